@@ -1,0 +1,93 @@
+# Two commands are enough to start:
+#   make         set up .venv (first time only) and show what d2s does
+#   make test    the quick test suite
+# `make help` lists the others.
+
+PYTHON ?= python3
+EXTRA  ?= cpu
+JOBS   ?= 2
+
+VENV  := .venv
+PY    := $(VENV)/bin/python
+# One stamp per extra: a copy of the pyproject.toml that was installed last.
+STAMP := $(VENV)/.installed-$(EXTRA)
+
+.DEFAULT_GOAL := demo
+.PHONY: help demo install test doctest nightly golden coverage lint format types contracts docs \
+        bench ci clean FORCE
+
+help: ## list the commands
+	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: install ## set up and run the tour (the default)
+	@$(PY) -m corpus.tour
+
+install: $(STAMP) ## set up .venv; does nothing when it is up to date
+
+# A venv whose interpreter has gone (moved, upgraded) is built again.
+ifeq ($(shell $(PY) -c 'import pip; print("works")' 2>/dev/null),)
+$(STAMP): FORCE
+endif
+
+# The comparison keeps a checkout that only touched the file from installing again.
+$(STAMP): pyproject.toml
+	@$(PY) -c 'import pip' 2>/dev/null || { \
+	  echo "creating $(VENV) with $(PYTHON)"; \
+	  rm -rf $(VENV) && $(PYTHON) -m venv $(VENV); }
+	@cmp -s pyproject.toml $@ || { \
+	  echo "installing d2s[$(EXTRA),dev] into $(VENV)"; \
+	  $(PY) -m pip install --disable-pip-version-check --quiet -e '.[$(EXTRA),dev]'; }
+	@cp pyproject.toml $@
+
+test: install ## the quick suite, and the doctests of d2s
+	@rc=0; \
+	$(PY) -m pytest -q --doctest-modules d2s || rc=1; \
+	$(PY) -m pytest -n $(JOBS) -q -m "not slow" || rc=1; \
+	exit $$rc
+
+doctest: install ## only the doctests of d2s
+	$(PY) -m pytest -q --doctest-modules d2s
+
+nightly: install ## everything, the slow tests too
+	@rc=0; \
+	$(PY) -m pytest -q --doctest-modules d2s || rc=1; \
+	$(PY) -m pytest -n $(JOBS) -q || rc=1; \
+	exit $$rc
+
+golden: install ## write the golden files again; read the diff before you commit it
+	$(PY) -m pytest -q tests/golden --update-golden
+
+coverage: install ## which lines of d2s the quick suite runs
+	$(PY) -m coverage run -m pytest -q -m "not slow"
+	$(PY) -m coverage report
+
+lint: install ## formatting and lint, nothing is changed
+	@rc=0; \
+	$(PY) -m ruff format --check . || rc=1; \
+	$(PY) -m ruff check . || rc=1; \
+	exit $$rc
+
+format: install ## format, and apply the lint fixes that are safe
+	$(PY) -m ruff format .
+	$(PY) -m ruff check --fix .
+
+types: install ## mypy, strict
+	$(PY) -m mypy
+
+contracts: install ## the rooms and the direction of their imports
+	$(VENV)/bin/lint-imports
+
+docs: install ## build the documentation into site/
+	@# The variable only turns off an announcement about the future of MkDocs.
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
+
+bench: install ## compare with dygraph, Paddle's own paths and hand-written programs
+	$(PY) -m benchmarks
+
+ci: ## what .ci/run does
+	@.ci/run
+
+clean: ## remove the venv, caches and built files
+	rm -rf $(VENV) build dist site *.egg-info .coverage htmlcov
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

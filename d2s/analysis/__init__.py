@@ -1,0 +1,1 @@
+"""Facts about a tree, as frozen values beside it; writes nothing on nodes, changes no tree."""

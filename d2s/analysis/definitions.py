@@ -1,0 +1,74 @@
+"""Where each variable gets its values: beniget's def-use chains, as plain values.
+
+Used where a message names "the line of its last assignment", and to find names that a function
+reads from outside (its globals and closure).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import beniget
+import gast
+
+
+@dataclass(frozen=True)
+class Definitions:
+    """The facts of one function.
+
+    Attributes:
+        lines: for each local variable, the lines on which it is bound, ascending.
+        outside: names that are read but not bound in the function: globals, closure, built-ins.
+        unread: local variables of which no value is ever read.
+    """
+
+    lines: dict[str, tuple[int, ...]]
+    outside: frozenset[str]
+    unread: frozenset[str]
+
+
+class _Chains(beniget.DefUseChains):  # type: ignore[misc]
+    """Def-use chains that collect unbound names instead of printing warnings."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.outside: set[str] = set()
+
+    def unbound_identifier(self, name: str, node: Any) -> None:
+        self.outside.add(name)
+
+    def warn(self, msg: str, node: Any) -> None:
+        """Say nothing: a doubtful name is found by the flow analysis."""
+
+
+def definitions_of(function: Any) -> Definitions:
+    """The definitions of one gast ``FunctionDef``.
+
+    >>> import gast
+    >>> tree = gast.parse('''
+    ... def f(x):
+    ...     y = x + w
+    ...     z = y
+    ... ''').body[0]
+    >>> facts = definitions_of(tree)
+    >>> facts.lines["y"], sorted(facts.outside), sorted(facts.unread)
+    ((3,), ['w'], ['z'])
+    """
+    chains = _Chains()
+    chains.visit(gast.Module([function], []))
+    lines: dict[str, set[int]] = {}
+    read: set[str] = set()
+    for definition in chains.locals[function]:
+        name = definition.name()
+        line = getattr(definition.node, "lineno", None)
+        lines.setdefault(name, set())
+        if line is not None:
+            lines[name].add(line)
+        if definition.users():
+            read.add(name)
+    return Definitions(
+        {name: tuple(sorted(found)) for name, found in lines.items()},
+        frozenset(chains.outside),
+        frozenset(lines) - read,
+    )

@@ -1,0 +1,203 @@
+"""What a stretch of code binds, changes and reads; one function scope at a time.
+
+>>> import gast
+>>> tree = gast.parse("y = x + 1\\nouts.append(y)\\nself.h = y\\nx[0] = y")
+>>> changes = changes_in(tree.body)
+>>> sorted(changes.bound), sorted(changes.mutated), sorted(changes.attributes)
+(['y'], ['outs', 'x'], ['self.h'])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import gast
+
+SCOPES: Final = (gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda, gast.ClassDef)
+"""Node types that open a scope of their own."""
+
+COMPREHENSIONS: Final = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
+
+MUTATORS: Final = frozenset(
+    "append extend insert pop remove clear sort reverse update setdefault popitem add discard "
+    "appendleft popleft extendleft".split()
+)
+"""Methods of lists, dicts, sets and deques that change the object itself."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What a stretch of code does to the state around it.
+
+    Attributes:
+        bound: variables that are bound, rebound or deleted.
+        mutated: variables whose object is changed in place by a container method or subscript.
+        attributes: dotted paths that are assigned, as ``self.h``.
+        mutated_attributes: dotted paths whose object is changed in place, as ``self.cache``.
+    """
+
+    bound: frozenset[str] = frozenset()
+    mutated: frozenset[str] = frozenset()
+    attributes: frozenset[str] = frozenset()
+    mutated_attributes: frozenset[str] = frozenset()
+
+
+@dataclass
+class _Collector:
+    bound: set[str] = field(default_factory=set)
+    mutated: set[str] = field(default_factory=set)
+    attributes: set[str] = field(default_factory=set)
+    mutated_attributes: set[str] = field(default_factory=set)
+
+    def frozen(self) -> Changes:
+        return Changes(
+            frozenset(self.bound),
+            frozenset(self.mutated),
+            frozenset(self.attributes),
+            frozenset(self.mutated_attributes),
+        )
+
+
+def dotted(node: Any) -> str | None:
+    """``a.b.c`` as text when ``node`` is a chain of attributes on a variable."""
+    parts: list[str] = []
+    while isinstance(node, gast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, gast.Name):
+        return None
+    return ".".join([node.id, *reversed(parts)])
+
+
+def own_nodes(tree: Any) -> Iterator[Any]:
+    """Nodes of ``tree`` in its own scope: nested functions appear, their insides do not.
+
+    Comprehensions are walked through: a walrus in one binds in the scope around it.
+    """
+    stack = list(tree) if isinstance(tree, list | tuple) else [tree]
+    stack.reverse()
+    while stack:
+        node = stack.pop()
+        yield node
+        if isinstance(node, SCOPES):
+            if not isinstance(node, gast.Lambda):
+                stack.extend(reversed(node.decorator_list))
+            continue
+        stack.extend(reversed(list(gast.iter_child_nodes(node))))
+
+
+def _comprehension_targets(node: Any) -> set[str]:
+    return {
+        name.id
+        for generator in node.generators
+        for name in gast.walk(generator.target)
+        if isinstance(name, gast.Name)
+    }
+
+
+def changes_in(statements: Iterable[Any]) -> Changes:
+    """What ``statements`` bind and change."""
+    found = _Collector()
+    hidden: set[int] = set()
+    for node in own_nodes(list(statements)):
+        if isinstance(node, COMPREHENSIONS):
+            for generator in node.generators:
+                hidden.update(id(name) for name in gast.walk(generator.target))
+        if isinstance(node, gast.Name):
+            if not isinstance(node.ctx, gast.Load | gast.Param) and id(node) not in hidden:
+                found.bound.add(node.id)
+        elif isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef | gast.ClassDef):
+            found.bound.add(node.name)
+        elif isinstance(node, gast.alias):
+            found.bound.add((node.asname or node.name).split(".")[0])
+        elif isinstance(node, gast.ExceptHandler):
+            if isinstance(node.name, str):
+                found.bound.add(node.name)
+        elif isinstance(node, gast.MatchAs | gast.MatchStar):
+            if node.name:
+                found.bound.add(node.name)
+        elif isinstance(node, gast.MatchMapping):
+            if node.rest:
+                found.bound.add(node.rest)
+        elif isinstance(node, gast.Attribute):
+            if not isinstance(node.ctx, gast.Load):
+                path = dotted(node)
+                if path is not None:
+                    found.attributes.add(path)
+        elif isinstance(node, gast.Subscript):
+            if not isinstance(node.ctx, gast.Load):
+                _mutated(found, node.value)
+        elif (
+            isinstance(node, gast.Call)
+            and isinstance(node.func, gast.Attribute)
+            and node.func.attr in MUTATORS
+        ):
+            _mutated(found, node.func.value)
+    return found.frozen()
+
+
+def _mutated(found: _Collector, target: Any) -> None:
+    """Note that the object that ``target`` names changes (``a[0][1] = x`` changes ``a``)."""
+    while isinstance(target, gast.Subscript):
+        target = target.value
+    path = dotted(target)
+    if path is None:
+        return
+    (found.mutated_attributes if "." in path else found.mutated).add(path)
+
+
+def reads_in(tree: Any) -> frozenset[str]:
+    """Variables that ``tree`` reads, in nested scopes too (their own variables included)."""
+    roots = tree if isinstance(tree, list | tuple) else [tree]
+    found: set[str] = set()
+    for root in roots:
+        for node in gast.walk(root):
+            if isinstance(node, gast.Name):
+                if isinstance(node.ctx, gast.Load):
+                    found.add(node.id)
+            elif isinstance(node, gast.Nonlocal):
+                found.update(node.names)
+            elif isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Name):
+                found.add(node.target.id)
+    return frozenset(found)
+
+
+def captured_names(function: Any) -> frozenset[str]:
+    """Variables of ``function`` that nested functions, lambdas and classes may read at any time."""
+    found: set[str] = set()
+    for node in own_nodes(function.body):
+        if isinstance(node, SCOPES) or isinstance(node, gast.GeneratorExp):
+            found |= reads_in(node)
+    return frozenset(found)
+
+
+def parameters(function: Any) -> tuple[str, ...]:
+    """The names of all parameters of ``function``."""
+    arguments = function.args
+    names = [*arguments.posonlyargs, *arguments.args, arguments.vararg]
+    names += [*arguments.kwonlyargs, arguments.kwarg]
+    return tuple(name.id for name in names if name is not None)
+
+
+def declared(function: Any, kind: type) -> frozenset[str]:
+    """Names that ``function`` declares ``global`` or ``nonlocal``."""
+    return frozenset(
+        name for node in own_nodes(function.body) if isinstance(node, kind) for name in node.names
+    )
+
+
+def local_names(function: Any) -> frozenset[str]:
+    """Every local variable of ``function``: parameters and what its body binds."""
+    outside = declared(function, gast.Global) | declared(function, gast.Nonlocal)
+    return (frozenset(parameters(function)) | changes_in(function.body).bound) - outside
+
+
+def functions_bound(tree: Any) -> frozenset[str]:
+    """Names that some assignment in ``tree`` binds, in nested functions too; not parameters."""
+    return frozenset(
+        node.id
+        for node in gast.walk(tree)
+        if isinstance(node, gast.Name) and isinstance(node.ctx, gast.Store)
+    )

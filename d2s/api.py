@@ -1,0 +1,301 @@
+"""``to_static`` and its friends; the only place that wires the floors together."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import types
+import weakref
+from collections.abc import Callable
+from typing import Any, Final, TypeVar, overload
+
+import paddle
+
+from d2s import conversion
+from d2s import paddle_bridge as bridge
+from d2s.errors import LoadError, NotAFunctionError, SaveError
+from d2s.operators.calls import SKIP, ignore_file
+from d2s.operators.calls import call as converted_of
+from d2s.pipeline import Trace
+from d2s.program.static_function import ProgramInfo, StaticFunction
+from d2s.syntax.printer import to_source
+from d2s.syntax.source import kind_of
+
+F = TypeVar("F")
+
+_all: Final[weakref.WeakSet[StaticFunction]] = weakref.WeakSet()
+
+
+@overload
+def to_static(function: F, /) -> F: ...
+@overload
+def to_static(
+    function: None = None, /, *, input_spec: Any = None, **options: Any
+) -> Callable[[F], F]: ...
+@overload
+def to_static(function: F, input_spec: Any = None, **options: Any) -> F: ...
+
+
+def to_static(function: Any = None, input_spec: Any = None, **options: Any) -> Any:
+    """Make a function, method or layer run as a captured Paddle program.
+
+    Args:
+        function: a function, method, callable object or ``paddle.nn.Layer``; without it a
+            decorator is returned.
+        input_spec: a list with one ``paddle.static.InputSpec`` (or structure of them, or Python
+            value) for each argument. A dimension of ``None`` may vary from call to call.
+        **options: ``full_graph`` (only ``True`` for now), ``build_strategy`` and ``backend`` are
+            accepted for compatibility with ``paddle.jit.to_static``.
+
+    Returns:
+        The converted function; for a layer the same layer, its ``forward`` converted.
+
+    Raises:
+        NotAFunctionError: (D2S102) ``function`` is a class, a text, a C function or the like.
+        InputSpecError: (D2S302) ``input_spec`` does not fit the function.
+
+    Example:
+        >>> import paddle
+        >>> @to_static
+        ... def relu_or_double(x):
+        ...     if x.sum() > 0:
+        ...         return x * 2
+        ...     return paddle.nn.functional.relu(x)
+        >>> relu_or_double(paddle.to_tensor([1.0, 2.0])).tolist()
+        [2.0, 4.0]
+        >>> relu_or_double(paddle.to_tensor([-1.0, -2.0])).tolist()
+        [0.0, 0.0]
+    """
+    if function is None:
+        return functools.partial(to_static, input_spec=input_spec, **options)
+    if isinstance(function, paddle.nn.Layer):
+        return _layer(function, input_spec, options)
+    if isinstance(function, StaticFunction):
+        if input_spec is None:
+            return function
+        function = function.dygraph_function
+    elif isinstance(function, bridge.ASTStaticFunction):
+        function = function.dygraph_function
+    if isinstance(function, staticmethod):
+        return staticmethod(to_static(function.__func__, input_spec, **options))
+    if isinstance(function, classmethod):
+        return _ClassMethod(function.__func__, input_spec, options)
+    _check(function)
+    if isinstance(function, types.MethodType):
+        made = StaticFunction(
+            function.__func__, input_spec, instance=function.__self__, **options
+        )
+    else:
+        made = StaticFunction(function, input_spec, **options)
+    _all.add(made)
+    return made
+
+
+class _ClassMethod:
+    """A class method that runs as a program, one for each class that it is called on."""
+
+    def __init__(self, function: Any, input_spec: Any, options: dict[str, Any]) -> None:
+        self.function = function
+        self.input_spec = input_spec
+        self.options = options
+        self._made: weakref.WeakKeyDictionary[type, StaticFunction] = (
+            weakref.WeakKeyDictionary()
+        )
+
+    def __get__(self, instance: Any, owner: type) -> StaticFunction:
+        made = self._made.get(owner)
+        if made is None:
+            made = self._made[owner] = StaticFunction(
+                self.function, self.input_spec, instance=owner, **self.options
+            )
+            _all.add(made)
+        return made
+
+
+def _layer(layer: Any, input_spec: Any, options: dict[str, Any]) -> Any:
+    forward = layer.forward
+    if isinstance(forward, StaticFunction):
+        if input_spec is None:
+            return layer
+        forward = forward.dygraph_function
+    elif isinstance(forward, bridge.ASTStaticFunction):
+        forward = forward.dygraph_function
+    function = getattr(forward, "__func__", forward)
+    made = StaticFunction(function, input_spec, instance=layer, **options)
+    _all.add(made)
+    layer._original_funcs["forward"] = function
+    layer.forward = made
+    return layer
+
+
+def _check(function: Any) -> None:
+    """Refuse what cannot be converted.
+
+    Raises:
+        NotAFunctionError: (D2S102).
+    """
+    callable_object = callable(function) and isinstance(
+        getattr(type(function), "__call__", None), types.FunctionType
+    )
+    if (
+        isinstance(function, types.FunctionType | types.MethodType | functools.partial)
+        or callable_object
+    ) and not inspect.isclass(function):
+        return
+    raise NotAFunctionError(
+        f"{kind_of(function)} cannot be converted",
+        cure="pass a Python function, a method or a paddle.nn.Layer"
+        + (" instance, not the class" if inspect.isclass(function) else ""),
+    )
+
+
+def convert(function: F) -> F:
+    """The rewritten Python function, without capture.
+
+    On Python values it behaves exactly like the original; inside a capture its branches and
+    loops become static control flow.
+
+    Args:
+        function: a function or method.
+
+    Raises:
+        NotAFunctionError, NoSourceError: (D2S102, D2S101).
+
+    Example:
+        >>> def sign(n):
+        ...     return 1 if n > 0 else -1
+        >>> convert(sign)(-3)
+        -1
+    """
+    _check(function)
+    if isinstance(function, StaticFunction):
+        return convert(function.dygraph_function)  # type: ignore[return-value]
+    if isinstance(function, types.FunctionType):
+        return conversion.convert_function(function)  # type: ignore[return-value]
+    return converted_of(function)  # type: ignore[no-any-return]
+
+
+def plain_function(function: Any) -> types.FunctionType:
+    """The plain Python function that ``function`` is about.
+
+    Raises:
+        NotAFunctionError: (D2S102) there is none.
+    """
+    if isinstance(function, paddle.nn.Layer):
+        function = function.forward
+    original = getattr(function, "d2s_original", None)
+    if original is not None:
+        function = original
+    elif isinstance(function, bridge.ASTStaticFunction):
+        function = function.dygraph_function
+    if isinstance(function, staticmethod | classmethod):
+        function = function.__func__
+    _check(function)
+    while not isinstance(function, types.FunctionType):
+        if isinstance(function, types.MethodType):
+            function = function.__func__
+        elif isinstance(function, functools.partial):
+            function = function.func
+        else:
+            function = type(function).__call__
+        _check(function)
+    return function
+
+
+def trace(function: Any, *, keep_steps: bool = True) -> Trace:
+    """What the transformation makes of ``function``, with the tree after each pass."""
+    return conversion.trace_of(plain_function(function), keep_steps=keep_steps)
+
+
+def code(function: Any) -> str:
+    """The text of the rewritten function.
+
+    Example:
+        >>> def f(x):
+        ...     return x if x > 0 else -x
+        >>> print(code(f))
+        def f(x):
+            return d2s.ifelse(x > 0, lambda: x, lambda: -x)
+        <BLANKLINE>
+    """
+    return to_source(trace(function, keep_steps=False).tree).text
+
+
+def not_to_static(function: F) -> F:
+    """Leave ``function`` as it is when converted code calls it.
+
+    Example:
+        >>> @not_to_static
+        ... def logged(x):
+        ...     return x
+    """
+    setattr(function, SKIP, True)
+    return function
+
+
+def ignore_module(modules: Any) -> None:
+    """Leave every function of some modules as it is.
+
+    Args:
+        modules: a module or a list of modules; their submodules are meant too.
+    """
+    for module in modules if isinstance(modules, list | tuple | set) else [modules]:
+        if not isinstance(module, types.ModuleType):
+            raise NotAFunctionError(
+                f"{kind_of(module)} is no module", cure="pass modules, as in ignore_module([einops])"
+            )
+        file = getattr(module, "__file__", None)
+        for path in getattr(module, "__path__", ()):
+            ignore_file(str(path) + os.sep)
+        if file is not None and not hasattr(module, "__path__"):
+            ignore_file(file)
+
+
+def save(function: Any, path: str, input_spec: Any = None, **options: Any) -> None:
+    """Save a converted function or layer for deployment, as ``paddle.jit.save`` does.
+
+    Args:
+        function: a layer, or what ``to_static`` returned; a plain layer is converted first.
+        path: path without suffix; ``.json`` and ``.pdiparams`` are added by Paddle.
+        input_spec: the ``InputSpec`` of each argument, unless ``to_static`` was given one.
+        **options: handed to ``paddle.jit.save``.
+
+    Raises:
+        SaveError: (D2S401) it is something else, or its result has no static form.
+    """
+    if not isinstance(function, paddle.nn.Layer | StaticFunction):
+        try:
+            function = to_static(function)
+        except NotAFunctionError as error:
+            raise SaveError(f"{kind_of(function)} cannot be saved", cure=error.cure) from None
+    elif isinstance(function, paddle.nn.Layer) and not isinstance(
+        function.forward, StaticFunction
+    ):
+        function = to_static(function)
+    paddle.jit.save(function, os.fspath(path), input_spec=input_spec, **options)
+
+
+def load(path: str, **options: Any) -> Any:
+    """Load a saved program, as ``paddle.jit.load`` does.
+
+    Raises:
+        LoadError: (D2S402) there is no saved program at ``path``.
+    """
+    path = os.fspath(path)
+    if not any(os.path.exists(path + suffix) for suffix in (".json", ".pdmodel")):  # noqa: PTH110
+        raise LoadError(
+            f"there is no saved program at {path!r}",
+            cure="pass the path that was given to save, without suffix",
+        )
+    return paddle.jit.load(path, **options)
+
+
+def clear_cache() -> None:
+    """Drop every conversion and every captured program."""
+    conversion.forget_all()
+    for made in list(_all):
+        made.clear_programs()
+
+
+__all__ = ["ProgramInfo", "StaticFunction"]

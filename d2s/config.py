@@ -1,0 +1,62 @@
+"""Options: one frozen dataclass, read from ``D2S_*`` variables, changed by a context manager.
+
+>>> with options(log=1):
+...     get().log
+1
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Config:
+    """All options of d2s.
+
+    Attributes:
+        log: 0 is silent; 1 names each conversion and capture, with its reason (``D2S_LOG``).
+        verify: check the tree after every pass (``D2S_VERIFY``; tests switch it on).
+        full_traceback: show the frames of d2s and Paddle in tracebacks (``D2S_FULL_TRACEBACK``).
+        max_programs: how many programs one function keeps (``D2S_MAX_PROGRAMS``).
+    """
+
+    log: int = 0
+    verify: bool = False
+    full_traceback: bool = False
+    max_programs: int = 64
+
+
+def from_environment(environment: dict[str, str] | os._Environ[str]) -> Config:
+    """The options that ``D2S_*`` variables set; one that is not a number counts as unset."""
+    changes: dict[str, Any] = {}
+    for field in fields(Config):
+        text = environment.get(f"D2S_{field.name.upper()}", "")
+        if text.strip().isdigit():
+            number = int(text)
+            changes[field.name] = bool(number) if field.type in (bool, "bool") else number
+    return Config(**changes)
+
+
+_config: ContextVar[Config] = ContextVar("d2s_config")
+_default = from_environment(os.environ)
+
+
+def get() -> Config:
+    """The options in force in this context."""
+    return _config.get(_default)
+
+
+@contextmanager
+def options(**changes: Any) -> Iterator[Config]:
+    """Options for the time of a ``with`` statement."""
+    token = _config.set(replace(get(), **changes))
+    try:
+        yield get()
+    finally:
+        _config.reset(token)

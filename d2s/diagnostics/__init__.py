@@ -1,0 +1,1 @@
+"""Errors and places in the user's terms: locations, tracebacks, source map, catalogue."""

@@ -1,0 +1,45 @@
+"""Where in the user's code we are: the innermost frame that is neither ours nor Paddle's."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Location(NamedTuple):
+    """A place in the user's code."""
+
+    file: str
+    line: int
+    function: str
+
+
+def _hidden_roots() -> tuple[str, ...]:
+    roots = [str(Path(__file__).resolve().parents[1]) + "/"]
+    paddle = sys.modules.get("paddle")
+    if paddle is not None and paddle.__file__:
+        roots.append(str(Path(paddle.__file__).resolve().parent) + "/")
+    return tuple(roots)
+
+
+_roots: tuple[str, ...] = ()
+
+
+def is_ours(file: str) -> bool:
+    """Whether ``file`` belongs to d2s or Paddle rather than to the user."""
+    global _roots
+    if len(_roots) < 2:
+        _roots = _hidden_roots()
+    return file.startswith(_roots)
+
+
+def here() -> Location | None:
+    """The innermost user frame of the calling thread, or ``None``."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if not is_ours(code.co_filename) and not code.co_filename.startswith("<frozen"):
+            return Location(code.co_filename, frame.f_lineno, code.co_name)
+        frame = frame.f_back  # type: ignore[assignment]
+    return None

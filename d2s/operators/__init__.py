@@ -1,0 +1,40 @@
+"""What generated code calls.  ``syntax.vocabulary`` lists the same words; a test compares them."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Final
+
+from d2s.operators.branches import if_, ifelse
+from d2s.operators.calls import call
+from d2s.operators.effects import assert_, error, text
+from d2s.operators.either import read, result
+from d2s.operators.logic import and_, compare, in_, is_, is_not, not_, not_in, or_
+from d2s.operators.loops import for_, while_
+from d2s.operators.values import setitem
+from d2s.syntax.vocabulary import WORDS
+
+_defined = {
+    "and_": and_,
+    "assert_": assert_,
+    "call": call,
+    "compare": compare,
+    "error": error,
+    "for_": for_,
+    "if_": if_,
+    "ifelse": ifelse,
+    "in_": in_,
+    "is_": is_,
+    "is_not": is_not,
+    "not_": not_,
+    "not_in": not_in,
+    "or_": or_,
+    "read": read,
+    "result": result,
+    "setitem": setitem,
+    "text": text,
+    "while_": while_,
+}
+
+NAMESPACE: Final = SimpleNamespace(**{word: _defined[word] for word in WORDS})
+"""The operators as generated code reaches them: ``d2s.if_(...)``."""

@@ -1,0 +1,103 @@
+"""What is known while one function is being captured: blocks, host effects, Python numbers.
+
+There is one :class:`Capture` per program; it is made by ``program.capture`` and found here, per
+thread, by every operator.  Outside of a capture :func:`current` is ``None`` and the operators
+behave like Python.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from d2s.diagnostics.location import Location, here
+from d2s.errors import D2SError
+
+
+@dataclass
+class Block:
+    """A branch side or loop body that is being captured.
+
+    Attributes:
+        kind: ``"branch"`` or ``"loop"``.
+        left: a ``raise`` has ended this side; what it leaves behind is never read.
+    """
+
+    kind: str
+    left: bool = False
+
+
+@dataclass
+class Capture:
+    """State of one capture; it begins empty and ends with the capture.
+
+    Attributes:
+        blocks: the branches and loops around the operation that is captured next.
+        hosts: host functions of the program, which must live as long as it does.
+        numbers: values that stand for a Python number: ``value.id`` -> its type; the value is
+            kept too, so that the id stays its own.
+        export: the program is to be saved: effects become Paddle's own operations.
+        gradients: the program is captured to be differentiated (not under ``no_grad``).
+        roots: values that are an argument's contents, changed in place or not:
+            ``value.id`` -> the value and the argument's index.
+        written: the newest contents of each argument that is changed in place.
+        notes: what the capture had to leave out, in words, for ``save``.
+    """
+
+    export: bool = False
+    gradients: bool = True
+    blocks: list[Block] = field(default_factory=list)
+    hosts: list[Any] = field(default_factory=list)
+    numbers: dict[int, tuple[Any, type]] = field(default_factory=dict)
+    roots: dict[int, tuple[Any, int]] = field(default_factory=dict)
+    written: dict[int, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @contextmanager
+    def block(self, kind: str) -> Iterator[Block]:
+        """Enter a branch side or loop body."""
+        entered = Block(kind)
+        self.blocks.append(entered)
+        try:
+            yield entered
+        finally:
+            self.blocks.pop()
+
+    @property
+    def guarded(self) -> bool:
+        """Whether a tensor condition decides if the present code runs."""
+        return bool(self.blocks)
+
+
+class _Local(threading.local):
+    capture: Capture | None = None
+
+
+_local = _Local()
+
+
+def current() -> Capture | None:
+    """The capture under way in this thread."""
+    return _local.capture
+
+
+@contextmanager
+def capture_into(capture: Capture) -> Iterator[Capture]:
+    """Make ``capture`` the current one."""
+    before = _local.capture
+    _local.capture = capture
+    try:
+        yield capture
+    finally:
+        _local.capture = before
+
+
+def error_here(kind: Callable[..., D2SError], cause: str, cure: str) -> D2SError:
+    """An error of ``kind`` at the user's present line."""
+    place: Location | None = here()
+    if place is None:
+        return kind(cause, cure=cure)
+    return kind(cause, cure=cure, file=place.file, line=place.line)

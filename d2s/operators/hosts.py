@@ -1,0 +1,146 @@
+"""Host operators: Python functions that run inside a captured program.
+
+They are made with ``paddle.static.register_op``.  One whose output nobody reads is kept by
+Paddle, and it runs inside branches and loops.  An exception in one is kept here, the program is
+stopped, and the caller raises it as it was, at the user's line (decision 0005).
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import threading
+import types
+from collections.abc import Callable
+from typing import Any, Final
+
+import paddle
+
+from d2s.diagnostics.location import Location, here
+from d2s.operators.context import current
+from d2s.operators.values import as_value, number_kind
+
+PREFIX: Final = "d2s_host"
+"""With what the names of all our operations in a program begin."""
+
+_count = itertools.count()
+
+
+class HostStopError(Exception):
+    """Raised inside a host operator to stop the program; users never see it."""
+
+
+class _Failure(threading.local):
+    error: BaseException | None = None
+
+
+_failure = _Failure()
+
+
+def take_failure() -> BaseException | None:
+    """The exception that stopped the program just run in this thread, once."""
+    error, _failure.error = _failure.error, None
+    return error
+
+
+def host_call(function: Callable[..., None], inputs: list[Any]) -> None:
+    """Call ``function`` with the tensors of ``inputs`` at this point of every run.
+
+    Args:
+        function: gets one dygraph tensor for each input, with the input's ``stop_gradient``; a
+            value that stands for a Python number arrives as that number.
+        inputs: values of the program; empty is allowed.
+    """
+    capture = current()
+    assert capture is not None
+    values = [as_value(item) for item in inputs] or [paddle.full([], True, "bool")]
+    kinds = [number_kind(item) for item in inputs]
+    flags = [value.stop_gradient for value in values]
+    place = here()
+
+    def host(*tensors: Any) -> Any:
+        arguments: list[Any] = []
+        for tensor, kind, flag in zip(tensors, kinds, flags, strict=False):
+            if kind is not None:
+                arguments.append(kind(tensor.item()))
+            else:
+                tensor.stop_gradient = flag
+                arguments.append(tensor)
+        try:
+            function(*arguments)
+        except BaseException as error:
+            _failure.error = _at(error, place)
+            _silence()
+            raise HostStopError from None
+        return paddle.full([], True, "bool")
+
+    names = [f"a{index}" for index in range(len(values))]
+    operation = paddle.static.register_op(
+        _with_arity(host, names),
+        name=f"{PREFIX}_{next(_count)}",
+        infer_meta=_with_arity(_done, names),
+        input_names=names,
+        output_names=["done"],
+    )
+    done = operation(*values)
+    done.stop_gradient = True
+    capture.hosts.append((operation, host))
+
+
+def _done(*metas: Any) -> Any:
+    return paddle.static.MetaTensor(shape=[], dtype=paddle.bool)
+
+
+def _with_arity(function: Callable[..., Any], names: list[str]) -> Any:
+    """``function`` with exactly the parameters ``names``, which Paddle reads off its signature."""
+    listed = ", ".join(names)
+    scope: dict[str, Any] = {"function": function}
+    exec(f"def host({listed}):\n    return function({listed})", scope)
+    return scope["host"]
+
+
+def _silence() -> None:
+    """Keep Paddle's binding from printing the traceback of ``HostStopError`` to stderr."""
+    before = sys.excepthook
+
+    def hook(kind: Any, value: Any, trace: Any) -> None:
+        sys.excepthook = before
+        if kind is not HostStopError:
+            before(kind, value, trace)
+
+    sys.excepthook = hook
+
+
+def _at(error: BaseException, place: Location | None) -> BaseException:
+    """``error`` with a traceback whose innermost frame is the user's line."""
+    if place is None:
+        return error
+    return error.with_traceback(traceback_at(place))
+
+
+def traceback_at(place: Location) -> types.TracebackType | None:
+    """A traceback of one frame that stands at ``place``.
+
+    The method is the one that Jinja2 uses for its templates: code that only raises is compiled
+    under the wanted file name, line and function name, and run.
+    """
+    text = "\n" * (place.line - 1) + "raise signal"
+    code = compile(text, place.file, "exec").replace(co_name=place.function)
+    if sys.version_info >= (3, 11):
+        code = code.replace(co_qualname=place.function)
+    signal = HostStopError()
+    try:
+        exec(code, {"signal": signal})
+    except HostStopError as caught:
+        return caught.__traceback__.tb_next if caught.__traceback__ else None
+    return None  # pragma: no cover - the code does nothing but raise
+
+
+def raise_when(flag: Any, error: BaseException) -> None:
+    """Raise ``error`` on each run on which the bool value ``flag`` holds (``True``: on all)."""
+
+    def check(holds: Any = True) -> None:
+        if bool(holds):
+            raise error
+
+    host_call(check, [] if flag is True else [flag])

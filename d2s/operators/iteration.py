@@ -1,0 +1,180 @@
+"""What a ``for`` iterates when the run decides how long it is: things with a length and an index.
+
+``range``, ``enumerate``, ``zip`` and ``reversed`` give Python's own objects on Python values, and
+an :class:`Indexed` as soon as a tensor takes part (rule C5).
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.errors import ConditionError, UnsupportedInGraphError
+from d2s.operators.context import current, error_here
+from d2s.operators.either import Either
+from d2s.operators.hosts import raise_when
+from d2s.operators.lists import GrowingList
+from d2s.operators.values import as_value, is_tensor, mark_number, number_kind, number_value
+
+
+class Indexed:
+    """``item(0)`` to ``item(length - 1)``; ``length`` is a value that stands for a Python int."""
+
+    def __init__(self, length: Any, item: Callable[[Any], Any]) -> None:
+        self.length = length
+        self.item = item
+
+    def __iter__(self) -> Iterator[Any]:
+        raise error_here(
+            UnsupportedInGraphError,
+            "code that stays Python iterates something whose length a tensor decides",
+            "use a for statement of a converted function",
+        )
+
+
+def _scalar(value: Any) -> Any:
+    """A 0-D int64 value that stands for a Python int."""
+    if number_kind(value) is int and bridge.is_value(value):
+        return value
+    if not is_tensor(value):
+        return number_value(int(value))
+    value = as_value(value)
+    if any(size > 1 for size in value.shape):
+        raise error_here(
+            ConditionError,
+            f"a tensor of shape {list(value.shape)} is used as a bound, which needs one element",
+            "take one element of it",
+        )
+    if value.dtype != paddle.int64:
+        value = paddle.cast(value, "int64")
+    if list(value.shape):
+        value = paddle.reshape(value, [])
+    return mark_number(value, int)
+
+
+def range_(*bounds: Any) -> Any:
+    """``range``: Python's, or an :class:`Indexed` when a bound is a tensor."""
+    bounds = tuple(b.get() if isinstance(b, Either) else b for b in bounds)
+    if current() is None or not any(is_tensor(bound) for bound in bounds):
+        return builtins.range(*bounds)
+    for bound in bounds:
+        if is_tensor(bound) and number_kind(bound) is None and "int" not in str(bound.dtype):
+            raise TypeError(
+                f"range() takes integers, not a {str(bound.dtype).split('.')[-1]} tensor"
+            )
+    start, stop, step = 0, bounds[0], 1
+    if len(bounds) > 1:
+        start, stop = bounds[0], bounds[1]
+    if len(bounds) > 2:
+        step = bounds[2]
+    first, last, by = _scalar(start), _scalar(stop), _scalar(step)
+    if isinstance(step, int):
+        if step == 0:
+            raise ValueError("range() arg 3 must not be zero")
+        distance = last - first if step > 0 else first - last
+        length = distance if abs(step) == 1 else (distance + (abs(step) - 1)) // abs(step)
+    else:
+        raise_when(by == 0, ValueError("range() arg 3 must not be zero"))
+        up = (last - first + by - 1) // by
+        down = (first - last - by - 1) // (-by)
+        length = paddle.where(by > 0, up, down)
+    if start == 0 and isinstance(start, int) and step == 1 and isinstance(step, int):
+        return Indexed(mark_number(length, int), lambda index: mark_number(index, int))
+    return Indexed(
+        mark_number(length, int), lambda index: mark_number(first + index * by, int)
+    )
+
+
+def indexed(thing: Any) -> Indexed | None:
+    """``thing`` as an :class:`Indexed` when the run decides its length, else ``None``."""
+    if isinstance(thing, Indexed):
+        return thing
+    if isinstance(thing, Either):
+        return indexed(thing.get())
+    if isinstance(thing, GrowingList):
+        return Indexed(thing.d2s_len(), thing.__getitem__)
+    if current() is not None and is_tensor(thing):
+        if not list(thing.shape):
+            raise TypeError("iteration over a 0-D tensor")
+        if thing.shape[0] < 0:
+            length = mark_number(paddle.shape(thing)[0].astype("int64"), int)
+            return Indexed(length, lambda index: thing[index])
+    return None
+
+
+def items_of(thing: Any) -> Any:
+    """``thing`` as something that Python can iterate: the rows of a tensor of known length."""
+    if current() is not None and bridge.is_value(thing):
+        return [thing[index] for index in builtins.range(thing.shape[0])]
+    if current() is not None and bridge.is_eager(thing):
+        value = as_value(thing)
+        return [value[index] for index in builtins.range(value.shape[0])]
+    return thing
+
+
+def _at(thing: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """Length and item function of a partner of something dynamic."""
+    found = indexed(thing)
+    if found is not None:
+        return found.length, found.item
+    if is_tensor(thing):
+        value = as_value(thing)
+        return number_value(value.shape[0]), lambda index: value[index]
+    items = list(thing)
+    if items and all(is_tensor(item) or number_kind(item) is not None for item in items):
+        kinds = {number_kind(item) for item in items}
+        stacked = paddle.stack([as_value(item) for item in items])
+        (kind,) = kinds if len(kinds) == 1 else (None,)
+        if kind is None:
+            return number_value(len(items)), lambda index: stacked[index]
+        return number_value(len(items)), lambda index: mark_number(stacked[index], kind)
+    raise error_here(
+        UnsupportedInGraphError,
+        "a Python sequence of other things than tensors runs beside one whose length a tensor "
+        "decides",
+        "make it a tensor, or iterate over Python values only",
+    )
+
+
+def enumerate_(thing: Any, start: Any = 0) -> Any:
+    """``enumerate``."""
+    found = indexed(thing)
+    if found is None:
+        if is_tensor(start):
+            return ((mark_number(start + k, int), v) for k, v in enumerate(items_of(thing)))
+        return builtins.enumerate(items_of(thing), start)
+
+    def item(index: Any) -> Any:
+        return (mark_number(index + start, int) if start != 0 else index, found.item(index))
+
+    return Indexed(found.length, item)
+
+
+def zip_(*things: Any, strict: bool = False) -> Any:
+    """``zip``."""
+    if not any(indexed(thing) is not None for thing in things):
+        return builtins.zip(*(items_of(thing) for thing in things), strict=strict)
+    pairs = [_at(thing) for thing in things]
+    length = pairs[0][0]
+    for position, (other, _) in enumerate(pairs[1:], start=2):
+        if strict:
+            raise_when(
+                other != length,
+                ValueError(f"zip() argument {position} is longer or shorter than argument 1"),
+            )
+        length = mark_number(paddle.minimum(length, other), int)
+    return Indexed(length, lambda index: tuple(item(index) for _, item in pairs))
+
+
+def reversed_(thing: Any) -> Any:
+    """``reversed``."""
+    found = indexed(thing)
+    if found is None:
+        return builtins.reversed(items_of(thing))
+    return Indexed(
+        found.length, lambda index: found.item(mark_number(found.length - 1 - index, int))
+    )

@@ -1,0 +1,128 @@
+"""``and``, ``or``, ``not``, ``in``, ``is`` and chained comparisons (rule B5).
+
+On Python values they are Python's own: operands are returned, the right side waits.  With a
+tensor of a program on the left, the right side is captured into one side of an ``if``, so it runs
+only when it must.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, Final
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.operators.branches import select
+from d2s.operators.context import current
+from d2s.operators.either import Either
+from d2s.operators.lists import GrowingList
+from d2s.operators.values import condition, is_tensor, mark_number
+
+Thunk = Callable[[], Any]
+
+
+def and_(left: Any, *thunks: Thunk) -> Any:
+    """``left and thunk() and ...``: the first operand that is false, else the last."""
+    for position, thunk in enumerate(thunks):
+        test = condition(left)
+        if bridge.is_value(test):
+            rest, kept = thunks[position:], left
+            return select(test, lambda: and_(rest[0](), *rest[1:]), lambda: kept)
+        if not test:
+            return left
+        left = thunk()
+    return left
+
+
+def or_(left: Any, *thunks: Thunk) -> Any:
+    """``left or thunk() or ...``: the first operand that is true, else the last."""
+    for position, thunk in enumerate(thunks):
+        test = condition(left)
+        if bridge.is_value(test):
+            rest, kept = thunks[position:], left
+            return select(test, lambda: kept, lambda: or_(rest[0](), *rest[1:]))
+        if test:
+            return left
+        left = thunk()
+    return left
+
+
+def not_(operand: Any) -> Any:
+    """``not operand``."""
+    test = condition(operand)
+    if bridge.is_value(test):
+        return mark_number(paddle.logical_not(test), bool)
+    return not test
+
+
+def is_(left: Any, right: Any) -> Any:
+    """``left is right``; where a tensor decides what ``left`` is, a bool that the run knows."""
+    if isinstance(left, Either):
+        answer = left.holds(lambda side: side is right)
+        return answer if isinstance(answer, bool) else mark_number(answer, bool)
+    return left is right
+
+
+def is_not(left: Any, right: Any) -> Any:
+    """``left is not right``."""
+    return not_(is_(left, right))
+
+
+def in_(item: Any, container: Any) -> Any:
+    """``item in container``: one comparison for each item, as Python does it."""
+    if isinstance(container, Either):
+        container = container.get()
+    if current() is None:
+        return item in container
+    if is_tensor(container):
+        return mark_number((bridge.as_value(container) if bridge.is_eager(container)
+                            else container).equal(item).any(), bool)
+    if isinstance(container, GrowingList):
+        stacked = container.stacked()
+        return mark_number((stacked == item).any(), bool)
+    dynamic = bridge.is_value(item) or (
+        isinstance(container, list | tuple | set)
+        and any(bridge.is_value(other) for other in container)
+    )
+    if not dynamic or not isinstance(container, list | tuple | set | dict | range):
+        return item in container
+    found: Any = False
+    for other in container:
+        if other is item:
+            return True
+        same = other == item
+        found = or_(found, lambda same=same: condition(same))
+    return found
+
+
+def not_in(item: Any, container: Any) -> Any:
+    """``item not in container``."""
+    return not_(in_(item, container))
+
+
+_OPERATORS: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "in": in_,
+    "not in": not_in,
+    "is": is_,
+    "is not": is_not,
+}
+
+
+def compare(left: Any, *pairs: tuple[str, Thunk]) -> Any:
+    """``left < thunk() < ...``: each operand is evaluated once, and only if it must be."""
+    (symbol, thunk), rest = pairs[0], pairs[1:]
+    middle = thunk()
+    holds = _OPERATORS[symbol](left, middle)
+    if not rest:
+        return holds
+    return and_(holds, lambda: compare(middle, *rest))
+
+

@@ -1,0 +1,179 @@
+"""Tensors of a program: recognising, making, promoting them; Python numbers among them.
+
+A Python number whose value only the run knows (a loop counter, ``int(t)``, ``1 if t else 2``) is
+a 0-D value with its Python type noted in the capture.  It is *weak*: meeting a tensor it takes
+the tensor's dtype, as a Python number does; leaving the function it is a Python number again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.errors import ConditionError, UnsupportedInGraphError
+from d2s.operators.context import current, error_here
+
+NUMBER_DTYPES: Final[dict[type, str]] = {bool: "bool", int: "int64", float: "float64"}
+NUMBERS: Final = (bool, int, float)
+
+_RANK: Final[dict[type, int]] = {bool: 0, int: 1, float: 2}
+
+
+def is_tensor(thing: object) -> bool:
+    """Whether ``thing`` is a tensor, of dygraph or of a program."""
+    return bridge.is_value(thing) or bridge.is_eager(thing)
+
+
+def number_kind(thing: object) -> type | None:
+    """``bool``, ``int`` or ``float`` for a Python number, also for one that the run decides."""
+    if type(thing) in NUMBER_DTYPES:
+        return type(thing)
+    capture = current()
+    if capture is not None and bridge.is_value(thing):
+        found = capture.numbers.get(thing.id)  # type: ignore[attr-defined]
+        if found is not None:
+            return found[1]
+    return None
+
+
+def mark_number(value: Any, kind: type) -> Any:
+    """Note that ``value`` stands for a Python number of type ``kind``."""
+    capture = current()
+    if capture is not None:
+        capture.numbers[value.id] = (value, kind)
+    return value
+
+
+def number_value(number: float, kind: type | None = None) -> Any:
+    """A 0-D value for the Python number ``number``."""
+    kind = kind or type(number)
+    value = paddle.full([], number, NUMBER_DTYPES[kind])
+    return mark_number(value, kind)
+
+
+def as_value(thing: Any) -> Any:
+    """``thing`` (a tensor or number) as a value of the program."""
+    if bridge.is_value(thing):
+        return thing
+    if bridge.is_eager(thing):
+        return bridge.as_value(thing)
+    return number_value(thing)
+
+
+def joint_kind(left: type, right: type) -> type:
+    """The type of ``left + right`` for Python numbers."""
+    return left if _RANK[left] >= _RANK[right] else right
+
+
+def is_float(dtype: Any) -> bool:
+    """Whether values of ``dtype`` carry gradients."""
+    return dtype in (
+        paddle.float16, paddle.bfloat16, paddle.float32, paddle.float64,
+        paddle.complex64, paddle.complex128,
+    )  # fmt: skip
+
+
+def weak_dtype(kind: type, dtype: Any) -> Any:
+    """The dtype that a Python number of type ``kind`` takes beside a tensor of ``dtype``."""
+    if kind is float and not is_float(dtype):
+        return paddle.get_default_dtype()
+    if kind is int and dtype == paddle.bool:
+        return paddle.int64
+    return dtype
+
+
+def adapt_operand(other_of: Any, operand: Any) -> Any:
+    """``operand`` as a partner of the value ``other_of`` in an expression."""
+    if bridge.is_eager(operand):
+        return bridge.as_value(operand)
+    kind = number_kind(operand)
+    if kind is None or not bridge.is_value(operand):
+        return operand
+    if number_kind(other_of) is not None:
+        joint = joint_kind(kind, number_kind(other_of) or kind)
+        wanted: Any = NUMBER_DTYPES[joint]
+    else:
+        wanted = weak_dtype(kind, other_of.dtype)
+    return cast_plain(operand, wanted)
+
+
+def as_dtype(dtype: Any) -> Any:
+    """``dtype``, given by name or as it is, in the form that tensors have."""
+    return getattr(paddle, dtype) if isinstance(dtype, str) else dtype
+
+
+def cast_plain(value: Any, dtype: Any) -> Any:
+    """``value`` with ``dtype``; the same value when it has it already."""
+    if value.dtype == as_dtype(dtype):
+        return value
+    return paddle.cast(value, dtype)
+
+
+def condition(test: Any) -> Any:
+    """What decides a branch: a bool value of shape [] in a program, else ``test`` as it is."""
+    capture = current()
+    if capture is None:
+        return test
+    resolve = getattr(test, "d2s_condition", None)
+    if resolve is not None:
+        test = resolve()
+    if bridge.is_eager(test):
+        test = bridge.as_value(test)
+    if not bridge.is_value(test):
+        return test
+    shape = list(test.shape)
+    count = 1
+    for size in shape:
+        count *= size
+    if count != 1 and not any(size < 0 for size in shape):
+        raise error_here(
+            ConditionError,
+            f"a tensor of shape {shape} is used as a condition, which needs exactly one element",
+            "reduce it first, for example with .all() or .any()",
+        )
+    if test.dtype != paddle.bool:
+        test = paddle.cast(test, "bool")
+    if shape:
+        test = paddle.reshape(test, [])
+    return test
+
+
+def refuse(what: str, cure: str) -> Any:
+    """A method for values that raises: the run alone knows the answer."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        raise error_here(UnsupportedInGraphError, what, cure)
+
+    return method
+
+
+def setitem(container: Any, key: Any, value: Any) -> Any:
+    """``container[key] = value``; the container to go on with."""
+    capture = current()
+    if capture is not None and is_tensor(container) and bridge.capturing():
+        if bridge.is_value(value) and value.dtype != container.dtype:
+            value = paddle.cast(value, container.dtype)
+        fresh = paddle.static.setitem(as_value(container), key, value)
+        note_written(root_of(container), fresh)
+        return fresh
+    container[key] = value
+    return container
+
+
+def root_of(value: Any) -> int | None:
+    """The argument whose contents ``value`` is, changed in place or not; by its index."""
+    capture = current()
+    if capture is None or not bridge.is_value(value):
+        return None
+    found = capture.roots.get(value.id)
+    return None if found is None else found[1]
+
+
+def note_written(root: int | None, value: Any) -> None:
+    """Note that ``value`` is what an argument holds from here on."""
+    capture = current()
+    if capture is not None and root is not None:
+        capture.roots[value.id] = (value, root)
+        capture.written[root] = value

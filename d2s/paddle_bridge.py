@@ -1,0 +1,429 @@
+"""The only module that touches names of Paddle that are not public.
+
+Tried on Paddle 3.3.1 (CPU).  Everything private is looked up here, once, at import, so that a
+version where a name is gone fails at ``import d2s`` with one clear message (D2S104).
+
+What each private name is for:
+
+==============================  ==========================================================
+``pir.build_if_op``             an ``if`` whose two sides can be unified after both are captured
+``pir.build_while_op``          a ``while`` whose loop variables are known only after its body
+``pir.cf_yield``                the values that a block hands out
+``pir.create_shaped_type``      a loop variable whose dimension is relaxed to -1
+``graph_tracing_guard``         tensors of dygraph become parameters of the program
+``_convert_into_value``         one tensor of dygraph as a parameter of the program
+``PartialProgramLayer``         forward/backward split and run of a captured program
+``ConcreteProgram``             what ``paddle.jit.save`` and friends read
+``ASTStaticFunction``           the base of our ``StaticFunction`` (G3)
+``ir_backward.grad``            gradients inside one program
+``core.globals``                the interpreter's serial mode, set and restored around a run
+==============================  ==========================================================
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+import paddle
+
+from d2s.errors import PaddleVersionError
+
+TRIED: Final = ("3.3.1",)
+"""Versions of Paddle on which the private names below were tried."""
+
+
+def _refuse(reason: object) -> PaddleVersionError:
+    version = getattr(paddle, "__version__", "unknown")
+    return PaddleVersionError(
+        f"Paddle {version} is not one that d2s works with ({reason})",
+        cure=f"install Paddle {TRIED[-1]}: pip install 'paddlepaddle=={TRIED[-1]}'",
+    )
+
+
+def check_version(version: str) -> None:
+    """Refuse a Paddle that is not 3.x.
+
+    Raises:
+        PaddleVersionError: (D2S104) it is another one.
+    """
+    major = version.split(".")[0]
+    if major != "3" and version != "0.0.0":  # 0.0.0 is a build from source
+        raise _refuse(f"d2s needs 3.x, tried on {', '.join(TRIED)}")
+
+
+check_version(str(getattr(paddle, "__version__", "unknown")))
+
+try:
+    from paddle.autograd.ir_backward import grad as ir_grad
+    from paddle.base import core
+    from paddle.base.dygraph.base import switch_to_static_graph
+    from paddle.base.libpaddle import pir
+    from paddle.jit.dy2static.pir_partial_program import PartialProgramLayer
+    from paddle.jit.dy2static.program_translator import ASTStaticFunction, ConcreteProgram
+    from paddle.jit.dy2static.utils import ALREADY_D2S, Backend, graph_tracing_guard
+    from paddle.pir.core import _convert_into_value
+    from paddle.tensor.manipulation import tensor_array_to_tensor
+
+    Value = paddle.pir.Value
+    EagerTensor = core.eager.Tensor
+    build_if_op, build_while_op, cf_yield = pir.build_if_op, pir.build_while_op, pir.cf_yield
+    create_shaped_type = pir.create_shaped_type
+except (ImportError, AttributeError) as error:  # pragma: no cover - another Paddle
+    raise _refuse(error) from error
+
+__all__ = [
+    "ALREADY_D2S",
+    "ASTStaticFunction",
+    "Backend",
+    "ConcreteProgram",
+    "EagerTensor",
+    "PartialProgramLayer",
+    "Value",
+    "switch_to_static_graph",
+]
+
+
+# -- values --------------------------------------------------------------------------------------
+
+
+def is_value(thing: object) -> bool:
+    """Whether ``thing`` is a tensor of a program that is being captured."""
+    return isinstance(thing, Value)
+
+
+def is_eager(thing: object) -> bool:
+    """Whether ``thing`` is a tensor of dygraph (a parameter too)."""
+    return isinstance(thing, EagerTensor)
+
+
+def as_value(tensor: Any) -> Any:
+    """The value that stands for a dygraph tensor in the program being captured."""
+    return _convert_into_value(tensor)
+
+
+def capturing() -> bool:
+    """Whether operations go into a program rather than being run."""
+    return not paddle.in_dynamic_mode()
+
+
+def relax(value: Any, shape: Sequence[int]) -> None:
+    """Give ``value`` the static shape ``shape`` (-1 for a dimension that may vary)."""
+    value.set_type(create_shaped_type(value.type(), list(shape)))
+
+
+def callstack(operation: Any) -> list[str]:
+    """The Python call stack under which ``operation`` was made, as text."""
+    return list(operation.callstack)
+
+
+# -- control flow --------------------------------------------------------------------------------
+
+
+class IfOp:
+    """An ``if`` of a program: both sides are captured, then unified, then yield."""
+
+    def __init__(self, pred: Any) -> None:
+        self._op = build_if_op(pred)
+
+    def side(self, which: bool) -> Any:
+        """The context in which the true (or false) side is captured; may be entered again."""
+        return self._op.true_block() if which else self._op.false_block()
+
+    def finish(self, true: list[Any], false: list[Any]) -> list[Any]:
+        """Yield the two lists of values, one for one, and return the results."""
+        with self._op.true_block():
+            cf_yield(true)
+        with self._op.false_block():
+            cf_yield(false)
+        self._op.update_output()
+        results = list(self._op.results())
+        for result, left, right in zip(results, true, false, strict=True):
+            result.stop_gradient = left.stop_gradient and right.stop_gradient
+        return results
+
+    def drop(self) -> None:
+        """Take the operation out of the program again."""
+        operation = self._op.as_operation()
+        operation.get_parent_block().remove_op(operation)
+
+
+class WhileOp:
+    """A ``while`` of a program over values that are known to be loop variables."""
+
+    def __init__(self, pred: Any, inits: list[Any]) -> None:
+        self._op = build_while_op(pred, inits)
+        self._inits = inits
+
+    @contextlib.contextmanager
+    def body(self) -> Iterator[list[Any]]:
+        """The context in which the body is captured; gives the loop variables inside."""
+        with self._op.body() as block:
+            arguments = [argument._clone() for argument in block.args()]
+            for argument, init in zip(arguments, self._inits, strict=True):
+                argument.stop_gradient = init.stop_gradient
+            yield arguments
+
+    def finish(self, pred: Any, values: list[Any]) -> list[Any]:
+        """Yield from within :meth:`body`; call :meth:`results` outside of it."""
+        pred.stop_gradient = True
+        cf_yield([pred, *values])
+        return values
+
+    def results(self) -> list[Any]:
+        """The loop variables after the loop."""
+        return list(self._op.optimize_update())
+
+    def drop(self) -> None:
+        """Take the operation out of the program again."""
+        operation = self._op.as_operation()
+        operation.get_parent_block().remove_op(operation)
+
+
+def array_to_tensor(array: Any) -> Any:
+    """The elements of a TensorArray, stacked along a new first axis."""
+    stacked, _ = tensor_array_to_tensor(array, axis=0, use_stack=True)
+    return stacked
+
+
+# -- capture -------------------------------------------------------------------------------------
+
+_ARITHMETIC: Final = (
+    "__add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __floordiv__ "
+    "__rfloordiv__ __mod__ __rmod__ __pow__ __rpow__ __matmul__ __rmatmul__ __and__ __rand__ "
+    "__or__ __ror__ __xor__ __rxor__ __lt__ __le__ __gt__ __ge__ __eq__ __ne__ __neg__ "
+    "__invert__ __getitem__ __abs__"
+).split()
+_patch_lock = threading.RLock()
+_patch_depth = 0
+_saved: list[tuple[type, str, Any]] = []
+
+
+def _eager_operator(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    def operator(self: Any, *others: Any) -> Any:
+        if paddle.in_dynamic_mode():
+            return original(self, *others)
+        return getattr(as_value(self), name)(*others)
+
+    return operator
+
+
+def _value_operator(
+    name: str,
+    original: Callable[..., Any],
+    adapt: Callable[[Any, Any], Any],
+    finish: Callable[[tuple[Any, ...], str, Any], Any],
+) -> Any:
+    if name == "__getitem__":
+        return original
+
+    def operator(self: Any, *others: Any) -> Any:
+        adapted = [adapt(self, other) for other in others]
+        mine = adapt(others[0], self) if others and is_value(others[0]) else self
+        return finish((self, *others), name, original(mine, *adapted))
+
+    return operator
+
+
+@contextlib.contextmanager
+def tensors_as_values(
+    adapt: Callable[[Any, Any], Any],
+    finish: Callable[[tuple[Any, ...], str, Any], Any],
+    refusals: dict[str, Callable[..., Any]],
+) -> Iterator[None]:
+    """While a program is captured, let dygraph tensors take part in expressions.
+
+    Paddle 3.3 crashes when an operator of a dygraph tensor is called in static mode.  For the
+    time of the capture the operators of both classes are wrapped; in dygraph mode (of another
+    thread, say) the wrappers call the originals.
+
+    Args:
+        adapt: makes the second of two operands fit the first.
+        finish: sees the operands, the operator's name and the result, and gives the result.
+        refusals: methods of values that are replaced, such as ``__bool__``.
+    """
+    global _patch_depth
+    with _patch_lock:
+        _patch_depth += 1
+        if _patch_depth == 1:
+            for name in _ARITHMETIC:
+                for owner in (EagerTensor, Value):
+                    original = getattr(owner, name, None)
+                    if original is None:
+                        continue
+                    _saved.append((owner, name, original))
+                    if owner is EagerTensor:
+                        setattr(owner, name, _eager_operator(name, original))
+                    else:
+                        setattr(owner, name, _value_operator(name, original, adapt, finish))
+            for name, method in refusals.items():
+                _saved.append((Value, name, getattr(Value, name, None)))
+                setattr(Value, name, method)
+    try:
+        yield
+    finally:
+        with _patch_lock:
+            _patch_depth -= 1
+            if _patch_depth == 0:
+                while _saved:
+                    owner, name, original = _saved.pop()
+                    if original is None:
+                        delattr(owner, name)
+                    else:
+                        setattr(owner, name, original)
+
+
+@contextlib.contextmanager
+def tracing(program: Any) -> Iterator[Any]:
+    """Capture into ``program``; dygraph tensors become its parameters (``get_params…`` after)."""
+    startup = paddle.static.Program()
+    with paddle.static.program_guard(program, startup), graph_tracing_guard(program) as context:
+        yield context
+
+
+def erase_unread(program: Any, prefix: str) -> int:
+    """Remove operations whose name begins with ``prefix`` and whose results nobody reads."""
+
+    def sweep(block: Any) -> int:
+        count = 0
+        for operation in list(block.ops):
+            for inner in operation.blocks():
+                count += sweep(inner)
+            if operation.name().startswith(prefix) and all(
+                result.use_empty() for result in operation.results()
+            ):
+                block.remove_op(operation)
+                count += 1
+        return count
+
+    return sweep(program.global_block())
+
+
+def operations(program: Any) -> Iterator[Any]:
+    """Every operation of ``program``, those inside branches and loops too."""
+    stack = [program.global_block()]
+    while stack:
+        for operation in stack.pop().ops:
+            yield operation
+            stack.extend(operation.blocks())
+
+
+# -- run -----------------------------------------------------------------------------------------
+
+_SERIAL: Final = "FLAGS_new_executor_serial_run"
+_serial_lock = threading.Lock()
+_serial_runs = 0
+_serial_before = False
+
+
+@contextlib.contextmanager
+def serial_interpreter() -> Iterator[None]:
+    """Run programs in the interpreter's serial mode; the user's flag is restored at the end.
+
+    Serial mode keeps host operators in program order and is several times cheaper for small
+    programs.  A program that was once run in this mode must always be.
+    """
+    global _serial_runs, _serial_before
+    flags = core.globals()
+    with _serial_lock:
+        _serial_runs += 1
+        if _serial_runs == 1:
+            _serial_before = flags[_SERIAL]
+            flags[_SERIAL] = True
+    try:
+        yield
+    finally:
+        with _serial_lock:
+            _serial_runs -= 1
+            if _serial_runs == 0:
+                flags[_SERIAL] = _serial_before
+
+
+class Program:
+    """A captured program made ready to run: for inference, for training, or as one joint program.
+
+    Args:
+        main: the captured program; not changed after the first run.
+        inputs: its input values.
+        outputs: its output values, each once.
+        parameters: dygraph tensors and the values that stand for them.
+    """
+
+    def __init__(
+        self, main: Any, inputs: list[Any], outputs: list[Any], parameters: tuple[list[Any], ...]
+    ) -> None:
+        self.main = main
+        self.inputs = inputs
+        self.outputs = outputs
+        self.parameters = parameters
+        self._layer = PartialProgramLayer(main, inputs, outputs, parameters)
+        # Paddle checks each output for a magic number and drops it; we never yield one.
+        self._joint: tuple[Any, list[int], list[int]] | None = None
+        self._lock = threading.Lock()
+
+    def run(self, tensors: list[Any], *, training: bool) -> list[Any]:
+        """Run the program; with ``training`` the outputs can be differentiated."""
+        layer = self._layer
+        layer.training = training
+        attributes = layer._prepare_attributes(in_sot_mode=False)
+        return list(
+            layer.call_run_impl_with_hook(tensors, self.parameters[0], attributes)
+        )
+
+    def gradients(self, tensors: list[Any], output_gradients: list[Any]) -> list[Any | None]:
+        """Run the forward again together with its gradients, as one program.
+
+        Args:
+            tensors: the inputs of the forward.
+            output_gradients: one tensor for each output with ``stop_gradient=False``.
+
+        Returns:
+            The gradient of each input and then of each parameter; ``None`` where there is none.
+        """
+        with self._lock:
+            if self._joint is None:
+                self._joint = self._build_joint()
+        layer, found, _ = self._joint
+        layer.training = False
+        attributes = layer._prepare_attributes(in_sot_mode=False)
+        results = layer.call_run_impl_with_hook(
+            [*tensors, *output_gradients], self.parameters[0], attributes
+        )
+        gradients: list[Any | None] = [None] * (len(self.inputs) + len(self.parameters[0]))
+        for position, result in zip(found, results, strict=True):
+            gradients[position] = result
+        return gradients
+
+    @switch_to_static_graph
+    def _build_joint(self) -> tuple[Any, list[int], list[int]]:
+        copied = self._layer.origin_runnable_program.clone()
+        inputs, parameters = list(copied.x_values), list(copied.param_values)
+        outputs = list(copied.out_values)
+        for copy, original in zip(outputs, self.outputs, strict=True):
+            copy.stop_gradient = original.stop_gradient
+        erase_unread(copied.program, "py_op.d2s_host")
+        with paddle.static.program_guard(copied.program):
+            wanted = [value for value in outputs if not value.stop_gradient]
+            seeds = []
+            for index, value in enumerate(wanted):
+                seed = paddle.static.data(f"d2s_gradient_{index}", value.shape, value.dtype)
+                seeds.append(seed)
+            made = ir_grad(wanted, [*inputs, *parameters], seeds)
+        found = [index for index, value in enumerate(made) if value is not None]
+        results = []
+        with paddle.static.program_guard(copied.program):
+            results = [paddle.assign(made[index]) for index in found]
+        layer = PartialProgramLayer(
+            copied.program, [*inputs, *seeds], results, (self.parameters[0], parameters)
+        )
+        return layer, found, list(range(len(wanted)))
+
+
+def amp_state() -> tuple[Any, ...]:
+    """What a program depends on of automatic mixed precision."""
+    tracer = paddle.framework._dygraph_tracer()
+    if tracer is None or tracer._amp_level == core.AmpLevel.O0:
+        return ()
+    return (str(tracer._amp_level), str(tracer._amp_dtype))

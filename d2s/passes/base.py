@@ -1,0 +1,254 @@
+"""What every pass needs: the ``Pass`` record, the context, and small verbs that build trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import gast
+
+from d2s.analysis.flow import Flow, flow_of
+from d2s.analysis.scopes import changes_in, own_nodes
+from d2s.syntax import quote as quoting
+from d2s.syntax.names import Names, names_in
+from d2s.syntax.positions import Span, header, place
+from d2s.syntax.source import FunctionSource
+from d2s.syntax.vocabulary import NAMESPACE, WORDS
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One step of the transformation.
+
+    Attributes:
+        name: what ``d2s dump --passes`` shows.
+        run: a function from the tree to the tree; it may reuse nodes of the tree that it is given.
+        after: names of passes that must have run before.
+        keeps_flow: the statements that remain keep their flow facts (they are the same nodes,
+            and what is live around them has not changed).
+    """
+
+    name: str
+    run: Callable[[Any, Context], Any]
+    after: tuple[str, ...] = ()
+    keeps_flow: bool = False
+
+
+@dataclass
+class Context:
+    """What a pass may know besides the tree.
+
+    ``names`` grows for as long as one function is converted; ``_flow`` is emptied by the
+    pipeline after each pass that does not keep flow facts; nothing else ever changes.
+
+    Attributes:
+        source: the user's function.
+        names: the fresh names.
+        namespace: under which name this function's code reaches the operators.
+        resolve: what a global or closure name stands for now, or ``None`` (used to leave calls
+            into Paddle as they are; never to fold a value).
+    """
+
+    source: FunctionSource
+    names: Names
+    namespace: str = NAMESPACE
+    resolve: Callable[[str], Any] = lambda name: None
+    _flow: dict[int, Flow] = field(default_factory=dict)
+    _generated: dict[int, Any] = field(default_factory=dict)
+
+    @staticmethod
+    def of(source: FunctionSource, resolve: Callable[[str], Any] = lambda name: None) -> Context:
+        """The context in which ``source`` is converted."""
+        names = Names({*names_in(source.tree), *source.free})
+        return Context(source, names, names.fresh(NAMESPACE), resolve)
+
+    def flow(self, function: Any) -> Flow:
+        """The flow facts of ``function``, computed once between two changes."""
+        known = self._flow.get(id(function))
+        if known is None or known.root is not function:
+            known = self._flow[id(function)] = flow_of(function)
+        return known
+
+    def forget(self) -> None:
+        """Drop the flow facts: the tree has changed."""
+        self._flow.clear()
+
+    def quote(self, template: str, at: Span, **values: Any) -> list[Any]:
+        """Statements of ``template``; ``d2s`` in it stands for the namespace."""
+        return self.generated(quoting.quote(template, at=at, d2s=self.namespace, **values))
+
+    def expr(self, template: str, at: Span, **values: Any) -> Any:
+        """The expression of ``template``; ``d2s`` in it stands for the namespace."""
+        return quoting.quote_expr(template, at=at, d2s=self.namespace, **values)
+
+    def generated(self, statements: list[Any]) -> list[Any]:
+        """Note that the functions in ``statements`` are generated, not the user's."""
+        self._generated.update(
+            {id(node): node for node in statements if isinstance(node, gast.FunctionDef)}
+        )
+        return statements
+
+    def is_generated(self, function: Any) -> bool:
+        """Whether ``function`` was made by a pass."""
+        return id(function) in self._generated
+
+    def is_word(self, node: Any) -> bool:
+        """Whether ``node`` is ``d2s.WORD`` as generated code writes it."""
+        return (
+            isinstance(node, gast.Attribute)
+            and isinstance(node.value, gast.Name)
+            and node.value.id == self.namespace
+            and node.attr in WORDS
+        )
+
+    def thunk(self, expression: Any) -> Any | None:
+        """``lambda: expression``, or ``None`` where that would change its meaning."""
+        for node in own_nodes(expression):
+            if isinstance(node, gast.NamedExpr | gast.Await | gast.Yield | gast.YieldFrom):
+                return None
+        at = header(expression)
+        return self.expr("lambda: expression", at, expression=expression)
+
+
+def functions_in(tree: Any) -> Iterator[Any]:
+    """``tree`` and the functions inside it, innermost first; class bodies are not entered."""
+    for node in own_nodes(tree.body):
+        if isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef):
+            yield from functions_in(node)
+    yield tree
+
+
+def assign(name: str, value: Any, at: Span) -> Any:
+    """The statement ``name = value``."""
+    return place(gast.Assign([quoting.name(name, gast.Store())], value, None), at)
+
+
+def load(name: str, at: Span) -> Any:
+    """The variable ``name``, read."""
+    return place(quoting.name(name), at)
+
+
+def constant(value: Any, at: Span) -> Any:
+    """A constant."""
+    return place(quoting.constant(value), at)
+
+
+def if_(test: Any, body: list[Any], orelse: list[Any], at: Span) -> Any:
+    """An ``if`` statement; an empty ``body`` turns the condition around."""
+    if not body and orelse:
+        test, body, orelse = negated(test, at), orelse, []
+    return place(gast.If(test, body or [place(gast.Pass(), at)], orelse), at)
+
+
+def negated(test: Any, at: Span) -> Any:
+    """``not test``, without a double ``not``."""
+    if isinstance(test, gast.UnaryOp) and isinstance(test.op, gast.Not):
+        return test.operand
+    return place(gast.UnaryOp(gast.Not(), test), at)
+
+
+def in_text_order(names: Iterable[str], statements: list[Any]) -> tuple[str, ...]:
+    """``names`` in the order in which they first occur in ``statements``; the rest sorted."""
+    wanted = set(names)
+    order: list[str] = []
+    for statement in statements:
+        for node in gast.walk(statement):
+            if isinstance(node, gast.Name) and node.id in wanted:
+                order.append(node.id)
+                wanted.discard(node.id)
+    return tuple(order) + tuple(sorted(wanted))
+
+
+@dataclass(frozen=True)
+class State:
+    """What a branch or loop body shares with the code around it.
+
+    Attributes:
+        names: the state as the operator gets it: variables, and dotted paths as ``self.h``.
+        nonlocals: variables that the body function declares ``nonlocal``.
+        globals_: variables that it declares ``global``.
+    """
+
+    names: tuple[str, ...]
+    nonlocals: tuple[str, ...]
+    globals_: tuple[str, ...]
+
+    def declarations(self, at: Span) -> list[Any]:
+        """The ``nonlocal`` and ``global`` statements of the body function."""
+        found: list[Any] = []
+        if self.nonlocals:
+            found.append(place(gast.Nonlocal(list(self.nonlocals)), at))
+        if self.globals_:
+            found.append(place(gast.Global(list(self.globals_)), at))
+        return found
+
+
+class ScopeTransformer(gast.NodeTransformer):  # type: ignore[misc]
+    """A transformer of one function's own statements; it enters no nested scope."""
+
+    def __init__(self, ctx: Context) -> None:
+        self.ctx = ctx
+
+    def visit_FunctionDef(self, node: Any) -> Any:
+        return node
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+    visit_ClassDef = visit_FunctionDef
+    visit_Lambda = visit_FunctionDef
+
+    def block(self, statements: list[Any]) -> list[Any]:
+        """The transformed statements, flat."""
+        result: list[Any] = []
+        for statement in statements:
+            new = self.visit(statement)
+            if new is None:
+                continue
+            result.extend(new if isinstance(new, list) else [new])
+        return result
+
+
+def each_function(transform: Callable[[Any, Context], None]) -> Callable[[Any, Context], Any]:
+    """A ``run`` that calls ``transform`` on every function of the tree, innermost first."""
+
+    def run(tree: Any, ctx: Context) -> Any:
+        for function in functions_in(tree):
+            transform(function, ctx)
+        return tree
+
+    return run
+
+
+def shared_state(
+    ctx: Context, function: Any, node: Any, statements: list[Any], targets: list[Any]
+) -> State:
+    """What the body function(s) made of ``statements`` share with ``function`` (rules B1, C2).
+
+    Args:
+        ctx: the context, for the flow facts.
+        function: the function whose own scope ``node`` stands in.
+        node: the ``if`` or loop; the flow facts know it by identity.
+        statements: what moves into body functions.
+        targets: targets of a ``for``, which the body binds.
+    """
+    flow = ctx.flow(function)
+    changes = changes_in([*statements, *targets])
+    after = flow.after.get(id(node), frozenset())
+    entering = flow.entering.get(id(node), frozenset())
+    carried = after | entering if isinstance(node, gast.While | gast.For) else after
+    handed = changes.bound & carried
+    nonlocals = changes.bound & (after | entering)
+    outside = flow.globals_
+    private = changes.bound - nonlocals
+    mutated = {name for name in changes.mutated if name not in private}
+    paths = {
+        path
+        for path in changes.attributes | changes.mutated_attributes
+        if path.split(".")[0] not in private
+    }
+    names = in_text_order(handed | mutated, [*targets, *statements]) + tuple(sorted(paths))
+    return State(
+        names,
+        in_text_order(nonlocals - outside, [*targets, *statements]),
+        tuple(sorted(nonlocals & outside)),
+    )

@@ -1,0 +1,143 @@
+"""Turn ``and``, ``or``, ``not``, ``in``, ``is`` and chained comparisons into operators.
+
+The right operands are thunks, so that short circuit holds; single comparisons stay as they are,
+because tensors overload them.  ``is`` is converted only where the variable may hold a value of a
+kind that a tensor decides: one that the function itself binds.
+
+>>> show(PASS, '''
+... def f(a, b, xs):
+...     return not a or 0 < b < 3 and a in xs
+... ''')
+def f(a, b, xs):
+    return d2s.or_(d2s.not_(a), lambda: d2s.and_(0 < b, lambda: b < 3, lambda: d2s.in_(a, xs)))
+
+>>> show(PASS, '''
+... def f(a, b):
+...     return a() < b() < 3
+... ''')
+def f(a, b):
+    return d2s.compare(a(), ('<', b), ('<', lambda: 3))
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import gast
+
+from d2s.analysis.scopes import changes_in, functions_bound
+from d2s.passes.base import Context, Pass
+from d2s.syntax.positions import place, span_of
+
+SYMBOLS = {
+    gast.Lt: "<", gast.LtE: "<=", gast.Gt: ">", gast.GtE: ">=", gast.Eq: "==", gast.NotEq: "!=",
+    gast.In: "in", gast.NotIn: "not in", gast.Is: "is", gast.IsNot: "is not",
+}  # fmt: skip
+MEMBERSHIP = {gast.In: "in_", gast.NotIn: "not_in", gast.Is: "is_", gast.IsNot: "is_not"}
+
+
+class _Operators(gast.NodeTransformer):  # type: ignore[misc]
+    def __init__(self, ctx: Context, bound: frozenset[str]) -> None:
+        self.ctx = ctx
+        self.bound = bound
+
+    def visit_ClassDef(self, node: Any) -> Any:
+        return node
+
+    def visit_BoolOp(self, node: Any) -> Any:
+        self.generic_visit(node)
+        at = span_of(node)
+        word = "and_" if isinstance(node.op, gast.And) else "or_"
+        first, *others = node.values
+        thunks = []
+        for operand in others:
+            thunk = self.ctx.thunk(operand)
+            if thunk is None:
+                return node
+            thunks.append(thunk)
+        if self._is_word(first, word):  # and_(and_(a, b), c) is and_(a, b, c)
+            first.args += thunks
+            return first
+        call = self.ctx.expr(f"d2s.{word}(first)", at, first=first)
+        for thunk in thunks:
+            inner = thunk.body
+            if word == "and_" and self._is_word(inner, word):
+                call.args += [self._thunk(inner.args[0]), *inner.args[1:]]
+            else:
+                call.args.append(thunk)
+        return call
+
+    def _thunk(self, expression: Any) -> Any:
+        thunk = self.ctx.thunk(expression)
+        assert thunk is not None  # it came out of a thunk
+        return thunk
+
+    def _is_word(self, node: Any, word: str) -> bool:
+        return (
+            isinstance(node, gast.Call)
+            and self.ctx.is_word(node.func)
+            and node.func.attr == word
+        )
+
+    def visit_UnaryOp(self, node: Any) -> Any:
+        self.generic_visit(node)
+        if not isinstance(node.op, gast.Not):
+            return node
+        return self.ctx.expr("d2s.not_(operand)", span_of(node), operand=node.operand)
+
+    def visit_Compare(self, node: Any) -> Any:
+        self.generic_visit(node)
+        at = span_of(node)
+        if len(node.ops) == 1:
+            return self._single(node.left, node.ops[0], node.comparators[0], node)
+        operands = [node.left, *node.comparators]
+        if all(isinstance(middle, gast.Name | gast.Constant) for middle in operands[1:-1]):
+            call = self.ctx.expr("d2s.and_()", at)
+            for position, op in enumerate(node.ops):
+                left = operands[position]
+                if position:
+                    left = copy.deepcopy(left)
+                pair = place(gast.Compare(left, [op], [operands[position + 1]]), at)
+                pair = self._single(pair.left, op, pair.comparators[0], pair)
+                thunk = self.ctx.thunk(pair) if position else pair
+                if thunk is None:
+                    return node
+                call.args.append(thunk)
+            return call
+        call = self.ctx.expr("d2s.compare(left)", at, left=node.left)
+        for op, operand in zip(node.ops, node.comparators, strict=True):
+            thunk = self.ctx.thunk(operand)
+            if thunk is None:
+                return node
+            if isinstance(operand, gast.Call) and isinstance(operand.func, gast.Name) and not (
+                operand.args or operand.keywords
+            ):
+                thunk = operand.func
+            symbol = gast.Constant(SYMBOLS[type(op)], None)
+            call.args.append(place(gast.Tuple([symbol, thunk], gast.Load()), at))
+        return call
+
+    def _single(self, left: Any, op: Any, right: Any, node: Any) -> Any:
+        word = MEMBERSHIP.get(type(op))
+        if word is None:
+            return node
+        if word.startswith("is") and not (
+            isinstance(left, gast.Name) and left.id in self.bound and _is_none(right)
+        ):
+            return node
+        return self.ctx.expr(f"d2s.{word}(left, right)", span_of(node), left=left, right=right)
+
+
+def _is_none(node: Any) -> bool:
+    return isinstance(node, gast.Constant) and node.value is None
+
+
+def run(tree: Any, ctx: Context) -> Any:
+    """Convert the operators of every function, in lambdas and comprehensions too."""
+    bound = functions_bound(tree)
+    tree.body = [_Operators(ctx, bound).visit(statement) for statement in tree.body]
+    return tree
+
+
+PASS = Pass("boolean", run, after=("conditional", "loops", "ternary"))

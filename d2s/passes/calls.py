@@ -1,0 +1,96 @@
+"""Route calls through ``d2s.call``, which gives the converted function to call.
+
+The callee is converted, not called, by the operator: the call itself stays in the user's frame,
+so tracebacks and evaluation order are Python's own.  Calls into Paddle and other modules that
+are never converted stay as they are, except where a grown list may be handed over.
+
+>>> show(PASS, '''
+... def f(x, outs):
+...     y = helper(x, scale=2)
+...     outs.append(y.mean())
+...     return len(outs)
+... ''')
+def f(x, outs):
+    y = d2s.call(helper)(x, scale=2)
+    d2s.call(outs.append)(d2s.call(y.mean)())
+    return d2s.call(len)(outs)
+"""
+
+from __future__ import annotations
+
+import types
+from typing import Any, Final
+
+import gast
+
+from d2s.analysis.scopes import dotted, local_names
+from d2s.passes.base import Context, Pass, functions_in
+from d2s.syntax.positions import span_of
+
+LIST_TAKERS: Final = frozenset({"stack", "concat", "add_n", "hstack", "vstack", "dstack"})
+"""Functions of Paddle that take a list of tensors, which may be one that grew in a loop."""
+
+NEVER_CONVERTED: Final = ("paddle", "numpy", "math", "operator", "itertools", "functools")
+"""Modules whose functions are called as they are; callbacks handed to them are the exception."""
+
+TAKES_CALLBACK: Final = ("functools", "itertools")
+
+
+class _Calls(gast.NodeTransformer):  # type: ignore[misc]
+    def __init__(self, ctx: Context, locals_: frozenset[str]) -> None:
+        self.ctx = ctx
+        self.locals_ = locals_
+
+    def visit_ClassDef(self, node: Any) -> Any:
+        return node
+
+    def visit_FunctionDef(self, node: Any) -> Any:
+        # Decorators and defaults are the user's; calls in them run when the function is made.
+        node.body = [self.visit(statement) for statement in node.body]
+        node.decorator_list = [self.visit(item) for item in node.decorator_list]
+        return node
+
+    def visit_Call(self, node: Any) -> Any:
+        self.generic_visit(node)
+        function = node.func
+        if self.ctx.is_word(function) or self._stays(function):
+            return node
+        if isinstance(function, gast.Name) and function.id == "super":
+            return node
+        node.func = self.ctx.expr("d2s.call(function)", span_of(function), function=function)
+        return node
+
+    def _stays(self, function: Any) -> bool:
+        """Whether ``function`` is plainly one that is never converted."""
+        path = dotted(function)
+        if path is None:
+            return False
+        root, *rest = path.split(".")
+        if root in self.locals_:
+            return False
+        found = self.ctx.resolve(root)
+        for part in rest:
+            if not isinstance(found, types.ModuleType):
+                break
+            found = getattr(found, part, None)
+        else:
+            if isinstance(found, types.ModuleType) or not rest:
+                return isinstance(found, type) and issubclass(found, BaseException)
+        home = str(getattr(found, "__module__", "") or "").split(".")[0]
+        return (
+            isinstance(self.ctx.resolve(root), types.ModuleType)
+            and home in NEVER_CONVERTED
+            and home not in TAKES_CALLBACK
+            and rest[-1] not in LIST_TAKERS
+        )
+
+
+def run(tree: Any, ctx: Context) -> Any:
+    """Convert the calls of the whole tree."""
+    names = frozenset[str]().union(*(local_names(function) for function in functions_in(tree)))
+    transformer = _Calls(ctx, names)
+    tree.body = [transformer.visit(statement) for statement in tree.body]
+    return tree
+
+
+PASS = Pass("calls", run, after=("boolean", "ternary", "asserts", "raises"))

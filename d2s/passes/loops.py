@@ -1,0 +1,161 @@
+"""Turn ``while`` and ``for`` into calls that decide between Python and a static loop.
+
+>>> show(PASS, '''
+... def f(x):
+...     while x < 9:
+...         y = x * 2
+...         x = y + 1
+...     return x
+... ''')
+def f(x):
+    def body():
+        nonlocal x
+        y = x * 2
+        x = y + 1
+    d2s.while_(lambda: x < 9, body, ('x',))
+    return x
+
+>>> show(PASS, '''
+... def f(n):
+...     s = 0
+...     for i in range(n):
+...         s = s + i
+...     return s
+... ''')
+def f(n):
+    s = 0
+    def body(i):
+        nonlocal s
+        s = s + i
+    d2s.for_(range(n), body, ('s',))
+    return s
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gast
+
+from d2s.analysis.exits import jumps, returns, stays_python
+from d2s.passes.base import (
+    Context,
+    Pass,
+    ScopeTransformer,
+    each_function,
+    load,
+    shared_state,
+)
+from d2s.syntax.positions import header, place
+from d2s.syntax.quote import name
+
+
+class _Loops(ScopeTransformer):
+    """Converts the loops of ``function``, inner ones first."""
+
+    def __init__(self, ctx: Context, function: Any) -> None:
+        super().__init__(ctx)
+        self.function = function
+
+    def visit_While(self, node: Any) -> Any:
+        state = None
+        if _convertible(node):
+            state = shared_state(self.ctx, self.function, node, [node.test, *node.body], [])
+        self.generic_visit(node)
+        if state is None:
+            return node
+        at = header(node)
+        test = self.ctx.thunk(node.test)
+        names = self.ctx.names
+        if test is not None:
+            return self.ctx.quote(
+                """
+                def body():
+                    statements
+                d2s.while_(test, body, state)
+                """,
+                at,
+                body=names.fresh("body"),
+                statements=[*state.declarations(at), *node.body],
+                test=test,
+                state=state.names,
+            )
+        returned = place(gast.Return(node.test), at)
+        return self.ctx.quote(
+            """
+            def test():
+                condition
+            def body():
+                statements
+            d2s.while_(test, body, state)
+            """,
+            at,
+            test=names.fresh("test"),
+            condition=[*state.declarations(at), returned],
+            body=names.fresh("body"),
+            statements=[*state.declarations(at), *node.body],
+            state=state.names,
+        )
+
+    def visit_For(self, node: Any) -> Any:
+        last = node.body[-1]
+        stop = None
+        if (
+            isinstance(last, gast.If)
+            and len(last.body) == 1
+            and isinstance(last.body[0], gast.Break)
+            and isinstance(last.test, gast.Name)
+        ):
+            stop = last.test.id
+            node.body = node.body[:-1]
+        state = None
+        if _convertible(node):
+            state = shared_state(self.ctx, self.function, node, node.body, [node.target])
+        elif stop is not None:
+            node.body.append(last)
+        self.generic_visit(node)
+        if state is None:
+            return node
+        at = header(node)
+        target = node.target
+        shared = {*state.nonlocals, *state.globals_, *state.names}
+        first: list[Any] = []
+        if isinstance(target, gast.Name) and target.id not in shared:
+            item = target.id
+        else:
+            item = self.ctx.names.fresh("item")
+            first = [place(gast.Assign([target], load(item, at), None), at)]
+        call = "d2s.for_(iter_, body, state)"
+        if stop is not None:
+            call = "d2s.for_(iter_, body, state, lambda: stop)"
+        return self.ctx.quote(
+            f"""
+            def body(item):
+                statements
+            {call}
+            """,
+            at,
+            body=self.ctx.names.fresh("body"),
+            item=item,
+            statements=[*state.declarations(at), *first, *node.body],
+            iter_=node.iter,
+            state=state.names,
+            stop=name(stop or ""),
+        )
+
+
+def _convertible(node: Any) -> bool:
+    return not (
+        node.orelse
+        or returns([node])
+        or jumps(node.body, (gast.Break, gast.Continue))
+        or stays_python(node)
+    )
+
+
+def _lower(function: Any, ctx: Context) -> None:
+    ctx.flow(function)
+    function.body = _Loops(ctx, function).block(function.body)
+
+
+PASS = Pass("loops", each_function(_lower), after=("returns", "jumps", "unbound"), keeps_flow=True)

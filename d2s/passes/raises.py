@@ -1,0 +1,54 @@
+"""Let a ``raise`` that a tensor condition guards happen on the run.
+
+The statement stays a ``raise``; the operator gives it the exception, or, while a branch or loop
+is captured, notes a host effect that raises on the run in which dygraph would, and ends the
+capture of that side.
+
+>>> show(PASS, '''
+... def f(x):
+...     if x < 0:
+...         raise ValueError("negative") from None
+...     return x
+... ''')
+def f(x):
+    if x < 0:
+        raise d2s.error(lambda: ValueError('negative')) from None
+    return x
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gast
+
+from d2s.passes.base import Context, Pass
+from d2s.syntax.positions import span_of
+
+
+class _Raises(gast.NodeTransformer):  # type: ignore[misc]
+    def __init__(self, ctx: Context) -> None:
+        self.ctx = ctx
+
+    def visit_ClassDef(self, node: Any) -> Any:
+        return node
+
+    def visit_ExceptHandler(self, node: Any) -> Any:
+        """A ``raise`` in a handler belongs to the exception at hand: Python's own."""
+        return node
+
+    def visit_Raise(self, node: Any) -> Any:
+        if node.exc is None:
+            return node
+        make = self.ctx.thunk(node.exc)
+        if make is not None:
+            node.exc = self.ctx.expr("d2s.error(make)", span_of(node.exc), make=make)
+        return node
+
+
+def run(tree: Any, ctx: Context) -> Any:
+    """Convert each ``raise`` with an exception, nested functions included."""
+    return _Raises(ctx).visit(tree)
+
+
+PASS = Pass("raises", run, after=("conditional", "loops"))

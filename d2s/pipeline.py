@@ -1,0 +1,128 @@
+"""The order of the passes, and the loop that runs them.
+
+``PIPELINE`` is the whole transformation.  Between two passes the tree is checked by
+``syntax.verify`` when tests ask for it; a ``Trace`` keeps the tree after each pass for ``dump``.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from d2s.errors import D2SError
+from d2s.passes import (
+    asserts,
+    boolean,
+    calls,
+    conditional,
+    declarations,
+    jumps,
+    loops,
+    privates,
+    raises,
+    returns,
+    subscripts,
+    supers,
+    ternary,
+    texts,
+    unbound,
+)
+from d2s.passes.base import Context, Pass
+from d2s.syntax.source import FunctionSource
+from d2s.syntax.verify import verify
+
+PIPELINE: Final[tuple[Pass, ...]] = (
+    privates.PASS,
+    supers.PASS,
+    subscripts.PASS,
+    returns.PASS,
+    jumps.PASS,
+    unbound.PASS,
+    loops.PASS,
+    conditional.PASS,
+    declarations.PASS,
+    asserts.PASS,
+    raises.PASS,
+    ternary.PASS,
+    texts.PASS,
+    boolean.PASS,
+    calls.PASS,
+)
+
+
+@dataclass(frozen=True)
+class Step:
+    """The tree after one pass."""
+
+    name: str
+    tree: Any
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What the transformation made of a function.
+
+    Attributes:
+        source: the user's function.
+        steps: the tree before the first pass (named ``source``) and after each pass; empty
+            unless asked for.
+        tree: the final tree.
+        namespace: the name under which the generated code reaches the operators.
+    """
+
+    source: FunctionSource
+    steps: tuple[Step, ...]
+    tree: Any
+    namespace: str
+
+
+class PassError(D2SError):
+    """A pass has left a tree that breaks a rule of ``syntax.verify``: a defect of d2s."""
+
+    code = "D2S901"
+
+
+def _nothing(name: str) -> Any:
+    return None
+
+
+def transform(
+    source: FunctionSource,
+    *,
+    resolve: Callable[[str], Any] = _nothing,
+    keep_steps: bool = False,
+    check: bool = False,
+    passes: tuple[Pass, ...] = PIPELINE,
+) -> Trace:
+    """Run ``passes`` over the tree of ``source`` (which is not changed).
+
+    Args:
+        source: the user's function.
+        resolve: what a global or closure name stands for now.
+        keep_steps: keep a copy of the tree after each pass.
+        check: verify the tree after each pass.
+        passes: the passes, in an order that their ``after`` allows.
+
+    Raises:
+        PassError: (D2S901) with ``check``, when a pass leaves a broken tree.
+    """
+    tree = copy.deepcopy(source.tree)
+    ctx = Context.of(source, resolve)
+    steps = [Step("source", copy.deepcopy(tree))] if keep_steps else []
+    for step in passes:
+        tree = step.run(tree, ctx)
+        if not step.keeps_flow:
+            ctx.forget()
+        if keep_steps:
+            steps.append(Step(step.name, copy.deepcopy(tree)))
+        if check:
+            problems = verify(tree)
+            if problems:
+                raise PassError(
+                    f"the pass {step.name!r} left a broken tree: {problems[0].message}",
+                    file=source.file,
+                    line=problems[0].line,
+                )
+    return Trace(source, tuple(steps), tree, ctx.namespace)

@@ -1,0 +1,278 @@
+"""From a call to its key (rule G2): calls with one key can share a program.
+
+The key holds what the capture would see: dtype, shape and ``stop_gradient`` of tensors, the
+Python values themselves, other objects by identity, train or eval, grad mode, AMP.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.errors import ArgumentsError, InputSpecError
+from d2s.program.structure import Rebuild, scan
+
+
+@dataclass(frozen=True)
+class TensorLeaf:
+    """What the key says of a tensor argument.
+
+    Attributes:
+        path: how the argument is reached, for messages and input names.
+        dtype: its dtype, as text.
+        shape: its shape; -1 where an ``InputSpec`` leaves the dimension open.
+        stop_gradient: whether no gradient goes back to it.
+        name: the name that an ``InputSpec`` gives it.
+    """
+
+    path: str
+    dtype: str
+    shape: tuple[int, ...]
+    stop_gradient: bool
+    name: str | None = None
+
+
+@dataclass
+class Call:
+    """One call, bound to the function's parameters and taken apart.
+
+    Attributes:
+        key: equal for calls that can share a program.
+        leaves: what the key says of each tensor.
+        tensors: the tensors.
+        rebuild: makes ``(args, kwargs)`` from replacements of the tensors.
+    """
+
+    key: tuple[Any, ...]
+    leaves: list[TensorLeaf]
+    tensors: list[Any]
+    rebuild: Rebuild
+
+
+class Signature:
+    """How calls of one function are bound and keyed.
+
+    Args:
+        function: the user's function; a method without its instance.
+        name: its name, for messages.
+        specs: the ``InputSpec`` of each parameter in order (nested like the arguments), if given.
+        bound: the function is a method: its first parameter is filled by the instance.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], name: str, specs: Any = None, *, bound: bool = False
+    ) -> None:
+        self.name = name
+        try:
+            signature = inspect.signature(function)
+        except (TypeError, ValueError):
+            signature = inspect.Signature(
+                [
+                    inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL),
+                    inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD),
+                ]
+            )
+        parameters = list(signature.parameters.values())
+        if bound and parameters and parameters[0].kind in (
+            inspect.Parameter.POSITIONAL_ONLY,
+            inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        ):
+            parameters = parameters[1:]
+        self.signature = inspect.Signature(parameters)
+        self.specs = self._checked(specs)
+
+    def _checked(self, specs: Any) -> Any:
+        if specs is None:
+            return None
+        if not isinstance(specs, list | tuple):
+            raise InputSpecError(
+                f"input_spec of {self.name!r} is a {type(specs).__name__}, not a list",
+                cure="pass a list with one entry for each argument",
+            )
+        positional = [
+            parameter
+            for parameter in self.signature.parameters.values()
+            if parameter.kind
+            in (
+                inspect.Parameter.POSITIONAL_ONLY,
+                inspect.Parameter.POSITIONAL_OR_KEYWORD,
+            )
+        ]
+        open_ended = any(
+            parameter.kind is inspect.Parameter.VAR_POSITIONAL
+            for parameter in self.signature.parameters.values()
+        )
+        if len(specs) > len(positional) and not open_ended:
+            raise InputSpecError(
+                f"input_spec has {len(specs)} entries, but {self.name!r} takes "
+                f"{len(positional)} arguments",
+                cure="give one entry for each argument",
+            )
+        return tuple(specs)
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
+        """The call's arguments by parameter, defaults filled in.
+
+        Raises:
+            TypeError: the arguments do not fit; Python's own message with the function's name.
+        """
+        try:
+            bound = self.signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{self.name}() {error}") from None
+        bound.apply_defaults()
+        return bound
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any], extra: tuple[Any, ...]) -> Call:
+        """Take a call apart.
+
+        Args:
+            args, kwargs: as the user passed them.
+            extra: further parts of the key (modes, the instance).
+
+        Raises:
+            InputSpecError: (D2S302) a tensor does not fit its ``InputSpec``.
+            ArgumentsError: (D2S301) an argument cannot be part of a key.
+        """
+        bound = self.bind(args, kwargs)
+        specs = self._spec_leaves(bound)
+        leaves: list[TensorLeaf] = []
+        tensors: list[Any] = []
+        others: list[Any] = []
+
+        def leaf(thing: Any, path: str) -> int | None:
+            if isinstance(thing, np.ndarray):
+                thing = paddle.to_tensor(thing)
+            if bridge.is_eager(thing):
+                described = TensorLeaf(
+                    path,
+                    str(thing.dtype).rsplit(".", 1)[-1],
+                    tuple(thing.shape),
+                    bool(thing.stop_gradient),
+                )
+                spec = specs.get(path)
+                if spec is not None:
+                    described = self._fitted(described, spec)
+                leaves.append(described)
+                tensors.append(thing)
+                return len(tensors) - 1
+            if isinstance(thing, paddle.static.InputSpec):
+                leaves.append(from_spec(thing, path))
+                tensors.append(thing)
+                return len(tensors) - 1
+            others.append((path, _keyed(thing, path, self.name)))
+            return None
+
+        rebuild_args = scan_arguments(bound, leaf)
+        key = (tuple(leaves), tuple(others), extra)
+        return Call(key, leaves, tensors, rebuild_args)
+
+    def _spec_leaves(self, bound: inspect.BoundArguments) -> dict[str, Any]:
+        if self.specs is None:
+            return {}
+        found: dict[str, Any] = {}
+
+        def leaf(thing: Any, path: str) -> None:
+            if isinstance(thing, paddle.static.InputSpec):
+                found[path] = thing
+
+        for name, spec in zip(_flat_names(bound, len(self.specs)), self.specs, strict=False):
+            scan(spec, leaf, name)
+        return found
+
+    def _fitted(self, leaf: TensorLeaf, spec: Any) -> TensorLeaf:
+        """The leaf as its ``InputSpec`` has it, checked against the tensor."""
+        wanted = from_spec(spec, leaf.path)
+        if wanted.dtype != leaf.dtype:
+            raise InputSpecError(
+                f"argument {leaf.path!r} of {self.name!r} is {leaf.dtype}, but its InputSpec says "
+                f"{wanted.dtype}",
+                cure=f"cast it with .astype('{wanted.dtype}'), or change the InputSpec",
+            )
+        fits = len(wanted.shape) == len(leaf.shape) and all(
+            size in (-1, actual) for size, actual in zip(wanted.shape, leaf.shape, strict=True)
+        )
+        if not fits:
+            raise InputSpecError(
+                f"argument {leaf.path!r} of {self.name!r} has shape {list(leaf.shape)}, but its "
+                f"InputSpec says {[None if size < 0 else size for size in wanted.shape]}",
+                cure="use None in the InputSpec for dimensions that vary",
+            )
+        return TensorLeaf(leaf.path, leaf.dtype, wanted.shape, leaf.stop_gradient, wanted.name)
+
+
+def from_spec(spec: Any, path: str) -> TensorLeaf:
+    """The leaf that an ``InputSpec`` describes."""
+    shape = tuple(-1 if size is None or size < 0 else int(size) for size in spec.shape)
+    dtype = str(spec.dtype).rsplit(".", 1)[-1]
+    return TensorLeaf(path, dtype, shape, bool(spec.stop_gradient), spec.name)
+
+
+def _flat_names(bound: inspect.BoundArguments, count: int) -> list[str]:
+    """Names for positional specs: parameters in order, then ``args[0]`` and so on."""
+    names: list[str] = []
+    for name, parameter in bound.signature.parameters.items():
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            names.extend(f"{name}[{index}]" for index in range(count - len(names)))
+        elif parameter.kind is not inspect.Parameter.VAR_KEYWORD:
+            names.append(name)
+    return names
+
+
+def scan_arguments(
+    bound: inspect.BoundArguments, leaf: Callable[[Any, str], int | None]
+) -> Rebuild:
+    """A function from replaced leaves to ``(args, kwargs)``."""
+    names = list(bound.arguments)
+    parts = [scan(bound.arguments[name], leaf, name) for name in names]
+    signature = bound.signature
+
+    def build(leaves: list[Any]) -> Any:
+        fresh = inspect.BoundArguments(signature, bound.arguments.__class__())
+        for name, part in zip(names, parts, strict=True):
+            fresh.arguments[name] = part(leaves)
+        return fresh.args, fresh.kwargs
+
+    return build
+
+
+def _keyed(thing: Any, path: str, name: str) -> Any:
+    """What stands in the key for a Python value: itself with its type, or its identity."""
+    if bridge.is_value(thing):
+        raise ArgumentsError(
+            f"argument {path!r} of {name!r} is a tensor of a static program",
+            cure="call the converted function in dygraph mode, with paddle tensors",
+        )
+    if thing is None or isinstance(thing, bool | int | str | bytes):
+        return (type(thing), thing)
+    if isinstance(thing, float):
+        return (float, thing if thing == thing else "nan", str(thing)[:1] == "-")
+    if isinstance(thing, frozenset | range | slice | complex | np.generic):
+        return (type(thing), repr(thing))
+    if isinstance(thing, set):
+        return (set, repr(sorted(thing, key=repr)))
+    return Identity(thing)
+
+
+class Identity:
+    """An object in a key, by identity; the key keeps it alive, so the identity stays its own."""
+
+    __slots__ = ("thing",)
+
+    def __init__(self, thing: Any) -> None:
+        self.thing = thing
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Identity) and other.thing is self.thing
+
+    def __hash__(self) -> int:
+        return id(self.thing)
+
+    def __repr__(self) -> str:
+        return f"<{type(self.thing).__name__} at {id(self.thing):#x}>"

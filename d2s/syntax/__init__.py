@@ -1,0 +1,1 @@
+"""Python text and trees.  Knows nothing of tensors; imports ``errors`` and ``config`` only."""

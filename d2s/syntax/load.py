@@ -1,0 +1,120 @@
+"""From a tree back to a function: the user's file name, real globals, real closure cells.
+
+The tree is compiled inside a factory that makes the closure's names (and the name of the
+operators) free variables; the code object is taken out of it and bound to the original's own
+globals, cells, defaults and annotations, so a ``nonlocal`` write is seen by siblings and late
+binding holds (rule A2).
+"""
+
+from __future__ import annotations
+
+import __future__
+
+import ast
+import functools
+import operator
+import sys
+import types
+from collections.abc import Iterable
+from typing import Any, Final
+
+import gast
+
+from d2s.errors import SyntaxNotSupportedError
+
+
+_FUTURE: Final[int] = functools.reduce(
+    operator.or_,
+    (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names),
+)
+
+
+def compile_tree(tree: Any, free: Iterable[str], original: types.CodeType) -> types.CodeType:
+    """The code object of the function ``tree``.
+
+    Args:
+        tree: a gast ``FunctionDef``, every node with a position.
+        free: names that are free variables of the function.
+        original: the user's code object; file name, names and ``__future__`` imports are its.
+
+    Raises:
+        SyntaxNotSupportedError: (D2S103) Python does not compile the tree.
+    """
+    none = gast.Constant(None, None)
+    bind = [
+        gast.Assign([gast.Name(name, gast.Store(), None, None)], none, None) for name in free
+    ]
+    arguments = gast.arguments([], [], None, [], [], None, [])
+    factory = gast.FunctionDef(
+        "factory", arguments, [*bind, tree], [], None, None, *_no_type_params()
+    )
+    module = gast.Module([factory], [])
+    plain = gast.gast_to_ast(module)
+    _fill_positions(plain)
+    try:
+        compiled = compile(
+            plain, original.co_filename, "exec", original.co_flags & _FUTURE, dont_inherit=True
+        )
+    except (SyntaxError, ValueError) as error:
+        raise SyntaxNotSupportedError(
+            f"Python cannot compile the converted function {tree.name!r}: {error}",
+            cure="please report it with the function's text",
+            file=original.co_filename,
+            line=tree.lineno,
+        ) from error
+    outer = next(item for item in compiled.co_consts if isinstance(item, types.CodeType))
+    code = next(
+        item
+        for item in outer.co_consts
+        if isinstance(item, types.CodeType) and item.co_name == tree.name
+    )
+    if sys.version_info >= (3, 11):
+        code = code.replace(co_qualname=original.co_qualname)
+    return code.replace(co_name=original.co_name)
+
+
+def _no_type_params() -> list[list[Any]]:
+    return [[]] if "type_params" in gast.FunctionDef._fields else []
+
+
+def _fill_positions(tree: Any) -> None:
+    """Positions for the factory's own nodes; the user's function has its own."""
+    stack: list[tuple[Any, int, int]] = [(tree, 1, 0)]
+    while stack:
+        node, line, column = stack.pop()
+        if isinstance(node, ast.stmt | ast.expr | ast.excepthandler | ast.pattern | ast.arg
+                      | ast.keyword | ast.alias):
+            if getattr(node, "lineno", None) is None:
+                node.lineno = node.end_lineno = line
+                node.col_offset = node.end_col_offset = column
+            else:
+                line, column = node.lineno, node.col_offset
+                if getattr(node, "end_lineno", None) is None:
+                    node.end_lineno, node.end_col_offset = line, column
+        stack.extend((child, line, column) for child in ast.iter_child_nodes(node))
+
+
+def bind(
+    code: types.CodeType, original: types.FunctionType, extra: dict[str, Any]
+) -> types.FunctionType:
+    """A function of ``code`` that is ``original`` in everything but its body.
+
+    Args:
+        code: what :func:`compile_tree` gave.
+        original: the user's function; its globals, cells and defaults are shared, not copied.
+        extra: values for free variables that the original does not have (the operators).
+    """
+    cells = dict(zip(original.__code__.co_freevars, original.__closure__ or (), strict=True))
+    closure = tuple(
+        cells[name] if name in cells else types.CellType(extra[name]) for name in code.co_freevars
+    )
+    function = types.FunctionType(
+        code, original.__globals__, original.__name__, original.__defaults__, closure
+    )
+    function.__kwdefaults__ = original.__kwdefaults__
+    function.__annotations__ = original.__annotations__
+    function.__doc__ = original.__doc__
+    function.__module__ = original.__module__
+    function.__qualname__ = original.__qualname__
+    function.__dict__.update(original.__dict__)
+    return function

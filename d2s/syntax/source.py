@@ -1,0 +1,199 @@
+"""From a function object to its text and tree.
+
+The whole file is parsed once (and kept), and the definition is found in it by line and name; a
+lambda by line, and by its bytecode where several stand on one line.  Text comes from
+``linecache``, so notebook cells and registered ``exec`` texts work like files.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import gast
+
+from d2s.errors import NoSourceError, NotAFunctionError
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+@dataclass(frozen=True)
+class FunctionSource:
+    """What is known of a function's text.
+
+    Attributes:
+        text: the dedented source of the definition, decorators included.
+        tree: its gast tree: a ``FunctionDef`` without decorators (a lambda becomes one), with
+            line numbers of the file.
+        file: the file name as the code object has it.
+        first_line: the line on which ``text`` begins.
+        name: the function's own name.
+        class_name: the innermost class around the definition, for private names; or ``None``.
+        free: the names of the function's closure.
+    """
+
+    text: str
+    tree: Any = field(repr=False)
+    file: str = ""
+    first_line: int = 1
+    name: str = ""
+    class_name: str | None = None
+    free: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _File:
+    """A parsed file: its lines and its definitions, by the line that their code object names."""
+
+    lines: tuple[str, ...]
+    definitions: dict[int, list[tuple[Definition, str | None]]]
+
+
+_files: dict[str, _File] = {}
+
+
+def _definitions(tree: ast.AST, owner: str | None) -> Iterator[tuple[Definition, str | None]]:
+    """Every definition below ``tree`` with the innermost class around it."""
+    stack: list[tuple[ast.AST, str | None]] = [(tree, owner)]
+    while stack:
+        node, owner = stack.pop()
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.ClassDef):
+                stack.append((child, child.name))
+                continue
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+                yield child, owner
+            stack.append((child, owner))
+
+
+def _first_line(node: Definition) -> int:
+    """The line that ``co_firstlineno`` of the compiled definition has: its first decorator's."""
+    if isinstance(node, ast.Lambda) or not node.decorator_list:
+        return node.lineno
+    return node.decorator_list[0].lineno
+
+
+def _parse(file: str, module_globals: dict[str, Any]) -> _File | None:
+    linecache.checkcache(file)
+    lines = tuple(linecache.getlines(file, module_globals))
+    known = _files.get(file)
+    if known is not None and known.lines == lines:
+        return known
+    if not lines:
+        return None
+    try:
+        tree = ast.parse("".join(lines))
+    except SyntaxError:
+        return None
+    definitions: dict[int, list[tuple[Definition, str | None]]] = {}
+    for node, owner in _definitions(tree, None):
+        definitions.setdefault(_first_line(node), []).append((node, owner))
+    _files[file] = _File(lines, definitions)
+    return _files[file]
+
+
+def _same_lambda(node: ast.Lambda, code: types.CodeType) -> bool:
+    """Whether ``node`` compiles to ``code`` (instructions, names and constants)."""
+    compiled = compile(ast.Expression(node), code.co_filename, "eval")
+    inner = next(item for item in compiled.co_consts if isinstance(item, types.CodeType))
+    arguments = inner.co_varnames[: inner.co_argcount]
+    if arguments != code.co_varnames[: code.co_argcount]:
+        return False
+    if code.co_freevars:  # compiled alone, its free variables are globals: compare names only
+        return set(inner.co_names) == set(code.co_names) | set(code.co_freevars)
+    plain = [c for c in inner.co_consts if not isinstance(c, types.CodeType)]
+    theirs = [c for c in code.co_consts if not isinstance(c, types.CodeType)]
+    return inner.co_code == code.co_code and plain == theirs and inner.co_names == code.co_names
+
+
+def _as_function(node: ast.Lambda) -> ast.FunctionDef:
+    body: ast.stmt = ast.copy_location(ast.Return(node.body), node.body)
+    function = ast.FunctionDef("lambda_", node.args, [body], [], None)
+    if hasattr(node, "type_params") or "type_params" in ast.FunctionDef._fields:
+        function.type_params = []  # type: ignore[attr-defined]
+    return ast.copy_location(function, node)
+
+
+def kind_of(thing: object) -> str:
+    """What ``thing`` is, in words for a message."""
+    if isinstance(thing, type):
+        return f"the class {thing.__name__!r}"
+    if isinstance(thing, types.BuiltinFunctionType | types.BuiltinMethodType):
+        return f"the C function {thing.__name__!r}"
+    if isinstance(thing, types.ModuleType):
+        return f"the module {thing.__name__!r}"
+    if isinstance(thing, str):
+        return f"the text {thing!r}" if len(thing) < 40 else "a text"
+    return f"a value of type {type(thing).__name__!r}"
+
+
+def source_of(function: object) -> FunctionSource:
+    """The text and tree of a Python function.
+
+    Args:
+        function: a plain Python function (``types.FunctionType``).
+
+    Raises:
+        NotAFunctionError: (D2S102) it is something else.
+        NoSourceError: (D2S101) its text cannot be found, or is not the text it was made from.
+    """
+    if not isinstance(function, types.FunctionType):
+        raise NotAFunctionError(
+            f"{kind_of(function)} is not a Python function",
+            cure="pass a function, a method or a paddle.nn.Layer",
+        )
+    code = function.__code__
+    file, line = code.co_filename, code.co_firstlineno
+    parsed = _parse(file, function.__globals__)
+    if parsed is None:
+        raise NoSourceError(
+            f"the source text of {function.__name__!r} cannot be found",
+            cure="define the function in a file or a notebook cell, or register its text with "
+            "linecache before calling exec",
+            file=file,
+            line=line,
+        )
+    candidates = [
+        (node, owner)
+        for node, owner in parsed.definitions.get(line, ())
+        if _fits(node, code)
+    ]
+    if len(candidates) > 1 and code.co_name == "<lambda>":
+        candidates = [c for c in candidates if _same_lambda(c[0], code)][:1]  # type: ignore[arg-type]
+    if not candidates:
+        raise NoSourceError(
+            f"line {line} of {file} no longer holds the definition of {function.__name__!r}",
+            cure="reload the module: its file has changed since it was imported",
+            file=file,
+            line=line,
+        )
+    node, owner = candidates[0]
+    last = node.end_lineno or node.lineno
+    text = _dedent("".join(parsed.lines[line - 1 : last]))
+    definition = _as_function(node) if isinstance(node, ast.Lambda) else node
+    tree = gast.ast_to_gast(definition)
+    tree.decorator_list = []
+    return FunctionSource(text, tree, file, line, function.__name__, owner, code.co_freevars)
+
+
+def _fits(node: Definition, code: types.CodeType) -> bool:
+    if isinstance(node, ast.Lambda):
+        if code.co_name != "<lambda>":
+            return False
+    elif node.name != code.co_name:
+        return False
+    arguments = [item.arg for item in (*node.args.posonlyargs, *node.args.args)]
+    return [a.split("__")[-1] for a in arguments] == [
+        a.split("__")[-1] for a in code.co_varnames[: code.co_argcount]
+    ]
+
+
+def _dedent(text: str) -> str:
+    """``text`` moved left by the indentation of its first line (docstrings may stand further left)."""
+    lines = text.splitlines(keepends=True)
+    margin = lines[0][: len(lines[0]) - len(lines[0].lstrip())]
+    return "".join(line.removeprefix(margin) for line in lines)

@@ -1,0 +1,42 @@
+"""The words that generated code may use, and the name under which it reaches them.
+
+``passes`` write these names into code and ``operators`` give them meaning; neither imports the
+other.  A test holds the two against each other: every word here is an operator, every operator
+is a word here.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+NAMESPACE: Final = "d2s"
+"""How generated code names the operators; a free variable of it, not one of its globals."""
+
+WORDS: Final[dict[str, str]] = {
+    "if_": "if_(test, body, orelse, names): an if statement",
+    "ifelse": "ifelse(test, body, orelse): a conditional expression",
+    "while_": "while_(test, body, names): a while statement",
+    "for_": "for_(iter_, body, names, stop): a for statement",
+    "and_": "and_(left, *thunks): the operator and",
+    "or_": "or_(left, *thunks): the operator or",
+    "not_": "not_(operand): the operator not",
+    "in_": "in_(item, container): the operator in",
+    "not_in": "not_in(item, container): the operator not in",
+    "is_": "is_(left, right): the operator is",
+    "is_not": "is_not(left, right): the operator is not",
+    "compare": "compare(left, (operator, thunk), ...): a chained comparison",
+    "assert_": "assert_(test, message): an assert statement",
+    "error": "error(make): the exception of a raise statement that a tensor may guard",
+    "call": "call(function): the converted function, or the operator of a built-in",
+    "read": "read(value, name): a variable that may be unbound on some path",
+    "result": "result(value): the value that leaves the function",
+    "setitem": "setitem(container, key, value): the container after container[key] = value",
+    "text": "text(*parts): an f-string, formatted when the tensors in it are known",
+}
+
+
+def word(name: str) -> str:
+    """``d2s.name``, checked: a pass that misspells a word fails at import."""
+    if name not in WORDS:
+        raise KeyError(f"{name!r} is not a word of generated code")
+    return f"{NAMESPACE}.{name}"
