@@ -172,6 +172,12 @@ class StaticModeError(D2SError, RuntimeError):
     code = "D2S306"
 
 
+class LoopGradientError(D2SError, NotImplementedError):
+    """Gradients are asked for through a static loop inside another static loop."""
+
+    code = "D2S307"
+
+
 # -- 4xx: save and load -----------------------------------------------------------------------
 
 

@@ -6,15 +6,14 @@ command is a defect of d2s, and keeps its traceback.
 
 from __future__ import annotations
 
-import importlib.metadata
 import io
-import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
+from d2s import __version__, config
 from d2s.cli import dump
 from d2s.errors import D2SError
 
@@ -30,7 +29,7 @@ app.command()(dump.dump)
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"d2s {importlib.metadata.version('d2s')}")
+        typer.echo(f"d2s {__version__}")
         raise typer.Exit
 
 
@@ -54,7 +53,7 @@ def main(args: Sequence[str] | None = None) -> int:
         2 after an error of d2s. Otherwise the exit status leaves as ``SystemExit``.
 
     Raises:
-        D2SError: An error of d2s, when the variable ``D2S_FULL_TRACEBACK`` is 1.
+        D2SError: An error of d2s, with the option ``full_traceback``.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a character gets an escape
@@ -62,7 +61,7 @@ def main(args: Sequence[str] | None = None) -> int:
     try:
         app(args, prog_name="d2s")
     except D2SError as error:
-        if os.environ.get("D2S_FULL_TRACEBACK") == "1":
+        if config.get().full_traceback:
             raise
         print(error, file=sys.stderr)
         return 2

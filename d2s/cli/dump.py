@@ -36,6 +36,7 @@ from d2s.errors import (
     D2SError,
     InputSpecTextError,
     NotAFunctionError,
+    NotCapturedError,
     OutputFileError,
     TargetError,
     UserCodeError,
@@ -128,8 +129,17 @@ def _capture(found: Found, specs: list[InputSpecText]) -> object:
             f"{found.name!r} cannot be captured without an instance",
             cure="create the object in the file, and name it: FILE.py:net or FILE.py:net.method",
         )
-    converted: Any = to_static(found.function, input_spec=[s.to_paddle() for s in specs] or None)
-    return converted.main_program
+    input_spec = [spec.to_paddle() for spec in specs]
+    converted: Any = to_static(found.function, input_spec=input_spec or None)
+    if isinstance(converted, paddle.nn.Layer):  # converted in place: its forward is the program
+        converted = converted.forward
+    try:
+        return converted.main_program
+    except NotCapturedError as error:
+        raise InputSpecTextError(
+            f"--program needs to know the arguments of {found.name!r}",
+            cure="add --input-spec x:float32[None,8], one for each argument",
+        ) from error
 
 
 # -- the target -----------------------------------------------------------------------------------
@@ -417,7 +427,8 @@ class InputSpecText:
 
     def to_paddle(self) -> paddle.static.InputSpec:
         """The same for Paddle."""
-        return paddle.static.InputSpec(list(self.shape), self.dtype, self.name)
+        dtype: Any = self.dtype  # one of ``_DTYPES``; Paddle's annotation lists them as literals
+        return paddle.static.InputSpec(list(self.shape), dtype, self.name)
 
 
 def parse_input_spec(text: str) -> InputSpecText:
@@ -473,20 +484,23 @@ def write(path: Path, text: str) -> None:
     if real.exists() and not real.is_file():
         kind = "directory" if real.is_dir() else "device, not a file"
         raise OutputFileError(f"{path} is a {kind}", cure="name a file")
-    temporary: str | None = None
+    temporary: Path | None = None
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{real.name}.", dir=real.parent)
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+        handle, name = tempfile.mkstemp(prefix=f".{real.name}.", dir=real.parent)
+        temporary = Path(name)
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
-        Path(temporary).chmod(real.stat().st_mode & 0o777 if real.exists() else _new_file_mode())
-        Path(temporary).replace(real)
+        temporary.chmod(real.stat().st_mode & 0o777 if real.exists() else _new_file_mode())
+        temporary.replace(real)
+        temporary = None
     except OSError as error:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
         raise OutputFileError(
             f"{path} cannot be written: {error.strerror or error}",
             cure="name a file in a directory that exists and that you may write to",
         ) from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
 
 
 def _new_file_mode() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import NamedTuple
@@ -43,3 +44,12 @@ def here() -> Location | None:
             return Location(code.co_filename, frame.f_lineno, code.co_name)
         frame = frame.f_back  # type: ignore[assignment]
     return None
+
+
+def user_line(stack: list[str]) -> tuple[str | None, int | None]:
+    """File and line of the innermost user frame in the call stack that an operation keeps."""
+    for text in reversed(stack):
+        match = re.search(r'File "(.+?)", line (\d+)', text)
+        if match and not is_ours(match[1]):
+            return match[1], int(match[2])
+    return None, None

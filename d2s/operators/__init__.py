@@ -11,7 +11,7 @@ from d2s.operators.effects import assert_, error, text
 from d2s.operators.either import read, result
 from d2s.operators.logic import and_, compare, in_, is_, is_not, not_, not_in, or_
 from d2s.operators.loops import for_, while_
-from d2s.operators.values import setitem
+from d2s.operators.values import setitem, shape
 from d2s.syntax.vocabulary import WORDS
 
 _defined = {
@@ -32,6 +32,7 @@ _defined = {
     "read": read,
     "result": result,
     "setitem": setitem,
+    "shape": shape,
     "text": text,
     "while_": while_,
 }

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from d2s import paddle_bridge as bridge
+from d2s.errors import D2SError
 from d2s.operators.context import current
-from d2s.operators.effects import BlockLeft
+from d2s.operators.effects import BlockLeft, raise_later
 from d2s.operators.merge import Merger
 from d2s.operators.state import State, freeze
 from d2s.operators.values import condition
@@ -73,6 +74,11 @@ def _sides(
                     if side is not None:
                         side()
                 except BlockLeft:
+                    block.left = True
+                except D2SError:
+                    raise
+                except Exception as error:  # dygraph raises it on the runs that come here
+                    raise_later(error)
                     block.left = True
                 between()
             ended.append(block.left)

@@ -17,7 +17,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError, LoopMismatchError
 from d2s.operators.context import current, error_here
-from d2s.operators.either import UNBOUND, Either, describe
+from d2s.operators.either import UNBOUND, Either, describe, optional_parts
 from d2s.operators.lists import GrowingList
 from d2s.operators.state import Frozen, thaw
 from d2s.operators.values import (
@@ -28,7 +28,7 @@ from d2s.operators.values import (
     is_tensor,
     joint_kind,
     mark_number,
-    note_written,
+    note_carried,
     number_kind,
     root_of,
     weak_dtype,
@@ -184,7 +184,7 @@ class Leaf(Carrier):
 
     def rebuild(self, values: list[Any]) -> Any:
         (value,) = values
-        note_written(self.root, value)
+        note_carried(self.root, value)
         return value if self.kind is None else mark_number(value, self.kind)
 
     def split(self, after: Any) -> list[Any]:
@@ -247,7 +247,7 @@ class Optional(Carrier):
         self.like = like
         flag, value = paddle.full([], True, "bool"), None
         if isinstance(init, Either):
-            parts = _optional_parts(init)
+            parts = optional_parts(init)
             if parts is not None:
                 flag, value = parts[1], parts[2]
         self.inits = [_seed(flag), _seed(like.zeros() if value is None else as_value(value))]
@@ -262,7 +262,7 @@ class Optional(Carrier):
         if after is self.absent:
             return [paddle.full([], True, "bool"), self.like.zeros()]
         if isinstance(after, Either):
-            parts = _optional_parts(after)
+            parts = optional_parts(after)
             if parts is None or parts[0] is not self.absent:
                 after = after.get()
                 flag = paddle.full([], False, "bool")
@@ -297,26 +297,6 @@ class Optional(Carrier):
         copy = paddle.assign(value)
         copy.stop_gradient = value.stop_gradient
         return [flag, copy]
-
-
-def _optional_parts(value: Either) -> tuple[Any, Any, Any] | None:
-    """``(absent, flag of absence, present)`` of an ``Either`` of one tensor and one absent."""
-    absent: Any = None
-    flag: Any = None
-    present: Any = None
-    count = 0
-    for item, holds in value.alternatives():
-        if item is None or item is UNBOUND:
-            if flag is not None and item is not absent:
-                return None
-            absent = item
-            flag = holds if flag is None else flag | holds
-        else:
-            count += 1
-            present = item
-    if count != 1 or flag is None or not (is_tensor(present) or number_kind(present) is not None):
-        return None
-    return absent, flag, present
 
 
 class Sequence(Carrier):
@@ -475,7 +455,7 @@ def carrier_of(path: str, value: Any, plans: Plans, *, depth: int = 0, top: bool
             return Optional(path, value, plan.like)
         return Constant(path, value)
     if isinstance(value, Either):
-        parts = _optional_parts(value)
+        parts = optional_parts(value)
         if parts is not None:
             return Optional(path, parts[0], plan.like or _Like(parts[2]), value)
         return Leaf(path, value.get(), plan)

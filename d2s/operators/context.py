@@ -41,6 +41,8 @@ class Capture:
             kept too, so that the id stays its own.
         export: the program is to be saved: effects become Paddle's own operations.
         gradients: the program is captured to be differentiated (not under ``no_grad``).
+        sometimes: values that are a Python number on some paths: ``value.id`` -> the value, the
+            flag under which they are, and the number's type.
         roots: values that are an argument's contents, changed in place or not:
             ``value.id`` -> the value and the argument's index.
         written: the newest contents of each argument that is changed in place.
@@ -52,6 +54,7 @@ class Capture:
     blocks: list[Block] = field(default_factory=list)
     hosts: list[Any] = field(default_factory=list)
     numbers: dict[int, tuple[Any, type]] = field(default_factory=dict)
+    sometimes: dict[int, tuple[Any, Any, type]] = field(default_factory=dict)
     roots: dict[int, tuple[Any, int]] = field(default_factory=dict)
     written: dict[int, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -65,6 +68,14 @@ class Capture:
             yield entered
         finally:
             self.blocks.pop()
+
+    def noted(self) -> tuple[dict[int, Any], ...]:
+        """What is noted of values now; for :meth:`forget_since`."""
+        return tuple(map(dict, (self.numbers, self.sometimes, self.roots, self.written)))
+
+    def forget_since(self, notes: tuple[dict[int, Any], ...]) -> None:
+        """Drop the notes on values of operations that were taken out of the program again."""
+        self.numbers, self.sometimes, self.roots, self.written = map(dict, notes)
 
     @property
     def guarded(self) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 import paddle
 
 from d2s import paddle_bridge as bridge
+from d2s.diagnostics.tracebacks import user_traceback
 from d2s.errors import NotStaticError
 from d2s.operators.context import current, error_here
 from d2s.operators.either import Either
@@ -211,3 +212,19 @@ def error(make: Callable[[], Any]) -> Any:
 
         host_call(host, shipment.values)
     raise BlockLeft
+
+
+def raise_later(made: Exception) -> None:
+    """Raise on the run, from where it came, what one side of a branch raised at capture."""
+    capture = current()
+    assert capture is not None
+    if capture.export:
+        paddle.static.nn.control_flow.Assert(paddle.full([], False, "bool"))
+        return
+    trace = user_traceback(made.__traceback__)
+    made.__traceback__ = None
+
+    def host(*_: Any) -> None:
+        raise made
+
+    host_call(host, [], trace)

@@ -19,7 +19,7 @@ import paddle
 from d2s.errors import AmbiguousValueError
 from d2s.operators.context import current, error_here
 from d2s.operators.hosts import raise_when
-from d2s.operators.values import condition, is_tensor, number_kind
+from d2s.operators.values import as_value, condition, is_tensor, mark_number, number_kind
 
 
 class Unbound:
@@ -110,18 +110,23 @@ class Either:
 
     def _selected(self, usable: list[tuple[Any, Any]]) -> Any:
         """One value out of several of one type and shape, by selection; ``None`` if impossible."""
-        if not usable or not all(is_tensor(value) for value, _ in usable):
+        kinds = {number_kind(value) for value, _ in usable}
+        if not usable or len(kinds) != 1:
             return None
-        first = usable[0][0]
+        (kind,) = kinds
+        if kind is None and not all(is_tensor(value) for value, _ in usable):
+            return None
+        values = [(as_value(value), holds) for value, holds in usable]
+        first = values[0][0]
         if any(
             value.dtype != first.dtype or list(value.shape) != list(first.shape)
-            for value, _ in usable[1:]
+            for value, _ in values[1:]
         ):
             return None
         result = first
-        for value, holds in usable[1:]:
+        for value, holds in values[1:]:
             result = paddle.where(holds, value, result)
-        return result
+        return result if kind is None else mark_number(result, kind)
 
     def _check(self) -> None:
         for value, holds in self.alternatives():
@@ -147,7 +152,7 @@ class Either:
         return result
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith(("__", "d2s_")):
             raise AttributeError(name)
         return getattr(self.get(), name)
 
@@ -224,6 +229,36 @@ def unbound_error(name: str) -> UnboundLocalError:
             f"cannot access local variable '{name}' where it is not associated with a value"
         )
     return UnboundLocalError(f"local variable '{name}' referenced before assignment")
+
+
+def optional_parts(value: Any) -> tuple[Any, Any, Any] | None:
+    """``(absent, flag of absence, present)`` of a value that is one tensor or number, or absent.
+
+    ``absent`` is ``None`` or ``UNBOUND``, the flag a bool or a bool value; ``present`` is ``None``
+    when the value is surely absent.  Other values have no such parts.
+    """
+    if value is None or value is UNBOUND:
+        return value, True, None
+    if not isinstance(value, Either):
+        if is_tensor(value) or number_kind(value) is not None:
+            return None, False, value
+        return None
+    absent: Any = None
+    flag: Any = None
+    present: list[Any] = []
+    for item, holds in value.alternatives():
+        if item is None or item is UNBOUND:
+            if flag is not None and item is not absent:
+                return None
+            absent = item
+            flag = holds if flag is None else flag | holds
+        elif is_tensor(item) or number_kind(item) is not None:
+            present.append(item)
+        else:
+            return None
+    if len(present) != 1 or flag is None:
+        return None
+    return absent, flag, present[0]
 
 
 def read(value: Any, name: str) -> Any:

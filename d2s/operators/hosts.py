@@ -43,13 +43,16 @@ def take_failure() -> BaseException | None:
     return error
 
 
-def host_call(function: Callable[..., None], inputs: list[Any]) -> None:
+def host_call(
+    function: Callable[..., None], inputs: list[Any], trace: types.TracebackType | None = None
+) -> None:
     """Call ``function`` with the tensors of ``inputs`` at this point of every run.
 
     Args:
         function: gets one dygraph tensor for each input, with the input's ``stop_gradient``; a
             value that stands for a Python number arrives as that number.
         inputs: values of the program; empty is allowed.
+        trace: the traceback of what it raises; the user's present line unless given.
     """
     capture = current()
     assert capture is not None
@@ -69,7 +72,9 @@ def host_call(function: Callable[..., None], inputs: list[Any]) -> None:
         try:
             function(*arguments)
         except BaseException as error:
-            _failure.error = _at(error, place)
+            _failure.error = (
+                _at(error, place) if trace is None else error.with_traceback(trace)
+            )
             _silence()
             raise HostStopError from None
         return paddle.full([], True, "bool")

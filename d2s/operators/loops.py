@@ -138,14 +138,17 @@ def _capture(
     before = state.freeze()
     plans = Plans()
     for _ in range(ATTEMPTS):
+        notes = capture.noted()
         try:
             _attempt(holds, test, body, state, before, plans)
             return
         except Replan as replan:
             state.thaw(before)
+            capture.forget_since(notes)
             plans.change(replan)
         except NeedsElementError as need:
             item = describe_item(need.item)
+            capture.forget_since(notes)
             state.thaw(before)
             _grow(plans, state, need.target, item)
         except BaseException:

@@ -16,7 +16,9 @@ from typing import Any
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.operators.either import UNBOUND, Either
+from d2s.errors import ContainerInGraphError
+from d2s.operators.context import current, error_here
+from d2s.operators.either import UNBOUND, Either, optional_parts
 from d2s.operators.lists import GrowingList, join_lists
 from d2s.operators.state import Frozen
 from d2s.operators.values import (
@@ -26,7 +28,7 @@ from d2s.operators.values import (
     is_tensor,
     joint_kind,
     mark_number,
-    note_written,
+    note_carried,
     number_kind,
     root_of,
     weak_dtype,
@@ -58,7 +60,7 @@ class Merger:
         for result, kind, root in zip(results, self._kinds, self._roots, strict=True):
             if kind is not None:
                 mark_number(result, kind)
-            note_written(root, result)
+            note_carried(root, result)
         return results
 
     def output(
@@ -123,7 +125,8 @@ class Merger:
             return lambda results: true
         if isinstance(true, Frozen) or isinstance(false, Frozen):
             return self.containers(true, false, name)
-        if isinstance(true, Either) or isinstance(false, Either):
+        absent = true is None or true is UNBOUND or false is None or false is UNBOUND
+        if absent or isinstance(true, Either) or isinstance(false, Either):
             return self.eithers(true, false, name)
         kinds = number_kind(true), number_kind(false)
         if kinds[0] is not None and kinds[1] is not None:
@@ -132,13 +135,13 @@ class Merger:
             return self.tensors(true, false, name, kinds)
         if is_tensor(false) and kinds[0] is not None:
             return self.tensors(true, false, name, kinds)
-        if _same_constant(true, false):
-            return lambda results: true
         if type(true) is type(false):
             if isinstance(true, tuple) and len(true) == len(false):
                 return self.tuples(true, false, name)
             if dataclasses.is_dataclass(true) and not isinstance(true, type):
                 return self.fields(true, false, name)
+        if _same_constant(true, false):
+            return lambda results: true
         return self.either(true, false, name)
 
     def numbers(self, true: Any, false: Any, left: type, right: type) -> Builder:
@@ -170,8 +173,28 @@ class Merger:
         left, right = self.copied(True, true, dtype), self.copied(False, false, dtype)
         if len(left.shape) != len(right.shape):
             return self.either(true, false, name)
+        if kinds[0] is not None or kinds[1] is not None:
+            return self.sometimes(self.output(left, right), kinds)
         root = root_of(true)
         return self.output(left, right, None, root if root == root_of(false) else None)
+
+    def sometimes(
+        self, value: Builder, kinds: tuple[type | None, type | None]
+    ) -> Builder:
+        """``value``, noted as a Python number on the side that has one."""
+        flag = self.flag()
+        kind = kinds[0] or kinds[1]
+
+        def build(results: list[Any]) -> Any:
+            holds = flag(results) if kinds[0] is not None else ~flag(results)
+            capture = current()
+            if capture is not None and kind is not None:
+                made = value(results)
+                capture.sometimes[made.id] = (made, holds, kind)
+                return made
+            return value(results)
+
+        return build
 
     def tuples(self, true: Any, false: Any, name: str) -> Builder:
         """Two tuples or named tuples of one length."""
@@ -239,13 +262,18 @@ class Merger:
                 return target
 
             return build_dict
-        if same and true.items == false.items:
+        if same and isinstance(first, set) and true.items == false.items:
             return lambda results: first
         return self.either(_loose(true), _loose(false), name)
 
     def grown(self, target: list[Any], true: Any, false: Any, name: str) -> Builder:
         """One list that the two sides leave with different lengths."""
-        return join_lists(self, GrowingList.of(target, name), true, false)
+        raise error_here(
+            ContainerInGraphError,
+            f"the list {name!r} has {len(true)} items behind one side of a tensor branch and "
+            f"{len(false)} behind the other",
+            "keep its length the same on both sides, or append in a loop over a tensor",
+        )
 
     def keyed(
         self, target: Any, left: dict[Any, Any], right: dict[Any, Any], name: str
@@ -265,8 +293,41 @@ class Merger:
         return build
 
     def eithers(self, true: Any, false: Any, name: str) -> Builder:
-        """At least one side is an ``Either`` already."""
-        return self.either(true, false, name)
+        """One side is an ``Either`` already, or absent: one flag and one value if possible."""
+        left = self.on(True, lambda: optional_parts(true))
+        right = self.on(False, lambda: optional_parts(false))
+        if left is None or right is None:
+            return self.either(true, false, name)
+        markers = {id(part[0]): part[0] for part in (left, right) if part[1] is not False}
+        if len(markers) != 1 or (left[2] is None and right[2] is None):
+            return self.either(true, false, name)
+        like = left[2] if left[2] is not None else right[2]
+        kind = number_kind(like)
+        for part in (left, right):
+            if part[2] is not None and (
+                number_kind(part[2]) is not kind
+                or (kind is None and (part[2].dtype != like.dtype))
+                or (kind is None and len(part[2].shape) != len(like.shape))
+            ):
+                return self.either(true, false, name)
+        (absent,) = markers.values()
+        sides = []
+        for side, part in ((True, left), (False, right)):
+            if part[2] is not None:
+                sides.append(self.copied(side, part[2]))
+            elif is_tensor(like):
+                sides.append(self.placeholder(side, like))
+            else:
+                sides.append(self.copied(side, type(like)(0)))
+        value = self.output(sides[0], sides[1], kind)
+        flag = self.output(self.as_flag(True, left[1]), self.as_flag(False, right[1]))
+        return lambda results: Either(flag(results), absent, value(results), name)
+
+    def as_flag(self, side: bool, flag: Any) -> Any:
+        """A bool, or bool value, as a fresh bool value of ``side``."""
+        if isinstance(flag, bool):
+            return self.on(side, lambda: paddle.full([], flag, "bool"))
+        return self.copied(side, flag)
 
     def either(self, true: Any, false: Any, name: str) -> Builder:
         """Both sides as they are, and which one holds."""

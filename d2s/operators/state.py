@@ -154,8 +154,12 @@ def thaw(snapshot: Any) -> Any:
     return snapshot
 
 
+def _is_container(value: Any) -> bool:
+    return type(value) is list or isinstance(value, dict) or hasattr(value, "d2s_freeze")
+
+
 class State:
-    """The slots of some body functions, in the order of ``names``."""
+    """The slots of some body functions: those of ``names``, then containers that they can reach."""
 
     def __init__(self, names: tuple[str, ...], *functions: Callable[..., Any] | None) -> None:
         self.names = names
@@ -168,6 +172,10 @@ class State:
             free = function.__code__.co_freevars
             cells.update(zip(free, function.__closure__ or (), strict=True))
         self.slots = [self._slot(name, cells, scope) for name in names]
+        for name, cell in cells.items():  # what a helper may change through another name
+            if name not in names and _is_container(Cell(cell).get()):
+                self.names = (*self.names, name)
+                self.slots.append(Cell(cell))
 
     @staticmethod
     def _slot(path: str, cells: dict[str, Any], scope: dict[str, Any]) -> Slot:

@@ -171,9 +171,30 @@ def root_of(value: Any) -> int | None:
     return None if found is None else found[1]
 
 
+def note_carried(root: int | None, value: Any) -> None:
+    """Note that ``value`` holds the contents of an argument behind a branch or loop."""
+    capture = current()
+    if capture is not None and root is not None:
+        capture.roots[value.id] = (value, root)
+        if root in capture.written:
+            capture.written[root] = value
+
+
 def note_written(root: int | None, value: Any) -> None:
     """Note that ``value`` is what an argument holds from here on."""
     capture = current()
     if capture is not None and root is not None:
         capture.roots[value.id] = (value, root)
         capture.written[root] = value
+
+
+def shape(thing: Any) -> Any:
+    """``thing.shape``; a dimension that only the run knows is a 0-D value, not -1 (rule E4)."""
+    sizes = thing.shape
+    if current() is None or not bridge.is_value(thing) or all(size >= 0 for size in sizes):
+        return sizes
+    known = paddle.shape(thing)
+    return [
+        size if size >= 0 else mark_number(known[index].astype("int64"), int)
+        for index, size in enumerate(sizes)
+    ]

@@ -9,7 +9,7 @@ from typing import Any
 import gast
 
 from d2s.analysis.flow import Flow, flow_of
-from d2s.analysis.scopes import changes_in, own_nodes
+from d2s.analysis.scopes import Changes, changes_in, own_nodes, parameters
 from d2s.syntax import quote as quoting
 from d2s.syntax.names import Names, names_in
 from d2s.syntax.positions import Span, header, place
@@ -93,6 +93,28 @@ class Context:
         """Whether ``function`` was made by a pass."""
         return id(function) in self._generated
 
+    def changes(self, statements: list[Any]) -> Changes:
+        """What ``statements`` change, the body functions that passes have made of them included."""
+        found = changes_in(statements)
+        for node in own_nodes(statements):
+            if not (isinstance(node, gast.FunctionDef) and self.is_generated(node)):
+                continue
+            inner = self.changes(node.body)
+            shared = {
+                name
+                for statement in node.body
+                if isinstance(statement, gast.Nonlocal | gast.Global)
+                for name in statement.names
+            }
+            private = (inner.bound | set(parameters(node))) - shared
+            found = Changes(
+                (found.bound - {node.name}) | (inner.bound & shared),
+                found.mutated | (inner.mutated - private),
+                found.attributes | _outside(inner.attributes, private),
+                found.mutated_attributes | _outside(inner.mutated_attributes, private),
+            )
+        return found
+
     def is_word(self, node: Any) -> bool:
         """Whether ``node`` is ``d2s.WORD`` as generated code writes it."""
         return (
@@ -109,6 +131,10 @@ class Context:
                 return None
         at = header(expression)
         return self.expr("lambda: expression", at, expression=expression)
+
+
+def _outside(paths: frozenset[str], private: set[str]) -> frozenset[str]:
+    return frozenset(path for path in paths if path.split(".")[0] not in private)
 
 
 def functions_in(tree: Any) -> Iterator[Any]:
@@ -174,13 +200,20 @@ class State:
     nonlocals: tuple[str, ...]
     globals_: tuple[str, ...]
 
-    def declarations(self, at: Span) -> list[Any]:
-        """The ``nonlocal`` and ``global`` statements of the body function."""
+    def declarations(
+        self, at: Span, bound: frozenset[str] | None = None
+    ) -> list[Any]:
+        """The ``nonlocal`` and ``global`` statements of a body function.
+
+        Args:
+            at: the position.
+            bound: what the body binds, when it is only one of two sides.
+        """
         found: list[Any] = []
-        if self.nonlocals:
-            found.append(place(gast.Nonlocal(list(self.nonlocals)), at))
-        if self.globals_:
-            found.append(place(gast.Global(list(self.globals_)), at))
+        for kind, names in ((gast.Nonlocal, self.nonlocals), (gast.Global, self.globals_)):
+            wanted = [name for name in names if bound is None or name in bound]
+            if wanted:
+                found.append(place(kind(wanted), at))
         return found
 
 
@@ -232,7 +265,7 @@ def shared_state(
         targets: targets of a ``for``, which the body binds.
     """
     flow = ctx.flow(function)
-    changes = changes_in([*statements, *targets])
+    changes = ctx.changes([*statements, *targets])
     after = flow.after.get(id(node), frozenset())
     entering = flow.entering.get(id(node), frozenset())
     carried = after | entering if isinstance(node, gast.While | gast.For) else after

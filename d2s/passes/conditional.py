@@ -49,12 +49,13 @@ class _Branches(ScopeTransformer):
         if _convertible(node):
             statements = [*node.body, *node.orelse]
             state = shared_state(self.ctx, self.function, node, statements, [])
+        bound = [self.ctx.changes(side).bound for side in (node.body, node.orelse)]
         self.generic_visit(node)
         if state is None:
             return node
         at = header(node)
         names = self.ctx.names
-        first = state.declarations(at)
+        first = state.declarations(at, bound[0])
         values = {
             "test": node.test,
             "body": names.fresh("body"),
@@ -81,7 +82,7 @@ class _Branches(ScopeTransformer):
             """,
             at,
             orelse=names.fresh("orelse"),
-            others=[*state.declarations(at), *node.orelse],
+            others=[*state.declarations(at, bound[1]), *node.orelse],
             **values,
         )
 

@@ -49,8 +49,27 @@ class _Stores(ScopeTransformer):
             value=value,
         )
 
+    def unpacked(self, target: Any, at: Span) -> tuple[Any, list[Any]]:
+        """``target`` with a fresh variable for each simple store in it, and these stores."""
+        later: list[Any] = []
+
+        def replaced(part: Any) -> Any:
+            if isinstance(part, gast.Tuple | gast.List):
+                part.elts = [replaced(item) for item in part.elts]
+                return part
+            if not self.simple(part):
+                return part
+            variable = self.ctx.names.fresh("value")
+            later.extend(self.store(part, place(name(variable), at), at))
+            return place(name(variable, gast.Store()), at)
+
+        return replaced(target), later
+
     def visit_Assign(self, node: Any) -> Any:
         at = span_of(node)
+        if len(node.targets) == 1 and isinstance(node.targets[0], gast.Tuple | gast.List):
+            node.targets[0], later = self.unpacked(node.targets[0], at)
+            return [node, *later]
         if not any(self.simple(target) for target in node.targets):
             return node
         if len(node.targets) == 1:

@@ -14,7 +14,13 @@ from typing import Any, Final
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.errors import InplaceError, NotStaticError, UnsupportedInGraphError
+from d2s.diagnostics.location import user_line
+from d2s.errors import (
+    InplaceError,
+    LeakedValueError,
+    NotStaticError,
+    UnsupportedInGraphError,
+)
 from d2s.operators.context import Capture, capture_into
 from d2s.operators.effects import BlockLeft, HostText
 from d2s.operators.either import Either, bound
@@ -134,12 +140,12 @@ def _input_name(leaf: TensorLeaf, index: int, taken: set[str]) -> str:
 class _Results:
     """Takes a returned object apart into outputs of the program."""
 
-    def __init__(self, inputs: list[Any], parameters: Callable[[], tuple[list[Any], list[Any]]]):
+    def __init__(self, inputs: list[Any], state: Capture) -> None:
+        self.sometimes = state.sometimes
         self.inputs = {value.id: index for index, value in enumerate(inputs)}
         self.outputs: list[Any] = []
         self.positions: dict[int, int] = {}
         self.kept: list[Any] = []
-        self.parameters = parameters
         self.ambiguous: list[str] = []
 
     def output(self, value: Any) -> int:
@@ -188,6 +194,12 @@ class _Results:
         position = self.output(item)
         if kind is not None:
             return lambda outputs, inputs: kind(outputs[position].item())
+        if item.id in self.sometimes:
+            _, flag, number = self.sometimes[item.id]
+            where = self.output(flag)
+            return lambda outputs, inputs: (
+                number(outputs[position].item()) if bool(outputs[where]) else outputs[position]
+            )
         return lambda outputs, inputs: outputs[position]
 
     def growing(self, item: GrowingList) -> Callable[[list[Any], list[Any]], Any]:
@@ -249,13 +261,14 @@ def _capture(
                 result = bound(function(*args, **kwargs))
             except BlockLeft:  # every path raises; nothing is returned
                 result = None
-            results = _Results(inputs, context.get_params_with_values)
+            results = _Results(inputs, state)
             build = results.take(result)
             writes = [(place, results.output(value)) for place, value in watch.changed()]
             updates = _updates(state, main, results)
     except BaseException:
         watch.undo()
         raise
+    _check_leaks(main)
     parameters = context.get_params_with_values()
     names = [operation.name() for operation in bridge.operations(main)]
     count = len(results.outputs)
@@ -279,6 +292,22 @@ def _capture(
         call.leaves,
         state.notes,
         results.ambiguous,
+    )
+
+
+def _check_leaks(main: Any) -> None:
+    """Refuse a program in which a value of a branch or loop body is used outside of it."""
+    found = bridge.misplaced(main)
+    if found is None:
+        return
+    file, line = user_line(bridge.callstack(found[0]))
+    raise LeakedValueError(
+        "a tensor that is made inside a branch or static loop is kept in an object and used "
+        "outside of it",
+        cure="hand it over through a local variable, or through an attribute or item that the "
+        "branch or loop assigns by name",
+        file=file,
+        line=line,
     )
 
 

@@ -13,6 +13,8 @@ from typing import Any
 import paddle
 
 from d2s import paddle_bridge as bridge
+from d2s.diagnostics.location import user_line
+from d2s.errors import LoopGradientError
 from d2s.operators.hosts import take_failure
 from d2s.program.capture import Captured
 
@@ -39,6 +41,7 @@ class _Joint(paddle.autograd.PyLayer):  # type: ignore[misc]
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
         runner: Runner = ctx.runner
+        runner.check_gradients()
         tensors = list(ctx.saved_tensor())
         count = len(runner.captured.inputs)
         wanted = [
@@ -101,6 +104,25 @@ class Runner:
             with paddle.no_grad():
                 paddle.assign(outputs[position], tensors[index])
         return result
+
+    def check_gradients(self) -> None:
+        """Refuse gradients that Paddle would get wrong.
+
+        Raises:
+            LoopGradientError: (D2S307) a static loop stands inside another one.
+        """
+        inner = bridge.nested_loop(self.captured.program)
+        if inner is None:
+            return
+        file, line = user_line(bridge.callstack(inner))
+        raise LoopGradientError(
+            "gradients are asked for through a static loop inside another static loop, which "
+            "Paddle 3.3 computes wrongly",
+            cure="give the inner loop Python bounds, so that it is unrolled, or call the function "
+            "in dygraph for training",
+            file=file,
+            line=line,
+        )
 
     def _outputs(self, tensors: list[Any]) -> list[Any]:
         captured = self.captured

@@ -23,6 +23,9 @@ import gast
 from d2s.errors import SyntaxNotSupportedError
 
 
+_OWN: Final = "<d2s>"
+"""The name of the function while it is compiled: one that no variable can have."""
+
 _FUTURE: Final[int] = functools.reduce(
     operator.or_,
     (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names),
@@ -45,11 +48,13 @@ def compile_tree(tree: Any, free: Iterable[str], original: types.CodeType) -> ty
         gast.Assign([gast.Name(name, gast.Store(), None, None)], none, None) for name in free
     ]
     arguments = gast.arguments([], [], None, [], [], None, [])
+    name, tree.name = tree.name, _OWN  # under its own name it would hide a global of that name
     factory = gast.FunctionDef(
         "factory", arguments, [*bind, tree], [], None, None, *_no_type_params()
     )
     module = gast.Module([factory], [])
     plain = gast.gast_to_ast(module)
+    tree.name = name
     _fill_positions(plain)
     try:
         compiled = compile(
@@ -66,11 +71,22 @@ def compile_tree(tree: Any, free: Iterable[str], original: types.CodeType) -> ty
     code = next(
         item
         for item in outer.co_consts
-        if isinstance(item, types.CodeType) and item.co_name == tree.name
+        if isinstance(item, types.CodeType) and item.co_name == _OWN
     )
     if sys.version_info >= (3, 11):
-        code = code.replace(co_qualname=original.co_qualname)
+        code = _requalified(code, code.co_qualname, original.co_qualname)
     return code.replace(co_name=original.co_name)
+
+
+def _requalified(code: types.CodeType, prefix: str, wanted: str) -> types.CodeType:
+    """``code`` and the functions in it with qualified names that begin with ``wanted``."""
+    constants = tuple(
+        _requalified(item, prefix, wanted) if isinstance(item, types.CodeType) else item
+        for item in code.co_consts
+    )
+    if sys.version_info >= (3, 11):
+        code = code.replace(co_qualname=wanted + code.co_qualname.removeprefix(prefix))
+    return code.replace(co_consts=constants)
 
 
 def _no_type_params() -> list[list[Any]]:

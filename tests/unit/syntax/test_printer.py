@@ -640,6 +640,27 @@ def test_readable():
     ).lstrip("\n")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x[a + 1:-1, ::-2] = {-1: a or b, **c}",
+        "for i in a or b:\n    pass",
+        "with a or b as c, -d:\n    pass",
+        "f(-1, *a, k=b if c else d, **e or f)",
+        "return_ = [a + 1 for a in -b if not c]",
+        "raise a or b from -c",
+        "x = a if b else -c ** -d",
+        "@a[0] or b\ndef f(x: a | b = -1) -> a | b:\n    pass",
+        "assert -x, a or b",
+        "x = lambda: (yield), (await_, *b), not c",
+        "match -x:\n    case -1 | 2 if a or b:\n        pass",
+        "x = (a, b), [c], {d}, a[b, c], a[(b, c):d]",
+    ],
+)
+def test_no_needless_parentheses(text):
+    assert to_source(gast.parse(text)).text == text + "\n"
+
+
 def test_long_calls_break_inside_their_brackets():
     names = ", ".join(f"argument_number_{number}" for number in range(12))
     assert printed(f"result = function({names})({names})[0]") == (

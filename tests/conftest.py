@@ -1,0 +1,56 @@
+"""Options and fixtures of the tests; the root ``conftest.py`` has what doctests need as well."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import hypothesis
+import paddle
+import pytest
+
+hypothesis.settings.register_profile(
+    "quick",
+    max_examples=40,
+    deadline=None,
+    derandomize=True,  # the quick suite says the same thing twice; chance is for the night
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.register_profile(
+    "nightly",
+    max_examples=2000,
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile(os.environ.get("D2S_HYPOTHESIS_PROFILE", "quick"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="write the expected files under tests/golden again; read the diff before you commit",
+    )
+
+
+@pytest.fixture(autouse=True)
+def _seed() -> None:
+    """Each test draws the same random numbers, whatever ran before it."""
+    paddle.seed(2024)
+
+
+@pytest.fixture(autouse=True)
+def _dygraph() -> Iterator[None]:
+    """A test that leaves Paddle in static mode fails itself, not its successor."""
+    yield
+    stayed = not paddle.in_dynamic_mode()
+    if stayed:
+        paddle.disable_static()
+    assert not stayed, "the test left Paddle in static mode"
+
+
+@pytest.fixture
+def update_golden(request: pytest.FixtureRequest) -> bool:
+    """Whether expected files are written instead of compared."""
+    return bool(request.config.getoption("--update-golden"))
+

@@ -1,0 +1,671 @@
+"""Loops under tensors: the program is what dygraph does (rules C1 to C7, D1 to D3)."""
+
+from __future__ import annotations
+
+import paddle
+import pytest
+
+import d2s
+from d2s.errors import LoopMismatchError
+from tests.helpers import assert_same, scalar, tensor
+
+X = tensor(1.0, 2.0, 3.0)
+N = [scalar(n) for n in (0, 1, 3)]
+
+
+def counts(*others: object) -> list[tuple[object, ...]]:
+    """The inputs ``(X, n)`` for none, one and three trips."""
+    return [(X, n, *others) for n in N]
+
+
+def test_while_on_a_tensor() -> None:
+    """C1, C7: no trip, one, many."""
+
+    def f(x, limit):
+        while x.sum() < limit:
+            x = x * 2
+        return x
+
+    static = assert_same(f, *[(X, scalar(v)) for v in (1.0, 7.0, 50.0)])
+    assert len(static.programs) == 1
+
+
+def test_while_with_a_counter() -> None:
+    """C1: a Python counter becomes a tensor."""
+
+    def f(x, n):
+        i = 0
+        s = x * 0
+        while i < n:
+            s = s + x * i
+            i += 1
+        return s, i
+
+    assert_same(f, *counts())
+
+
+def test_for_range_of_a_tensor() -> None:
+    """C1, C5."""
+
+    def f(x, n):
+        s = paddle.zeros([3])
+        for i in range(n):
+            s = s + x * i
+        return s
+
+    assert_same(f, *counts())
+
+
+@pytest.mark.parametrize("bounds", [(0, 6, 2), (5, 0, -1), (5, 0, -2), (3, 3, 1), (2, 9, 5)])
+def test_ranges_of_three(bounds: tuple[int, int, int]) -> None:
+    """C5: one to three arguments, negative steps, tensors among them."""
+
+    def f(x, start, stop, step):
+        s = x * 0
+        for i in range(start, stop, step):
+            s = s * 2 + i
+        return s
+
+    assert_same(f, (X, *bounds), (X, *[scalar(b) for b in bounds]))
+
+
+def test_for_over_a_tensor() -> None:
+    """C1, C5: rows of a known and of an open dimension."""
+
+    def f(x):
+        s = x[0] * 0
+        for row in x:
+            s = s * 0.5 + row
+        return s
+
+    rows = paddle.to_tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    assert_same(f, rows, rows[:1])
+    static = d2s.to_static(f, input_spec=[paddle.static.InputSpec([None, 2], "float32")])
+    assert_same(f, rows, rows[:1], static=static)
+    assert len(static.programs) == 1
+
+
+def test_enumerate_and_zip() -> None:
+    """C5: over tensors of open length."""
+
+    def f(x, y):
+        s = x[0] * 0
+        for i, row in enumerate(x):
+            s = s + row * i
+        for a, b in zip(x, y):
+            s = s + a * b
+        for i, (a, b) in enumerate(zip(x, y), 1):
+            s = s + a / (b * b + i)
+        return s
+
+    rows = paddle.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert_same(f, (rows, rows * 2))
+    spec = paddle.static.InputSpec([None, 2], "float32")
+    static = d2s.to_static(f, input_spec=[spec, spec])
+    assert_same(f, (rows, rows * 2), (rows[:1], rows), static=static)
+
+
+def test_reversed_and_nested_iterables() -> None:
+    """C5."""
+
+    def f(x):
+        s = x[0] * 0
+        for row in reversed(x):
+            s = s * 0.5 + row
+        for name, part in {"a": x, "b": x * 2}.items():
+            s = s + part.sum() * len(name)
+        for part in (x[0], x[-1]):
+            s = s - part
+        return s
+
+    assert_same(f, paddle.to_tensor([[1.0, 2.0], [3.0, 4.0]]))
+
+
+def test_break_and_continue() -> None:
+    """C1: under tensor conditions in a static loop."""
+
+    def f(x, n):
+        s = x * 0
+        for i in range(n):
+            if i == 1:
+                continue
+            if s.sum() > 20:
+                break
+            s = s + x * (i + 1)
+        return s
+
+    assert_same(f, *[(X, scalar(n)) for n in (0, 1, 2, 4, 9)])
+
+
+def test_break_in_an_unrolled_loop() -> None:
+    """C1: a loop over Python values, a tensor decides to leave."""
+
+    def f(x):
+        for i in range(5):
+            if x.sum() > 20:
+                break
+            x = x * 2
+        return x
+
+    assert_same(f, X, X * 100, X * 0)
+
+
+def test_else_of_loops() -> None:
+    """C1: ``else`` runs when nothing broke."""
+
+    def f(x, n):
+        y = x * 0
+        for i in range(n):
+            if x[0] + i > 2:
+                y = y + 10
+                break
+            y = y + 1
+        else:
+            y = y - 100
+        while y.sum() < 0:
+            y = y + 50
+            if y.max() > 1000:
+                break
+        else:
+            y = y * 2
+        return y
+
+    assert_same(f, *[(X, scalar(n)) for n in (0, 1, 2, 5)])
+
+
+def test_return_in_loops() -> None:
+    """B6: out of a static loop and out of two."""
+
+    def f(x, n):
+        for i in range(n):
+            x = x + 1
+            for j in range(n):
+                if x.sum() + j > 14:
+                    return x * 100
+                x = x + 0.5
+        return x
+
+    assert_same(f, *[(X, scalar(n)) for n in (0, 1, 2, 4)])
+
+
+def test_return_of_different_things_in_a_loop() -> None:
+    """B6: None when nothing is found."""
+
+    def f(x, limit):
+        for row in x:
+            if row > limit:
+                return row
+        return None
+
+    assert_same(f, (X, scalar(0.0)), (X, scalar(1.5)), (X, scalar(9.0)))
+
+
+def test_an_inner_loop_is_entered_again() -> None:
+    """C1: the flag of an inner ``break`` starts anew."""
+
+    def f(x, n):
+        s = x * 0
+        for i in range(n):
+            j = i * 0
+            while j < n:
+                if j > i:
+                    break
+                s = s + x * j
+                j = j + 1
+            s = s + 1
+        return s
+
+    assert_same(f, *counts())
+
+
+def test_while_true() -> None:
+    """C1: an endless loop that a tensor leaves."""
+
+    def f(x):
+        while True:
+            x = x * 2
+            if x.sum() > 30:
+                break
+        return x
+
+    assert_same(f, X, X * 100)
+
+
+def test_compound_condition() -> None:
+    """C1, B5."""
+
+    def f(x, n):
+        i = paddle.zeros([], "int64")
+        while i < n and x.sum() < 40 and not x.max() > 30:
+            x = x * 2
+            i = i + 1
+        return x, i
+
+    assert_same(f, *[(X, scalar(n)) for n in (0, 2, 9)])
+
+
+def test_walrus_in_the_condition() -> None:
+    """C1."""
+
+    def f(x, n):
+        i = scalar(0)
+        while (i := i + 1) < n:
+            x = x + i
+        return x, i
+
+    assert_same(f, *counts())
+
+
+def test_a_value_bound_in_the_body_and_read_afterwards() -> None:
+    """C3: right after one trip; zero trips raise as dygraph does."""
+
+    def f(x, n):
+        for i in range(n):
+            last = x * i
+        return last + 1
+
+    assert_same(f, *counts())
+
+
+def test_the_loop_variable_is_read_afterwards() -> None:
+    """C3."""
+
+    def f(x, n):
+        i = -1
+        for i in range(n):
+            x = x + i
+        return x * i
+
+    assert_same(f, *counts())
+
+
+def test_a_value_bound_in_one_trip_and_read_in_the_next() -> None:
+    """C3."""
+
+    def f(x, n):
+        s = x * 0
+        for i in range(n):
+            if i > 0:
+                s = s + previous
+            previous = x * (i + 1)
+        return s
+
+    assert_same(f, *counts())
+
+
+def test_a_number_that_becomes_a_tensor() -> None:
+    """C4: promoted before the loop."""
+
+    def f(x, n):
+        total = 0
+        for i in range(n):
+            total = total + x.sum()
+        return total + x * 0
+
+    assert_same(f, *counts())
+
+
+def test_a_number_that_becomes_a_float() -> None:
+    """C4, B3."""
+
+    def f(x, n):
+        k = 1
+        for i in range(n):
+            k = k * 0.5
+        return x * k
+
+    assert_same(f, *counts())
+
+
+def test_a_change_of_dtype_is_refused() -> None:
+    """C4: a coded error with the line."""
+
+    def f(x, n):
+        for i in range(n):
+            x = x.astype("float64")
+        return x
+
+    with pytest.raises(LoopMismatchError) as caught:
+        d2s.to_static(f)(X, N[2])
+    text = str(caught.value)
+    assert "'x'" in text, text
+    assert "float32" in text, text
+    assert "float64" in text, text
+    assert caught.value.line is not None
+
+
+def test_a_shape_that_grows() -> None:
+    """C4: relaxed to -1."""
+
+    def f(x, n):
+        y = x
+        for i in range(n):
+            y = paddle.concat([y, x * i])
+        return y
+
+    assert_same(f, *counts())
+
+
+def test_nothing_else_is_carried() -> None:
+    """C2: unread temporaries may change their type."""
+
+    def f(x, n):
+        t = "text"
+        for i in range(n):
+            t = x * i
+            x = x + t
+            t = None
+        return x
+
+    assert_same(f, *counts())
+
+
+def test_swap_in_a_loop() -> None:
+    """C2, C7: Fibonacci."""
+
+    def f(x, n):
+        a, b = x * 0, x
+        for _ in range(n):
+            a, b = b, a + b
+        return a, b
+
+    assert_same(f, *counts())
+
+
+def test_fan_out_in_a_loop() -> None:
+    """C7: a value used inside and carried."""
+
+    def f(x, n):
+        a = x
+        b = x
+        for _ in range(n):
+            a = a * x
+            b = a + b
+        return a * b
+
+    assert_same(f, *counts())
+
+
+def test_a_sum_that_starts_at_a_constant_has_a_gradient() -> None:
+    """C7: the initial value has none, the result has."""
+
+    def f(x, n):
+        s = paddle.zeros([3])
+        for i in range(n):
+            s = s + x * 2
+        return s
+
+    assert_same(f, *counts())
+
+
+def test_nested_static_loops() -> None:
+    """C1, C7."""
+
+    def f(x, n):
+        s = x * 0
+        for i in range(n):
+            for j in range(i, n):
+                s = s + x * x * j
+            while s.sum() > 50:
+                s = s / 2
+        return s
+
+    assert_same(f, *counts())
+
+
+def test_if_in_a_loop_in_an_if() -> None:
+    """B1, C1, C7."""
+
+    def f(x, n):
+        if x.sum() > 0:
+            for i in range(n):
+                if i % 2 == 0:
+                    x = x * 2
+                else:
+                    x = x + i
+        else:
+            x = -x
+        return x
+
+    assert_same(f, *counts(), *[(-X, n) for n in N])
+
+
+def test_append_and_stack() -> None:
+    """D1: a list that grows in a static loop, with gradients."""
+
+    def f(x, n):
+        outs = []
+        for i in range(n):
+            x = x * 2
+            outs.append(x + i)
+        return paddle.stack(outs)
+
+    assert_same(f, *[(X, scalar(n)) for n in (1, 3)])
+
+
+def test_a_list_that_started_with_something() -> None:
+    """D1: index, length and iteration after the loop."""
+
+    def f(x, n):
+        outs = [x]
+        for i in range(n):
+            outs.append(outs[-1] * 2)
+        s = x * 0
+        for out in outs:
+            s = s + out
+        return s, outs[0], outs[-1], len(outs)
+
+    assert_same(f, *counts())
+
+
+def test_the_list_itself_is_returned() -> None:
+    """D1: a list to the reader."""
+
+    def f(x, n):
+        outs = []
+        for i in range(n):
+            outs.append(x * i)
+        return outs
+
+    assert_same(f, *counts())
+
+
+def test_append_under_a_condition() -> None:
+    """D1, B4."""
+
+    def f(x, n):
+        outs = []
+        for i in range(n):
+            if i % 2 == 0:
+                outs.append(x * i)
+        return len(outs), paddle.concat([x, *outs]) if isinstance(outs, str) else x
+
+    assert_same(f, *counts())
+
+
+def test_item_assignment_in_a_list() -> None:
+    """D1."""
+
+    def f(x, n):
+        outs = [x, x * 2]
+        for i in range(n):
+            outs[0] = outs[1] + i
+            outs[1] = outs[0] * x
+        return outs[0] - outs[1]
+
+    assert_same(f, *counts())
+
+
+def test_pop_and_extend() -> None:
+    """D1."""
+
+    def f(x, n):
+        stack = [x]
+        for i in range(n):
+            stack.append(x * i)
+            stack.extend([x + i, x - i])
+            top = stack.pop()
+            x = x + top * 0.5
+        return x, len(stack)
+
+    assert_same(f, *counts())
+
+
+def test_a_dict_value_that_changes() -> None:
+    """D2: loop variables by key."""
+
+    def f(x, n):
+        state = {"h": x, "c": x * 0}
+        for i in range(n):
+            state["h"] = state["h"] * 2
+            state["c"] = state["c"] + state["h"]
+        return state["c"] - state["h"]
+
+    assert_same(f, *counts())
+
+
+def test_a_dict_whose_keys_change_is_refused() -> None:
+    """D2: a coded error."""
+
+    def f(x, n):
+        state = {}
+        for i in range(n):
+            state["k"] = x
+        return state
+
+    with pytest.raises(d2s.D2SError) as caught:
+        d2s.to_static(f)(X, N[2])
+    assert caught.value.cure
+
+
+def test_lists_of_lists() -> None:
+    """D3: a fixed structure of lists that grow."""
+
+    def f(x, n):
+        pair = ([], [])
+        for i in range(n):
+            pair[0].append(x * i)
+            pair[1].append(x + i)
+        return paddle.stack(pair[0]) - paddle.stack(pair[1])
+
+    assert_same(f, (X, N[2]))
+
+
+def test_item_assignment_to_a_tensor() -> None:
+    """C2: ``x[i] = ...`` in a static loop."""
+
+    def f(x, n):
+        y = x * 1
+        for i in range(n):
+            y[i] = y[i] * 10 + i
+        return y
+
+    assert_same(f, *counts())
+
+
+def test_comprehensions() -> None:
+    """C6: tensor parts, Python iterable; tensors of known length."""
+
+    def f(x, k):
+        parts = [x * i for i in range(k) if i != 1]
+        table = {i: x + i for i in range(k)}
+        return sum(parts) + table[0] + sum(row for row in x)
+
+    assert_same(f, (X, 3), (X, 1))
+
+
+def test_layer_lists() -> None:
+    """C5: LayerList, ParameterList, Sequential."""
+
+    class Net(paddle.nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.layers = paddle.nn.LayerList([paddle.nn.Linear(3, 3) for _ in range(2)])
+            self.weights = paddle.nn.ParameterList(
+                [paddle.create_parameter([3], "float32") for _ in range(2)]
+            )
+            self.tail = paddle.nn.Sequential(paddle.nn.Linear(3, 3), paddle.nn.ReLU())
+
+        def forward(self, x, n):
+            for _ in range(n):
+                for layer, weight in zip(self.layers, self.weights):
+                    if x.sum() > 0:
+                        x = layer(x) * weight
+            for layer in self.tail:
+                x = layer(x)
+            return x
+
+    net = Net()
+    assert_same(net.forward, *counts(), rtol=1e-4)
+
+
+def test_python_generators() -> None:
+    """C5: a generator is consumed at capture."""
+
+    def parts(x):
+        for i in range(3):
+            yield x * i
+
+    def f(x):
+        s = x * 0
+        for i, part in enumerate(parts(x)):
+            if s.sum() > 100:
+                break
+            s = s + part * i
+        return s
+
+    assert_same(f, X, X * 100)
+
+
+def test_many_trips() -> None:
+    """C1: no unrolling."""
+
+    def f(x, n):
+        for i in range(n):
+            x = x * 0.999 + i
+        return x
+
+    static = assert_same(f, (X, scalar(200)), rtol=1e-4)
+    assert static.programs[0].operations < 100
+
+
+def test_a_static_loop_in_no_grad() -> None:
+    """C7: grad mode."""
+
+    def f(x, n):
+        with paddle.no_grad():
+            for i in range(n):
+                x = x * 2
+        return x
+
+    assert_same(f, *counts())
+
+
+def test_closure_reads_a_loop_variable() -> None:
+    """A4."""
+
+    def f(x, n):
+        def scaled():
+            return x * k
+
+        k = x.sum() * 0
+        for i in range(n):
+            k = k + i
+            x = x + scaled()
+        return scaled()
+
+    assert_same(f, *counts())
+
+
+def test_assignment_in_try_in_a_loop() -> None:
+    """A1: ``try`` in the body."""
+
+    def f(x, n):
+        for i in range(n):
+            try:
+                x = x * 2
+            finally:
+                x = x + 1
+        return x
+
+    assert_same(f, *counts())
