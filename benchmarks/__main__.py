@@ -108,7 +108,7 @@ def measure(scenario: Scenario, settings: Settings, converters: Any = None) -> d
 
 
 def table(report: Mapping[str, Any]) -> Table:
-    """Each peer's best time as a multiple of the baseline's, whose own time stands in its column."""
+    """Each peer's best time, as a multiple of the baseline's own, which stands as a time."""
     out = Table("scenario", caption="x the baseline's best round; ± is the spread of the rounds")
     for title in TITLES.values():
         out.add_column(title, justify="right")

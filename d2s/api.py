@@ -15,7 +15,7 @@ import paddle
 from d2s import conversion
 from d2s import paddle_bridge as bridge
 from d2s.errors import LoadError, NotAFunctionError, SaveError
-from d2s.operators.calls import SKIP, ignore_file
+from d2s.operators.calls import SKIP, call_method, ignore_file
 from d2s.operators.calls import call as converted_of
 from d2s.pipeline import Trace
 from d2s.program.static_function import ProgramInfo, StaticFunction
@@ -83,9 +83,7 @@ def to_static(function: Any = None, input_spec: Any = None, **options: Any) -> A
         return _ClassMethod(function.__func__, input_spec, options)
     _check(function)
     if isinstance(function, types.MethodType):
-        made = StaticFunction(
-            function.__func__, input_spec, instance=function.__self__, **options
-        )
+        made = StaticFunction(function.__func__, input_spec, instance=function.__self__, **options)
     else:
         made = StaticFunction(function, input_spec, **options)
     _all.add(made)
@@ -99,9 +97,7 @@ class _ClassMethod:
         self.function = function
         self.input_spec = input_spec
         self.options = options
-        self._made: weakref.WeakKeyDictionary[type, StaticFunction] = (
-            weakref.WeakKeyDictionary()
-        )
+        self._made: weakref.WeakKeyDictionary[type, StaticFunction] = weakref.WeakKeyDictionary()
 
     def __get__(self, instance: Any, owner: type) -> StaticFunction:
         made = self._made.get(owner)
@@ -135,9 +131,7 @@ def _check(function: Any) -> None:
     Raises:
         NotAFunctionError: (D2S102).
     """
-    callable_object = callable(function) and isinstance(
-        getattr(type(function), "__call__", None), types.FunctionType
-    )
+    callable_object = isinstance(call_method(function), types.FunctionType)
     if (
         isinstance(function, types.FunctionType | types.MethodType | functools.partial)
         or callable_object
@@ -243,7 +237,8 @@ def ignore_module(modules: Any) -> None:
     for module in modules if isinstance(modules, list | tuple | set) else [modules]:
         if not isinstance(module, types.ModuleType):
             raise NotAFunctionError(
-                f"{kind_of(module)} is no module", cure="pass modules, as in ignore_module([einops])"
+                f"{kind_of(module)} is no module",
+                cure="pass modules, as in ignore_module([einops])",
             )
         file = getattr(module, "__file__", None)
         for path in getattr(module, "__path__", ()):
@@ -269,9 +264,7 @@ def save(function: Any, path: str, input_spec: Any = None, **options: Any) -> No
             function = to_static(function)
         except NotAFunctionError as error:
             raise SaveError(f"{kind_of(function)} cannot be saved", cure=error.cure) from None
-    elif isinstance(function, paddle.nn.Layer) and not isinstance(
-        function.forward, StaticFunction
-    ):
+    elif isinstance(function, paddle.nn.Layer) and not isinstance(function.forward, StaticFunction):
         function = to_static(function)
     paddle.jit.save(function, os.fspath(path), input_spec=input_spec, **options)
 

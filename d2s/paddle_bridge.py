@@ -193,12 +193,40 @@ def array_to_tensor(array: Any) -> Any:
 
 # -- capture -------------------------------------------------------------------------------------
 
-_ARITHMETIC: Final = (
-    "__add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __floordiv__ "
-    "__rfloordiv__ __mod__ __rmod__ __pow__ __rpow__ __matmul__ __rmatmul__ __and__ __rand__ "
-    "__or__ __ror__ __xor__ __rxor__ __lt__ __le__ __gt__ __ge__ __eq__ __ne__ __neg__ "
-    "__invert__ __getitem__ __abs__"
-).split()
+_ARITHMETIC: Final = [
+    "__add__",
+    "__radd__",
+    "__sub__",
+    "__rsub__",
+    "__mul__",
+    "__rmul__",
+    "__truediv__",
+    "__rtruediv__",
+    "__floordiv__",
+    "__rfloordiv__",
+    "__mod__",
+    "__rmod__",
+    "__pow__",
+    "__rpow__",
+    "__matmul__",
+    "__rmatmul__",
+    "__and__",
+    "__rand__",
+    "__or__",
+    "__ror__",
+    "__xor__",
+    "__rxor__",
+    "__lt__",
+    "__le__",
+    "__gt__",
+    "__ge__",
+    "__eq__",
+    "__ne__",
+    "__neg__",
+    "__invert__",
+    "__getitem__",
+    "__abs__",
+]
 _patch_lock = threading.RLock()
 _patch_depth = 0
 _saved: list[tuple[type, str, Any]] = []
@@ -464,11 +492,7 @@ def nested_loop(program: Any) -> Any | None:
     def find(block: Any, inside: bool) -> Any | None:
         for operation in block.ops:
             loop = operation.name() == "pd_op.while"
-            if (
-                loop
-                and inside
-                and any(not result.stop_gradient for result in operation.results())
-            ):
+            if loop and inside and any(not result.stop_gradient for result in operation.results()):
                 return operation
             for inner in operation.blocks():
                 found = find(inner, inside or loop)
@@ -536,9 +560,7 @@ class Program:
         """Run the program; with ``training`` the outputs can be differentiated."""
         layer = self._layer
         attributes = self._prepared(layer, training)
-        return list(
-            layer.call_run_impl_with_hook(tensors, self.parameters[0], attributes)
-        )
+        return list(layer.call_run_impl_with_hook(tensors, self.parameters[0], attributes))
 
     def gradients(self, tensors: list[Any], output_gradients: list[Any]) -> list[Any | None]:
         """Run the forward again together with its gradients, as one program.
@@ -579,7 +601,7 @@ class Program:
                 finally:
                     pir_partial_program.grad = before
 
-    @switch_to_static_graph
+    @switch_to_static_graph  # type: ignore[untyped-decorator]
     def _build_joint(self) -> tuple[Any, list[int]]:
         copied = self._layer.origin_runnable_program.clone()
         inputs, parameters = list(copied.x_values), list(copied.param_values)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from d2s import config
 from d2s.errors import D2SError
 from d2s.passes import (
     asserts,
@@ -29,6 +30,7 @@ from d2s.passes import (
     supers,
     ternary,
     texts,
+    tries,
     unbound,
 )
 from d2s.passes.base import Context, Pass
@@ -46,6 +48,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     loops.PASS,
     conditional.PASS,
     declarations.PASS,
+    tries.PASS,
     asserts.PASS,
     raises.PASS,
     shapes.PASS,
@@ -97,7 +100,7 @@ def transform(
     *,
     resolve: Callable[[str], Any] = _nothing,
     keep_steps: bool = False,
-    check: bool = False,
+    check: bool | None = None,
     passes: tuple[Pass, ...] = PIPELINE,
 ) -> Trace:
     """Run ``passes`` over the tree of ``source`` (which is not changed).
@@ -106,15 +109,17 @@ def transform(
         source: the user's function.
         resolve: what a global or closure name stands for now.
         keep_steps: keep a copy of the tree after each pass.
-        check: verify the tree after each pass.
+        check: verify the tree after each pass; the option ``verify`` unless given.
         passes: the passes, in an order that their ``after`` allows.
 
     Raises:
         PassError: (D2S901) with ``check``, when a pass leaves a broken tree.
     """
+    check = config.get().verify if check is None else check
     tree = copy.deepcopy(source.tree)
     ctx = Context.of(source, resolve)
     steps = [Step("source", copy.deepcopy(tree))] if keep_steps else []
+    declared = False
     for step in passes:
         tree = step.run(tree, ctx)
         if not step.keeps_flow:
@@ -122,7 +127,8 @@ def transform(
         if keep_steps:
             steps.append(Step(step.name, copy.deepcopy(tree)))
         if check:
-            problems = verify(tree)
+            declared = declared or step is declarations.PASS
+            problems = verify(tree, free=source.free, complete=declared)
             if problems:
                 raise PassError(
                     f"the pass {step.name!r} left a broken tree: {problems[0].message}",

@@ -109,8 +109,7 @@ def stays_python(statement: Any) -> str | None:
         ):
             return "a jump out of finally"
         if isinstance(node, gast.TryStar) and any(
-            isinstance(item, gast.Return | gast.Break | gast.Continue)
-            for item in _walk_scope(node)
+            isinstance(item, gast.Return | gast.Break | gast.Continue) for item in _walk_scope(node)
         ):
             return "a jump out of except*"
     return None

@@ -1,7 +1,7 @@
-"""What a stretch of code binds, changes and reads; one function scope at a time.
+r"""What a stretch of code binds, changes and reads; one function scope at a time.
 
 >>> import gast
->>> tree = gast.parse("y = x + 1\\nouts.append(y)\\nself.h = y\\nx[0] = y")
+>>> tree = gast.parse("y = x + 1\nouts.append(y)\nself.h = y\nx[0] = y")
 >>> changes = changes_in(tree.body)
 >>> sorted(changes.bound), sorted(changes.mutated), sorted(changes.attributes)
 (['y'], ['outs', 'x'], ['self.h'])
@@ -21,8 +21,24 @@ SCOPES: Final = (gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda, gast.Clas
 COMPREHENSIONS: Final = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 
 MUTATORS: Final = frozenset(
-    "append extend insert pop remove clear sort reverse update setdefault popitem add discard "
-    "appendleft popleft extendleft".split()
+    [
+        "append",
+        "extend",
+        "insert",
+        "pop",
+        "remove",
+        "clear",
+        "sort",
+        "reverse",
+        "update",
+        "setdefault",
+        "popitem",
+        "add",
+        "discard",
+        "appendleft",
+        "popleft",
+        "extendleft",
+    ]
 )
 """Methods of lists, dicts, sets and deques that change the object itself."""
 
@@ -168,7 +184,7 @@ def captured_names(function: Any) -> frozenset[str]:
     """Variables of ``function`` that nested functions, lambdas and classes may read at any time."""
     found: set[str] = set()
     for node in own_nodes(function.body):
-        if isinstance(node, SCOPES) or isinstance(node, gast.GeneratorExp):
+        if isinstance(node, (*SCOPES, gast.GeneratorExp)):
             found |= reads_in(node)
     return frozenset(found)
 
@@ -181,7 +197,7 @@ def parameters(function: Any) -> tuple[str, ...]:
     return tuple(name.id for name in names if name is not None)
 
 
-def declared(function: Any, kind: type) -> frozenset[str]:
+def declared(function: Any, kind: Any) -> frozenset[str]:
     """Names that ``function`` declares ``global`` or ``nonlocal``."""
     return frozenset(
         name for node in own_nodes(function.body) if isinstance(node, kind) for name in node.names

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import types
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,12 +38,12 @@ def is_ours(file: str) -> bool:
 
 def here() -> Location | None:
     """The innermost user frame of the calling thread, or ``None``."""
-    frame = sys._getframe(1)
+    frame: types.FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
         if not is_ours(code.co_filename) and not code.co_filename.startswith("<frozen"):
             return Location(code.co_filename, frame.f_lineno, code.co_name)
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return None
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from d2s.operators.branches import if_, ifelse
 from d2s.operators.calls import call
-from d2s.operators.effects import assert_, error, text
+from d2s.operators.effects import assert_, attempt, error, text
 from d2s.operators.either import read, result
 from d2s.operators.logic import and_, compare, in_, is_, is_not, not_, not_in, or_
 from d2s.operators.loops import for_, while_
@@ -17,6 +17,7 @@ from d2s.syntax.vocabulary import WORDS
 _defined = {
     "and_": and_,
     "assert_": assert_,
+    "attempt": attempt,
     "call": call,
     "compare": compare,
     "error": error,

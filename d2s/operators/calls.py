@@ -56,9 +56,7 @@ def _roots_of(*files: str | None) -> tuple[str, ...]:
 
 
 _PACKAGES: Final = _roots_of(paddle.__file__, np.__file__)
-_STDLIB: Final = tuple(
-    {sysconfig.get_paths()[key] + os.sep for key in ("stdlib", "platstdlib")}
-)
+_STDLIB: Final = tuple({sysconfig.get_paths()[key] + os.sep for key in ("stdlib", "platstdlib")})
 _SITE: Final = tuple({sysconfig.get_paths()[key] + os.sep for key in ("purelib", "platlib")})
 
 
@@ -67,6 +65,14 @@ def is_library(file: str) -> bool:
     if is_ours(file) or file.startswith(("<frozen", *_PACKAGES, *_ignored_files)):
         return True
     return file.startswith(_STDLIB) and not file.startswith(_SITE)
+
+
+def call_method(thing: Any) -> Any:
+    """The ``__call__`` that the class of ``thing`` defines, or ``None``."""
+    for owner in type(thing).__mro__:
+        if "__call__" in vars(owner):
+            return vars(owner)["__call__"]
+    return None
 
 
 def call(function: Any) -> Any:
@@ -89,7 +95,7 @@ def call(function: Any) -> Any:
         return call(function.dygraph_function)
     if isinstance(function, type | types.BuiltinFunctionType | types.BuiltinMethodType):
         return _plain(function)
-    implementation = getattr(type(function), "__call__", None)
+    implementation = call_method(function)
     if isinstance(implementation, types.FunctionType):
         converted = _function(implementation)
         if converted is not implementation:
@@ -205,7 +211,7 @@ def _watch_recursion(function: types.FunctionType) -> None:
     if capture is None or not capture.guarded:
         return
     code, count = function.__code__, 0
-    frame = sys._getframe(2)
+    frame: types.FrameType | None = sys._getframe(2)
     while frame is not None:
         other = frame.f_code
         if (
@@ -221,7 +227,7 @@ def _watch_recursion(function: types.FunctionType) -> None:
                     "decide",
                     "write the recursion as a while loop",
                 )
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
 
 
 def _map(function: Any, *things: Any) -> Any:
@@ -306,4 +312,3 @@ def _operator_of(function: Any) -> Any:
             return found
         return None
     return found
-

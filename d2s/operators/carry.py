@@ -35,7 +35,7 @@ from d2s.operators.values import (
 )
 
 
-class Replan(BaseException):  # noqa: N818 - a signal, not an error
+class Replan(BaseException):
     """The state at ``path`` needs another description: see :class:`Plan`."""
 
     def __init__(self, path: str, **changes: Any) -> None:
@@ -117,9 +117,7 @@ class Constant(Carrier):
                 raise Replan(self.path, like=_Like(after))
             if before is UNBOUND and isinstance(after, Frozen | tuple):
                 return self._structure(after)
-        if number_kind(before) is not None and (
-            is_tensor(after) or number_kind(after) is not None
-        ):
+        if number_kind(before) is not None and (is_tensor(after) or number_kind(after) is not None):
             raise Replan(self.path, lift=True)
         raise error_here(
             LoopMismatchError,
@@ -430,7 +428,9 @@ def describe_item(item: Any) -> Any:
     return _shape_of(item)
 
 
-def carrier_of(path: str, value: Any, plans: Plans, *, depth: int = 0, top: bool = False) -> Carrier:
+def carrier_of(
+    path: str, value: Any, plans: Plans, *, depth: int = 0, top: bool = False
+) -> Carrier:
     """The carrier for ``value`` (a frozen snapshot) at ``path``.
 
     Args:

@@ -7,18 +7,19 @@ number: 64 bits wide, weak beside tensors, a Python number again when it leaves 
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
 from typing import Any
 
 import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import ConditionError
+from d2s.operators.branches import select
 from d2s.operators.context import current, error_here
 from d2s.operators.either import Either
 from d2s.operators.iteration import Indexed, items_of
 from d2s.operators.lists import GrowingList
 from d2s.operators.logic import and_, or_
-from d2s.operators.branches import select
 from d2s.operators.values import (
     NUMBER_DTYPES,
     as_dtype,
@@ -109,6 +110,10 @@ def isinstance_(thing: Any, kinds: Any) -> Any:
     return isinstance(thing, kinds)
 
 
+def _kept(operand: Any) -> Callable[[], Any]:
+    return lambda: operand
+
+
 def _fold(things: tuple[Any, ...]) -> list[Any]:
     """The operands of ``max``/``min``: the arguments, or the items of the one iterable."""
     return list(items_of(things[0])) if len(things) == 1 else list(things)
@@ -130,7 +135,7 @@ def _extreme(name: str) -> Any:
         for item in items[1:]:
             better = condition(item > best if name == "max" else item < best)
             if bridge.is_value(better):
-                best = select(better, lambda item=item: item, lambda best=best: best)
+                best = select(better, _kept(item), _kept(best))
             elif better:
                 best = item
         return best
@@ -161,7 +166,7 @@ def any_(things: Any) -> Any:
     for item in items_of(things):
         if not bridge.is_value(found) and found:
             return True
-        found = or_(found, lambda item=item: bool_(item))
+        found = or_(found, _kept(bool_(item)))
     return found if bridge.is_value(found) else bool(found)
 
 
@@ -171,7 +176,7 @@ def all_(things: Any) -> Any:
     for item in items_of(things):
         if not bridge.is_value(holds) and not holds:
             return False
-        holds = and_(holds, lambda item=item: bool_(item))
+        holds = and_(holds, _kept(bool_(item)))
     return holds if bridge.is_value(holds) else bool(holds)
 
 

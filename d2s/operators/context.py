@@ -46,6 +46,7 @@ class Capture:
         roots: values that are an argument's contents, changed in place or not:
             ``value.id`` -> the value and the argument's index.
         written: the newest contents of each argument that is changed in place.
+        attempts: for each ``try`` that is being captured, what its handlers catch.
         notes: what the capture had to leave out, in words, for ``save``.
     """
 
@@ -57,6 +58,7 @@ class Capture:
     sometimes: dict[int, tuple[Any, Any, type]] = field(default_factory=dict)
     roots: dict[int, tuple[Any, int]] = field(default_factory=dict)
     written: dict[int, Any] = field(default_factory=dict)
+    attempts: list[Callable[[], Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     @contextmanager
@@ -71,11 +73,17 @@ class Capture:
 
     def noted(self) -> tuple[dict[int, Any], ...]:
         """What is noted of values now; for :meth:`forget_since`."""
-        return tuple(map(dict, (self.numbers, self.sometimes, self.roots, self.written)))
+        parts: tuple[dict[int, Any], ...] = (
+            self.numbers,
+            self.sometimes,
+            self.roots,
+            self.written,
+        )
+        return tuple(dict(part) for part in parts)
 
     def forget_since(self, notes: tuple[dict[int, Any], ...]) -> None:
         """Drop the notes on values of operations that were taken out of the program again."""
-        self.numbers, self.sometimes, self.roots, self.written = map(dict, notes)
+        self.numbers, self.sometimes, self.roots, self.written = (dict(part) for part in notes)
 
     @property
     def guarded(self) -> bool:

@@ -6,9 +6,10 @@ formats them, and the result is letter for letter what dygraph prints.
 
 from __future__ import annotations
 
+import contextlib
 import copy
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
 import paddle
 
@@ -17,8 +18,10 @@ from d2s.diagnostics.tracebacks import user_traceback
 from d2s.errors import NotStaticError
 from d2s.operators.context import current, error_here
 from d2s.operators.either import Either
-from d2s.operators.hosts import host_call
+from d2s.operators.hosts import check_uncaught, host_call
 from d2s.operators.values import condition, is_tensor
+
+_CONVERSIONS: Final[dict[str, Callable[[Any], str]]] = {"r": repr, "s": str, "a": ascii}
 
 
 class BlockLeft(BaseException):
@@ -75,8 +78,7 @@ def text(*parts: Any) -> Any:
             ``"r"``, ``"s"``, ``"a"``.
     """
     if current() is not None and any(
-        isinstance(part, tuple) and (_is_dynamic(part[0]) or _is_dynamic(part[2]))
-        for part in parts
+        isinstance(part, tuple) and (_is_dynamic(part[0]) or _is_dynamic(part[2])) for part in parts
     ):
         return HostText(parts)
     return _formatted(parts)
@@ -90,7 +92,7 @@ def _formatted(parts: tuple[Any, ...]) -> str:
             continue
         value, conversion, spec = part
         if conversion is not None:
-            value = {"r": repr, "s": str, "a": ascii}[conversion](value)
+            value = _CONVERSIONS[conversion](value)
         done.append(format(value, spec))
     return "".join(done)
 
@@ -180,6 +182,7 @@ def assert_(test: Any, message: Callable[[], Any] | None = None) -> None:
     if capture.export:
         paddle.static.nn.control_flow.Assert(test)
         return
+    check_uncaught(AssertionError)
     shipment = _Shipment()
     parts = () if message is None else (message(),)
     arguments = shipment.pack(parts)
@@ -201,6 +204,7 @@ def error(make: Callable[[], Any]) -> Any:
     capture = current()
     if capture is None or not capture.guarded:
         return made
+    check_uncaught(made)
     if capture.export:
         paddle.static.nn.control_flow.Assert(paddle.full([], False, "bool"))
     else:
@@ -221,6 +225,7 @@ def raise_later(made: Exception) -> None:
     if capture.export:
         paddle.static.nn.control_flow.Assert(paddle.full([], False, "bool"))
         return
+    check_uncaught(made)
     trace = user_traceback(made.__traceback__)
     made.__traceback__ = None
 
@@ -228,3 +233,17 @@ def raise_later(made: Exception) -> None:
         raise made
 
     host_call(host, [], trace)
+
+
+@contextlib.contextmanager
+def attempt(caught: Callable[[], Any]) -> Iterator[None]:
+    """The body of a ``try``: what its handlers catch is known while it is captured."""
+    capture = current()
+    if capture is None:
+        yield
+        return
+    capture.attempts.append(caught)
+    try:
+        yield
+    finally:
+        capture.attempts.pop()

@@ -1,5 +1,4 @@
-"""A value whose kind a tensor decides: ``None`` on one path, a tensor on another, unbound on a
-third.
+"""A value whose kind a tensor decides: ``None``, unbound, a tensor, a tuple.
 
 Branches and loops make an :class:`Either` where the two sides cannot be one value of a program.
 It may be returned (the host then gives back what dygraph would: rule B6), tested with ``is None``
@@ -36,6 +35,13 @@ class Unbound:
 
 
 UNBOUND: Final = Unbound()
+
+_UNBOUND_MESSAGE: Final = (
+    "cannot access local variable '{}' where it is not associated with a value"
+    if sys.version_info >= (3, 11)
+    else "local variable '{}' referenced before assignment"
+)
+"""Python's own message; it has changed once."""
 
 
 class Either:
@@ -87,9 +93,7 @@ class Either:
             AmbiguousValueError: (D2S203) more than one alternative is a proper value.
         """
         usable = [
-            item
-            for item in self.alternatives()
-            if item[0] is not None and item[0] is not UNBOUND
+            item for item in self.alternatives() if item[0] is not None and item[0] is not UNBOUND
         ]
         kinds = "; ".join(describe(item[0]) for item in self.alternatives())
         if len(usable) != 1:
@@ -184,11 +188,23 @@ def _binary(function: Callable[[Any, Any], Any], *, swapped: bool = False) -> An
     return method
 
 
-for _name in "add sub mul truediv floordiv mod pow matmul and_ or_ xor".split():
+for _name in [
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "matmul",
+    "and_",
+    "or_",
+    "xor",
+]:
     _function = getattr(operator, _name)
     setattr(Either, f"__{_name.strip('_')}__", _binary(_function))
     setattr(Either, f"__r{_name.strip('_')}__", _binary(_function, swapped=True))
-for _name in "lt le gt ge eq ne".split():
+for _name in ["lt", "le", "gt", "ge", "eq", "ne"]:
     setattr(Either, f"__{_name}__", _binary(getattr(operator, _name)))
 for _name in ("neg", "invert", "abs"):
     setattr(
@@ -224,11 +240,7 @@ def describe(value: Any) -> str:
 
 def unbound_error(name: str) -> UnboundLocalError:
     """What Python raises when the variable ``name`` is read while it is unbound."""
-    if sys.version_info >= (3, 11):
-        return UnboundLocalError(
-            f"cannot access local variable '{name}' where it is not associated with a value"
-        )
-    return UnboundLocalError(f"local variable '{name}' referenced before assignment")
+    return UnboundLocalError(_UNBOUND_MESSAGE.format(name))
 
 
 def optional_parts(value: Any) -> tuple[Any, Any, Any] | None:

@@ -17,7 +17,8 @@ from typing import Any, Final
 import paddle
 
 from d2s.diagnostics.location import Location, here
-from d2s.operators.context import current
+from d2s.errors import UnsupportedInGraphError
+from d2s.operators.context import current, error_here
 from d2s.operators.values import as_value, number_kind
 
 PREFIX: Final = "d2s_host"
@@ -72,9 +73,7 @@ def host_call(
         try:
             function(*arguments)
         except BaseException as error:
-            _failure.error = (
-                _at(error, place) if trace is None else error.with_traceback(trace)
-            )
+            _failure.error = _at(error, place) if trace is None else error.with_traceback(trace)
             _silence()
             raise HostStopError from None
         return paddle.full([], True, "bool")
@@ -141,8 +140,35 @@ def traceback_at(place: Location) -> types.TracebackType | None:
     return None  # pragma: no cover - the code does nothing but raise
 
 
+def check_uncaught(error: BaseException | type[BaseException]) -> None:
+    """Refuse an exception of the run that a ``try`` around it means to catch.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) a handler would catch it in dygraph.
+    """
+    capture = current()
+    kind = error if isinstance(error, type) else type(error)
+    if capture is None:
+        return
+    for caught in capture.attempts:
+        try:
+            matches = issubclass(kind, caught())
+        except TypeError:  # the handler names no exception class: Python says so when it matters
+            continue
+        if matches:
+            raise error_here(
+                UnsupportedInGraphError,
+                f"a {kind.__name__} that only the run can raise would be caught by a try "
+                "statement, which is over by then",
+                "decide with if instead of raising, or catch the exception in the caller of the "
+                "converted function",
+            )
+
+
 def raise_when(flag: Any, error: BaseException) -> None:
     """Raise ``error`` on each run on which the bool value ``flag`` holds (``True``: on all)."""
+
+    check_uncaught(error)
 
     def check(holds: Any = True) -> None:
         if bool(holds):

@@ -66,13 +66,17 @@ def range_(*bounds: Any) -> Any:
             raise TypeError(
                 f"range() takes integers, not a {str(bound.dtype).split('.')[-1]} tensor"
             )
-    start, stop, step = 0, bounds[0], 1
+    start: Any = 0
+    stop: Any = bounds[0]
+    step: Any = 1
     if len(bounds) > 1:
         start, stop = bounds[0], bounds[1]
     if len(bounds) > 2:
         step = bounds[2]
+    if type(start) is int and start == 0 and type(step) is int and step == 1:
+        return Indexed(_scalar(stop), lambda index: mark_number(index, int))
     first, last, by = _scalar(start), _scalar(stop), _scalar(step)
-    if isinstance(step, int):
+    if type(step) is int:
         if step == 0:
             raise ValueError("range() arg 3 must not be zero")
         distance = last - first if step > 0 else first - last
@@ -82,11 +86,7 @@ def range_(*bounds: Any) -> Any:
         up = (last - first + by - 1) // by
         down = (first - last - by - 1) // (-by)
         length = paddle.where(by > 0, up, down)
-    if start == 0 and isinstance(start, int) and step == 1 and isinstance(step, int):
-        return Indexed(mark_number(length, int), lambda index: mark_number(index, int))
-    return Indexed(
-        mark_number(length, int), lambda index: mark_number(first + index * by, int)
-    )
+    return Indexed(mark_number(length, int), lambda index: mark_number(first + index * by, int))
 
 
 def indexed(thing: Any) -> Indexed | None:

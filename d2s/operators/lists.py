@@ -58,9 +58,7 @@ class Element:
             )
         value = as_value(item)
         position = len(self.leaves)
-        self.leaves.append(
-            (value.dtype, list(value.shape), number_kind(item), value.stop_gradient)
-        )
+        self.leaves.append((value.dtype, list(value.shape), number_kind(item), value.stop_gradient))
 
         def leaf(leaves: list[Any]) -> Any:
             kind = self.leaves[position][2]
@@ -335,11 +333,9 @@ def join_lists(
             counts = merger.merge(entries[0][1], entries[1][1], target.name)
         else:
             which = entries[0] is not None
-            item = merger.kept(which, _as_values(merger, which, entries[0 if which else 1][0]))
-            valid = entries[0 if which else 1][1]
-            counts = merger.merge(
-                *((valid, False) if which else (False, valid)), target.name
-            )
+            thing, valid = entries[0] or entries[1] or (None, False)
+            item = merger.kept(which, _as_values(merger, which, thing))
+            counts = merger.merge(*((valid, False) if which else (False, valid)), target.name)
         builders.append((item, counts))
 
     def build(results: list[Any]) -> GrowingList:

@@ -23,13 +23,21 @@ from d2s.operators.values import condition, is_tensor, mark_number
 Thunk = Callable[[], Any]
 
 
+def _kept(operand: Any) -> Thunk:
+    return lambda: operand
+
+
+def _rest(operator_: Callable[..., Any], thunks: tuple[Thunk, ...]) -> Thunk:
+    """The part of an ``and`` or ``or`` that waits: its operands are evaluated one by one."""
+    return lambda: operator_(thunks[0](), *thunks[1:])
+
+
 def and_(left: Any, *thunks: Thunk) -> Any:
     """``left and thunk() and ...``: the first operand that is false, else the last."""
     for position, thunk in enumerate(thunks):
         test = condition(left)
         if bridge.is_value(test):
-            rest, kept = thunks[position:], left
-            return select(test, lambda: and_(rest[0](), *rest[1:]), lambda: kept)
+            return select(test, _rest(and_, thunks[position:]), _kept(left))
         if not test:
             return left
         left = thunk()
@@ -41,8 +49,7 @@ def or_(left: Any, *thunks: Thunk) -> Any:
     for position, thunk in enumerate(thunks):
         test = condition(left)
         if bridge.is_value(test):
-            rest, kept = thunks[position:], left
-            return select(test, lambda: kept, lambda: or_(rest[0](), *rest[1:]))
+            return select(test, _kept(left), _rest(or_, thunks[position:]))
         if test:
             return left
         left = thunk()
@@ -77,8 +84,12 @@ def in_(item: Any, container: Any) -> Any:
     if current() is None:
         return item in container
     if is_tensor(container):
-        return mark_number((bridge.as_value(container) if bridge.is_eager(container)
-                            else container).equal(item).any(), bool)
+        return mark_number(
+            (bridge.as_value(container) if bridge.is_eager(container) else container)
+            .equal(item)
+            .any(),
+            bool,
+        )
     if isinstance(container, GrowingList):
         stacked = container.stacked()
         return mark_number((stacked == item).any(), bool)
@@ -93,7 +104,7 @@ def in_(item: Any, container: Any) -> Any:
         if other is item:
             return True
         same = other == item
-        found = or_(found, lambda same=same: condition(same))
+        found = or_(found, _kept(condition(same)))
     return found
 
 
@@ -124,5 +135,3 @@ def compare(left: Any, *pairs: tuple[str, Thunk]) -> Any:
     if not rest:
         return holds
     return and_(holds, lambda: compare(middle, *rest))
-
-

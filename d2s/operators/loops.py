@@ -129,9 +129,7 @@ def _for_indexed(
     _capture(holds, test, trip, state)
 
 
-def _capture(
-    holds: Any, test: Callable[[], Any], body: Callable[[], Any], state: State
-) -> None:
+def _capture(holds: Any, test: Callable[[], Any], body: Callable[[], Any], state: State) -> None:
     """One ``while`` of the program, from the present state on."""
     capture = current()
     assert capture is not None

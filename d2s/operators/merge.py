@@ -130,7 +130,7 @@ class Merger:
             return self.eithers(true, false, name)
         kinds = number_kind(true), number_kind(false)
         if kinds[0] is not None and kinds[1] is not None:
-            return self.numbers(true, false, *kinds)
+            return self.numbers(true, false, kinds[0], kinds[1])
         if is_tensor(true) and (is_tensor(false) or kinds[1] is not None):
             return self.tensors(true, false, name, kinds)
         if is_tensor(false) and kinds[0] is not None:
@@ -148,15 +148,11 @@ class Merger:
         """Two Python numbers: one constant when equal, else a 0-D value of their joint type."""
         if not is_tensor(true) and not is_tensor(false) and _same_constant(true, false):
             return lambda results: true
-        if left is not right and bool in (left, right):
-            return self.either(true, false, "number")
         if left is not right:
             return self.either(true, false, "number")
         kind = joint_kind(left, right)
         dtype = NUMBER_DTYPES[kind]
-        return self.output(
-            self.copied(True, true, dtype), self.copied(False, false, dtype), kind
-        )
+        return self.output(self.copied(True, true, dtype), self.copied(False, false, dtype), kind)
 
     def tensors(
         self, true: Any, false: Any, name: str, kinds: tuple[type | None, type | None]
@@ -178,9 +174,7 @@ class Merger:
         root = root_of(true)
         return self.output(left, right, None, root if root == root_of(false) else None)
 
-    def sometimes(
-        self, value: Builder, kinds: tuple[type | None, type | None]
-    ) -> Builder:
+    def sometimes(self, value: Builder, kinds: tuple[type | None, type | None]) -> Builder:
         """``value``, noted as a Python number on the side that has one."""
         flag = self.flag()
         kind = kinds[0] or kinds[1]
@@ -250,9 +244,7 @@ class Merger:
                 if not same:
                     return self.either(_loose(true), _loose(false), name)
                 return self.keyed(first, left, right, name)
-            pairs = {
-                key: self.merge(left[key], right[key], f"{name}[{key!r}]") for key in keys
-            }
+            pairs = {key: self.merge(left[key], right[key], f"{name}[{key!r}]") for key in keys}
 
             def build_dict(results: list[Any]) -> Any:
                 made = {key: item(results) for key, item in pairs.items()}
@@ -275,9 +267,7 @@ class Merger:
             "keep its length the same on both sides, or append in a loop over a tensor",
         )
 
-    def keyed(
-        self, target: Any, left: dict[Any, Any], right: dict[Any, Any], name: str
-    ) -> Builder:
+    def keyed(self, target: Any, left: dict[Any, Any], right: dict[Any, Any], name: str) -> Builder:
         """One dict to which only one side has added a key: the entry may be missing."""
         pairs = {
             key: self.merge(left.get(key, UNBOUND), right.get(key, UNBOUND), f"{name}[{key!r}]")
@@ -374,7 +364,7 @@ class Merger:
 
 def _instance(kind: type, fields: dict[str, Builder], results: list[Any]) -> Any:
     """An instance of the dataclass ``kind``, made without calling its ``__init__``."""
-    fresh = object.__new__(kind)
+    fresh: Any = object.__new__(kind)
     for key, item in fields.items():
         object.__setattr__(fresh, key, item(results))
     return fresh
@@ -407,7 +397,7 @@ def _same_constant(true: Any, false: Any) -> bool:
     if type(true) is not type(false) or is_tensor(true):
         return False
     if isinstance(true, float):
-        return true == false and repr(true) == repr(false) or (true != true and false != false)
+        return (true == false and repr(true) == repr(false)) or (true != true and false != false)
     try:
         return bool(true == false)
     except Exception:  # a user's __eq__ that fails does not say "equal"

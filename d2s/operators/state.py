@@ -120,9 +120,7 @@ def freeze(value: Any, depth: int = 0) -> Any:
     if type(value) is list:
         return Frozen(value, tuple(freeze(item, depth + 1) for item in value))
     if isinstance(value, dict):
-        return Frozen(
-            value, tuple((key, freeze(item, depth + 1)) for key, item in value.items())
-        )
+        return Frozen(value, tuple((key, freeze(item, depth + 1)) for key, item in value.items()))
     if type(value) is set:
         return Frozen(value, tuple(value))
     if type(value) is tuple and any(isinstance(item, list | dict | tuple) for item in value):

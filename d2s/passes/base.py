@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -133,7 +133,7 @@ class Context:
         return self.expr("lambda: expression", at, expression=expression)
 
 
-def _outside(paths: frozenset[str], private: set[str]) -> frozenset[str]:
+def _outside(paths: frozenset[str], private: Collection[str]) -> frozenset[str]:
     return frozenset(path for path in paths if path.split(".")[0] not in private)
 
 
@@ -200,9 +200,7 @@ class State:
     nonlocals: tuple[str, ...]
     globals_: tuple[str, ...]
 
-    def declarations(
-        self, at: Span, bound: frozenset[str] | None = None
-    ) -> list[Any]:
+    def declarations(self, at: Span, bound: frozenset[str] | None = None) -> list[Any]:
         """The ``nonlocal`` and ``global`` statements of a body function.
 
         Args:

@@ -26,7 +26,7 @@ from typing import Any
 
 import gast
 
-from d2s.analysis.scopes import changes_in, functions_bound
+from d2s.analysis.scopes import functions_bound
 from d2s.passes.base import Context, Pass
 from d2s.syntax.positions import place, span_of
 
@@ -75,9 +75,7 @@ class _Operators(gast.NodeTransformer):  # type: ignore[misc]
 
     def _is_word(self, node: Any, word: str) -> bool:
         return (
-            isinstance(node, gast.Call)
-            and self.ctx.is_word(node.func)
-            and node.func.attr == word
+            isinstance(node, gast.Call) and self.ctx.is_word(node.func) and node.func.attr == word
         )
 
     def visit_UnaryOp(self, node: Any) -> Any:
@@ -110,8 +108,10 @@ class _Operators(gast.NodeTransformer):  # type: ignore[misc]
             thunk = self.ctx.thunk(operand)
             if thunk is None:
                 return node
-            if isinstance(operand, gast.Call) and isinstance(operand.func, gast.Name) and not (
-                operand.args or operand.keywords
+            if (
+                isinstance(operand, gast.Call)
+                and isinstance(operand.func, gast.Name)
+                and not (operand.args or operand.keywords)
             ):
                 thunk = operand.func
             symbol = gast.Constant(SYMBOLS[type(op)], None)

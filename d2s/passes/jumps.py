@@ -171,9 +171,7 @@ def _statements(node: Any, ctx: Context) -> list[Any]:
         if isinstance(node, gast.While):
             endless = isinstance(node.test, gast.Constant) and bool(node.test.value)
             go_on = negated(broken, at)
-            node.test = (
-                go_on if endless else place(gast.BoolOp(gast.And(), [go_on, node.test]), at)
-            )
+            node.test = go_on if endless else place(gast.BoolOp(gast.And(), [go_on, node.test]), at)
         else:
             stop = [place(gast.Break(), at)]
             node.body.append(if_(broken, stop, [], at))

@@ -105,7 +105,12 @@ def _repeatable(key: Any) -> bool:
     return all(
         isinstance(
             node,
-            gast.Name | gast.Constant | gast.Slice | gast.Tuple | gast.UnaryOp | gast.unaryop
+            gast.Name
+            | gast.Constant
+            | gast.Slice
+            | gast.Tuple
+            | gast.UnaryOp
+            | gast.unaryop
             | gast.expr_context,
         )
         for node in gast.walk(key)

@@ -38,9 +38,10 @@ class _Texts(gast.NodeTransformer):  # type: ignore[misc]
                 continue
             conversion = constant(chr(part.conversion) if part.conversion > 0 else None)
             spec = constant("") if part.format_spec is None else part.format_spec
-            if isinstance(spec, gast.JoinedStr):
-                if all(isinstance(item, gast.Constant) for item in spec.values):
-                    spec = constant("".join(item.value for item in spec.values))
+            if isinstance(spec, gast.JoinedStr) and all(
+                isinstance(item, gast.Constant) for item in spec.values
+            ):
+                spec = constant("".join(item.value for item in spec.values))
             item = gast.Tuple([part.value, conversion, spec], gast.Load())
             call.args.append(place(item, at))
         return place(call, at)

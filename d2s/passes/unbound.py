@@ -38,8 +38,9 @@ class _Reads(ScopeTransformer):
     def visit_Name(self, node: Any) -> Any:
         if id(node) not in self.unsure:
             return node
-        return self.ctx.expr("d2s.read(value, text)", span_of(node), value=node,
-                             text=gast.Constant(node.id, None))
+        return self.ctx.expr(
+            "d2s.read(value, text)", span_of(node), value=node, text=gast.Constant(node.id, None)
+        )
 
 
 def run(tree: Any, ctx: Context) -> Any:

@@ -77,9 +77,7 @@ class Captured:
 
 
 def _refusals() -> dict[str, Callable[..., Any]]:
-    plain = (
-        "its value decides what code that stays Python does, which only the run knows"
-    )
+    plain = "its value decides what code that stays Python does, which only the run knows"
     return {
         "__bool__": refuse(
             f"a tensor is used as a truth value, but {plain}",
@@ -178,9 +176,7 @@ class _Results:
             self.ambiguous.append(item.name)
             flag = self.output(item.flag)
             true, false = self.take(item.true), self.take(item.false)
-            return lambda outputs, inputs: (true if bool(outputs[flag]) else false)(
-                outputs, inputs
-            )
+            return lambda outputs, inputs: (true if bool(outputs[flag]) else false)(outputs, inputs)
         if isinstance(item, GrowingList):
             return self.growing(item)
         if isinstance(item, HostText):
@@ -238,7 +234,8 @@ def capture(
         export: the program is to be saved: effects become Paddle's own operations.
     """
     with capture_lock:
-        return _capture(function, call, roots, gradients, export)
+        made: Captured = _capture(function, call, roots, gradients, export)
+        return made
 
 
 @bridge.switch_to_static_graph  # type: ignore[untyped-decorator]

@@ -79,9 +79,14 @@ class Signature:
                 ]
             )
         parameters = list(signature.parameters.values())
-        if bound and parameters and parameters[0].kind in (
-            inspect.Parameter.POSITIONAL_ONLY,
-            inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        if (
+            bound
+            and parameters
+            and parameters[0].kind
+            in (
+                inspect.Parameter.POSITIONAL_ONLY,
+                inspect.Parameter.POSITIONAL_OR_KEYWORD,
+            )
         ):
             parameters = parameters[1:]
         self.signature = inspect.Signature(parameters)

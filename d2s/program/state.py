@@ -65,9 +65,7 @@ class Watch:
     """Notes attributes before a capture; says afterwards which ones the program changes."""
 
     def __init__(self, roots: Iterable[Any]) -> None:
-        self._before = [
-            (scope, prefix, dict(scope)) for scope, prefix in _scopes(list(roots))
-        ]
+        self._before = [(scope, prefix, dict(scope)) for scope, prefix in _scopes(list(roots))]
 
     def changed(self) -> list[tuple[Place, Any]]:
         """Attributes that hold values of the program, with these; the old values are put back."""

@@ -7,28 +7,28 @@ accept it (rule G3).
 from __future__ import annotations
 
 import collections
-import copy
 import functools
-import inspect
 import types
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import paddle
 
 from d2s import config
 from d2s import paddle_bridge as bridge
-from d2s.conversion import convert_function, trace_of
+from d2s.conversion import trace_of
 from d2s.diagnostics import log
 from d2s.diagnostics.tracebacks import user_traceback
-from d2s.errors import InputSpecError, NotCapturedError, SaveError, StaticModeError
+from d2s.errors import InputSpecError, NotCapturedError, SaveError
 from d2s.operators.calls import call as converted_of
-from d2s.program.capture import Captured, capture
+from d2s.operators.calls import call_method
+from d2s.program.capture import Captured, capture, capture_lock
 from d2s.program.execute import Runner
 from d2s.program.signature import Call, Identity, Signature
 from d2s.program.state import Place
+from d2s.syntax.printer import to_source
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,9 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         self._options = options
         self._name = getattr(function, "__qualname__", None) or type(function).__name__
         self._signature = Signature(
-            function, getattr(function, "__name__", self._name), input_spec,
+            function,
+            getattr(function, "__name__", self._name),
+            input_spec,
             bound=instance is not None,
         )
         self._spec = input_spec
@@ -87,8 +89,11 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         self._converted: Callable[..., Any] | None = None
         self._exported: dict[Any, Any] = {}
         super().__init__(
-            function, input_spec, build_strategy=paddle.static.BuildStrategy(),
-            full_graph=True, backend=bridge.Backend.PHI,
+            function,
+            input_spec,
+            build_strategy=paddle.static.BuildStrategy(),
+            full_graph=True,
+            backend=bridge.Backend.PHI,
         )
         if instance is not None:
             self._class_instance = self._instance
@@ -102,9 +107,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         try:
             found = self._descriptor_cache.get(instance)
         except TypeError:  # the instance cannot be referenced weakly or hashed
-            return StaticFunction(
-                self.d2s_original, self._spec, instance=instance, **self._options
-            )
+            return StaticFunction(self.d2s_original, self._spec, instance=instance, **self._options)
         if found is None:
             found = StaticFunction(
                 self.d2s_original, self._spec, instance=instance, **self._options
@@ -151,9 +154,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         instance = self._object()
         training: tuple[bool, ...] = (self._training,)
         if isinstance(instance, paddle.nn.Layer):
-            training = tuple(
-                layer.training for layer in instance.sublayers(include_self=True)
-            )
+            training = tuple(layer.training for layer in instance.sublayers(include_self=True))
         return (
             training,
             paddle.is_grad_enabled(),
@@ -169,8 +170,6 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         return self._capture(call)
 
     def _capture(self, call: Call) -> Runner:
-        from d2s.program.capture import capture_lock
-
         with capture_lock:
             runner = self._runners.get(call.key)
             if runner is not None:
@@ -253,8 +252,6 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
     @property
     def code(self) -> str:
         """The generated code."""
-        from d2s.syntax.printer import to_source
-
         return to_source(trace_of(_plain(self.d2s_original)).tree).text
 
     @property
@@ -334,9 +331,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
 
     def _spec_call(self, specs: Any) -> Call:
         flat = list(specs) if isinstance(specs, list | tuple) else [specs]
-        signature = Signature(
-            self.d2s_original, self._name, None, bound=self._object() is not None
-        )
+        signature = Signature(self.d2s_original, self._name, None, bound=self._object() is not None)
         try:
             return signature.call(tuple(flat), {}, self._modes())
         except TypeError as error:
@@ -347,7 +342,6 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
 
     def _concrete(self, captured: Captured, *, export: bool = False) -> Any:
         """Paddle's own record of a captured program."""
-        structure = captured.structure
         if export:
             if captured.ambiguous:
                 raise SaveError(
@@ -365,7 +359,6 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         inputs: list[Any] = list(captured.inputs)
         if isinstance(instance, paddle.nn.Layer):
             inputs = [instance, *inputs]
-        del structure
         return bridge.ConcreteProgram(
             inputs=inputs,
             outputs=outputs,
@@ -422,11 +415,11 @@ def _plain(function: Any) -> types.FunctionType:
             function = function.__func__
         elif isinstance(function, functools.partial):
             function = function.func
-        elif isinstance(getattr(type(function), "__call__", None), types.FunctionType):
-            function = type(function).__call__
+        elif isinstance(call_method(function), types.FunctionType):
+            function = call_method(function)
         else:
             break
-    return function  # type: ignore[return-value]
+    return cast(types.FunctionType, function)
 
 
 def _call_of(key: Any, runner: Runner) -> Call:
@@ -438,6 +431,3 @@ def _call_of(key: Any, runner: Runner) -> Call:
 
 def _shown(value: Any) -> str:
     return repr(value[1]) if isinstance(value, tuple) and len(value) > 1 else repr(value)
-
-
-__all__ = ["ProgramInfo", "StaticFunction", "convert_function", "copy", "inspect"]

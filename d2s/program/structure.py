@@ -1,8 +1,12 @@
-"""Arguments and results as leaves and a structure (rule G1): nested containers, dataclasses,
-named tuples.
+"""Arguments and results as leaves and a structure (rule G1).
+
+Nested containers, dataclasses and named tuples are walked:
 
 >>> leaves = []
->>> rebuild = scan({"a": [1, 2.5]}, lambda leaf, path: leaves.append((path, leaf)) or len(leaves) - 1)
+>>> def leaf(thing, path):
+...     leaves.append((path, thing))
+...     return len(leaves) - 1
+>>> rebuild = scan({"a": [1, 2.5]}, leaf)
 >>> leaves, rebuild(["x", "y"])
 ([("['a'][0]", 1), ("['a'][1]", 2.5)], {'a': ['x', 'y']})
 """

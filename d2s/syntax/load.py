@@ -7,7 +7,6 @@ binding holds (rule A2).
 """
 
 from __future__ import annotations
-
 import __future__
 
 import ast
@@ -21,7 +20,6 @@ from typing import Any, Final
 import gast
 
 from d2s.errors import SyntaxNotSupportedError
-
 
 _OWN: Final = "<d2s>"
 """The name of the function while it is compiled: one that no variable can have."""
@@ -44,9 +42,7 @@ def compile_tree(tree: Any, free: Iterable[str], original: types.CodeType) -> ty
         SyntaxNotSupportedError: (D2S103) Python does not compile the tree.
     """
     none = gast.Constant(None, None)
-    bind = [
-        gast.Assign([gast.Name(name, gast.Store(), None, None)], none, None) for name in free
-    ]
+    bind = [gast.Assign([gast.Name(name, gast.Store(), None, None)], none, None) for name in free]
     arguments = gast.arguments([], [], None, [], [], None, [])
     name, tree.name = tree.name, _OWN  # under its own name it would hide a global of that name
     factory = gast.FunctionDef(
@@ -98,8 +94,16 @@ def _fill_positions(tree: Any) -> None:
     stack: list[tuple[Any, int, int]] = [(tree, 1, 0)]
     while stack:
         node, line, column = stack.pop()
-        if isinstance(node, ast.stmt | ast.expr | ast.excepthandler | ast.pattern | ast.arg
-                      | ast.keyword | ast.alias):
+        if isinstance(
+            node,
+            ast.stmt
+            | ast.expr
+            | ast.excepthandler
+            | ast.pattern
+            | ast.arg
+            | ast.keyword
+            | ast.alias,
+        ):
             if getattr(node, "lineno", None) is None:
                 node.lineno = node.end_lineno = line
                 node.col_offset = node.end_col_offset = column

@@ -20,9 +20,9 @@ def names_in(tree: Any) -> frozenset[str]:
             found.update(node.names)
         elif isinstance(node, gast.alias):
             found.add((node.asname or node.name).split(".")[0])
-        elif isinstance(node, gast.ExceptHandler) and isinstance(node.name, str):
-            found.add(node.name)
-        elif isinstance(node, gast.MatchAs | gast.MatchStar) and node.name:
+        elif (isinstance(node, gast.ExceptHandler) and isinstance(node.name, str)) or (
+            isinstance(node, gast.MatchAs | gast.MatchStar) and node.name
+        ):
             found.add(node.name)
         elif isinstance(node, gast.MatchMapping) and node.rest:
             found.add(node.rest)

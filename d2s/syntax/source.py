@@ -158,9 +158,7 @@ def source_of(function: object) -> FunctionSource:
             line=line,
         )
     candidates = [
-        (node, owner)
-        for node, owner in parsed.definitions.get(line, ())
-        if _fits(node, code)
+        (node, owner) for node, owner in parsed.definitions.get(line, ()) if _fits(node, code)
     ]
     if len(candidates) > 1 and code.co_name == "<lambda>":
         candidates = [c for c in candidates if _same_lambda(c[0], code)][:1]  # type: ignore[arg-type]
@@ -193,7 +191,7 @@ def _fits(node: Definition, code: types.CodeType) -> bool:
 
 
 def _dedent(text: str) -> str:
-    """``text`` moved left by the indentation of its first line (docstrings may stand further left)."""
+    """``text`` moved left by the indentation of its first line."""
     lines = text.splitlines(keepends=True)
     margin = lines[0][: len(lines[0]) - len(lines[0].lstrip())]
     return "".join(line.removeprefix(margin) for line in lines)

@@ -27,6 +27,7 @@ WORDS: Final[dict[str, str]] = {
     "compare": "compare(left, (operator, thunk), ...): a chained comparison",
     "assert_": "assert_(test, message): an assert statement",
     "error": "error(make): the exception of a raise statement that a tensor may guard",
+    "attempt": "attempt(types): the body of a try statement, with what its handlers catch",
     "call": "call(function): the converted function, or the operator of a built-in",
     "read": "read(value, name): a variable that may be unbound on some path",
     "result": "result(value): the value that leaves the function",
