@@ -1,9 +1,8 @@
 """Run a saved model on stored inputs, as a server would: with Paddle alone, d2s is not imported.
 
 ``python -m corpus.predict MODEL INPUTS.npz OUTPUTS.npz`` where MODEL is the path that was given to
-``d2s.save``. ``INPUTS`` holds the arrays ``<call>/<input>``; written are
-``<runner>/<call>/<output>``
-for the runners ``jit`` (``paddle.jit.load``) and ``inference`` (Paddle Inference).
+``d2s.save``. INPUTS holds the arrays ``<call>/<input>``; OUTPUTS gets ``<runner>/<call>/<output>``,
+where the runners are ``jit`` (``paddle.jit.load``) and ``inference`` (Paddle Inference).
 """
 
 from __future__ import annotations
@@ -27,6 +26,9 @@ def by_inference(path: str) -> Run:
     """The file in a predictor."""
     config = paddle.inference.Config(f"{path}.json", f"{path}.pdiparams")
     config.disable_glog_info()
+    # On by default on the CPU in Paddle 3.3; its kernels leave garbage in the state of an LSTM loop
+    # (Paddle's own converter and file show the same).
+    config.disable_mkldnn()
     predictor = paddle.inference.create_predictor(config)
 
     def run(inputs: dict[str, np.ndarray]) -> list[np.ndarray]:

@@ -188,7 +188,7 @@ def serving(report: Report, trained: TrendReader, folder: Path) -> None:
     original = model()
     original.set_state_dict(trained.state_dict())
     original.eval()
-    calls = list(test_inputs())
+    calls = list(serving_inputs())
     found = served(path, calls, folder)
     for runner, name in (("jit", "paddle.jit.load"), ("inference", "Paddle Inference")):
         worst, exits = 0.0, []
@@ -215,7 +215,7 @@ def served(path: Path, calls: list[Batch], folder: Path) -> Mapping[str, np.ndar
         return dict(stored)
 
 
-def test_inputs() -> Iterator[Batch]:
+def serving_inputs() -> Iterator[Batch]:
     """Batches that drive each path of the model: calm, loud, silent, nothing to read."""
     yield from batches(3)
     ((curves, steps, kinds),) = batches(1)

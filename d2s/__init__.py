@@ -14,6 +14,7 @@ from d2s.api import (
     to_static,
 )
 from d2s.config import options
+from d2s.debug.show import dump
 from d2s.errors import D2SError
 
 __version__ = "0.1.0"
@@ -23,6 +24,7 @@ __all__ = [
     "clear_cache",
     "code",
     "convert",
+    "dump",
     "ignore_module",
     "load",
     "not_to_static",

@@ -97,6 +97,11 @@ def is_value(thing: object) -> bool:
     return isinstance(thing, Value)
 
 
+def is_fake(value: Any) -> bool:
+    """Whether ``value`` stands for an absent operand."""
+    return bool(pir.is_fake_value(value))
+
+
 def is_eager(thing: object) -> bool:
     """Whether ``thing`` is a tensor of dygraph (a parameter too)."""
     return isinstance(thing, EagerTensor)

@@ -12,7 +12,7 @@ GRAD = False  # it sorts integers
 
 def partition(a):
     a = a.clone()
-    pivot = a[0]
+    pivot = a[0].clone()  # a[0] alone is a view: the swaps below would change it
     low = paddle.to_tensor(0)
     high = paddle.to_tensor(a.shape[0] - 1)
     while True:

@@ -24,6 +24,7 @@ from d2s.operators.values import (
     NUMBER_DTYPES,
     as_dtype,
     as_value,
+    carried,
     is_float,
     is_tensor,
     joint_kind,
@@ -157,7 +158,7 @@ def _wants_gradients() -> bool:
 
 def _seed(value: Any) -> Any:
     """A copy of ``value`` to begin the loop with; float copies let gradients through."""
-    copy = paddle.assign(value)
+    copy = carried(value)
     copy.stop_gradient = not is_float(value.dtype) or not _wants_gradients()
     return copy
 
@@ -231,9 +232,7 @@ class Leaf(Carrier):
             return [paddle.cast(value, dtype)]
         if self.root != root_of(value):
             self.root = None
-        copy = paddle.assign(value)
-        copy.stop_gradient = value.stop_gradient
-        return [copy]
+        return [carried(value)]
 
 
 class Optional(Carrier):
@@ -292,9 +291,7 @@ class Optional(Carrier):
             if relaxed != self.like.shape:
                 self.like.shape = relaxed
                 raise Replan(self.path, like=self.like)
-        copy = paddle.assign(value)
-        copy.stop_gradient = value.stop_gradient
-        return [flag, copy]
+        return [flag, carried(value)]
 
 
 class Sequence(Carrier):

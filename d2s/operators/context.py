@@ -46,6 +46,7 @@ class Capture:
         roots: values that are an argument's contents, changed in place or not:
             ``value.id`` -> the value and the argument's index.
         written: the newest contents of each argument that is changed in place.
+        copies: values that are copies of others, made to hand them on: ``value.id`` -> value.
         attempts: for each ``try`` that is being captured, what its handlers catch.
         notes: what the capture had to leave out, in words, for ``save``.
     """
@@ -58,6 +59,7 @@ class Capture:
     sometimes: dict[int, tuple[Any, Any, type]] = field(default_factory=dict)
     roots: dict[int, tuple[Any, int]] = field(default_factory=dict)
     written: dict[int, Any] = field(default_factory=dict)
+    copies: dict[int, Any] = field(default_factory=dict)
     attempts: list[Callable[[], Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 

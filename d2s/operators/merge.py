@@ -25,6 +25,7 @@ from d2s.operators.values import (
     NUMBER_DTYPES,
     as_dtype,
     as_value,
+    carried,
     is_tensor,
     joint_kind,
     mark_number,
@@ -96,9 +97,7 @@ class Merger:
             made = as_value(value)
             if dtype is not None and made.dtype != as_dtype(dtype):
                 return paddle.cast(made, dtype)
-            copy = paddle.assign(made)
-            copy.stop_gradient = made.stop_gradient
-            return copy
+            return carried(made)
 
         return self.on(side, make)
 

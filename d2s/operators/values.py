@@ -99,6 +99,20 @@ def adapt_operand(other_of: Any, operand: Any) -> Any:
     return cast_plain(operand, wanted)
 
 
+def carried(value: Any) -> Any:
+    """A copy of ``value`` to hand on, out of a branch or through a loop.
+
+    No value is handed on twice or used beside its own copy, which keeps Paddle's gradients and
+    buffers right (paddle-facts 1).
+    """
+    copy = paddle.assign(value)
+    copy.stop_gradient = value.stop_gradient
+    capture = current()
+    if capture is not None:
+        capture.copies[copy.id] = copy
+    return copy
+
+
 def as_dtype(dtype: Any) -> Any:
     """``dtype``, given by name or as it is, in the form that tensors have."""
     return getattr(paddle, dtype) if isinstance(dtype, str) else dtype
@@ -155,7 +169,8 @@ def setitem(container: Any, key: Any, value: Any) -> Any:
     if capture is not None and is_tensor(container) and bridge.capturing():
         if bridge.is_value(value) and value.dtype != container.dtype:
             value = paddle.cast(value, container.dtype)
-        fresh = paddle.static.setitem(as_value(container), key, value)
+        # Paddle's operation writes into its operand, whose old contents a gradient may need.
+        fresh = paddle.static.setitem(carried(as_value(container)), key, value)
         note_written(root_of(container), fresh)
         return fresh
     container[key] = value

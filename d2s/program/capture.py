@@ -29,6 +29,7 @@ from d2s.operators.values import adapt_operand, mark_number, number_kind, refuse
 from d2s.program.signature import Call, TensorLeaf
 from d2s.program.state import Place, Watch
 from d2s.program.structure import scan
+from d2s.program.views import check_views
 
 capture_lock: Final = threading.RLock()
 """Paddle's static mode is a switch of the whole process: one capture at a time."""
@@ -266,6 +267,7 @@ def _capture(
         watch.undo()
         raise
     _check_leaks(main)
+    check_views(main, set(state.copies))
     parameters = context.get_params_with_values()
     names = [operation.name() for operation in bridge.operations(main)]
     count = len(results.outputs)

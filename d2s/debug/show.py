@@ -1,0 +1,56 @@
+"""``d2s.dump``: print what d2s makes of a function, from Python."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, TextIO
+
+from d2s.api import to_static, trace
+from d2s.debug.dump import render_passes, render_program, render_side_by_side, render_text
+from d2s.errors import ArgumentsError
+
+
+def dump(
+    function: Any,
+    *,
+    side_by_side: bool = False,
+    passes: bool = False,
+    program: bool = False,
+    input_spec: Any = None,
+    file: TextIO | None = None,
+) -> None:
+    """Print the generated code of a function, with its line numbers and the original ones.
+
+    Args:
+        function: a function, method or layer, converted or not.
+        side_by_side: the original left, the generated code right.
+        passes: what each pass changed, as diffs.
+        program: the captured program; the newest one, or that of ``input_spec``.
+        input_spec: the ``InputSpec`` of each argument, for ``program``.
+        file: where to print; standard output unless given.
+
+    Raises:
+        ArgumentsError: (D2S301) more than one of the three forms is asked for.
+        NotCapturedError: (D2S303) there is no program yet, and no ``input_spec``.
+
+    Example:
+        >>> def f(x):
+        ...     return x if x > 0 else -x
+        >>> dump(f)  # doctest: +ELLIPSIS
+        f ...
+    """
+    if side_by_side + passes + program > 1:
+        raise ArgumentsError(
+            "dump is asked for more than one form",
+            cure="choose one of side_by_side, passes and program",
+        )
+    if program:
+        converted = to_static(function, input_spec=input_spec)
+        text = render_program(getattr(converted, "forward", converted).main_program)
+    elif passes:
+        text = render_passes(trace(function))
+    elif side_by_side:
+        text = render_side_by_side(trace(function))
+    else:
+        text = render_text(trace(function))
+    print(text, end="", file=file or sys.stdout)

@@ -1,0 +1,5 @@
+def f(x, flag):
+    y = x
+    if flag:
+        y = y * 2
+    return y

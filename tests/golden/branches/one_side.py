@@ -1,0 +1,4 @@
+def f(x):
+    if x.sum() > 0:
+        y = x
+    return y

@@ -1,0 +1,5 @@
+def f(x, n):
+    s = x
+    for i in range(n):
+        s = s + x * i
+    return s

@@ -1,0 +1,2 @@
+def f(a, b, c):
+    return 0 <= a() < b[0] != c.d <= a()
