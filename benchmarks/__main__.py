@@ -90,7 +90,7 @@ def run(
             report["scenarios"][each] = measure(SCENARIOS[each], settings)
     console.print(table(report))
     for line in notes(report):
-        console.print(f"  {escape(line)}", highlight=False)
+        console.print(f"  {escape(line)}", highlight=False, soft_wrap=True)
     console.print(escape(environment_line(report["environment"])), highlight=False)
     if json_:
         json_.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
@@ -172,7 +172,8 @@ def compare(
     for name in before | after:
         if name not in before or name not in after:
             missing = "old" if name not in before else "new"
-            out.add_row(escape(name), *[f"[dim]not in {missing}[/]"] * len(PEERS))
+            summary = (before | after)[name]["summary"]
+            out.add_row(escape(summary), *[f"[dim]not in {missing}[/]"] * len(PEERS))
             continue
         pairs = [(before[name]["peers"].get(p), after[name]["peers"].get(p)) for p in TITLES]
         out.add_row(escape(after[name]["summary"]), *(_change(*pair) for pair in pairs))

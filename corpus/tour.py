@@ -37,7 +37,6 @@ import typer
 from paddle.nn import functional as F
 from rich.console import Console
 from rich.markup import escape
-from rich.syntax import Syntax
 
 import d2s
 from corpus.programs.trend_reader import TrendReader
@@ -231,17 +230,13 @@ def main(
 ) -> None:
     """Convert a model, compare it with dygraph, train it, save it and run the file."""
     start = time.perf_counter()
-    terminal = sys.stdout.isatty()
     # A log is wider than the 80 columns that rich takes when nobody tells it.
-    console = Console(width=None if terminal else 160, soft_wrap=True)
+    console = Console(width=None if sys.stdout.isatty() else 160, soft_wrap=True)
     report = Report(console)
 
     report.step("corpus/programs/trend_reader.py, and what d2s makes of it")
     text = render_side_by_side(api.trace(TrendReader.forward), width=max(console.width, 120))
-    if terminal:
-        console.print(Syntax(text, "python", background_color="default"))
-    else:
-        sys.stdout.write(text)
+    sys.stdout.write(text)
 
     converted = d2s.to_static(model())
     first_batch(report, converted)

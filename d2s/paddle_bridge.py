@@ -16,7 +16,7 @@ What each private name is for:
 ``ConcreteProgram``             what ``paddle.jit.save`` and friends read
 ``ASTStaticFunction``           the base of our ``StaticFunction`` (G3)
 ``ir_backward``                 gradients inside one program, repaired
-``core.globals``                the interpreter's serial mode, set and restored around a run
+``core.globals``                the interpreter's trace mode, set and restored around a run
 ==============================  ==========================================================
 """
 
@@ -87,6 +87,9 @@ __all__ = [
     "Value",
     "switch_to_static_graph",
 ]
+
+
+_build_lock: Final = threading.RLock()
 
 
 # -- values --------------------------------------------------------------------------------------
@@ -188,6 +191,30 @@ class WhileOp:
         """Take the operation out of the program again."""
         operation = self._op.as_operation()
         operation.get_parent_block().remove_op(operation)
+
+
+def with_item(value: Any, key: Any, item: Any) -> Any:
+    """A new value: ``value`` after ``value[key] = item``.
+
+    ``paddle.static.setitem`` writes into its operand, whose old contents a gradient may need; the
+    same operations exist without the writing.  The gradient of the operation that takes a
+    constant is wrong (the overwritten item still gets one), so constants become tensors.
+    """
+    if isinstance(item, bool | int | float):
+        item = paddle.full([], item, value.dtype)
+    elif not is_value(item) and not is_eager(item):
+        item = paddle.cast(paddle.to_tensor(item), value.dtype)
+    operations_ = paddle._C_ops
+    names = ("set_value_", "set_value_with_tensor_", "index_put_")
+    with _build_lock:
+        before = {name: getattr(operations_, name) for name in names}
+        for name in names:
+            setattr(operations_, name, getattr(operations_, name[:-1]))
+        try:
+            return paddle.static.setitem(value, key, item)
+        finally:
+            for name, original in before.items():
+                setattr(operations_, name, original)
 
 
 def array_to_tensor(array: Any) -> Any:
@@ -402,7 +429,6 @@ def _repaired_gradients() -> Any:
 
 
 _gradients: Any = None
-_build_lock: Final = threading.RLock()
 
 
 def gradient_function() -> Any:
@@ -510,33 +536,34 @@ def nested_loop(program: Any) -> Any | None:
 
 # -- run -----------------------------------------------------------------------------------------
 
-_SERIAL: Final = "FLAGS_new_executor_serial_run"
-_serial_lock = threading.Lock()
-_serial_runs = 0
-_serial_before = False
+_TRACE: Final = "FLAGS_enable_pir_in_executor_trace_run"
+_order_lock = threading.Lock()
+_order_runs = 0
+_order_before = False
 
 
 @contextlib.contextmanager
-def serial_interpreter() -> Iterator[None]:
-    """Run programs in the interpreter's serial mode; the user's flag is restored at the end.
+def program_order() -> Iterator[None]:
+    """Run programs in the interpreter's trace mode; the user's flag is restored at the end.
 
-    Serial mode keeps host operators in program order and is several times cheaper for small
-    programs.  A program that was once run in this mode must always be.
+    Trace mode runs the operations one by one in the order of the program, so host operators keep
+    theirs (serial mode does not: an operation runs as soon as its operands are there), and it is
+    several times cheaper for small programs than the multi-thread mode.
     """
-    global _serial_runs, _serial_before
+    global _order_runs, _order_before
     flags = core.globals()
-    with _serial_lock:
-        _serial_runs += 1
-        if _serial_runs == 1:
-            _serial_before = flags[_SERIAL]
-            flags[_SERIAL] = True
+    with _order_lock:
+        _order_runs += 1
+        if _order_runs == 1:
+            _order_before = flags[_TRACE]
+            flags[_TRACE] = True
     try:
         yield
     finally:
-        with _serial_lock:
-            _serial_runs -= 1
-            if _serial_runs == 0:
-                flags[_SERIAL] = _serial_before
+        with _order_lock:
+            _order_runs -= 1
+            if _order_runs == 0:
+                flags[_TRACE] = _order_before
 
 
 class Program:
@@ -601,10 +628,16 @@ class Program:
             with _build_lock:
                 before = pir_partial_program.grad
                 pir_partial_program.grad = repaired
+                # Building a training program tells each parameter the type of its gradient,
+                # which drops a gradient that it already has.
+                gradients = [(tensor, tensor.grad) for tensor in layer._params]
                 try:
                     return layer._prepare_attributes(in_sot_mode=False)
                 finally:
                     pir_partial_program.grad = before
+                    for tensor, gradient in gradients:
+                        if gradient is not None and tensor.grad is None:
+                            tensor.grad = gradient
 
     @switch_to_static_graph  # type: ignore[untyped-decorator]
     def _build_joint(self) -> tuple[Any, list[int]]:

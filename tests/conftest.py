@@ -53,4 +53,3 @@ def _dygraph() -> Iterator[None]:
 def update_golden(request: pytest.FixtureRequest) -> bool:
     """Whether expected files are written instead of compared."""
     return bool(request.config.getoption("--update-golden"))
-

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import paddle
-from corpus.facts import difference, facts, tensors
 
 import d2s
+from corpus.facts import difference, facts, tensors
 
 _count = itertools.count(1)
 
@@ -37,6 +37,8 @@ def fresh(value: Any) -> Any:
         return copy
     if isinstance(value, float | int | str | bool | type(None)):
         return value
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(fresh(item) for item in value))
     if isinstance(value, list | tuple):
         return type(value)(fresh(item) for item in value)
     if isinstance(value, dict):
@@ -56,8 +58,9 @@ def run(function: Callable[..., Any], inputs: tuple[Any, ...], *, grad: bool) ->
     if grad:
         losses = [
             # Unequal weights: under equal ones many a wrong gradient is right by chance.
-            (value.astype("float32") * paddle.linspace(0.5, 1.5, value.size).reshape(value.shape))
-            .sum()
+            (
+                value.astype("float32") * paddle.linspace(0.5, 1.5, value.size).reshape(value.shape)
+            ).sum()
             for _, value in tensors("result", result)
             if not value.stop_gradient and value.size
         ]

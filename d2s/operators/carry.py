@@ -93,6 +93,10 @@ class Carrier:
         """What the body left, as the next values of the loop variables."""
         raise NotImplementedError
 
+    def lists(self) -> list[GrowingList]:
+        """The growing lists in it."""
+        return []
+
 
 class Constant(Carrier):
     """A Python value that the loop does not change."""
@@ -297,12 +301,13 @@ class Optional(Carrier):
 class Sequence(Carrier):
     """A tuple, a list of fixed length, a dict with fixed keys, or a dataclass."""
 
-    def __init__(self, path: str, value: Any, plans: Plans) -> None:
+    def __init__(self, path: str, value: Any, plans: Plans, depth: int) -> None:
         self.path = path
         self.value = value
         self.keys = _keys(value)
         self.parts = [
-            carrier_of(f"{path}[{key!r}]", item, plans) for key, item in self.keys.items()
+            carrier_of(f"{path}[{key!r}]", item, plans, depth=depth)
+            for key, item in self.keys.items()
         ]
         self.inits = [init for part in self.parts for init in part.inits]
 
@@ -329,6 +334,9 @@ class Sequence(Carrier):
                 object.__setattr__(fresh, key, item)
             return fresh
         return container
+
+    def lists(self) -> list[GrowingList]:
+        return [target for part in self.parts for target in part.lists()]
 
     def split(self, after: Any) -> list[Any]:
         container = after.container if isinstance(after, Frozen) else after
@@ -358,6 +366,9 @@ class Sequence(Carrier):
 
 class Growing(Carrier):
     """A list that grows: its TensorArrays and its length."""
+
+    def lists(self) -> list[GrowingList]:
+        return [self.target]
 
     def __init__(self, path: str, target: GrowingList, depth: int) -> None:
         self.path = path
@@ -445,7 +456,7 @@ def carrier_of(
             items = thaw(value)
             return Growing(path, GrowingList.of(items, path, sample(plan.grow)), depth)
         if isinstance(value.container, list | dict):
-            return Sequence(path, value, plans)
+            return Sequence(path, value, plans, depth)
         return Constant(path, value.container)
     if value is None or value is UNBOUND:
         if plan.like is not None:
@@ -461,9 +472,9 @@ def carrier_of(
     if number_kind(value) is not None:
         return Leaf(path, value, plan) if top or plan.lift else Constant(path, value)
     if isinstance(value, tuple) and value:
-        return Sequence(path, value, plans)
+        return Sequence(path, value, plans, depth)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return Sequence(path, value, plans)
+        return Sequence(path, value, plans, depth)
     return Constant(path, value)
 
 

@@ -187,7 +187,7 @@ def _attempt(
         for name, value in zip(state.names, before, strict=True)
     ]
     inits = [init for carrier in carriers for init in carrier.inits]
-    lists = [carrier.target for carrier in carriers if hasattr(carrier, "target")]
+    lists = [target for carrier in carriers for target in carrier.lists()]
     op = bridge.WhileOp(holds, inits)
 
     def spread(values: list[Any]) -> None:

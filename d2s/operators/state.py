@@ -7,6 +7,7 @@ side that changes them in place can be undone before the other side is captured.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -123,8 +124,9 @@ def freeze(value: Any, depth: int = 0) -> Any:
         return Frozen(value, tuple((key, freeze(item, depth + 1)) for key, item in value.items()))
     if type(value) is set:
         return Frozen(value, tuple(value))
-    if type(value) is tuple and any(isinstance(item, list | dict | tuple) for item in value):
-        return tuple(freeze(item, depth + 1) for item in value)
+    if type(value) is tuple:
+        items = tuple(freeze(item, depth + 1) for item in value)
+        return value if all(map(operator.is_, items, value)) else items
     snapshot = getattr(value, "d2s_freeze", None) if value is not UNBOUND else None
     if snapshot is not None:
         return Frozen(value, snapshot())

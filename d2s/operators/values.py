@@ -148,7 +148,9 @@ def condition(test: Any) -> Any:
             "reduce it first, for example with .all() or .any()",
         )
     if test.dtype != paddle.bool:
-        test = paddle.cast(test, "bool")
+        # In dygraph a tensor is true when it is greater than zero; a Python number is true when
+        # it is not zero.
+        test = test > 0 if number_kind(test) is None else test != 0
     if shape:
         test = paddle.reshape(test, [])
     return test
@@ -169,8 +171,7 @@ def setitem(container: Any, key: Any, value: Any) -> Any:
     if capture is not None and is_tensor(container) and bridge.capturing():
         if bridge.is_value(value) and value.dtype != container.dtype:
             value = paddle.cast(value, container.dtype)
-        # Paddle's operation writes into its operand, whose old contents a gradient may need.
-        fresh = paddle.static.setitem(carried(as_value(container)), key, value)
+        fresh = bridge.with_item(as_value(container), key, value)
         note_written(root_of(container), fresh)
         return fresh
     container[key] = value

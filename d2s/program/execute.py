@@ -54,7 +54,7 @@ class _Joint(paddle.autograd.PyLayer):  # type: ignore[misc]
             now = paddle.get_rng_state()
             paddle.set_rng_state(ctx.random)
         try:
-            with bridge.serial_interpreter():
+            with bridge.program_order():
                 found = runner.program.gradients(tensors[:count], wanted)
         finally:
             if now is not None:
@@ -130,7 +130,7 @@ class Runner:
             not value.stop_gradient for value in captured.outputs
         )
         try:
-            with bridge.serial_interpreter():
+            with bridge.program_order():
                 if training and captured.has_loop:
                     return list(_Joint.apply(self, *tensors, *captured.parameters[0]))
                 return self.program.run(tensors, training=training)

@@ -23,9 +23,7 @@ from d2s.syntax.printer import to_source
 from d2s.syntax.source import source_of
 
 HERE = Path(__file__).parent
-CASES = sorted(
-    path.relative_to(HERE).with_suffix("").as_posix() for path in HERE.glob("*/*.py")
-)
+CASES = sorted(path.relative_to(HERE).with_suffix("").as_posix() for path in HERE.glob("*/*.py"))
 
 
 def decorate(function: Any) -> Any:

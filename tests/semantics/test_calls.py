@@ -120,7 +120,7 @@ def test_functions_of_the_user() -> None:
                 y = y + 3
             return y
 
-        square = lambda v: v * v if v.sum() > 0 else v  # noqa: E731
+        square = lambda v: v * v if v.sum() > 0 else v
         return helper(x, scale=2.0) + inner(x) + square(x)
 
     assert_same(f, *BOTH)

@@ -219,7 +219,7 @@ TEXTS = {
 
 def lines_of(function: Callable[..., Any], *arguments: Any) -> tuple[Any, list[int]]:
     """The exception, and the user's lines of its traceback without repetitions."""
-    with pytest.raises(Exception) as caught:  # noqa: B017, PT011
+    with pytest.raises(Exception) as caught:  # noqa: PT011
         function(*arguments)
     file = function.__code__.co_filename
     found: list[int] = []
@@ -257,9 +257,7 @@ def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def lines_in(code: types.CodeType) -> set[int]:
-    return {
-        line for inner in codes_in(code) for _, _, line in inner.co_lines() if line is not None
-    }
+    return {line for inner in codes_in(code) for _, _, line in inner.co_lines() if line is not None}
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -276,7 +274,8 @@ def test_generated_code_has_no_lines_of_its_own(name: str) -> None:
 def test_no_line_is_lost(name: str) -> None:
     """Decision 0001: a breakpoint on any line that had code still has code.
 
-    Lines that hold nothing but a keyword of a jump, as ``break``, may go.
+    Lines that hold nothing but the keyword of a jump, as ``break``, may go, and a keyword whose
+    test begins on a later line: generated code points at the test.
     """
     function = function_of(TEXTS[name], "f")
     converted = convert_function(function)
@@ -284,7 +283,7 @@ def test_no_line_is_lost(name: str) -> None:
     lost = {
         line
         for line in lines_in(function.__code__) - lines_in(converted.__code__)
-        if line and text[line - 1].strip() not in ("break", "continue", "pass")
+        if line and text[line - 1].strip() not in ("break", "continue", "pass", "elif (")
     }
     assert not lost, [text[line - 1] for line in sorted(lost)]
 
@@ -299,7 +298,7 @@ def test_an_error_of_a_kernel_names_the_line() -> None:
         return y
 
     _, lines = lines_of(f, tensor(1.0, 2.0))
-    with pytest.raises(Exception) as caught:  # noqa: B017, PT011
+    with pytest.raises(Exception) as caught:  # noqa: PT011
         d2s.to_static(f)(tensor(1.0, 2.0))
     mine = [
         frame.lineno

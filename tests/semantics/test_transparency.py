@@ -427,12 +427,12 @@ def walrus_in_if_and_comprehension(log, n):
 
 @case((1, 2), (0, 2), ("", []), ([], 0))
 def and_or_return_operands(log, a, b):
-    return (a and b), (a or b), (not a), (a and b or "c")
+    return (a and b), (a or b), (not a), ((a and b) or "c")
 
 
 @case((0,), (1,))
 def right_operands_are_lazy(log, x):
-    return t(log, 1, x) and t(log, 2, x) and t(log, 3, "end") or t(log, 4, "or")
+    return (t(log, 1, x) and t(log, 2, x) and t(log, 3, "end")) or t(log, 4, "or")
 
 
 @case((0, 1), (1, 1), (2, 1), (1, 0))

@@ -93,7 +93,7 @@ def test_every_program_is_plain_dygraph() -> None:
 
 
 def test_a_changed_value_is_wrong() -> None:
-    plus = lambda built, **_: lambda x: built(x) + 1  # noqa: E731
+    plus = lambda built, **_: lambda x: built(x) + 1
     assert verdict(case(lambda: lambda x: x * 2, (X,)), plus).startswith(
         "WRONG result is 3.0 at [0], should be 2.0 (input 0"
     )
@@ -281,9 +281,9 @@ def answer(error: BaseException) -> Callable[..., Any]:
 
 
 def test_exceptions_are_compared() -> None:
-    fine = lambda x: x * 2 if x.sum() > 0 else refuse(x)  # noqa: E731
+    fine = lambda x: x * 2 if x.sum() > 0 else refuse(x)
     of = case(lambda: fine, (X,), (-X,), raises={1: ValueError})
-    with_ = lambda bad: instead(lambda x: x * 2 if x.sum() > 0 else bad(x))  # noqa: E731
+    with_ = lambda bad: instead(lambda x: x * 2 if x.sum() > 0 else bad(x))
     assert verdict(of, same) == "right"
     assert verdict(of, instead(lambda x: x * 2)).startswith(
         "WRONG returned, should raise ValueError: no (input 1"
