@@ -13,6 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import gast
+
+from d2s.analysis.scopes import local_names, parameters, reads_in
 from d2s.operators import NAMESPACE
 from d2s.operators.calls import set_converter
 from d2s.pipeline import Trace, transform
@@ -23,11 +26,25 @@ _lock = threading.RLock()
 
 
 @dataclass(frozen=True)
+class Reads:
+    """What a function reads besides its arguments.
+
+    Attributes:
+        outside: names of globals and of the closure.
+        attributes: names of attributes of its first parameter.
+    """
+
+    outside: tuple[str, ...]
+    attributes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class _Converted:
     """The transformed code of one code object."""
 
     code: types.CodeType
     namespace: str
+    reads: Reads
 
 
 _known: dict[int, tuple[weakref.ref[types.CodeType], _Converted]] = {}
@@ -82,15 +99,34 @@ def _convert(function: types.FunctionType) -> tuple[weakref.ref[types.CodeType],
     code = function.__code__
     trace = trace_of(function)
     free = (*code.co_freevars, trace.namespace)
-    compiled = compile_tree(trace.tree, free, code)
+    compiled = compile_tree(trace.tree, free, code, trace.generated)
     note_made(compiled)
     key = id(code)
     entry = (
         weakref.ref(code, lambda ref: _drop(_known, key, ref)),
-        _Converted(compiled, trace.namespace),
+        _Converted(compiled, trace.namespace, _reads(trace.source.tree)),
     )
     _known[key] = entry
     return entry
+
+
+def _reads(tree: Any) -> Reads:
+    names = reads_in(tree.body) - local_names(tree)
+    first = next(iter(parameters(tree)), None)
+    attributes = {
+        node.attr
+        for node in gast.walk(tree)
+        if isinstance(node, gast.Attribute)
+        and isinstance(node.value, gast.Name)
+        and node.value.id == first
+    }
+    return Reads(tuple(sorted(names)), tuple(sorted(attributes)))
+
+
+def reads_of(function: types.FunctionType) -> Reads:
+    """What a function that was converted reads; nothing is known of others."""
+    known = _known.get(id(function.__code__))
+    return known[1].reads if known is not None else Reads((), ())
 
 
 def note_made(code: types.CodeType) -> None:

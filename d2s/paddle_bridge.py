@@ -31,7 +31,7 @@ from typing import Any, Final
 
 import paddle
 
-from d2s.errors import PaddleVersionError
+from d2s.errors import LoopGradientError, PaddleVersionError
 
 TRIED: Final = ("3.3.1",)
 """Versions of Paddle on which the private names below were tried."""
@@ -586,7 +586,7 @@ class Program:
         self._layer = PartialProgramLayer(main, inputs, outputs, parameters)
         # Paddle checks each output for a magic number and drops it; we never yield one.
         self._joint: tuple[Any, list[int]] | None = None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def run(self, tensors: list[Any], *, training: bool) -> list[Any]:
         """Run the program; with ``training`` the outputs can be differentiated."""
@@ -606,7 +606,16 @@ class Program:
         """
         with self._lock:
             if self._joint is None:
-                self._joint = self._build_joint()
+                try:
+                    self._joint = self._build_joint()
+                    self._prepared(self._joint[0], False)
+                except RuntimeError as error:
+                    first = str(error).strip().splitlines()[0]
+                    raise LoopGradientError(
+                        f"Paddle cannot differentiate a static loop of this program ({first})",
+                        cure="append to lists once in each trip and pop outside of the loop, or "
+                        "train in dygraph",
+                    ) from error
         layer, found = self._joint
         attributes = self._prepared(layer, False)
         results = layer.call_run_impl_with_hook(

@@ -14,6 +14,7 @@ from typing import Any, Final
 from d2s import config
 from d2s.errors import D2SError
 from d2s.passes import (
+    annotated,
     asserts,
     boolean,
     calls,
@@ -40,6 +41,7 @@ from d2s.syntax.verify import verify
 PIPELINE: Final[tuple[Pass, ...]] = (
     privates.PASS,
     supers.PASS,
+    annotated.PASS,
     subscripts.PASS,
     matches.PASS,
     returns.PASS,
@@ -77,12 +79,14 @@ class Trace:
             unless asked for.
         tree: the final tree.
         namespace: the name under which the generated code reaches the operators.
+        generated: the names of the body functions.
     """
 
     source: FunctionSource
     steps: tuple[Step, ...]
     tree: Any
     namespace: str
+    generated: frozenset[str] = frozenset()
 
 
 class PassError(D2SError):
@@ -135,4 +139,4 @@ def transform(
                     file=source.file,
                     line=problems[0].line,
                 )
-    return Trace(source, tuple(steps), tree, ctx.namespace)
+    return Trace(source, tuple(steps), tree, ctx.namespace, ctx.generated_names)

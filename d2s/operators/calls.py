@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import logging
 import os
 import sys
 import sysconfig
@@ -97,13 +98,13 @@ def call(function: Any) -> Any:
         return _plain(function)
     implementation = call_method(function)
     if isinstance(implementation, types.FunctionType):
-        converted = _function(implementation)
+        converted = _function(implementation, function)
         if converted is not implementation:
             return types.MethodType(converted, function)
     return _plain(function)
 
 
-def _function(function: types.FunctionType) -> Any:
+def _function(function: types.FunctionType, owner: Any = None) -> Any:
     special = _SPECIAL.get(function)
     if special is not None:
         return special
@@ -111,15 +112,21 @@ def _function(function: types.FunctionType) -> Any:
         return _plain(function)
     _watch_recursion(function)
     assert _converter is not None
-    return _converter(function)
+    converted = _converter(function)
+    capture = current()
+    if capture is not None and capture.on_call is not None:
+        capture.on_call(function, owner)
+    return converted
 
 
 def _method(method: types.MethodType) -> Any:
     owner, function = method.__self__, method.__func__
     if bridge.is_value(owner) or isinstance(owner, Either):
         return _tensor_method(owner, method)
+    if isinstance(owner, logging.Logger) and function.__name__ in _LOG_METHODS:
+        return effects.log_(method) if current() is not None else method
     if isinstance(function, types.FunctionType):
-        converted = _function(function)
+        converted = _function(function, owner)
         if converted is function:
             return method
         return types.MethodType(converted, owner)
@@ -271,6 +278,10 @@ def _add_n(things: Any, *others: Any, **options: Any) -> Any:
         return things.stacked().sum(0)
     return paddle.add_n(_made_plain(things), *others, **options)
 
+
+_LOG_METHODS: Final = frozenset(
+    ("debug", "info", "warning", "warn", "error", "critical", "exception", "log")
+)
 
 _SPECIAL: Final[dict[Any, Callable[..., Any]]] = {
     paddle.stack: _stack,

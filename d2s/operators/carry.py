@@ -16,8 +16,9 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError, LoopMismatchError
-from d2s.operators.context import current, error_here
+from d2s.operators.context import error_here
 from d2s.operators.either import UNBOUND, Either, describe, optional_parts
+from d2s.operators.likeness import Like, description_of, sample, wants_gradients
 from d2s.operators.lists import GrowingList
 from d2s.operators.state import Frozen, thaw
 from d2s.operators.values import (
@@ -54,6 +55,7 @@ class Plan:
         dtype: the dtype that a Python number must begin with.
         kind: its Python type, ``None`` once it becomes a tensor.
         shape: the relaxed shape of a tensor.
+        gradient: a constant at first, which a trip makes differentiable.
         like: a value of the type that ``None`` or an unbound variable turns into.
         grow: an item that a list is appended with.
     """
@@ -62,6 +64,7 @@ class Plan:
     dtype: Any = None
     kind: Any = "as it is"
     shape: list[int] | None = None
+    gradient: bool = False
     like: Any = None
     grow: Any = None
 
@@ -117,9 +120,9 @@ class Constant(Carrier):
             if isinstance(after, Either):
                 for value, _ in after.alternatives():
                     if is_tensor(value) or number_kind(value) is not None:
-                        raise Replan(self.path, like=_Like(value))
+                        raise Replan(self.path, like=Like(value))
             if is_tensor(after) or number_kind(after) is not None:
-                raise Replan(self.path, like=_Like(after))
+                raise Replan(self.path, like=Like(after))
             if before is UNBOUND and isinstance(after, Frozen | tuple):
                 return self._structure(after)
         if number_kind(before) is not None and (is_tensor(after) or number_kind(after) is not None):
@@ -139,32 +142,22 @@ class Constant(Carrier):
         )
 
 
-class _Like:
-    """Dtype, shape and number type of a value of a capture that was dropped."""
-
-    def __init__(self, value: Any) -> None:
-        self.kind = number_kind(value)
-        made = value if is_tensor(value) else None
-        self.dtype = made.dtype if made is not None else NUMBER_DTYPES[self.kind or int]
-        self.shape = list(made.shape) if made is not None else []
-
-    def zeros(self) -> Any:
-        made = paddle.zeros([max(size, 1) if size else 0 for size in self.shape], self.dtype)
-        if any(size < 0 for size in self.shape):
-            bridge.relax(made, self.shape)
-        return made
-
-
-def _wants_gradients() -> bool:
-    capture = current()
-    return capture is not None and capture.gradients
-
-
-def _seed(value: Any) -> Any:
-    """A copy of ``value`` to begin the loop with; float copies let gradients through."""
+def _seed(value: Any, gradient: bool = False) -> Any:
+    """A copy of ``value`` to begin the loop with; with ``gradient`` it lets gradients through."""
     copy = carried(value)
-    copy.stop_gradient = not is_float(value.dtype) or not _wants_gradients()
+    if gradient:
+        copy.stop_gradient = False
     return copy
+
+
+def _opens(value: Any, init: Any) -> bool:
+    """Whether a trip makes differentiable what the loop began with as a constant."""
+    return (
+        wants_gradients()
+        and is_float(value.dtype)
+        and init.stop_gradient
+        and not value.stop_gradient
+    )
 
 
 class Leaf(Carrier):
@@ -178,7 +171,7 @@ class Leaf(Carrier):
             self.kind = plan.kind
         if plan.dtype is not None and made.dtype != as_dtype(plan.dtype):
             made = paddle.cast(made, plan.dtype)
-        init = _seed(made)
+        init = _seed(made, plan.gradient)
         if plan.shape is not None:
             bridge.relax(init, plan.shape)
         self.init = init
@@ -234,6 +227,8 @@ class Leaf(Carrier):
         value = as_value(after)
         if value.dtype != as_dtype(dtype):
             return [paddle.cast(value, dtype)]
+        if _opens(value, self.init):
+            raise Replan(self.path, gradient=True, lift=True)
         if self.root != root_of(value):
             self.root = None
         return [carried(value)]
@@ -251,7 +246,8 @@ class Optional(Carrier):
             parts = optional_parts(init)
             if parts is not None:
                 flag, value = parts[1], parts[2]
-        self.inits = [_seed(flag), _seed(like.zeros() if value is None else as_value(value))]
+        first = like.zeros() if value is None else as_value(value)
+        self.inits = [_seed(flag), _seed(first, not like.stop_gradient)]
 
     def rebuild(self, values: list[Any]) -> Any:
         flag, value = values
@@ -280,7 +276,7 @@ class Optional(Carrier):
         value = as_value(after)
         kind = number_kind(after)
         if kind is None and self.like.kind is not None:
-            raise Replan(self.path, like=_Like(after))
+            raise Replan(self.path, like=Like(after))
         if value.dtype != as_dtype(self.like.dtype):
             value = paddle.cast(value, self.like.dtype)
         shape = list(value.shape)
@@ -295,6 +291,9 @@ class Optional(Carrier):
             if relaxed != self.like.shape:
                 self.like.shape = relaxed
                 raise Replan(self.path, like=self.like)
+        if _opens(value, self.inits[1]):
+            self.like.stop_gradient = False
+            raise Replan(self.path, like=self.like)
         return [flag, carried(value)]
 
 
@@ -350,7 +349,7 @@ class Sequence(Carrier):
                     f"the static loop empties the list {self.path!r}",
                     "rebind it to a new list before the loop",
                 )
-            raise Replan(self.path, grow=_shape_of(added[0]))
+            raise Replan(self.path, grow=description_of(added[0]))
         if type(container) is not type(mine) or list(keys) != list(self.keys):
             raise error_here(
                 ContainerInGraphError,
@@ -411,29 +410,20 @@ def _keys(value: Any) -> dict[Any, Any]:
     return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
 
 
-def _shape_of(item: Any) -> Any:
-    """A description of an item of a dropped capture, as zeros can be made from it."""
-    if isinstance(item, Frozen):
-        return [_shape_of(part) for part in item.items]
-    if isinstance(item, tuple):
-        return tuple(_shape_of(part) for part in item)
-    return _Like(item) if is_tensor(item) or number_kind(item) is not None else item
-
-
-def sample(shape: Any) -> Any:
-    """An item made from its description."""
-    if isinstance(shape, _Like):
-        zeros = shape.zeros()
-        zeros.stop_gradient = not is_float(zeros.dtype) or not _wants_gradients()
-        return zeros if shape.kind is None else mark_number(zeros, shape.kind)
-    if isinstance(shape, list | tuple):
-        return type(shape)(sample(part) for part in shape)
-    return shape
-
-
-def describe_item(item: Any) -> Any:
-    """The description of an item, for :func:`sample`."""
-    return _shape_of(item)
+def path_of(path: str, value: Any, target: Any) -> str | None:
+    """The path at which the object ``target`` stands in ``value``, or ``None``."""
+    if value is target:
+        return path
+    parts: dict[Any, Any] = {}
+    if isinstance(value, list | tuple):
+        parts = dict(enumerate(value))
+    elif isinstance(value, dict):
+        parts = value
+    for key, part in parts.items():
+        found = path_of(f"{path}[{key!r}]", part, target)
+        if found is not None:
+            return found
+    return None
 
 
 def carrier_of(
@@ -465,7 +455,7 @@ def carrier_of(
     if isinstance(value, Either):
         parts = optional_parts(value)
         if parts is not None:
-            return Optional(path, parts[0], plan.like or _Like(parts[2]), value)
+            return Optional(path, parts[0], plan.like or Like(parts[2]), value)
         return Leaf(path, value.get(), plan)
     if is_tensor(value):
         return Leaf(path, value, plan)

@@ -48,6 +48,8 @@ class Capture:
         written: the newest contents of each argument that is changed in place.
         copies: values that are copies of others, made to hand them on: ``value.id`` -> value.
         attempts: for each ``try`` that is being captured, what its handlers catch.
+        on_call: told of each converted function before it runs, with the object that it is a
+            method of.
         notes: what the capture had to leave out, in words, for ``save``.
     """
 
@@ -61,6 +63,7 @@ class Capture:
     written: dict[int, Any] = field(default_factory=dict)
     copies: dict[int, Any] = field(default_factory=dict)
     attempts: list[Callable[[], Any]] = field(default_factory=list)
+    on_call: Callable[[Any, Any], None] | None = None
     notes: list[str] = field(default_factory=list)
 
     @contextmanager

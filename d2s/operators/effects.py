@@ -147,6 +147,25 @@ class _Shipment:
         return rebuilt
 
 
+def log_(method: Callable[..., Any]) -> Callable[..., None]:
+    """A method of a logger: on every run of a program, as :func:`print_`."""
+
+    def log(*things: Any, **options: Any) -> None:
+        capture = current()
+        if capture is None:
+            method(*things, **options)
+        elif not capture.export:
+            shipment = _Shipment()
+            arguments, keywords = shipment.pack(things), shipment.pack(options)
+
+            def host(*tensors: Any) -> None:
+                method(*arguments(tensors), **keywords(tensors))
+
+            host_call(host, shipment.values)
+
+    return log
+
+
 def print_(*things: Any, **options: Any) -> None:
     """``print``: on every run of a program, with the text that dygraph prints."""
     capture = current()

@@ -8,6 +8,7 @@ operator raises, on the run, what dygraph would raise on the other path (B2, C3)
 
 from __future__ import annotations
 
+import functools
 import operator
 import sys
 from collections.abc import Callable
@@ -18,7 +19,16 @@ import paddle
 from d2s.errors import AmbiguousValueError
 from d2s.operators.context import current, error_here
 from d2s.operators.hosts import raise_when
-from d2s.operators.values import as_value, condition, is_tensor, mark_number, number_kind
+from d2s.operators.values import (
+    NUMBER_DTYPES,
+    as_value,
+    cast_plain,
+    condition,
+    is_tensor,
+    joint_kind,
+    mark_number,
+    number_kind,
+)
 
 
 class Unbound:
@@ -114,13 +124,15 @@ class Either:
 
     def _selected(self, usable: list[tuple[Any, Any]]) -> Any:
         """One value out of several of one type and shape, by selection; ``None`` if impossible."""
-        kinds = {number_kind(value) for value, _ in usable}
-        if not usable or len(kinds) != 1:
+        kinds = [number_kind(value) for value, _ in usable]
+        if not usable or (None in kinds and not all(is_tensor(value) for value, _ in usable)):
             return None
-        (kind,) = kinds
-        if kind is None and not all(is_tensor(value) for value, _ in usable):
-            return None
+        kind = None
+        if None not in kinds:
+            kind = functools.reduce(joint_kind, [found for found in kinds if found is not None])
         values = [(as_value(value), holds) for value, holds in usable]
+        if kind is not None:
+            values = [(cast_plain(v, NUMBER_DTYPES[kind]), holds) for v, holds in values]
         first = values[0][0]
         if any(
             value.dtype != first.dtype or list(value.shape) != list(first.shape)

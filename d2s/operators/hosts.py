@@ -68,8 +68,9 @@ def host_call(
             if kind is not None:
                 arguments.append(kind(tensor.item()))
             else:
-                tensor.stop_gradient = flag
-                arguments.append(tensor)
+                kept = tensor.clone()  # the program goes on to use its own buffer
+                kept.stop_gradient = flag
+                arguments.append(kept)
         try:
             function(*arguments)
         except BaseException as error:

@@ -53,7 +53,7 @@ def _scalar(value: Any) -> Any:
         value = paddle.cast(value, "int64")
     if list(value.shape):
         value = paddle.reshape(value, [])
-    return mark_number(value, int)
+    return mark_number(paddle.assign(value), int)  # a copy: the tensor itself is no number
 
 
 def range_(*bounds: Any) -> Any:

@@ -18,6 +18,7 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
 from d2s.operators.context import current, error_here
 from d2s.operators.hosts import raise_when
+from d2s.operators.likeness import description_of
 from d2s.operators.values import (
     as_value,
     is_tensor,
@@ -29,10 +30,10 @@ from d2s.operators.values import (
 class NeedsElementError(BaseException):
     """An empty list is appended to inside a loop: the loop is captured again, prepared for it."""
 
-    def __init__(self, target: GrowingList, item: Any) -> None:
+    def __init__(self, target: Any, item: Any) -> None:
         super().__init__()
         self.target = target
-        self.item = item
+        self.item = description_of(item)
 
 
 class Element:
@@ -118,16 +119,17 @@ class GrowingList:
         Args:
             items: the items so far.
             name: the variable.
-            like: an item that shows the structure, when ``items`` is empty.
+            like: an item that shows structure and differentiability, when it is known better
+                than from ``items``.
         """
         made = GrowingList(name)
         capture = current()
         made.home = 0 if capture is None else len(capture.blocks)
         made.length = mark_number(paddle.full([], 0, "int64"), int)
-        if items:
-            made.prepare(items[0])
-        elif like is not None:
+        if like is not None:
             made.prepare(like)
+        elif items:
+            made.prepare(items[0])
         for item in items:
             made.append(item)
         return made
@@ -174,7 +176,12 @@ class GrowingList:
 
     def _write(self, item: Any, counts: Any) -> None:
         assert self.element is not None
+        capture = current()
         for array, leaf in zip(self.arrays, self.element.flatten(item), strict=True):
+            if array.stop_gradient and not leaf.stop_gradient:
+                if capture is not None and capture.blocks:
+                    raise NeedsElementError(self, item)  # the arrays must let gradients through
+                array.stop_gradient = False
             copy = paddle.assign(leaf)
             copy.stop_gradient = leaf.stop_gradient
             paddle.tensor.array_write(copy, self.length, array)
@@ -189,8 +196,9 @@ class GrowingList:
         for item, counts in pending:
             self._write(item, counts)
 
-    def _settled(self, what: str) -> None:
-        if self.pending or self._in_branch():
+    def _settled(self, what: str, *, changes: bool = False) -> None:
+        """Refuse to look at a list while items wait for the end of their branch."""
+        if self.pending or (changes and self._in_branch()):
             raise error_here(
                 ContainerInGraphError,
                 f"the list {self.name!r} is {what} inside a branch of a static loop",
@@ -208,7 +216,7 @@ class GrowingList:
 
     def pop(self, index: Any = -1) -> Any:
         """``list.pop`` from the end."""
-        self._settled("popped")
+        self._settled("popped", changes=True)
         if index != -1:
             raise error_here(
                 ContainerInGraphError,
@@ -257,7 +265,7 @@ class GrowingList:
         return self._read(self._position(index))
 
     def __setitem__(self, index: Any, item: Any) -> None:
-        self._settled("written")
+        self._settled("written", changes=True)
         assert self.element is not None
         position = self._position(index)
         for array, leaf in zip(self.arrays, self.element.flatten(item), strict=True):

@@ -10,11 +10,11 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import LoopMismatchError
 from d2s.operators.branches import if_
-from d2s.operators.carry import Plans, Replan, carrier_of, describe_item
+from d2s.operators.carry import Plans, Replan, carrier_of, path_of
 from d2s.operators.context import current, error_here
 from d2s.operators.effects import BlockLeft
 from d2s.operators.iteration import Indexed, indexed, items_of
-from d2s.operators.lists import GrowingList, NeedsElementError
+from d2s.operators.lists import NeedsElementError
 from d2s.operators.logic import and_, not_
 from d2s.operators.state import Slot, State
 from d2s.operators.values import condition, mark_number
@@ -145,10 +145,9 @@ def _capture(holds: Any, test: Callable[[], Any], body: Callable[[], Any], state
             capture.forget_since(notes)
             plans.change(replan)
         except NeedsElementError as need:
-            item = describe_item(need.item)
             capture.forget_since(notes)
             state.thaw(before)
-            _grow(plans, state, need.target, item)
+            _grow(plans, state, need.target, need.item)
         except BaseException:
             state.thaw(before)
             raise
@@ -159,14 +158,15 @@ def _capture(holds: Any, test: Callable[[], Any], body: Callable[[], Any], state
     )
 
 
-def _grow(plans: Plans, state: State, target: GrowingList, item: Any) -> None:
+def _grow(plans: Plans, state: State, target: Any, item: Any) -> None:
     for name, value in zip(state.names, state.read(), strict=True):
-        if value is target:
-            plans[name].grow = item
+        path = path_of(name, value, target)
+        if path is not None:
+            plans[path].grow = item
             return
     raise error_here(
         LoopMismatchError,
-        f"the list {target.name!r} grows in a static loop that does not know it by name",
+        "a list grows in a static loop that does not know it by name",
         "append to the list through the variable that holds it",
     )
 

@@ -19,7 +19,7 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
 from d2s.operators.context import current, error_here
 from d2s.operators.either import UNBOUND, Either, optional_parts
-from d2s.operators.lists import GrowingList, join_lists
+from d2s.operators.lists import GrowingList, NeedsElementError, join_lists
 from d2s.operators.state import Frozen
 from d2s.operators.values import (
     NUMBER_DTYPES,
@@ -259,6 +259,10 @@ class Merger:
 
     def grown(self, target: list[Any], true: Any, false: Any, name: str) -> Builder:
         """One list that the two sides leave with different lengths."""
+        capture = current()
+        if capture is not None and any(block.kind == "loop" for block in capture.blocks):
+            longer = true if len(true) > len(false) else false
+            raise NeedsElementError(target, longer[-1])  # it grows from trip to trip
         raise error_here(
             ContainerInGraphError,
             f"the list {name!r} has {len(true)} items behind one side of a tensor branch and "

@@ -165,7 +165,7 @@ def refuse(what: str, cure: str) -> Any:
     return method
 
 
-def setitem(container: Any, key: Any, value: Any) -> Any:
+def setitem(value: Any, container: Any, key: Any) -> Any:
     """``container[key] = value``; the container to go on with."""
     capture = current()
     if capture is not None and is_tensor(container) and bridge.capturing():

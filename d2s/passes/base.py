@@ -89,6 +89,11 @@ class Context:
         )
         return statements
 
+    @property
+    def generated_names(self) -> frozenset[str]:
+        """The names of the functions that passes have made."""
+        return frozenset(node.name for node in self._generated.values())
+
     def is_generated(self, function: Any) -> bool:
         """Whether ``function`` was made by a pass."""
         return id(function) in self._generated

@@ -1,7 +1,8 @@
 """Give ``x[key] = value`` a form that a tensor of a program can have: a new ``x``.
 
 On Python values and on tensors in dygraph ``d2s.setitem`` changes the container and returns it.
-Only a local variable can be rebound; other containers are changed as they are.
+Only a local variable can be rebound; other containers are changed as they are.  The value comes
+first, as Python evaluates it first.
 
 >>> show(PASS, '''
 ... def f(x, i):
@@ -10,8 +11,8 @@ Only a local variable can be rebound; other containers are changed as they are.
 ...     return x
 ... ''')
 def f(x, i):
-    x = d2s.setitem(x, i, 0)
-    x = d2s.setitem(x, (i, slice(1, None)), x[i, 1:] + 2)
+    x = d2s.setitem(0, x, i)
+    x = d2s.setitem(x[i, 1:] + 2, x, (i, slice(1, None)))
     return x
 """
 
@@ -42,7 +43,7 @@ class _Stores(ScopeTransformer):
 
     def store(self, target: Any, value: Any, at: Span) -> list[Any]:
         return self.ctx.quote(
-            "container = d2s.setitem(container, key, value)",
+            "container = d2s.setitem(value, container, key)",
             at,
             container=target.value.id,
             key=_key(target.slice),

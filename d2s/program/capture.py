@@ -1,4 +1,4 @@
-"""From a converted function and a call to a captured program.
+"""From a function and a call to a captured program.
 
 The converted function runs once under a program guard.  What it returns is taken apart into the
 program's outputs and a function that rebuilds the result from the run's tensors.
@@ -21,7 +21,8 @@ from d2s.errors import (
     NotStaticError,
     UnsupportedInGraphError,
 )
-from d2s.operators.context import Capture, capture_into
+from d2s.operators.calls import call as converted_of
+from d2s.operators.context import Capture, capture_into, error_here
 from d2s.operators.effects import BlockLeft, HostText
 from d2s.operators.either import Either, bound
 from d2s.operators.lists import GrowingList
@@ -58,6 +59,9 @@ class Captured:
         has_random: an operation draws random numbers.
         structure: what the function returned, with values in it.
         notes: what ``save`` has to tell.
+        ambiguous: names of values whose structure depends on a tensor.
+        guards: Python values outside of the arguments that the capture has read.
+        homes: for parameters whose place is known, index and place: each run reads it anew.
     """
 
     program: Any
@@ -75,6 +79,21 @@ class Captured:
     leaves: list[TensorLeaf] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     ambiguous: list[str] = field(default_factory=list)
+    guards: list[Place] = field(default_factory=list)
+    homes: list[tuple[int, Place]] = field(default_factory=list)
+
+
+def _unknown(name: str) -> Callable[..., Any]:
+    """A method for values that asks for what only the run knows."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        raise error_here(
+            NotStaticError,
+            f"{name}() asks for the values of a tensor while the program is being captured",
+            "compute with the tensor itself, with functions of Paddle",
+        )
+
+    return method
 
 
 def _refusals() -> dict[str, Callable[..., Any]]:
@@ -93,6 +112,12 @@ def _refusals() -> dict[str, Callable[..., Any]]:
             "would lose",
             "bind the tensor to a local variable, assign the item, and bind it back",
         ),
+        "__array__": _unknown("np.asarray"),
+        "__float__": _unknown("float"),
+        "__int__": _unknown("int"),
+        "__complex__": _unknown("complex"),
+        "numpy": _unknown("numpy"),
+        "tolist": _unknown("tolist"),
         "__format__": _refuse_format,
         "__iter__": _iterate,
         "__len__": _length,
@@ -101,6 +126,11 @@ def _refusals() -> dict[str, Callable[..., Any]]:
             "use (tensor == item).any()",
         ),
     }
+
+
+def _adapted(mine: Any, other: Any) -> Any:
+    """``other`` as a partner of ``mine`` in an expression."""
+    return adapt_operand(mine, other.get() if isinstance(other, Either) else other)
 
 
 def _refuse_format(self: Any, spec: str) -> str:
@@ -228,7 +258,7 @@ def capture(
     """Run ``function`` once into a fresh program.
 
     Args:
-        function: the converted function, ``self`` bound.
+        function: the user's function, ``self`` bound.
         call: the call that it is captured for.
         roots: objects whose attributes the function may assign.
         gradients: the program is to be differentiated.
@@ -246,17 +276,20 @@ def _capture(
     main = paddle.static.Program()
     main.random_seed = paddle.static.default_main_program().random_seed
     state = Capture(export=export, gradients=gradients)
-    watch = Watch(roots)
+    watch = Watch()
+    for root in roots:
+        watch.add(root)
+    state.on_call = watch.function
     try:
         with (
             bridge.tracing(main) as context,
-            bridge.tensors_as_values(adapt_operand, propagate_numbers, _refusals()),
+            bridge.tensors_as_values(_adapted, propagate_numbers, _refusals()),
             capture_into(state),
         ):
             inputs = _inputs(call, state)
             args, kwargs = call.rebuild(inputs)
             try:
-                result = bound(function(*args, **kwargs))
+                result = bound(converted_of(function)(*args, **kwargs))
             except BlockLeft:  # every path raises; nothing is returned
                 result = None
             results = _Results(inputs, state)
@@ -291,6 +324,8 @@ def _capture(
         call.leaves,
         state.notes,
         results.ambiguous,
+        list(watch.guards.values()),
+        watch.places_of(list(parameters[0])),
     )
 
 

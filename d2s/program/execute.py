@@ -76,12 +76,27 @@ class Runner:
             captured.program, captured.inputs, captured.outputs, captured.parameters
         )
         self.runs = 0
-        places = {id(place.get()): place for place, _ in captured.writes}
-        self._rebound = [
-            (index, places[id(tensor)])
-            for index, tensor in enumerate(captured.parameters[0])
-            if id(tensor) in places
-        ]
+
+    def fresh(self) -> bool:
+        """Whether the program still fits the tensors that it reads besides its arguments.
+
+        A tensor that was replaced by another one of the same kind is read from now on.
+        """
+        tensors = self.captured.parameters[0]
+        for index, place in self.captured.homes:
+            now = place.get()
+            before = tensors[index]
+            if now is before:
+                continue
+            if (
+                not bridge.is_eager(now)
+                or now.dtype != before.dtype
+                or now.shape != before.shape
+                or now.stop_gradient != before.stop_gradient
+            ):
+                return False
+            tensors[index] = now
+        return True
 
     def __call__(self, tensors: list[Any]) -> Any:
         """The result of one call.
@@ -93,13 +108,11 @@ class Runner:
             Exception: what the user's ``assert`` and ``raise`` raise on this run.
         """
         captured = self.captured
-        for index, place in self._rebound:
-            captured.parameters[0][index] = place.get()
         outputs = self._outputs(tensors)
         self.runs += 1
         result = captured.rebuild([*outputs, *tensors])
         for place, position in captured.writes:
-            place.scope[place.key] = outputs[position]
+            place.set(outputs[position])
         for index, position in captured.updates:
             with paddle.no_grad():
                 paddle.assign(outputs[position], tensors[index])

@@ -165,22 +165,22 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
 
     def _runner(self, call: Call) -> Runner:
         runner = self._runners.get(call.key)
-        if runner is not None:
+        if runner is not None and runner.fresh():
             return runner
         return self._capture(call)
 
     def _capture(self, call: Call) -> Runner:
         with capture_lock:
             runner = self._runners.get(call.key)
-            if runner is not None:
+            if runner is not None and runner.fresh():
                 return runner
             reason = self._reason(call)
             log.capture(self._name, reason)
             captured = self._captured(call, export=False)
-            before = [(place, place.describe()) for place, _ in captured.writes]
             runner = Runner(captured)
-            known = {(id(place.scope), place.key) for place in self._watched}
-            fresh = [p for p, _ in before if (id(p.scope), p.key) not in known]
+            known = {place.identity for place in self._watched}
+            places = [place for place, _ in captured.writes] + captured.guards
+            fresh = [place for place in places if place.identity not in known]
             key = call.key
             if fresh:
                 self._watched.extend(fresh)
@@ -195,17 +195,12 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
 
     def _captured(self, call: Call, *, export: bool) -> Captured:
         return capture(
-            self._function(),
+            self.dygraph_function,
             call,
             roots=self._roots(call),
             gradients=paddle.is_grad_enabled(),
             export=export,
         )
-
-    def _function(self) -> Callable[..., Any]:
-        """The converted function with its instance bound."""
-        converted: Callable[..., Any] = converted_of(self.dygraph_function)
-        return converted
 
     def _roots(self, call: Call) -> list[Any]:
         roots = [self._object()] if self._object() is not None else []

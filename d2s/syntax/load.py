@@ -14,7 +14,7 @@ import functools
 import operator
 import sys
 import types
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import gast
@@ -30,13 +30,19 @@ _FUTURE: Final[int] = functools.reduce(
 )
 
 
-def compile_tree(tree: Any, free: Iterable[str], original: types.CodeType) -> types.CodeType:
+def compile_tree(
+    tree: Any,
+    free: Iterable[str],
+    original: types.CodeType,
+    generated: frozenset[str] = frozenset(),
+) -> types.CodeType:
     """The code object of the function ``tree``.
 
     Args:
         tree: a gast ``FunctionDef``, every node with a position.
         free: names that are free variables of the function.
         original: the user's code object; file name, names and ``__future__`` imports are its.
+        generated: names of body functions, which qualified names shall not mention.
 
     Raises:
         SyntaxNotSupportedError: (D2S103) Python does not compile the tree.
@@ -70,19 +76,30 @@ def compile_tree(tree: Any, free: Iterable[str], original: types.CodeType) -> ty
         if isinstance(item, types.CodeType) and item.co_name == _OWN
     )
     if sys.version_info >= (3, 11):
-        code = _requalified(code, code.co_qualname, original.co_qualname)
+        prefix, wanted = code.co_qualname, original.co_qualname
+
+        def clean(name: str) -> str:
+            parts = (wanted + name.removeprefix(prefix)).split(".<locals>.")
+            return ".<locals>.".join(part for part in parts if part not in generated)
+
+        code = _requalified(code, prefix, clean)
     return code.replace(co_name=original.co_name)
 
 
-def _requalified(code: types.CodeType, prefix: str, wanted: str) -> types.CodeType:
-    """``code`` and the functions in it with qualified names that begin with ``wanted``."""
-    constants = tuple(
-        _requalified(item, prefix, wanted) if isinstance(item, types.CodeType) else item
-        for item in code.co_consts
-    )
+def _requalified(code: types.CodeType, prefix: str, clean: Callable[[str], str]) -> types.CodeType:
+    """``code`` and what is defined in it, with cleaned qualified names (a class has a constant)."""
+
+    def fixed(item: Any) -> Any:
+        if isinstance(item, types.CodeType):
+            return _requalified(item, prefix, clean)
+        if isinstance(item, str) and item.startswith(f"{prefix}."):
+            return clean(item)
+        return item
+
+    code = code.replace(co_consts=tuple(fixed(item) for item in code.co_consts))
     if sys.version_info >= (3, 11):
-        code = code.replace(co_qualname=wanted + code.co_qualname.removeprefix(prefix))
-    return code.replace(co_consts=constants)
+        code = code.replace(co_qualname=clean(code.co_qualname))
+    return code
 
 
 def _no_type_params() -> list[list[Any]]:

@@ -65,4 +65,7 @@ def place(node: Any, span: Span, *, force: bool = False) -> Any:
             child.col_offset = span.column
             child.end_lineno = span.end_line
             child.end_col_offset = span.end_column
+            if isinstance(child, gast.Attribute) and span.end_line != span.line:
+                # A call is put on the line where its attribute *ends* (CPython 3.11 and later).
+                child.end_lineno, child.end_col_offset = span.line, span.column + 1
     return node

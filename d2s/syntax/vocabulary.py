@@ -31,7 +31,7 @@ WORDS: Final[dict[str, str]] = {
     "call": "call(function): the converted function, or the operator of a built-in",
     "read": "read(value, name): a variable that may be unbound on some path",
     "result": "result(value): the value that leaves the function",
-    "setitem": "setitem(container, key, value): the container after container[key] = value",
+    "setitem": "setitem(value, container, key): the container after container[key] = value",
     "shape": "shape(thing): thing.shape, open dimensions as tensors",
     "text": "text(*parts): an f-string, formatted when the tensors in it are known",
 }

@@ -1,5 +1,7 @@
 """Loops under tensors: the program is what dygraph does (rules C1 to C7, D1 to D3)."""
 
+# ruff: noqa: B007, B905, F821 - the functions are written as users write
+
 from __future__ import annotations
 
 import paddle

@@ -7,6 +7,8 @@ and number of evaluations are compared beside result, exception, and what became
 The assertions in these functions are part of what is compared: PYTEST_DONT_REWRITE.
 """
 
+# ruff: noqa: B007, B012, B023, B905, RUF012 - the cases are written as users write
+
 from __future__ import annotations
 
 import contextlib
@@ -14,12 +16,14 @@ import copy
 import dataclasses
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 import d2s
+from tests.helpers import function_of
 
 Function = Callable[..., Any]
 CASES: list[Any] = []
@@ -1180,20 +1184,21 @@ def test_exceptions_of_a_caller_are_not_touched() -> None:
     assert caught.value is error
 
 
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="except* came with Python 3.11")
 def test_exception_groups() -> None:
     """A1: ``except*``."""
-
-    def handle(errors):
-        seen = []
-        try:
-            if errors:
-                raise ExceptionGroup("many", errors)
-        except* ValueError as group:
-            seen.append(("value", len(group.exceptions)))
-        except* KeyError:
-            seen.append("key")
-        return seen
-
+    handle = function_of("""
+        def handle(errors):
+            seen = []
+            try:
+                if errors:
+                    raise ExceptionGroup("many", errors)
+            except* ValueError as group:
+                seen.append(("value", len(group.exceptions)))
+            except* KeyError:
+                seen.append("key")
+            return seen
+    """)
     for errors in ([], [ValueError(1), KeyError(2), ValueError(3)]):
         assert d2s.convert(handle)(errors) == handle(errors)
 

@@ -1,0 +1,59 @@
+"""Descriptions of values that outlive them: dtype, shape and number type.
+
+When a capture of a loop is dropped, its values are gone (touching one is a crash); what was
+learned from them is kept in these descriptions, and zeros of the same kind are made from them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.operators.context import current
+from d2s.operators.state import Frozen
+from d2s.operators.values import NUMBER_DTYPES, is_tensor, mark_number, number_kind
+
+
+class Like:
+    """Dtype, shape and number type of a value of a capture that was dropped."""
+
+    def __init__(self, value: Any) -> None:
+        self.kind = number_kind(value)
+        made = value if is_tensor(value) else None
+        self.dtype = made.dtype if made is not None else NUMBER_DTYPES[self.kind or int]
+        self.shape = list(made.shape) if made is not None else []
+        self.stop_gradient = made is None or made.stop_gradient
+
+    def zeros(self) -> Any:
+        made = paddle.zeros([max(size, 1) if size else 0 for size in self.shape], self.dtype)
+        if any(size < 0 for size in self.shape):
+            bridge.relax(made, self.shape)
+        return made
+
+
+def wants_gradients() -> bool:
+    """Whether the program that is being captured is to be differentiated."""
+    capture = current()
+    return capture is not None and capture.gradients
+
+
+def description_of(item: Any) -> Any:
+    """A description of an item of a dropped capture, as zeros can be made from it."""
+    if isinstance(item, Frozen):
+        return [description_of(part) for part in item.items]
+    if isinstance(item, tuple):
+        return tuple(description_of(part) for part in item)
+    return Like(item) if is_tensor(item) or number_kind(item) is not None else item
+
+
+def sample(shape: Any) -> Any:
+    """An item made from its description."""
+    if isinstance(shape, Like):
+        zeros = shape.zeros()
+        zeros.stop_gradient = shape.stop_gradient
+        return zeros if shape.kind is None else mark_number(zeros, shape.kind)
+    if isinstance(shape, list | tuple):
+        return type(shape)(sample(part) for part in shape)
+    return shape
