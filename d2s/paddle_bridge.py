@@ -37,8 +37,8 @@ TRIED: Final = ("3.3.1",)
 """Versions of Paddle on which the private names below were tried."""
 
 
-def _refuse(reason: object) -> PaddleVersionError:
-    version = getattr(paddle, "__version__", "unknown")
+def _refuse(reason: object, version: str = "") -> PaddleVersionError:
+    version = version or str(getattr(paddle, "__version__", "unknown"))
     return PaddleVersionError(
         f"Paddle {version} is not one that d2s works with ({reason})",
         cure=f"install Paddle {TRIED[-1]}: pip install 'paddlepaddle=={TRIED[-1]}'",
@@ -53,7 +53,7 @@ def check_version(version: str) -> None:
     """
     major = version.split(".")[0]
     if major != "3" and version != "0.0.0":  # 0.0.0 is a build from source
-        raise _refuse(f"d2s needs 3.x, tried on {', '.join(TRIED)}")
+        raise _refuse(f"d2s needs 3.x, tried on {', '.join(TRIED)}", version)
 
 
 check_version(str(getattr(paddle, "__version__", "unknown")))
@@ -61,7 +61,7 @@ check_version(str(getattr(paddle, "__version__", "unknown")))
 try:
     from paddle.autograd import ir_backward
     from paddle.base import core
-    from paddle.base.dygraph.base import switch_to_static_graph
+    from paddle.base.dygraph.base import in_to_static_mode, switch_to_static_graph
     from paddle.base.libpaddle import pir
     from paddle.jit.dy2static import pir_partial_program
     from paddle.jit.dy2static.pir_partial_program import PartialProgramLayer
@@ -113,6 +113,11 @@ def is_eager(thing: object) -> bool:
 def as_value(tensor: Any) -> Any:
     """The value that stands for a dygraph tensor in the program being captured."""
     return _convert_into_value(tensor)
+
+
+def inside_to_static() -> bool:
+    """Whether Paddle (or d2s) is capturing a function, rather than the user building a program."""
+    return bool(in_to_static_mode())
 
 
 def capturing() -> bool:
@@ -405,14 +410,34 @@ _REPAIRS: Final = (
         "0.0, return_map_value(input, control_flow_value_to_copyvalue_map), input, "
         "sub_state, backward_ops",
     ),
+    (
+        "                    # all(zero_flag) support this op has no contribution for grad\n",
+        "                    if _hands_on_nothing(op):\n                        continue\n",
+    ),
 )
 """What is wrong in Paddle 3.3's ``ir_backward``, and what it should be.
 
 Inside the gradient of a branch or loop, the values of an inner ``if`` or ``while`` are looked up
 by their saved copies instead of by themselves, so no gradient is found and zero is yielded: the
 gradient of an ``if`` inside a ``while`` is silently 0.  The third one uses a value of the forward
-block, instead of its saved copy, for the shape of a zero.
+block, instead of its saved copy, for the shape of a zero.  The fourth leaves out branches and
+loops that hand on nothing differentiable, which otherwise read saved values before they are back.
 """
+
+
+def _hands_on_nothing(operation: Any) -> bool:
+    """Whether a branch or loop has no differentiable result and writes into no TensorArray."""
+
+    def writes(inner: Any) -> bool:
+        return inner.name() == "pd_op.array_write_" or any(
+            writes(below) for block in inner.blocks() for below in block.ops
+        )
+
+    return (
+        operation.name() in ("pd_op.if", "pd_op.while")
+        and all(value.stop_gradient for value in operation.results())
+        and not writes(operation)
+    )
 
 
 def _repaired_gradients() -> Any:
@@ -424,6 +449,7 @@ def _repaired_gradients() -> Any:
         text = text.replace(wrong, right)
     module = types.ModuleType(ir_backward.__name__)
     module.__file__ = ir_backward.__file__
+    module.__dict__["_hands_on_nothing"] = _hands_on_nothing
     exec(compile(text, str(ir_backward.__file__), "exec"), module.__dict__)
     return module.grad
 
@@ -592,7 +618,8 @@ class Program:
         """Run the program; with ``training`` the outputs can be differentiated."""
         layer = self._layer
         attributes = self._prepared(layer, training)
-        return list(layer.call_run_impl_with_hook(tensors, self.parameters[0], attributes))
+        with self._lock:  # a program's scopes serve one thread at a time
+            return list(layer.call_run_impl_with_hook(tensors, self.parameters[0], attributes))
 
     def gradients(self, tensors: list[Any], output_gradients: list[Any]) -> list[Any | None]:
         """Run the forward again together with its gradients, as one program.

@@ -41,6 +41,18 @@ def returns(statements: list[Any]) -> bool:
     )
 
 
+def return_lines(function: Any) -> tuple[int, ...]:
+    """The lines of the return statements of ``function``, nested functions left out."""
+    return tuple(
+        sorted(
+            node.lineno
+            for statement in function.body
+            for node in _walk_scope(statement)
+            if isinstance(node, gast.Return)
+        )
+    )
+
+
 def jumps(statements: list[Any], kind: Any) -> bool:
     """Whether some path through ``statements`` does ``break`` (or ``continue``) of this loop."""
     for statement in statements:

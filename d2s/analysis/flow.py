@@ -136,10 +136,28 @@ class _Liveness:
 
 
 def _walrus(test: Any) -> Set:
-    """Names that ``test`` surely binds: a walrus outside of short-circuit operators."""
-    if isinstance(test, gast.NamedExpr):
-        return frozenset({test.target.id})
-    return EMPTY
+    """Names that ``test`` surely binds: a walrus where evaluation always comes by."""
+    found: set[str] = set()
+    stack = [test]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, gast.NamedExpr):
+            found.add(node.target.id)
+        if isinstance(node, gast.BoolOp):
+            stack.append(node.values[0])
+        elif isinstance(node, gast.IfExp):
+            stack.append(node.test)
+        elif isinstance(node, gast.Compare):
+            stack.extend([node.left, node.comparators[0]])
+        elif not isinstance(node, (*scopes.SCOPES, *scopes.COMPREHENSIONS)):
+            stack.extend(gast.iter_child_nodes(node))
+    return frozenset(found)
+
+
+def _handler_name(handler: Any) -> Set:
+    """The name that an ``except ... as`` binds; gast keeps it as a ``Name``."""
+    name = getattr(handler.name, "id", handler.name)
+    return EMPTY if name is None else frozenset({name})
 
 
 def _bound(nodes: list[Any]) -> Set:
@@ -207,10 +225,10 @@ class _Binding:
             normal = self.block([*node.body, *node.orelse], bound, breaks)
             results = [normal]
             for handler in node.handlers:
-                start = bound | ({handler.name} if isinstance(handler.name, str) else EMPTY)
+                start = bound | _handler_name(handler)
                 end = self.block(handler.body, start, breaks)
-                if end is not None and isinstance(handler.name, str):
-                    end -= {handler.name}
+                if end is not None:
+                    end -= _handler_name(handler)
                 results.append(end)
             after = results[0]
             for result in results[1:]:

@@ -226,3 +226,4 @@ def _attempt(
     for growing in lists:
         growing.home = depth
     spread(op.results())
+    state.forget_scratch()

@@ -176,6 +176,9 @@ class State:
             if name not in names and _is_container(Cell(cell).get()):
                 self.names = (*self.names, name)
                 self.slots.append(Cell(cell))
+        self._scratch = [
+            (Cell(cell), Cell(cell).get()) for name, cell in cells.items() if name not in self.names
+        ]
 
     @staticmethod
     def _slot(path: str, cells: dict[str, Any], scope: dict[str, Any]) -> Slot:
@@ -205,3 +208,10 @@ class State:
     def thaw(self, snapshots: list[Any]) -> None:
         """Go back to snapshots, contents of containers included."""
         self.write([thaw(snapshot) for snapshot in snapshots])
+        self.forget_scratch()
+
+    def forget_scratch(self) -> None:
+        """Put back the variables that a body uses for itself and nobody reads afterwards."""
+        for slot, value in self._scratch:
+            if slot.get() is not value:
+                slot.set(value)

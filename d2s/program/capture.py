@@ -35,6 +35,8 @@ from d2s.program.views import check_views
 capture_lock: Final = threading.RLock()
 """Paddle's static mode is a switch of the whole process: one capture at a time."""
 
+_broken_programs: Final[list[Any]] = []
+
 _RANDOM: Final = (
     "dropout", "uniform", "gaussian", "randint", "randperm", "bernoulli", "multinomial",
     "poisson", "exponential", "binomial", "gamma", "rrelu", "gumbel",
@@ -299,7 +301,9 @@ def _capture(
     except BaseException:
         watch.undo()
         raise
+    _broken_programs.append(main)  # a program with a leaked value aborts when it is freed
     _check_leaks(main)
+    _broken_programs.pop()
     check_views(main, set(state.copies))
     parameters = context.get_params_with_values()
     names = [operation.name() for operation in bridge.operations(main)]

@@ -119,6 +119,12 @@ class Signature:
                 f"{len(positional)} arguments",
                 cure="give one entry for each argument",
             )
+        for position, spec in enumerate(specs):
+            if isinstance(spec, str):
+                raise InputSpecError(
+                    f"entry {position} of the input_spec of {self.name!r} is the text {spec!r}",
+                    cure="write paddle.static.InputSpec(shape, dtype) there",
+                )
         return tuple(specs)
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:

