@@ -173,7 +173,7 @@ class StaticModeError(D2SError, RuntimeError):
 
 
 class LoopGradientError(D2SError, NotImplementedError):
-    """Gradients are asked for through a static loop inside another static loop."""
+    """Gradients are asked for that Paddle computes wrongly or not at all."""
 
     code = "D2S307"
 

@@ -592,6 +592,24 @@ def program_order() -> Iterator[None]:
                 flags[_TRACE] = _order_before
 
 
+@contextlib.contextmanager
+def _coded_gradients() -> Iterator[None]:
+    """Give Paddle's failures to differentiate a program a code.
+
+    Raises:
+        LoopGradientError: (D2S307) Paddle fails, with its first line as the reason.
+    """
+    try:
+        yield
+    except (RuntimeError, TypeError, ValueError) as error:
+        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        raise LoopGradientError(
+            f"Paddle cannot differentiate the branches and loops of this program ({reason})",
+            cure="call the function under paddle.no_grad(), or train it in dygraph; append to "
+            "lists once in each trip and pop outside of the loop",
+        ) from error
+
+
 class Program:
     """A captured program made ready to run: for inference, for training, or as one joint program.
 
@@ -633,16 +651,9 @@ class Program:
         """
         with self._lock:
             if self._joint is None:
-                try:
+                with _coded_gradients():
                     self._joint = self._build_joint()
                     self._prepared(self._joint[0], False)
-                except RuntimeError as error:
-                    first = str(error).strip().splitlines()[0]
-                    raise LoopGradientError(
-                        f"Paddle cannot differentiate a static loop of this program ({first})",
-                        cure="append to lists once in each trip and pop outside of the loop, or "
-                        "train in dygraph",
-                    ) from error
         layer, found = self._joint
         attributes = self._prepared(layer, False)
         results = layer.call_run_impl_with_hook(
@@ -668,7 +679,10 @@ class Program:
                 # which drops a gradient that it already has.
                 gradients = [(tensor, tensor.grad) for tensor in layer._params]
                 try:
-                    return layer._prepare_attributes(in_sot_mode=False)
+                    if not training:
+                        return layer._prepare_attributes(in_sot_mode=False)
+                    with _coded_gradients():
+                        return layer._prepare_attributes(in_sot_mode=False)
                 finally:
                     pir_partial_program.grad = before
                     for tensor, gradient in gradients:

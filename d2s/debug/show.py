@@ -37,7 +37,9 @@ def dump(
         >>> def f(x):
         ...     return x if x > 0 else -x
         >>> dump(f)  # doctest: +ELLIPSIS
-        f ...
+        new | old | f (...)
+          1 |   1 | def f(x):
+          2 |   2 |     return d2s.ifelse(x > 0, lambda: x, lambda: -x)
     """
     if side_by_side + passes + program > 1:
         raise ArgumentsError(

@@ -18,8 +18,8 @@ def check(text: str, x: float, y: float, n: int, *, grad: bool) -> None:
     try:
         assert_same(function_of(text), first, second, grad=grad, rtol=1e-4, atol=1e-5)
     except AssertionError as error:
-        # Paddle's gradient of a static loop in a static loop is wrong; d2s says so (D2S307).
-        if grad and "through a static loop inside another static loop" in str(error):
+        # Some gradients Paddle 3.3 computes wrongly or not at all; d2s says so (D2S307).
+        if grad and "LoopGradientError" in str(error):
             event("gradient refused with D2S307")
             return
         raise
