@@ -99,7 +99,7 @@ def _convert(function: types.FunctionType) -> tuple[weakref.ref[types.CodeType],
     code = function.__code__
     trace = trace_of(function)
     free = (*code.co_freevars, trace.namespace)
-    compiled = compile_tree(trace.tree, free, code, trace.generated)
+    compiled = compile_tree(trace.tree, free, code, trace.generated, function.__qualname__)
     note_made(compiled)
     key = id(code)
     entry = (

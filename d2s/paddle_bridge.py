@@ -64,6 +64,10 @@ try:
     from paddle.base.dygraph.base import in_to_static_mode, switch_to_static_graph
     from paddle.base.libpaddle import pir
     from paddle.jit.dy2static import pir_partial_program
+    from paddle.jit.dy2static.parameter_recorder import (
+        _global_inplace_map,
+        _global_parameter_recorder,
+    )
     from paddle.jit.dy2static.pir_partial_program import PartialProgramLayer
     from paddle.jit.dy2static.program_translator import ASTStaticFunction, ConcreteProgram
     from paddle.jit.dy2static.utils import ALREADY_D2S, Backend, graph_tracing_guard
@@ -347,8 +351,18 @@ def tensors_as_values(
 def tracing(program: Any) -> Iterator[Any]:
     """Capture into ``program``; dygraph tensors become its parameters (``get_params…`` after)."""
     startup = paddle.static.Program()
-    with paddle.static.program_guard(program, startup), graph_tracing_guard(program) as context:
-        yield context
+    try:
+        with (
+            paddle.static.program_guard(program, startup),
+            graph_tracing_guard(program) as context,
+        ):
+            yield context
+    except BaseException:
+        # Paddle keeps the parameters of a capture under the id of its program and forgets them
+        # only when all went well; the next program with this id would get dangling values.
+        _global_parameter_recorder.pop(program)
+        _global_inplace_map.pop(program)
+        raise
 
 
 def erase_unread(program: Any, prefix: str) -> int:

@@ -34,7 +34,8 @@ class _Texts(gast.NodeTransformer):  # type: ignore[misc]
         call = self.ctx.expr("d2s.text()", at)
         for part in node.values:
             if not isinstance(part, gast.FormattedValue):
-                call.args.append(part)
+                if part.value:  # Python 3.12 leaves empty texts
+                    call.args.append(part)
                 continue
             conversion = constant(chr(part.conversion) if part.conversion > 0 else None)
             spec = constant("") if part.format_spec is None else part.format_spec

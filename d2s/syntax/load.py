@@ -35,6 +35,7 @@ def compile_tree(
     free: Iterable[str],
     original: types.CodeType,
     generated: frozenset[str] = frozenset(),
+    qualname: str = "",
 ) -> types.CodeType:
     """The code object of the function ``tree``.
 
@@ -43,6 +44,7 @@ def compile_tree(
         free: names that are free variables of the function.
         original: the user's code object; file name, names and ``__future__`` imports are its.
         generated: names of body functions, which qualified names shall not mention.
+        qualname: the original's qualified name.
 
     Raises:
         SyntaxNotSupportedError: (D2S103) Python does not compile the tree.
@@ -75,14 +77,13 @@ def compile_tree(
         for item in outer.co_consts
         if isinstance(item, types.CodeType) and item.co_name == _OWN
     )
-    if sys.version_info >= (3, 11):
-        prefix, wanted = code.co_qualname, original.co_qualname
+    prefix = f"factory.<locals>.{_OWN}"
 
-        def clean(name: str) -> str:
-            parts = (wanted + name.removeprefix(prefix)).split(".<locals>.")
-            return ".<locals>.".join(part for part in parts if part not in generated)
+    def clean(name: str) -> str:
+        parts = ((qualname or tree.name) + name.removeprefix(prefix)).split(".<locals>.")
+        return ".<locals>.".join(part for part in parts if part not in generated)
 
-        code = _requalified(code, prefix, clean)
+    code = _requalified(code, prefix, clean)
     return code.replace(co_name=original.co_name)
 
 

@@ -203,7 +203,7 @@ def source_of(function: object) -> FunctionSource:
     code = function.__code__
     file, line = code.co_filename, code.co_firstlineno
     parsed = _parse(file, function.__globals__)
-    if parsed is None:
+    if parsed is None or (file.startswith("<") and line not in parsed.definitions):
         raise NoSourceError(
             f"the source text of {function.__name__!r} cannot be found",
             cure="define the function in a file or a notebook cell, or register its text with "
