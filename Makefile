@@ -51,7 +51,7 @@ doctest: install ## only the doctests of d2s
 nightly: install ## everything, the slow tests too
 	@rc=0; \
 	$(PY) -m pytest -q --doctest-modules d2s || rc=1; \
-	$(PY) -m pytest -n $(JOBS) -q || rc=1; \
+	D2S_HYPOTHESIS_PROFILE=nightly $(PY) -m pytest -n $(JOBS) -q || rc=1; \
 	exit $$rc
 
 golden: install ## write the golden files again; read the diff before you commit it

@@ -26,6 +26,7 @@ import contextlib
 import inspect
 import threading
 import types
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
@@ -614,7 +615,10 @@ def _coded_gradients() -> Iterator[None]:
         LoopGradientError: (D2S307) Paddle fails, with its first line as the reason.
     """
     try:
-        yield
+        with warnings.catch_warnings():
+            # Paddle's own backward asks values for their place, and warns that they have none.
+            warnings.filterwarnings("ignore", message="Tensor do not have 'place' interface")
+            yield
     except (RuntimeError, TypeError, ValueError) as error:
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
         raise LoopGradientError(
