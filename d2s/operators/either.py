@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import functools
 import operator
+import re
 import sys
 from collections.abc import Callable
 from typing import Any, Final
 
 import paddle
 
+from d2s.analysis.definitions import definitions_of
+from d2s.diagnostics.location import here
 from d2s.errors import AmbiguousValueError
 from d2s.operators.context import current, error_here
 from d2s.operators.hosts import raise_when
@@ -29,6 +32,7 @@ from d2s.operators.values import (
     mark_number,
     number_kind,
 )
+from d2s.syntax.source import function_at
 
 
 class Unbound:
@@ -111,8 +115,8 @@ class Either:
             if chosen is None:
                 raise error_here(
                     AmbiguousValueError,
-                    f"{self.name!r} depends on a tensor condition and may be {kinds}, which "
-                    "cannot be one value of a program",
+                    f"{self.name!r}{_bound_on(self.name)} depends on a tensor condition and may "
+                    f"be {kinds}, which cannot be one value of a program",
                     "give it the same type, dtype and rank on every path",
                 )
             value = chosen
@@ -190,6 +194,18 @@ class Either:
             f"the truth of {self.name!r} depends on a tensor, in code that stays Python",
             "move the test into an if statement of the function",
         )
+
+
+def _bound_on(name: str) -> str:
+    """Where the variable ``name`` gets its values, in words; empty when it is not known."""
+    place = here()
+    tree = None if place is None else function_at(place.file, place.line)
+    if tree is None:
+        return ""
+    lines = definitions_of(tree).lines.get(re.split(r"[.\[]", name)[0], ())
+    if not lines:
+        return ""
+    return f" (bound on line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines))})"
 
 
 def _binary(function: Callable[[Any, Any], Any], *, swapped: bool = False) -> Any:

@@ -46,6 +46,7 @@ class Context:
         source: the user's function.
         names: the fresh names.
         namespace: under which name this function's code reaches the operators.
+        flags: variables that the pass ``returns`` sets to ``True`` right before a ``break``.
         resolve: what a global or closure name stands for now, or ``None`` (used to leave calls
             into Paddle as they are; never to fold a value).
     """
@@ -54,6 +55,7 @@ class Context:
     names: Names
     namespace: str = NAMESPACE
     resolve: Callable[[str], Any] = lambda name: None
+    flags: set[str] = field(default_factory=set)
     _flow: dict[int, Flow] = field(default_factory=dict)
     _generated: dict[int, Any] = field(default_factory=dict)
 

@@ -50,15 +50,17 @@ class _Branches(ScopeTransformer):
             statements = [*node.body, *node.orelse]
             state = shared_state(self.ctx, self.function, node, statements, [])
         bound = [self.ctx.changes(side).bound for side in (node.body, node.orelse)]
-        self.generic_visit(node)
         if state is None:
-            return node
-        at = header(node)
+            return self.generic_visit(node)
         names = self.ctx.names
+        body = names.fresh("body")
+        orelse = names.fresh("orelse") if node.orelse else None
+        self.generic_visit(node)
+        at = header(node)
         first = state.declarations(at, bound[0])
         values = {
             "test": node.test,
-            "body": names.fresh("body"),
+            "body": body,
             "statements": [*first, *node.body],
             "state": state.names,
         }
@@ -81,7 +83,7 @@ class _Branches(ScopeTransformer):
             d2s.if_(test, body, orelse, state)
             """,
             at,
-            orelse=names.fresh("orelse"),
+            orelse=orelse,
             others=[*state.declarations(at, bound[1]), *node.orelse],
             **values,
         )

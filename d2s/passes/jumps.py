@@ -44,7 +44,14 @@ from typing import Any
 
 import gast
 
-from d2s.analysis.exits import LOOPS, always_leaves, jumps, returns, stays_python
+from d2s.analysis.exits import (
+    LOOPS,
+    always_leaves,
+    blocks_of,
+    jumps,
+    returns,
+    stays_python,
+)
 from d2s.passes.base import Context, Pass, assign, constant, each_function, if_, load, negated
 from d2s.syntax.positions import Span, header, place, span_of
 
@@ -52,11 +59,16 @@ JUMPS = (gast.Break, gast.Continue)
 
 
 class _Loop:
-    """Lowers the jumps of one loop; the two ``uses_`` tell which flags came into use."""
+    """Lowers the jumps of one loop.
 
-    def __init__(self, ctx: Context) -> None:
+    ``broken`` and ``skipped`` are its flags, ``None`` while they are not needed; with ``given`` the
+    flag of the returns serves, because every ``break`` of the loop stands behind a return.
+    """
+
+    def __init__(self, ctx: Context, given: str | None) -> None:
         self.ctx = ctx
-        self.broken: str | None = None
+        self.given = given is not None
+        self.broken = given
         self.skipped: str | None = None
 
     def flag_broken(self) -> str:
@@ -72,6 +84,8 @@ class _Loop:
     def leave(self, node: Any, tail: bool) -> list[Any]:
         at = span_of(node)
         if isinstance(node, gast.Break):
+            if self.given:
+                return []
             return [assign(self.flag_broken(), constant(True, at), at)]
         if tail:
             return []
@@ -150,6 +164,34 @@ def _pass(at: Span) -> list[Any]:
     return [place(gast.Pass(), at)]
 
 
+def _flag_of_returns(loop: Any, ctx: Context) -> str | None:
+    """The flag that is ``True`` exactly when ``loop`` was broken out of, if returns have made one."""
+    found: set[str | None] = set()
+
+    def look(statements: list[Any], test: Any = None) -> None:
+        before = None
+        for node in statements:
+            if isinstance(node, gast.Break):
+                name = test.id if before is None and isinstance(test, gast.Name) else None
+                if isinstance(before, gast.Assign) and isinstance(before.targets[0], gast.Name):
+                    name = before.targets[0].id
+                found.add(name if name in ctx.flags else None)
+            elif isinstance(node, LOOPS):
+                look(node.orelse)
+            else:
+                for block in blocks_of(node):
+                    look(
+                        block,
+                        node.test
+                        if block is getattr(node, "body", None) and isinstance(node, gast.If)
+                        else None,
+                    )
+            before = node
+
+    look(loop.body)
+    return found.pop() if len(found) == 1 else None
+
+
 def _statements(node: Any, ctx: Context) -> list[Any]:
     """What stands in the place of the loop ``node``, whose inner loops are lowered already."""
     at = header(node)
@@ -158,7 +200,7 @@ def _statements(node: Any, ctx: Context) -> list[Any]:
         return [node]
     if stays_python(node) or returns([node]):
         return [node]
-    loop = _Loop(ctx)
+    loop = _Loop(ctx, _flag_of_returns(node, ctx))
     node.body = loop.block(node.body, True, at) or _pass(at)
     if loop.skipped is not None:
         node.body.insert(0, assign(loop.skipped, constant(False, at), at))
@@ -166,7 +208,8 @@ def _statements(node: Any, ctx: Context) -> list[Any]:
     after: list[Any] = node.orelse
     node.orelse = []
     if loop.broken is not None:
-        before = [assign(loop.broken, constant(False, at), at)]
+        if not loop.given:
+            before = [assign(loop.broken, constant(False, at), at)]
         broken = load(loop.broken, at)
         if isinstance(node, gast.While):
             endless = isinstance(node.test, gast.Constant) and bool(node.test.value)

@@ -61,12 +61,13 @@ class _Loops(ScopeTransformer):
         state = None
         if _convertible(node):
             state = shared_state(self.ctx, self.function, node, [node.test, *node.body], [])
-        self.generic_visit(node)
         if state is None:
-            return node
+            return self.generic_visit(node)
+        names = self.ctx.names
+        body = names.fresh("body")
+        self.generic_visit(node)
         at = header(node)
         test = self.ctx.thunk(node.test)
-        names = self.ctx.names
         if test is not None:
             return self.ctx.quote(
                 """
@@ -75,7 +76,7 @@ class _Loops(ScopeTransformer):
                 d2s.while_(test, body, state)
                 """,
                 at,
-                body=names.fresh("body"),
+                body=body,
                 statements=[*state.declarations(at), *node.body],
                 test=test,
                 state=state.names,
@@ -92,7 +93,7 @@ class _Loops(ScopeTransformer):
             at,
             test=names.fresh("test"),
             condition=[*state.declarations(at), returned],
-            body=names.fresh("body"),
+            body=body,
             statements=[*state.declarations(at), *node.body],
             state=state.names,
         )
@@ -113,9 +114,10 @@ class _Loops(ScopeTransformer):
             state = shared_state(self.ctx, self.function, node, node.body, [node.target])
         elif stop is not None:
             node.body.append(last)
-        self.generic_visit(node)
         if state is None:
-            return node
+            return self.generic_visit(node)
+        name_of_body = self.ctx.names.fresh("body")
+        self.generic_visit(node)
         at = header(node)
         target = node.target
         shared = {*state.nonlocals, *state.globals_, *state.names}
@@ -135,7 +137,7 @@ class _Loops(ScopeTransformer):
             {call}
             """,
             at,
-            body=self.ctx.names.fresh("body"),
+            body=name_of_body,
             item=item,
             statements=[*state.declarations(at), *first, *node.body],
             iter_=node.iter,

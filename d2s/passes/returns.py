@@ -54,6 +54,7 @@ class _Returns:
     def __init__(self, ctx: Context) -> None:
         self.result = ctx.names.fresh("result")
         self.returned = ctx.names.fresh("returned")
+        ctx.flags.add(self.returned)
         self.flagged = False
 
     def leave(self, node: Any, tail: bool) -> list[Any]:

@@ -230,6 +230,22 @@ def source_of(function: object) -> FunctionSource:
     return FunctionSource(text, tree, file, line, function.__name__, owner, code.co_freevars)
 
 
+def function_at(file: str, line: int) -> Any | None:
+    """The gast tree of the innermost function of ``file`` that holds ``line``, if it is known."""
+    parsed = _files.get(file)
+    if parsed is None:
+        return None
+    around = [
+        node
+        for found in parsed.definitions.values()
+        for node, _ in found
+        if isinstance(node, ast.FunctionDef) and node.lineno <= line <= (node.end_lineno or 0)
+    ]
+    if not around:
+        return None
+    return gast.ast_to_gast(max(around, key=lambda node: node.lineno))
+
+
 def _changed(function: types.FunctionType) -> NoSourceError:
     file, line = function.__code__.co_filename, function.__code__.co_firstlineno
     return NoSourceError(

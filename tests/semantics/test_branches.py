@@ -198,6 +198,8 @@ def test_dtypes_that_differ_are_refused() -> None:
     assert "'y'" in str(caught.value)
     assert "float32" in str(caught.value)
     assert "int64" in str(caught.value)
+    first = f.__code__.co_firstlineno
+    assert f"bound on lines {first + 2}, {first + 4}" in str(caught.value)
     assert caught.value.cure
     assert caught.value.line in range(f.__code__.co_firstlineno, f.__code__.co_firstlineno + 7), (
         caught.value
