@@ -429,6 +429,18 @@ _REPAIRS: Final = (
         "                    # all(zero_flag) support this op has no contribution for grad\n",
         "                    if _hands_on_nothing(op):\n                        continue\n",
     ),
+    (
+        "                                if len(sub_state.value_to_valuegrad[input]) > 1:\n"
+        "                                    append_add_n(\n"
+        "                                        op,\n"
+        "                                        input,\n"
+        "                                        state,\n",
+        "                                if len(sub_state.value_to_valuegrad[input]) > 1:\n"
+        "                                    append_add_n(\n"
+        "                                        op,\n"
+        "                                        input,\n"
+        "                                        sub_state,\n",
+    ),
 )
 """What is wrong in Paddle 3.3's ``ir_backward``, and what it should be.
 
@@ -437,6 +449,8 @@ by their saved copies instead of by themselves, so no gradient is found and zero
 gradient of an ``if`` inside a ``while`` is silently 0.  The third one uses a value of the forward
 block, instead of its saved copy, for the shape of a zero.  The fourth leaves out branches and
 loops that hand on nothing differentiable, which otherwise read saved values before they are back.
+The fifth adds up all uses of a value behind a loop before it goes into the loop's accumulator, not
+only the first of them.
 """
 
 
@@ -459,7 +473,7 @@ def _repaired_gradients() -> Any:
     """Paddle's gradient function, repaired where this version has the defect."""
     text = inspect.getsource(ir_backward)
     if any(text.count(wrong) != 1 for wrong, _ in _REPAIRS):
-        return ir_backward.grad  # another version; the semantic tests say whether it is right
+        return ir_backward.grad  # another version: see _refuse_untried
     for wrong, right in _REPAIRS:
         text = text.replace(wrong, right)
     module = types.ModuleType(ir_backward.__name__)
@@ -479,6 +493,27 @@ def gradient_function() -> Any:
         if _gradients is None:
             _gradients = _repaired_gradients()
         return _gradients
+
+
+def _refuse_untried(program: Any) -> None:
+    """Refuse gradients of nested branches and loops where the repairs do not fit.
+
+    Raises:
+        LoopGradientError: (D2S307) this version of Paddle is not one that was tried.
+    """
+    if gradient_function() is not ir_backward.grad:
+        return
+    nested = any(
+        below.blocks()
+        for operation in operations(program)
+        for block in operation.blocks()
+        for below in block.ops
+    )
+    if nested:
+        raise LoopGradientError(
+            f"gradients of nested branches and loops were not tried on Paddle {paddle.__version__}",
+            cure=f"install Paddle {TRIED[-1]}, or train in dygraph",
+        )
 
 
 def _save_sources(program: Any) -> None:
@@ -669,6 +704,7 @@ class Program:
         """
         with self._lock:
             if self._joint is None:
+                _refuse_untried(self.main)
                 with _coded_gradients():
                     self._joint = self._build_joint()
                     self._prepared(self._joint[0], False)
@@ -699,6 +735,7 @@ class Program:
                 try:
                     if not training:
                         return layer._prepare_attributes(in_sot_mode=False)
+                    _refuse_untried(self.main)
                     with _coded_gradients():
                         return layer._prepare_attributes(in_sot_mode=False)
                 finally:

@@ -147,6 +147,8 @@ class _Loop:
             node.body = self.block(node.body, False, at) or _pass(at)
             node.orelse = self.block(node.orelse, False, at)
             return [node, *self.guarded((node, breaks, skips), rest, tail)]
+        if not body and not orelse and isinstance(node.test, gast.Name):
+            return []  # the flag itself was all that there was to know
         return [if_(node.test, body, orelse, at)]
 
     def try_(self, node: Any, at: Span) -> None:
@@ -165,7 +167,7 @@ def _pass(at: Span) -> list[Any]:
 
 
 def _flag_of_returns(loop: Any, ctx: Context) -> str | None:
-    """The flag that is ``True`` exactly when ``loop`` was broken out of, if returns have made one."""
+    """The flag of returns that is ``True`` exactly when ``loop`` was broken out of, if any."""
     found: set[str | None] = set()
 
     def look(statements: list[Any], test: Any = None) -> None:

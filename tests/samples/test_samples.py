@@ -167,3 +167,26 @@ def test_text_in_front_of_a_branch_is_printed_first(capfd) -> None:
     with pytest.raises(ValueError, match="no"):
         f(-X)
     assert capfd.readouterr().out == "before\nafter\nbefore\n"
+
+
+def test_a_value_used_before_between_and_in_two_loops() -> None:
+    """C7: the first loop's accumulator began with one of several later gradients only."""
+
+    def f(x, y):
+        i = 0
+        while i < 2:
+            i = i + 1
+            x = paddle.tanh(y) - x
+            if y.sum() > 0.11 and y.sum() < 1.13:
+                break
+        x = y * 0.25 + x * 0.25
+        i = 0
+        while i < 2:
+            i = i + 1
+            if x.sum() > 0.37:
+                y = x * 0.75
+                break
+            x = paddle.tanh(y) - x
+        return x - y
+
+    assert_same(f, (tensor(-1.5, 0.3), tensor(1.5, -0.7)), (X, X))
