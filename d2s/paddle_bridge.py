@@ -23,6 +23,7 @@ What each private name is for:
 from __future__ import annotations
 
 import contextlib
+import gc
 import inspect
 import threading
 import types
@@ -348,6 +349,33 @@ def tensors_as_values(
                         setattr(owner, name, original)
 
 
+_gc_lock = threading.Lock()
+_gc_depth = 0
+_gc_before = True
+
+
+@contextlib.contextmanager
+def no_collection() -> Iterator[None]:
+    """Keep Python's cyclic garbage collector out while a program is captured or differentiated.
+
+    When it frees the program of a function that is gone in the middle of that work, Paddle 3.3.1
+    is left with dangling values now and then, and the process dies.
+    """
+    global _gc_depth, _gc_before
+    with _gc_lock:
+        _gc_depth += 1
+        if _gc_depth == 1:
+            _gc_before = gc.isenabled()
+            gc.disable()
+    try:
+        yield
+    finally:
+        with _gc_lock:
+            _gc_depth -= 1
+            if _gc_depth == 0 and _gc_before:
+                gc.enable()
+
+
 @contextlib.contextmanager
 def tracing(program: Any) -> Iterator[Any]:
     """Capture into ``program``; dygraph tensors become its parameters (``get_params…`` after)."""
@@ -441,6 +469,10 @@ _REPAIRS: Final = (
         "                                        input,\n"
         "                                        sub_state,\n",
     ),
+    (
+        "            if while_prune_check(while_tuple_ops):\n",
+        "            if False:  # see d2s.paddle_bridge\n",
+    ),
 )
 """What is wrong in Paddle 3.3's ``ir_backward``, and what it should be.
 
@@ -450,7 +482,9 @@ gradient of an ``if`` inside a ``while`` is silently 0.  The third one uses a va
 block, instead of its saved copy, for the shape of a zero.  The fourth leaves out branches and
 loops that hand on nothing differentiable, which otherwise read saved values before they are back.
 The fifth adds up all uses of a value behind a loop before it goes into the loop's accumulator, not
-only the first of them.
+only the first of them.  The sixth keeps saved values that nobody needs: removing them in the middle
+of the work leaves tables with values that are freed, and whose addresses are given out again, which
+crashed the process now and then.
 """
 
 
@@ -705,14 +739,15 @@ class Program:
         with self._lock:
             if self._joint is None:
                 _refuse_untried(self.main)
-                with _coded_gradients():
+                with _coded_gradients(), no_collection():
                     self._joint = self._build_joint()
                     self._prepared(self._joint[0], False)
         layer, found = self._joint
         attributes = self._prepared(layer, False)
-        results = layer.call_run_impl_with_hook(
-            [*tensors, *output_gradients], self.parameters[0], attributes
-        )
+        with self._lock, _coded_gradients():
+            results = layer.call_run_impl_with_hook(
+                [*tensors, *output_gradients], self.parameters[0], attributes
+            )
         gradients: list[Any | None] = [None] * (len(self.inputs) + len(self.parameters[0]))
         for position, result in zip(found, results, strict=True):
             gradients[position] = result
@@ -726,7 +761,7 @@ class Program:
             if built in layer.__dict__:
                 return layer._prepare_attributes(in_sot_mode=False)
             repaired = gradient_function()
-            with _build_lock:
+            with _build_lock, no_collection():
                 before = pir_partial_program.grad
                 pir_partial_program.grad = repaired
                 # Building a training program tells each parameter the type of its gradient,

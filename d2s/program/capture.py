@@ -266,7 +266,7 @@ def capture(
         gradients: the program is to be differentiated.
         export: the program is to be saved: effects become Paddle's own operations.
     """
-    with capture_lock:
+    with capture_lock, bridge.no_collection():
         made: Captured = _capture(function, call, roots, gradients, export)
         return made
 
