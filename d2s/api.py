@@ -14,7 +14,7 @@ import paddle
 
 from d2s import conversion
 from d2s import paddle_bridge as bridge
-from d2s.errors import LoadError, NotAFunctionError, SaveError
+from d2s.errors import ArgumentsError, D2SError, LoadError, NotAFunctionError, SaveError
 from d2s.operators.calls import SKIP, call_method, ignore_file
 from d2s.operators.calls import call as converted_of
 from d2s.pipeline import Trace
@@ -45,8 +45,8 @@ def to_static(function: Any = None, input_spec: Any = None, **options: Any) -> A
             decorator is returned.
         input_spec: a list with one ``paddle.static.InputSpec`` (or structure of them, or Python
             value) for each argument. A dimension of ``None`` may vary from call to call.
-        **options: ``full_graph`` (only ``True`` for now), ``build_strategy`` and ``backend`` are
-            accepted for compatibility with ``paddle.jit.to_static``.
+        **options: ``full_graph=True``, ``build_strategy=None`` and ``backend=None`` are accepted,
+            so that calls of ``paddle.jit.to_static`` need no change; other values are refused.
 
     Returns:
         The converted function; for a layer the same layer, its ``forward`` converted.
@@ -54,6 +54,7 @@ def to_static(function: Any = None, input_spec: Any = None, **options: Any) -> A
     Raises:
         NotAFunctionError: (D2S102) ``function`` is a class, a text, a C function or the like.
         InputSpecError: (D2S302) ``input_spec`` does not fit the function.
+        ArgumentsError: (D2S301) an option is unknown, or has a value that is not supported.
 
     Example:
         >>> import paddle
@@ -67,6 +68,7 @@ def to_static(function: Any = None, input_spec: Any = None, **options: Any) -> A
         >>> relu_or_double(paddle.to_tensor([-1.0, -2.0])).tolist()
         [0.0, 0.0]
     """
+    _check_options(options)
     if function is None:
         return functools.partial(to_static, input_spec=input_spec, **options)
     if isinstance(function, paddle.nn.Layer):
@@ -88,6 +90,33 @@ def to_static(function: Any = None, input_spec: Any = None, **options: Any) -> A
         made = StaticFunction(function, input_spec, **options)
     _all.add(made)
     return made
+
+
+_OPTIONS: Final[dict[str, tuple[Any, ...]]] = {
+    "full_graph": (True, None),
+    "build_strategy": (None,),
+    "backend": (None,),
+}
+"""The options of ``paddle.jit.to_static``, with the values that d2s honours."""
+
+
+def _check_options(options: dict[str, Any]) -> None:
+    """Refuse an option that would be ignored.
+
+    Raises:
+        ArgumentsError: (D2S301).
+    """
+    for name, value in options.items():
+        if name not in _OPTIONS:
+            raise ArgumentsError(
+                f"to_static has no option {name!r}",
+                cure=f"the options are input_spec, {', '.join(_OPTIONS)}",
+            )
+        if not any(value is allowed for allowed in _OPTIONS[name]):
+            raise ArgumentsError(
+                f"to_static does not support {name}={value!r}",
+                cure=f"leave {name} out: d2s captures a function whole, with Paddle's own settings",
+            )
 
 
 class _ClassMethod:
@@ -266,7 +295,16 @@ def save(function: Any, path: str, input_spec: Any = None, **options: Any) -> No
             raise SaveError(f"{kind_of(function)} cannot be saved", cure=error.cure) from None
     elif isinstance(function, paddle.nn.Layer) and not isinstance(function.forward, StaticFunction):
         function = to_static(function)
-    paddle.jit.save(function, os.fspath(path), input_spec=input_spec, **options)
+    try:
+        paddle.jit.save(function, os.fspath(path), input_spec=input_spec, **options)
+    except D2SError:
+        raise
+    except ValueError as error:
+        reason = next(iter(str(error).strip().splitlines()), "ValueError")
+        raise SaveError(
+            f"Paddle cannot save this program ({reason})",
+            cure="check that the path names a file and that the result uses every argument",
+        ) from error
 
 
 def load(path: str, **options: Any) -> Any:

@@ -85,12 +85,6 @@ class PaddleVersionError(D2SError, ImportError):
 # -- 2xx: branches and loops ------------------------------------------------------------------
 
 
-class BranchMismatchError(D2SError, TypeError):
-    """The two sides of a tensor branch leave values behind that cannot be one value."""
-
-    code = "D2S201"
-
-
 class LoopMismatchError(D2SError, TypeError):
     """A loop variable changes its type, dtype or rank from one trip to the next."""
 

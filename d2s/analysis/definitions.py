@@ -20,12 +20,10 @@ class Definitions:
     Attributes:
         lines: for each local variable, the lines on which it is bound, ascending.
         outside: names that are read but not bound in the function: globals, closure, built-ins.
-        unread: local variables of which no value is ever read.
     """
 
     lines: dict[str, tuple[int, ...]]
     outside: frozenset[str]
-    unread: frozenset[str]
 
 
 class _Chains(beniget.DefUseChains):  # type: ignore[misc]
@@ -52,23 +50,19 @@ def definitions_of(function: Any) -> Definitions:
     ...     z = y
     ... ''').body[0]
     >>> facts = definitions_of(tree)
-    >>> facts.lines["y"], sorted(facts.outside), sorted(facts.unread)
-    ((3,), ['w'], ['z'])
+    >>> facts.lines["y"], sorted(facts.outside)
+    ((3,), ['w'])
     """
     chains = _Chains()
     chains.visit(gast.Module([function], []))
     lines: dict[str, set[int]] = {}
-    read: set[str] = set()
     for definition in chains.locals[function]:
         name = definition.name()
         line = getattr(definition.node, "lineno", None)
         lines.setdefault(name, set())
         if line is not None:
             lines[name].add(line)
-        if definition.users():
-            read.add(name)
     return Definitions(
         {name: tuple(sorted(found)) for name, found in lines.items()},
         frozenset(chains.outside),
-        frozenset(lines) - read,
     )

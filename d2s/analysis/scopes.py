@@ -104,15 +104,6 @@ def own_nodes(tree: Any) -> Iterator[Any]:
         stack.extend(reversed(list(gast.iter_child_nodes(node))))
 
 
-def _comprehension_targets(node: Any) -> set[str]:
-    return {
-        name.id
-        for generator in node.generators
-        for name in gast.walk(generator.target)
-        if isinstance(name, gast.Name)
-    }
-
-
 def changes_in(statements: Iterable[Any]) -> Changes:
     """What ``statements`` bind and change."""
     found = _Collector()

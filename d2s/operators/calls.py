@@ -139,7 +139,7 @@ def _tensor_method(owner: Any, method: Any) -> Any:
         raise error_here(
             NotStaticError,
             f".{name}() asks for the values of a tensor while the program is being captured",
-            "compute with the tensor itself, or call the function with full_graph=False",
+            "compute with the tensor itself, with functions of Paddle",
         )
     if name in ("item", "_item"):
         return lambda *index: _item(owner, *index)

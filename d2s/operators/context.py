@@ -50,7 +50,6 @@ class Capture:
         attempts: for each ``try`` that is being captured, what its handlers catch.
         on_call: told of each converted function before it runs, with the object that it is a
             method of.
-        notes: what the capture had to leave out, in words, for ``save``.
     """
 
     export: bool = False
@@ -64,7 +63,6 @@ class Capture:
     copies: dict[int, Any] = field(default_factory=dict)
     attempts: list[Callable[[], Any]] = field(default_factory=list)
     on_call: Callable[[Any, Any], None] | None = None
-    notes: list[str] = field(default_factory=list)
 
     @contextmanager
     def block(self, kind: str) -> Iterator[Block]:

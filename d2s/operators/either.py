@@ -20,7 +20,7 @@ import paddle
 from d2s.analysis.definitions import definitions_of
 from d2s.diagnostics.location import here
 from d2s.errors import AmbiguousValueError
-from d2s.operators.context import current, error_here
+from d2s.operators.context import error_here
 from d2s.operators.hosts import raise_when
 from d2s.operators.values import (
     NUMBER_DTYPES,
@@ -324,8 +324,3 @@ def bound(value: Any) -> Any:
 def result(value: Any) -> Any:
     """The value that leaves a function: some path has surely set it."""
     return bound(value)
-
-
-def needs_resolving(thing: object) -> bool:
-    """Whether ``thing`` is an ``Either`` within a capture."""
-    return isinstance(thing, Either) and current() is not None

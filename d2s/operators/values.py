@@ -16,7 +16,6 @@ from d2s.errors import ConditionError, UnsupportedInGraphError
 from d2s.operators.context import current, error_here
 
 NUMBER_DTYPES: Final[dict[type, str]] = {bool: "bool", int: "int64", float: "float64"}
-NUMBERS: Final = (bool, int, float)
 
 _RANK: Final[dict[type, int]] = {bool: 0, int: 1, float: 2}
 

@@ -57,10 +57,7 @@ class Captured:
         updates: inputs that the function changes in place, with the position of the new value.
         hosts: host functions, kept alive.
         has_loop: a ``while`` is in it, so gradients need the joint program.
-        has_effects: a host operator is in it.
         has_random: an operation draws random numbers.
-        structure: what the function returned, with values in it.
-        notes: what ``save`` has to tell.
         ambiguous: names of values whose structure depends on a tensor.
         guards: Python values outside of the arguments that the capture has read.
         homes: for parameters whose place is known, index and place: each run reads it anew.
@@ -75,11 +72,8 @@ class Captured:
     updates: list[tuple[int, int]]
     hosts: list[Any]
     has_loop: bool
-    has_effects: bool
     has_random: bool
-    structure: Any
     leaves: list[TensorLeaf] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
     ambiguous: list[str] = field(default_factory=list)
     guards: list[Place] = field(default_factory=list)
     homes: list[tuple[int, Place]] = field(default_factory=list)
@@ -322,11 +316,8 @@ def _capture(
         updates,
         state.hosts,
         "pd_op.while" in names,
-        any(name.startswith("py_op.") for name in names),
         any(word in name for name in names for word in _RANDOM),
-        result,
         call.leaves,
-        state.notes,
         results.ambiguous,
         list(watch.guards.values()),
         watch.places_of(list(parameters[0])),

@@ -64,7 +64,6 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         function: the user's function; a bound method is taken apart.
         input_spec: the ``InputSpec`` of each argument, or ``None``.
         instance: the object whose method it is.
-        full_graph: refuse what cannot be captured whole (always, for now).
     """
 
     def __init__(
@@ -89,7 +88,6 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         self._runners: collections.OrderedDict[Any, Runner] = collections.OrderedDict()
         self._reasons: dict[Any, str] = {}
         self._watched: list[Place] = []
-        self._converted: Callable[..., Any] | None = None
         self._spec_program: Any = None
         self._calls: dict[Any, Call] = {}
         super().__init__(
@@ -362,6 +360,17 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
                     cure="return the same structure of tensors on every path",
                     file=source.file,
                     line=lines[0] if lines else source.first_line,
+                )
+            unused = [
+                leaf.path
+                for leaf, value in zip(captured.leaves, captured.inputs, strict=True)
+                if value.use_empty()
+            ]
+            if unused:
+                raise SaveError(
+                    f"the argument {unused[0]!r} of {self._name!r} has no part in the result, "
+                    "which a saved program cannot express",
+                    cure="save a function without it",
                 )
             if not captured.outputs:
                 raise SaveError(

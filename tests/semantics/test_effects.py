@@ -313,3 +313,14 @@ def test_leaving_a_value_in_an_object_does_not_break_later_calls() -> None:
     for x in (PLUS, MINUS):
         assert static(x).tolist() == (x * 2 + 1).tolist()
         assert box.h.tolist() == (x * 2).tolist()
+
+
+def test_two_equal_effects_are_two(capfd) -> None:
+    """F1: Paddle merges no host operators, and drops none whose output nobody reads."""
+
+    def f(x):
+        print("same", x)
+        print("same", x)
+        return x
+
+    same_text(f, capfd, PLUS, MINUS)

@@ -412,6 +412,19 @@ def test_the_inference_predictor_runs_the_file(tmp_path) -> None:
     )
 
 
+def test_an_argument_without_a_part_in_the_result_cannot_be_saved(tmp_path) -> None:
+    """A coded error that names the argument, and no file."""
+    spec = paddle.static.InputSpec([2], "float32")
+    with pytest.raises(d2s.D2SError, match="'y'") as caught:
+        d2s.save(lambda_with_two, str(tmp_path / "f"), input_spec=[spec, spec])
+    assert caught.value.code == "D2S401"
+    assert list(tmp_path.iterdir()) == []
+
+
+def lambda_with_two(x, y):
+    return x * 2
+
+
 def test_different_structures_cannot_be_saved(tmp_path) -> None:
     """B6: a coded error that names both returns."""
 
