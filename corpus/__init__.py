@@ -1,8 +1,8 @@
 """Real functions and models in plain dygraph, to hold converters against.
 
-A case is one file, ``corpus/programs/<name>.py``. It imports paddle and nothing of d2s, and
-nobody types in what it should give: the expected result is what dygraph gives for the same
-inputs.
+A case is one file, ``corpus/programs/<group>/<name>.py``. It imports paddle and nothing of d2s,
+and nobody types in what it should give: the expected result is what dygraph gives for the same
+inputs. Its name says what it shows and is its own among all groups.
 
     \"\"\"One sentence: what the program is.
 
@@ -19,7 +19,8 @@ inputs.
     def inputs():
         yield (paddle.to_tensor(2.0),)
 
-``exercises`` names constructs, separated by semicolons; ``rows`` are rows of the feature matrix.
+``exercises`` names constructs, separated by semicolons; ``rows`` are the rows of the feature matrix
+(``corpus/rows.py``) that the case proves: if the case fails, these rows fail.
 
 ``build()`` returns the function, the bound method or the ``nn.Layer`` to convert. It is called once
 for dygraph and once for the converter, after the same ``paddle.seed``, so both start from equal
@@ -46,6 +47,11 @@ Settings, all optional, at module level:
 ``RAISES = {2: ValueError}``
     input 2 must raise this in dygraph; an exception that is not announced here is taken for a
     mistake in the case
+``BEFORE = lambda index: ...``
+    called before each call with the index of its input, to change what the program reads (a
+    global, an attribute) between two calls
+``OBSERVED = lambda: value``
+    compared after each call: what the program changes outside of its arguments and its result
 
 Run them with ``python -m corpus``; ``corpus.runner`` says what is compared.
 """

@@ -28,6 +28,7 @@ class Case:
     """One program, its inputs, and how to compare it; ``corpus`` explains the settings."""
 
     name: str
+    group: str
     path: Path
     summary: str
     exercises: tuple[str, ...]
@@ -42,6 +43,8 @@ class Case:
     input_spec: Callable[[], list[Any]] | None = None
     stdout: bool = False
     raises: Mapping[int, type[BaseException]] = field(default_factory=dict)
+    before: Callable[[int], None] = lambda index: None
+    observed: Callable[[], object] = lambda: None
 
 
 # Name of the setting in a case file -> field of Case.
@@ -54,22 +57,37 @@ _SETTINGS = {
     "INPUT_SPEC": "input_spec",
     "ASSERT_STDOUT": "stdout",
     "RAISES": "raises",
+    "BEFORE": "before",
+    "OBSERVED": "observed",
 }
+
+
+def paths() -> dict[str, Path]:
+    """The file of each case by the case's name, sorted by name."""
+    found: dict[str, Path] = {}
+    for path in sorted(PROGRAMS.glob("*/*.py"), key=lambda path: path.stem):
+        if path.stem.startswith("_"):
+            continue
+        if path.stem in found:
+            raise CaseError(f"{path}: {found[path.stem]} has the same name")
+        found[path.stem] = path
+    return found
 
 
 def names() -> list[str]:
     """The names of all cases, sorted."""
-    return sorted(path.stem for path in PROGRAMS.glob("*.py") if not path.stem.startswith("_"))
+    return list(paths())
 
 
 def load(name: str) -> Case:
-    """Import ``corpus.programs.<name>`` and check that it is a case."""
-    if name not in names():
+    """Import ``corpus.programs.<group>.<name>`` and check that it is a case."""
+    path = paths().get(name)
+    if path is None:
         close = difflib.get_close_matches(name, names(), n=1)
         hint = f"did you mean {close[0]}?" if close else "--list shows them all"
         raise UnknownCaseError(f"no case is called {name!r}; {hint}")
     # A normal import: inspect.getsource must find the text of the functions.
-    return _from_module(name, importlib.import_module(f"corpus.programs.{name}"))
+    return _from_module(name, importlib.import_module(f"corpus.programs.{path.parent.name}.{name}"))
 
 
 def load_all() -> list[Case]:
@@ -91,7 +109,17 @@ def _from_module(name: str, module: ModuleType) -> Case:
         raise CaseError(f"{path}: MODES knows 'train' and 'eval', not {sorted(strange)}")
     if isinstance(settings.get("state"), str):
         raise CaseError(f"{path}: STATE is a tuple of names, not one string")
-    return Case(name, path, summary, exercises, rows, module.build, module.inputs, **settings)
+    return Case(
+        name,
+        path.parent.name,
+        path,
+        summary,
+        exercises,
+        rows,
+        module.build,
+        module.inputs,
+        **settings,
+    )
 
 
 def parse_docstring(text: str | None, path: Path) -> tuple[str, tuple[str, ...], tuple[int, ...]]:

@@ -160,6 +160,7 @@ def observe(case: Case, convert: Convert) -> Iterator[Observation]:
             for index, arguments in enumerate(list(case.inputs())):
                 paddle.seed(SEED + index)
                 where = f"input {index}, {mode}, round {round_}"
+                case.before(index)
                 yield _call(case, converted, owner, arguments, where, learn=mode == "train")
 
 
@@ -206,7 +207,7 @@ def _gradient(tensor: paddle.Tensor) -> np.ndarray | None:
 
 
 def _state(case: Case, owner: Any) -> list[Fact]:
-    found: list[Fact] = []
+    found = facts("OBSERVED", case.observed())
     if isinstance(owner, paddle.nn.Layer):
         for name, tensor in [*owner.named_buffers(), *owner.named_parameters()]:
             found += facts(f"self.{name}", tensor)

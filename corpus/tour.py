@@ -1,8 +1,9 @@
 """A tour of d2s in one command: convert a model, compare it, train it, save it, run the file.
 
-``python -m corpus.tour`` takes the LSTM of ``corpus/programs/trend_reader.py``, which stops reading
-as soon as it is sure, and teaches it to tell rising curves from falling ones. The converted code is
-shown beside the original; everything that it computes is held against the same model in dygraph.
+``python -m corpus.tour`` takes the LSTM of ``corpus/programs/models/trend_reader.py``, which stops
+reading as soon as it is sure, and teaches it to tell rising curves from falling ones. The converted
+code is shown beside the original; everything that it computes is held against the same model in
+dygraph.
 
 Ends with 0 if every comparison is within its tolerance, 1 if not.
 """
@@ -39,7 +40,7 @@ from rich.console import Console
 from rich.markup import escape
 
 import d2s
-from corpus.programs.trend_reader import TrendReader
+from corpus.programs.models.trend_reader import TrendReader
 from d2s import api
 from d2s.debug.dump import render_side_by_side
 
@@ -234,7 +235,7 @@ def main(
     console = Console(width=None if sys.stdout.isatty() else 160, soft_wrap=True)
     report = Report(console)
 
-    report.step("corpus/programs/trend_reader.py, and what d2s makes of it")
+    report.step("corpus/programs/models/trend_reader.py, and what d2s makes of it")
     text = render_side_by_side(api.trace(TrendReader.forward), width=max(console.width, 120))
     sys.stdout.write(text)
 

@@ -33,7 +33,9 @@ class Box:
 
 def case(build: Callable[[], Any], *arguments: tuple[Any, ...], **settings: Any) -> Case:
     """A case made of a function and its inputs; tensors are made anew for every round."""
-    return Case("made", Path(__file__), "", (), (1,), build, lambda: _copies(arguments), **settings)
+    return Case(
+        "made", "", Path(__file__), "", (), (1,), build, lambda: _copies(arguments), **settings
+    )
 
 
 def _copies(arguments: tuple[tuple[Any, ...], ...]) -> list[tuple[Any, ...]]:
@@ -183,7 +185,7 @@ def test_an_argument_that_is_not_changed_is_wrong() -> None:
         parts.append(1)
         return 1
 
-    of = Case("made", Path(__file__), "", (), (1,), lambda: append, lambda: [([],)], **WITHOUT)
+    of = Case("made", "", Path(__file__), "", (), (1,), lambda: append, lambda: [([],)], **WITHOUT)
     assert verdict(of, same) == "right"
     assert verdict(of, instead(lambda parts: 1)).startswith(
         "WRONG arguments[0] is list of 0, should be list of 1"

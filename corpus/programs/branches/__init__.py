@@ -1,0 +1,1 @@
+"""Decisions: if, ternary, and/or/not, comparisons, match."""

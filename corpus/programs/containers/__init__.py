@@ -1,0 +1,1 @@
+"""Lists, dicts, tuples and objects in branches and loops; comprehensions."""

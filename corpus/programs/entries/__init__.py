@@ -1,0 +1,1 @@
+"""What can be handed to a converter: signatures, decorators, methods, lambdas."""

@@ -1,0 +1,1 @@
+"""What a program calls and how it is called: closures, lambdas, methods, recursion, generators."""

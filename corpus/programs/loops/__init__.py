@@ -1,0 +1,1 @@
+"""while, for, break, continue, else, iterators."""

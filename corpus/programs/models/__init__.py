@@ -1,0 +1,1 @@
+"""Whole models and algorithms, as people write them; each uses several constructs."""

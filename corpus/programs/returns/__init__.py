@@ -1,0 +1,1 @@
+"""Early returns, at any depth and of any structure."""

@@ -1,0 +1,1 @@
+"""Attributes, buffers, guards on what a program reads, hooks, training."""

@@ -1,0 +1,1 @@
+"""try, with, raise, assert, print, del, and the other statements."""

@@ -1,0 +1,1 @@
+"""Casts, shapes, item assignment, in-place methods, values that leave the tensor world."""
