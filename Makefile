@@ -14,7 +14,7 @@ STAMP := $(VENV)/.installed-$(EXTRA)
 
 .DEFAULT_GOAL := demo
 .PHONY: help demo install test doctest nightly golden coverage lint format types contracts docs \
-        bench ci clean FORCE
+        support bench ci clean FORCE
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -80,6 +80,9 @@ contracts: install ## the rooms and the direction of their imports
 docs: install ## build the documentation into site/
 	@# The variable only turns off an announcement about the future of MkDocs.
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
+
+support: install ## run the corpus with all converters, write the support table; read the diff
+	$(PY) -m corpus.support --jobs $(JOBS)
 
 bench: install ## compare with dygraph, Paddle's own paths and hand-written programs
 	$(PY) -m benchmarks

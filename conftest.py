@@ -18,7 +18,9 @@ import pytest
 _count = itertools.count(1)
 
 
-def show(step: Any, text: str, class_name: str | None = None) -> None:
+def show(
+    step: Any, text: str, class_name: str | None = None, resolve: dict[str, Any] | None = None
+) -> None:
     """Print what one pass makes of a function, without the printer's blank lines.
 
     The examples in the docstrings of ``d2s.passes`` use it. No other pass runs before.
@@ -27,6 +29,7 @@ def show(step: Any, text: str, class_name: str | None = None) -> None:
         step: the ``Pass``.
         text: the text of one function.
         class_name: the class in which the function stands, for private names.
+        resolve: what global names stand for.
     """
     import gast
 
@@ -40,7 +43,7 @@ def show(step: Any, text: str, class_name: str | None = None) -> None:
     tree = gast.ast_to_gast(ast.parse(text)).body[0]
     tree.decorator_list = []
     source = FunctionSource(text, tree, file, 1, tree.name, class_name, ())
-    result = to_source(transform(source, passes=(step,)).tree).text
+    result = to_source(transform(source, resolve=(resolve or {}).get, passes=(step,)).tree).text
     print("\n".join(line for line in result.splitlines() if line.strip()))
 
 

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from corpus.case import Case, CaseError, load, names
+from corpus.case import Case, CaseError, load, load_all
 from corpus.converters import NAMES, converter, run_apart
 from corpus.runner import Result, run_case
 
@@ -48,7 +48,7 @@ def main(
     """Run the programs of the corpus in dygraph and converted, and compare."""
     console = Console(width=None if sys.stdout.isatty() else 160)  # a log is wider than 80 columns
     try:
-        cases = [load(each) for each in name or names()]
+        cases = [load(each) for each in name] if name else load_all()
         if list_:
             console.print(listing(cases))
             return
@@ -93,7 +93,8 @@ def table(cases: list[Case], results: list[Result], name: str) -> Table:
     out = Table("case", "verdict", "calls", "seconds", "rows")
     out.title = f"{name}: " + ", ".join(f"{count[kind]} {kind}" for kind in COLOURS if count[kind])
     for case, result in zip(cases, results, strict=True):
-        verdict = f"[{COLOURS[result.kind]}]{escape(result.verdict)}[/]"
+        text = f"{result.verdict}, {result.remark}" if result.remark else result.verdict
+        verdict = f"[{COLOURS[result.kind]}]{escape(text)}[/]"
         out.add_row(
             case.name,
             verdict,

@@ -11,8 +11,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from corpus.rows import LAST, NUMBERS
+
 PROGRAMS = Path(__file__).parent / "programs"
-LAST_ROW = 114  # of the feature matrix
 
 
 class CaseError(Exception):
@@ -86,13 +87,18 @@ def load(name: str) -> Case:
         close = difflib.get_close_matches(name, names(), n=1)
         hint = f"did you mean {close[0]}?" if close else "--list shows them all"
         raise UnknownCaseError(f"no case is called {name!r}; {hint}")
-    # A normal import: inspect.getsource must find the text of the functions.
-    return _from_module(name, importlib.import_module(f"corpus.programs.{path.parent.name}.{name}"))
+    return _load(path)
 
 
 def load_all() -> list[Case]:
     """Every case of the corpus."""
-    return [load(name) for name in names()]
+    return [_load(path) for path in paths().values()]
+
+
+def _load(path: Path) -> Case:
+    # A normal import: inspect.getsource must find the text of the functions.
+    name = path.stem
+    return _from_module(name, importlib.import_module(f"corpus.programs.{path.parent.name}.{name}"))
 
 
 def _from_module(name: str, module: ModuleType) -> Case:
@@ -139,9 +145,9 @@ def parse_docstring(text: str | None, path: Path) -> tuple[str, tuple[str, ...],
         part.strip() for part in _line("exercises", text, path).split(";") if part.strip()
     )
     numbers = [part.strip() for part in _line("rows", text, path).split(",")]
-    strange = [part for part in numbers if not part.isdecimal() or not 1 <= int(part) <= LAST_ROW]
+    strange = [part for part in numbers if not part.isdecimal() or int(part) not in NUMBERS]
     if strange:
-        raise CaseError(f"{path}: rows must be numbers from 1 to {LAST_ROW}, not {strange[0]!r}")
+        raise CaseError(f"{path}: rows must be numbers from 1 to {LAST}, not {strange[0]!r}")
     return summary, exercises, tuple(int(part) for part in numbers)
 
 

@@ -43,13 +43,17 @@ Convert = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Result:
-    """The verdict on one case; its text starts with right, refused, WRONG or failed."""
+    """The verdict on one case; its text starts with right, refused, WRONG or failed.
+
+    ``remark`` is what the comparison cannot see: ``converters.LEAVES`` or nothing.
+    """
 
     name: str
     verdict: str
     calls: int = 0
     seconds: float = 0.0
     trace: str = ""
+    remark: str = ""
 
     @property
     def kind(self) -> str:

@@ -15,8 +15,9 @@ import paddle
 from d2s import conversion
 from d2s import paddle_bridge as bridge
 from d2s.errors import ArgumentsError, D2SError, LoadError, NotAFunctionError, SaveError
-from d2s.operators.calls import SKIP, call_method, ignore_file
+from d2s.operators.calls import SKIP, call_method
 from d2s.operators.calls import call as converted_of
+from d2s.operators.objects import ignore_file
 from d2s.pipeline import Trace
 from d2s.program.static_function import ProgramInfo, StaticFunction
 from d2s.syntax.printer import to_source

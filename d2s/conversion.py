@@ -6,6 +6,8 @@ call; every function object (a new closure, say) only gets its own cells.
 
 from __future__ import annotations
 
+import collections
+import inspect
 import threading
 import types
 import weakref
@@ -15,9 +17,11 @@ from typing import Any
 
 import gast
 
-from d2s.analysis.scopes import local_names, parameters, reads_in
+from d2s.analysis.scopes import local_names, reads_in
+from d2s.errors import NoSourceError, SyntaxNotSupportedError
 from d2s.operators import NAMESPACE
 from d2s.operators.calls import set_converter
+from d2s.operators.context import current
 from d2s.pipeline import Trace, transform
 from d2s.syntax.load import bind, compile_tree
 from d2s.syntax.source import source_of
@@ -27,15 +31,17 @@ _lock = threading.RLock()
 
 @dataclass(frozen=True)
 class Reads:
-    """What a function reads besides its arguments.
+    """What a function names besides its arguments.
 
     Attributes:
-        outside: names of globals and of the closure.
-        attributes: names of attributes of its first parameter.
+        outside: names of globals and of the closure that it reads or assigns.
+        attributes: names of attributes, of whatever object.
+        filled: those of ``outside`` that are only ever appended to.
     """
 
     outside: tuple[str, ...]
     attributes: tuple[str, ...]
+    filled: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -47,8 +53,11 @@ class _Converted:
     reads: Reads
 
 
-_known: dict[int, tuple[weakref.ref[types.CodeType], _Converted]] = {}
+_Key = tuple[int, bool]
+
+_known: dict[_Key, tuple[weakref.ref[types.CodeType], _Converted]] = {}
 _made: dict[int, weakref.ref[types.CodeType]] = {}
+_plain: dict[int, weakref.ref[types.CodeType]] = {}
 
 
 def resolver(function: types.FunctionType) -> Callable[[str], Any]:
@@ -70,38 +79,56 @@ def resolver(function: types.FunctionType) -> Callable[[str], Any]:
     return resolve
 
 
-def trace_of(function: types.FunctionType, *, keep_steps: bool = False) -> Trace:
+def trace_of(
+    function: types.FunctionType, *, keep_steps: bool = False, careful: bool = False
+) -> Trace:
     """What the transformation makes of ``function``, afresh.
+
+    Args:
+        function: a plain Python function.
+        keep_steps: keep the tree after each pass.
+        careful: every variable may hold one of several things, as a tensor decides.
 
     Raises:
         NotAFunctionError, NoSourceError, SyntaxNotSupportedError: see ``syntax.source``.
     """
-    return transform(source_of(function), resolve=resolver(function), keep_steps=keep_steps)
+    return transform(
+        source_of(function), resolve=resolver(function), keep_steps=keep_steps, careful=careful
+    )
 
 
-def convert_function(function: types.FunctionType) -> types.FunctionType:
-    """The converted form of a plain Python function; a converted one is returned as it is."""
+def convert_function(function: types.FunctionType, *, careful: bool = False) -> types.FunctionType:
+    """The converted form of a plain Python function; a converted one is returned as it is.
+
+    Args:
+        function: the function.
+        careful: values that a tensor has decided may come in through arguments or attributes, so
+            that more of the function goes through operators.
+    """
     code = function.__code__
     made = _made.get(id(code))
     if made is not None and made() is code:
         return function
-    known = _known.get(id(code))
+    key = id(code), careful
+    known = _known.get(key)
     if known is None or known[0]() is not code:
         with _lock:
-            known = _known.get(id(code))
+            known = _known.get(key)
             if known is None or known[0]() is not code:
-                known = _convert(function)
+                known = _convert(function, careful)
     converted = known[1]
     return bind(converted.code, function, {converted.namespace: NAMESPACE})
 
 
-def _convert(function: types.FunctionType) -> tuple[weakref.ref[types.CodeType], _Converted]:
+def _convert(
+    function: types.FunctionType, careful: bool
+) -> tuple[weakref.ref[types.CodeType], _Converted]:
     code = function.__code__
-    trace = trace_of(function)
+    trace = trace_of(function, careful=careful)
     free = (*code.co_freevars, trace.namespace)
     compiled = compile_tree(trace.tree, free, code, trace.generated, function.__qualname__)
     note_made(compiled)
-    key = id(code)
+    key = id(code), careful
     entry = (
         weakref.ref(code, lambda ref: _drop(_known, key, ref)),
         _Converted(compiled, trace.namespace, _reads(trace.source.tree)),
@@ -112,33 +139,58 @@ def _convert(function: types.FunctionType) -> tuple[weakref.ref[types.CodeType],
 
 def _reads(tree: Any) -> Reads:
     names = reads_in(tree.body) - local_names(tree)
-    first = next(iter(parameters(tree)), None)
-    attributes = {
-        node.attr
+    attributes: set[str] = set()
+    for node in gast.walk(tree):
+        if isinstance(node, gast.Global | gast.Nonlocal):
+            names |= set(node.names)
+        elif isinstance(node, gast.Attribute):
+            attributes.add(node.attr)
+        elif (
+            isinstance(node, gast.Call)
+            and isinstance(node.func, gast.Name)
+            and node.func.id in ("getattr", "setattr", "hasattr", "delattr")
+        ):
+            attributes |= {
+                part.value
+                for part in node.args[1:2]
+                if isinstance(part, gast.Constant) and isinstance(part.value, str)
+            }
+    used = collections.Counter(node.id for node in gast.walk(tree) if isinstance(node, gast.Name))
+    filled = collections.Counter(
+        node.value.func.value.id
         for node in gast.walk(tree)
-        if isinstance(node, gast.Attribute)
-        and isinstance(node.value, gast.Name)
-        and node.value.id == first
-    }
-    return Reads(tuple(sorted(names)), tuple(sorted(attributes)))
+        if isinstance(node, gast.Expr)
+        and isinstance(node.value, gast.Call)
+        and isinstance(node.value.func, gast.Attribute)
+        and node.value.func.attr in ("append", "extend")
+        and isinstance(node.value.func.value, gast.Name)
+    )
+    only = frozenset(name for name in names if filled[name] == used[name] > 0)
+    return Reads(tuple(sorted(names)), tuple(sorted(attributes)), only)
 
 
 def reads_of(function: types.FunctionType) -> Reads:
     """What a function that was converted reads; nothing is known of others."""
-    known = _known.get(id(function.__code__))
+    code = id(function.__code__)
+    known = _known.get((code, False)) or _known.get((code, True))
     return known[1].reads if known is not None else Reads((), ())
 
 
 def note_made(code: types.CodeType) -> None:
-    """Remember that ``code`` and the functions in it are converted already."""
+    """Remember that ``code`` and the functions in it are converted already.
+
+    What stands in a class is the user's text still: passes enter no class.
+    """
     key = id(code)
     _made[key] = weakref.ref(code, lambda ref: _drop(_made, key, ref))
     for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
+        if isinstance(constant, types.CodeType) and constant.co_flags & inspect.CO_OPTIMIZED:
             note_made(constant)
 
 
-def _drop(table: dict[int, Any], key: int, ref: Any) -> None:
+def _drop(table: dict[Any, Any] | None, key: Any, ref: Any) -> None:
+    if table is None:  # the interpreter is shutting down and has emptied this module
+        return
     entry = table.get(key)
     if entry is not None and (entry is ref or (isinstance(entry, tuple) and entry[0] is ref)):
         del table[key]
@@ -148,6 +200,31 @@ def forget_all() -> None:
     """Drop every conversion; the next call of a function converts it again."""
     with _lock:
         _known.clear()
+        _plain.clear()
 
 
-set_converter(convert_function)
+def convert_callee(function: types.FunctionType) -> types.FunctionType:
+    """What converted code calls in place of ``function``.
+
+    Outside of a capture nothing depends on the conversion: a function that has none (made by
+    ``exec``, as the methods of data classes are) is called as it is (rule A1).
+
+    Raises:
+        NoSourceError, SyntaxNotSupportedError: while a program is being captured.
+    """
+    capture = current()
+    if capture is not None:
+        return convert_function(function, careful=capture.eithers)
+    code = function.__code__
+    plain = _plain.get(id(code))
+    if plain is not None and plain() is code:
+        return function
+    try:
+        return convert_function(function)
+    except (NoSourceError, SyntaxNotSupportedError):
+        key = id(code)
+        _plain[key] = weakref.ref(code, lambda ref: _drop(_plain, key, ref))
+        return function
+
+
+set_converter(convert_callee)

@@ -15,7 +15,10 @@ What each private name is for:
 ``PartialProgramLayer``         forward/backward split and run of a captured program
 ``ConcreteProgram``             what ``paddle.jit.save`` and friends read
 ``ASTStaticFunction``           the base of our ``StaticFunction`` (G3)
+``StaticPyLayerContext``        what a ``PyLayer`` saves for its backward, in a program
 ``ir_backward``                 gradients inside one program, repaired
+``core.eager.run_backward``     a coded error that a backward raises reaches the user as it is
+``apply_general_passes``        Paddle's passes over a program that is about to run, repaired
 ``core.globals``                the interpreter's trace mode, set and restored around a run
 ==============================  ==========================================================
 """
@@ -23,6 +26,7 @@ What each private name is for:
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import inspect
 import threading
@@ -72,6 +76,7 @@ try:
     )
     from paddle.jit.dy2static.pir_partial_program import PartialProgramLayer
     from paddle.jit.dy2static.program_translator import ASTStaticFunction, ConcreteProgram
+    from paddle.jit.dy2static.py_layer import StaticPyLayerContext
     from paddle.jit.dy2static.utils import Backend, graph_tracing_guard
     from paddle.pir.core import _convert_into_value
     from paddle.tensor.manipulation import tensor_array_to_tensor
@@ -80,6 +85,7 @@ try:
     EagerTensor = core.eager.Tensor
     build_if_op, build_while_op, cf_yield = pir.build_if_op, pir.build_while_op, pir.cf_yield
     create_shaped_type = pir.create_shaped_type
+    _passes = pir_partial_program.apply_general_passes
 except (ImportError, AttributeError) as error:  # pragma: no cover - another Paddle
     raise _refuse(error) from error
 
@@ -120,6 +126,16 @@ def as_value(tensor: Any) -> Any:
     return _convert_into_value(tensor)
 
 
+def tensor_of(value: Any) -> Any:
+    """The dygraph tensor that ``value`` stands for, or ``None``."""
+    for key, tensors in _global_parameter_recorder.params_dict.items():
+        known = _global_parameter_recorder.tensor2value[key]
+        for tensor in tensors:
+            if known[id(tensor)].id == value.id:
+                return tensor
+    return None
+
+
 def inside_to_static() -> bool:
     """Whether Paddle (or d2s) is capturing a function, rather than the user building a program."""
     return bool(in_to_static_mode())
@@ -133,6 +149,11 @@ def capturing() -> bool:
 def relax(value: Any, shape: Sequence[int]) -> None:
     """Give ``value`` the static shape ``shape`` (-1 for a dimension that may vary)."""
     value.set_type(create_shaped_type(value.type(), list(shape)))
+
+
+def take_dtype(value: Any, like: Any) -> None:
+    """Declare that ``value`` has the dtype of ``like``, where Paddle declares another."""
+    value.set_type(create_shaped_type(like.type(), list(value.shape)))
 
 
 def callstack(operation: Any) -> list[str]:
@@ -152,6 +173,17 @@ class IfOp:
     def side(self, which: bool) -> Any:
         """The context in which the true (or false) side is captured; may be entered again."""
         return self._op.true_block() if which else self._op.false_block()
+
+    def makes(self, value: Any) -> bool:
+        """Whether ``value`` is made inside one of the sides; code around cannot see it."""
+        mine = self._op.as_operation().id()
+        operation = value.get_defining_op()
+        while operation is not None:
+            block = operation.get_parent_block()
+            operation = None if block is None else block.parent_op
+            if operation is not None and operation.id() == mine:
+                return True
+        return False
 
     def finish(self, true: list[Any], false: list[Any]) -> list[Any]:
         """Yield the two lists of values, one for one, and return the results."""
@@ -175,7 +207,8 @@ class WhileOp:
     """A ``while`` of a program over values that are known to be loop variables."""
 
     def __init__(self, pred: Any, inits: list[Any]) -> None:
-        self._op = build_while_op(pred, inits)
+        # The loop writes its later conditions over the first one, which others may read.
+        self._op = build_while_op(paddle.assign(pred), inits)
         self._inits = inits
 
     @contextlib.contextmanager
@@ -294,6 +327,8 @@ def _value_operator(
 
     def operator(self: Any, *others: Any) -> Any:
         adapted = [adapt(self, other) for other in others]
+        if any(operand is NotImplemented for operand in adapted):
+            return NotImplemented
         mine = adapt(others[0], self) if others and is_value(others[0]) else self
         return finish((self, *others), name, original(mine, *adapted))
 
@@ -313,7 +348,8 @@ def tensors_as_values(
     thread, say) the wrappers call the originals.
 
     Args:
-        adapt: makes the second of two operands fit the first.
+        adapt: makes the second of two operands fit the first; ``NotImplemented`` leaves the
+            expression to the second one.
         finish: sees the operands, the operator's name and the result, and gives the result.
         refusals: methods of values that are replaced, such as ``__bool__``.
     """
@@ -413,6 +449,12 @@ def erase_unread(program: Any, prefix: str) -> int:
     return sweep(program.global_block())
 
 
+def is_chosen(value: Any) -> bool:
+    """Whether ``value`` comes out of a branch or loop, or is carried by one."""
+    operation = value.get_defining_op()
+    return operation is None or operation.name() in ("pd_op.if", "pd_op.while")
+
+
 def misplaced(program: Any) -> tuple[Any, Any] | None:
     """The first operation that uses a value of a block that it cannot see, with the value."""
 
@@ -432,6 +474,37 @@ def misplaced(program: Any) -> tuple[Any, Any] | None:
     return check(program.global_block(), set())
 
 
+def is_visible(value: Any) -> bool:
+    """Whether the operation that is made next can use ``value``."""
+    block = paddle.pir.get_current_insertion_point().block()
+    operation = value.get_defining_op()
+    if operation is None:  # an argument of a block: of the loops around, the innermost ones'
+        return True
+    home = operation.get_parent_block()
+    while block is not None:
+        if block == home:
+            return True
+        outer = block.parent_op
+        block = None if outer is None else outer.get_parent_block()
+    return False
+
+
+def overwritten(program: Any, parameters: list[Any]) -> list[int]:
+    """Indexes of the ``parameters`` of ``program`` that one of its operations writes into."""
+    indexes = {value.id: index for index, value in enumerate(parameters)}
+    found = set()
+    for operation in operations(program):
+        if not operation.name().endswith("_"):
+            continue
+        targets = operation.operands_source()
+        if operation.name() == "pd_op.assign_out_":
+            targets = targets[1:]
+        else:  # running statistics, not the weights beside them
+            targets = [value for value in targets if not is_fake(value) and value.stop_gradient]
+        found |= {indexes[value.id] for value in targets if value.id in indexes}
+    return sorted(found)
+
+
 def operations(program: Any) -> Iterator[Any]:
     """Every operation of ``program``, those inside branches and loops too."""
     stack = [program.global_block()]
@@ -439,6 +512,30 @@ def operations(program: Any) -> Iterator[Any]:
         for operation in stack.pop().ops:
             yield operation
             stack.extend(operation.blocks())
+
+
+def _inside(operation: Any) -> Iterator[Any]:
+    """Every operation in the blocks of ``operation``, in the order of the program."""
+    for block in operation.blocks():
+        for inner in block.ops:
+            yield inner
+            yield from _inside(inner)
+
+
+def static_py_layer(
+    forward: Callable[..., Any], backward: Callable[..., Any]
+) -> Callable[[list[Any]], Any]:
+    """From the inputs of a ``PyLayer`` with this forward and backward to its outputs."""
+    context = StaticPyLayerContext()
+
+    def apply(inputs: list[Any]) -> Any:
+        return paddle.static.nn.static_pylayer(
+            forward_fn=lambda *values: forward(context, *values),
+            inputs=inputs,
+            backward_fn=lambda *gradients: backward(context, *gradients),
+        )
+
+    return apply
 
 
 # -- gradients -----------------------------------------------------------------------------------
@@ -470,6 +567,23 @@ _REPAIRS: Final = (
         "                                        input,\n"
         "                                        sub_state,\n",
     ),
+    (
+        "or sub_state.value_to_valuegrad[input] == []\n",
+        "or sub_state.value_to_valuegrad[input] == []\n"
+        "or sub_state.value_to_valuegrad[input][0][0] is None\n",
+    ),
+    (
+        "new_cond = paddle.base.libpaddle.pir.cf_has_elements(base_op)",
+        "new_cond = _more_trips(base_op, control_flow_value_to_copyvalue_map)",
+    ),
+    (
+        "if while_prune_check(while_tuple_ops):",
+        "if not _marked(base_op) and while_prune_check(while_tuple_ops):",
+    ),
+    (
+        "                        # update grad_op structure\n",
+        "                        _enter_again(op, grad_op, control_flow_value_to_copyvalue_map)\n",
+    ),
 )
 """What is wrong in Paddle 3.3's ``ir_backward``, and what it should be.
 
@@ -479,23 +593,101 @@ gradient of an ``if`` inside a ``while`` is silently 0.  The third one uses a va
 block, instead of its saved copy, for the shape of a zero.  The fourth leaves out branches and
 loops that hand on nothing differentiable, which otherwise read saved values before they are back.
 The fifth adds up all uses of a value behind a loop before it goes into the loop's accumulator, not
-only the first of them.
+only the first of them.  The sixth gives a loop a zero to start from for a value that has had no
+gradient from the code behind it, where Paddle passes ``None`` on and fails.  The last three belong
+to :func:`_mark_inner_loops`: how far a loop goes back, that its mark is not dropped unread, and
+whether it is entered at all.
 """
 
 
 def _hands_on_nothing(operation: Any) -> bool:
     """Whether a branch or loop has no differentiable result and writes into no TensorArray."""
-
-    def writes(inner: Any) -> bool:
-        return inner.name() == "pd_op.array_write_" or any(
-            writes(below) for block in inner.blocks() for below in block.ops
-        )
-
     return (
         operation.name() in ("pd_op.if", "pd_op.while")
         and all(value.stop_gradient for value in operation.results())
-        and not writes(operation)
+        and not any(inner.name() == "pd_op.array_write_" for inner in _inside(operation))
     )
+
+
+_MARKED: Final = "d2s_marked"
+"""An attribute of the loops that :func:`_mark_inner_loops` has made."""
+
+
+def _mark_inner_loops(program: Any) -> None:
+    """Let every ``while`` inside a ``while`` save which of its trips are first ones.
+
+    Paddle keeps what the trips of a loop save on one stack, and the gradient of the loop takes
+    trips back until the stack is empty.  For a loop inside another one that is too far: the first
+    time that the outer loop goes back, the inner one takes back the trips of all its entries.
+    So such a loop gets one variable more, which is false in the first trip after an entry and
+    true in all others, and true behind the loop if there was a trip.  Its saved copies are the
+    conditions of the gradient: :func:`_enter_again` and :func:`_more_trips`.
+    """
+
+    def treat(block: Any, inside: bool) -> None:
+        for operation in list(block.ops):
+            loop = operation.name() == "pd_op.while"
+            for inner in operation.blocks():
+                treat(inner, inside or loop)
+            if loop and inside and not _hands_on_nothing(operation):
+                _mark(operation)
+
+    with paddle.static.program_guard(program):
+        treat(program.global_block(), False)
+
+
+def _mark(loop: Any) -> None:
+    """Replace ``loop`` by the same one with the variable of :func:`_mark_inner_loops` at the end.
+
+    A loop that is complete cannot be given another variable, so its body moves into a new one.
+    """
+    (before,) = loop.blocks()
+    paddle.pir.set_insertion_point(loop)
+    pred, *inits = loop.operands_source()
+    made = build_while_op(pred, [*inits, paddle.assign(paddle.full([], False, "bool"))])
+    operation = made.as_operation()
+    operation.set_bool_attr(_MARKED, True)
+    with made.body() as body:
+        later = paddle.full([], True, "bool")
+        *trip, end = before.ops
+        for inner in trip:
+            inner.move_before(later.get_defining_op())
+        cf_yield([*end.operands_source(), paddle.assign(later)])
+    *arguments, mark = body.args()
+    *results, entered = operation.results()
+    mark.stop_gradient = entered.stop_gradient = True
+    for old, new in zip([*before.args(), *loop.results()], [*arguments, *results], strict=True):
+        new.set_type(old.type())
+        new.stop_gradient = old.stop_gradient
+        old.replace_all_uses_with(new)
+    loop.get_parent_block().remove_op(loop)
+
+
+def _marked(operation: Any) -> bool:
+    """Whether ``operation`` is a loop that :func:`_mark_inner_loops` has made."""
+    return bool(operation.has_attr(_MARKED))
+
+
+def _more_trips(loop: Any, copies: Any) -> Any:
+    """Whether the gradient of ``loop``, which is being built, has another trip to take back.
+
+    Args:
+        loop: the loop of the forward part.
+        copies: the saved copy of each value.
+    """
+    if not _marked(loop):
+        return pir.cf_has_elements(loop)
+    (body,) = loop.blocks()
+    return paddle.assign(copies[body.args()[-1]])
+
+
+def _enter_again(loop: Any, gradient: Any, copies: Any) -> None:
+    """Let the gradient of ``loop`` have a first trip only if this entry of ``loop`` had one."""
+    if not _marked(loop):
+        return
+    asked = gradient.operand_source(0).get_defining_op()
+    gradient.operand(0).set_source(copies[loop.results()[-1]])
+    asked.get_parent_block().remove_op(asked)
 
 
 def _repaired_gradients() -> Any:
@@ -507,7 +699,8 @@ def _repaired_gradients() -> Any:
         text = text.replace(wrong, right)
     module = types.ModuleType(ir_backward.__name__)
     module.__file__ = ir_backward.__file__
-    module.__dict__["_hands_on_nothing"] = _hands_on_nothing
+    for helper in (_hands_on_nothing, _marked, _more_trips, _enter_again):
+        module.__dict__[helper.__name__] = helper
     exec(compile(text, str(ir_backward.__file__), "exec"), module.__dict__)
     return module.grad
 
@@ -522,6 +715,112 @@ def gradient_function() -> Any:
         if _gradients is None:
             _gradients = _repaired_gradients()
         return _gradients
+
+
+def _differentiate(outputs: Any, inputs: Any, grad_outputs: Any) -> Any:
+    """The gradients of ``inputs``, after which blocks save only what the gradients read."""
+    made = gradient_function()(outputs, inputs, grad_outputs)
+    program = paddle.static.default_main_program()
+    with paddle.static.program_guard(program):
+        _save_what_is_read(program)
+    return made
+
+
+def _save_what_is_read(program: Any) -> None:
+    """Let no block save a value that is not there when the program runs.
+
+    Paddle saves everything that a block makes, read or not.  Some operations have results that
+    their kernels leave empty, and a copy of one fails ("DenseTensor shouldn't be null"): what no
+    gradient reads is not saved, for what one reads something else is, see :func:`_filled`.
+    """
+    for push in list(operations(program)):
+        if push.name() != "cf.tuple_push":
+            continue
+        pops = push.operand_source(0).get_defining_op().result(2).all_used_ops()
+        if any(pop.name() != "cf.tuple_pop" for pop in pops):
+            continue
+        nothing = None
+        for index in range(1, push.num_operands()):
+            value = push.operand_source(index)
+            if not (value.is_dense_tensor_type() or value.is_combine()):
+                continue
+            saved = [pop.result(index - 1) for pop in pops]
+            if all(copy.use_empty() for copy in saved):
+                if nothing is None:
+                    paddle.pir.set_insertion_point(push)
+                    nothing = paddle.full([], False, "bool")
+                filled = nothing
+            else:
+                filled = _filled(value)
+            push.operand(index).set_source(filled)
+            for copy in saved:
+                copy.set_type(filled.type())
+
+
+def _filled(value: Any) -> Any:
+    """What a block saves for ``value``: the value, or an operand that can stand for it.
+
+    The mask of a dropout that is not training is not read on the run; the ``xshape`` of an
+    ``einsum`` is its operands.
+    """
+    origin = value.get_defining_op()
+    name = "" if origin is None else origin.name()
+    if name == "pd_op.dropout" and origin.attrs()["is_test"]:
+        mask = origin.result(1)
+        return origin.operand_source(0) if value.id == mask.id else value
+    if name == "builtin.split":
+        parts = origin.operand_source(0)
+        source = parts.get_defining_op()
+        if source.name() == "pd_op.einsum" and parts.id == source.result(2).id:
+            index = [result.id for result in origin.results()].index(value.id)
+            return _parts(source.operand_source(0))[index]
+    return value
+
+
+def _general_passes(program: Any, **options: Any) -> None:
+    """Paddle's passes, after which no block reads a list of values that was made around it.
+
+    The passes merge equal operations, those inside a block with those around it.  A block that
+    reads a merged list of values without reading the values themselves frees them when it ends:
+    for the next reader, "Tensor holds no memory".  So such a block makes its own list.
+    """
+    _passes(program, **options)
+
+    def treat(block: Any, inside: bool) -> None:
+        own: set[int] = set()
+        for operation in list(block.ops):
+            for operand in operation.operands() if inside else ():
+                value = operand.source()
+                if not pir.is_fake_value(value) and value.is_combine() and value.id not in own:
+                    paddle.pir.set_insertion_point(operation)
+                    operand.set_source(paddle._C_ops.builtin_combine(_parts(value)))
+            own.update(result.id for result in operation.results())
+            for inner in operation.blocks():
+                treat(inner, True)
+
+    with paddle.static.program_guard(program):
+        treat(program.global_block(), False)
+
+
+def _parts(values: Any) -> list[Any]:
+    """The values of which the list ``values`` was made, or into which it is taken apart."""
+    origin = values.get_defining_op()
+    if origin.name() == "builtin.combine":
+        return list(origin.operands_source())
+    (split,) = (user for user in values.all_used_ops() if user.name() == "builtin.split")
+    return list(split.results())
+
+
+@contextlib.contextmanager
+def _repaired_build() -> Iterator[None]:
+    """Let Paddle build runnable programs with our corrections; under :data:`_build_lock`."""
+    repaired = {"grad": _differentiate, "apply_general_passes": _general_passes}
+    before = {name: getattr(pir_partial_program, name) for name in repaired}
+    vars(pir_partial_program).update(repaired)
+    try:
+        yield
+    finally:
+        vars(pir_partial_program).update(before)
 
 
 def _refuse_untried(program: Any) -> None:
@@ -574,12 +873,6 @@ def _copy_into_loops(program: Any) -> None:
     the body is added up rightly.
     """
 
-    def inside(block: Any) -> Iterator[Any]:
-        for operation in block.ops:
-            yield operation
-            for inner in operation.blocks():
-                yield from inside(inner)
-
     def treat(body: Any) -> None:
         own = {argument.id for argument in body.args()}
         first = body.ops[0]
@@ -589,11 +882,11 @@ def _copy_into_loops(program: Any) -> None:
             if branch.name() != "pd_op.if":
                 continue
             made = set(own)
-            for operation in inside_of(branch):
+            for operation in _inside(branch):
                 made |= {result.id for result in operation.results()}
                 for block in operation.blocks():
                     made |= {argument.id for argument in block.args()}
-            for operation in inside_of(branch):
+            for operation in _inside(branch):
                 for index in range(operation.num_operands()):
                     value = operation.operand_source(index)
                     if pir.is_fake_value(value) or value.id in made or value.stop_gradient:
@@ -607,10 +900,6 @@ def _copy_into_loops(program: Any) -> None:
                         copies[value.id] = copy
                     operation.operand(index).set_source(copies[value.id])
 
-    def inside_of(operation: Any) -> Iterator[Any]:
-        for block in operation.blocks():
-            yield from inside(block)
-
     with paddle.static.program_guard(program):
         for operation in list(operations(program)):
             if operation.name() == "pd_op.while":
@@ -618,25 +907,29 @@ def _copy_into_loops(program: Any) -> None:
                 treat(body)
 
 
-def nested_loop(program: Any) -> Any | None:
-    """A ``while`` inside another ``while`` through which gradients flow, or ``None``.
+def _keep_read_inside(program: Any) -> None:
+    """Let the backward program have the contents of what its branches read.
 
-    Paddle 3.3 keeps the saved values of the inner loop on one stack for all trips of the outer
-    one and takes all of them back in the first, so such gradients are wrong.
+    Paddle hands to it only shape and dtype of a value when those are all that its operations
+    need, but does not look into branches: a branch that needs the contents fails with "Tensor
+    holds no memory".
+
+    Args:
+        program: Paddle's pair of forward and backward, before it is run.
     """
-
-    def find(block: Any, inside: bool) -> Any | None:
-        for operation in block.ops:
-            loop = operation.name() == "pd_op.while"
-            if loop and inside and any(not result.stop_gradient for result in operation.results()):
-                return operation
-            for inner in operation.blocks():
-                found = find(inner, inside or loop)
-                if found is not None:
-                    return found
-        return None
-
-    return find(program.global_block(), False)
+    names = program.program_name_attr["no_need_buffers"]
+    if not names:
+        return
+    block = program.backward_program.global_block()
+    read = {
+        value.id
+        for operation in block.ops
+        for inner in _inside(operation)
+        for value in inner.operands_source()
+        if not pir.is_fake_value(value)
+    }
+    given = block.kwargs()
+    names[:] = [name for name in names if name not in given or given[name].id not in read]
 
 
 # -- run -----------------------------------------------------------------------------------------
@@ -692,6 +985,48 @@ def _coded_gradients() -> Iterator[None]:
         ) from error
 
 
+class _BackwardError(threading.local):
+    error: Exception | None = None
+
+
+_backward = _BackwardError()
+_backward_shown = False
+
+
+def keep_backward_error(error: Exception) -> None:
+    """Note what a backward function of ours is about to raise in this thread."""
+    _backward.error = error
+
+
+def show_backward_errors() -> None:
+    """From now on ``backward`` and ``paddle.grad`` raise :func:`keep_backward_error`'s errors.
+
+    Paddle turns whatever a ``PyLayer`` raises into an ``OSError`` with a traceback as its text.
+    """
+    global _backward_shown
+    with _build_lock:
+        if _backward_shown:
+            return
+        _backward_shown = True
+        for name in ("run_backward", "run_partial_grad"):
+            setattr(core.eager, name, _showing(getattr(core.eager, name)))
+
+
+def _showing(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def run(*arguments: Any, **options: Any) -> Any:
+        _backward.error = None
+        try:
+            return original(*arguments, **options)
+        except Exception:
+            error, _backward.error = _backward.error, None
+            if error is None:
+                raise
+        raise error.with_traceback(None)
+
+    return run
+
+
 class Program:
     """A captured program made ready to run: for inference, for training, or as one joint program.
 
@@ -721,12 +1056,15 @@ class Program:
         with self._lock:  # a program's scopes serve one thread at a time
             return list(layer.call_run_impl_with_hook(tensors, self.parameters[0], attributes))
 
-    def gradients(self, tensors: list[Any], output_gradients: list[Any]) -> list[Any | None]:
+    def gradients(
+        self, tensors: list[Any], output_gradients: list[Any], parameters: list[Any]
+    ) -> list[Any | None]:
         """Run the forward again together with its gradients, as one program.
 
         Args:
             tensors: the inputs of the forward.
             output_gradients: one tensor for each output with ``stop_gradient=False``.
+            parameters: the tensors that the forward has read as its parameters.
 
         Returns:
             The gradient of each input and then of each parameter; ``None`` where there is none.
@@ -740,9 +1078,13 @@ class Program:
         layer, found = self._joint
         attributes = self._prepared(layer, False)
         with self._lock, _coded_gradients():
-            results = layer.call_run_impl_with_hook(
-                [*tensors, *output_gradients], self.parameters[0], attributes
-            )
+            try:
+                results = layer.call_run_impl_with_hook(
+                    [*tensors, *output_gradients], parameters, attributes
+                )
+            except BaseException:
+                self._joint = None  # its stacks hold what a run saved that did not end
+                raise
         gradients: list[Any | None] = [None] * (len(self.inputs) + len(self.parameters[0]))
         for position, result in zip(found, results, strict=True):
             gradients[position] = result
@@ -755,10 +1097,7 @@ class Program:
             built = "train_program" if training else "infer_program"
             if built in layer.__dict__:
                 return layer._prepare_attributes(in_sot_mode=False)
-            repaired = gradient_function()
-            with _build_lock, no_collection():
-                before = pir_partial_program.grad
-                pir_partial_program.grad = repaired
+            with _build_lock, no_collection(), _repaired_build():
                 # Building a training program tells each parameter the type of its gradient,
                 # which drops a gradient that it already has.
                 gradients = [(tensor, tensor.grad) for tensor in layer._params]
@@ -767,9 +1106,9 @@ class Program:
                         return layer._prepare_attributes(in_sot_mode=False)
                     _refuse_untried(self.main)
                     with _coded_gradients():
+                        _keep_read_inside(layer.train_program)
                         return layer._prepare_attributes(in_sot_mode=False)
                 finally:
-                    pir_partial_program.grad = before
                     for tensor, gradient in gradients:
                         if gradient is not None and tensor.grad is None:
                             tensor.grad = gradient
@@ -783,13 +1122,14 @@ class Program:
             copy.stop_gradient = original.stop_gradient
         erase_unread(copied.program, "py_op.d2s_host")
         _copy_into_loops(copied.program)
+        _mark_inner_loops(copied.program)
         with paddle.static.program_guard(copied.program):
             wanted = [value for value in outputs if not value.stop_gradient]
             seeds = []
             for index, value in enumerate(wanted):
                 seed = paddle.static.data(f"d2s_gradient_{index}", value.shape, value.dtype)
                 seeds.append(seed)
-            made = gradient_function()(wanted, [*inputs, *parameters], seeds)
+            made = _differentiate(wanted, [*inputs, *parameters], seeds)
         _save_sources(copied.program)
         found = [index for index, value in enumerate(made) if value is not None]
         with paddle.static.program_guard(copied.program):

@@ -18,8 +18,10 @@ from d2s.passes import (
     asserts,
     boolean,
     calls,
+    comprehensions,
     conditional,
     declarations,
+    items,
     jumps,
     loops,
     matches,
@@ -33,6 +35,7 @@ from d2s.passes import (
     texts,
     tries,
     unbound,
+    walrus,
 )
 from d2s.passes.base import Context, Pass
 from d2s.syntax.source import FunctionSource
@@ -44,16 +47,19 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     annotated.PASS,
     subscripts.PASS,
     matches.PASS,
+    walrus.PASS,
     returns.PASS,
     jumps.PASS,
     unbound.PASS,
     loops.PASS,
-    conditional.PASS,
-    declarations.PASS,
     tries.PASS,
+    conditional.PASS,
+    comprehensions.PASS,
+    declarations.PASS,
     asserts.PASS,
     raises.PASS,
     shapes.PASS,
+    items.PASS,
     ternary.PASS,
     texts.PASS,
     boolean.PASS,
@@ -104,6 +110,7 @@ def transform(
     *,
     resolve: Callable[[str], Any] = _nothing,
     keep_steps: bool = False,
+    careful: bool = False,
     check: bool | None = None,
     passes: tuple[Pass, ...] = PIPELINE,
 ) -> Trace:
@@ -113,6 +120,8 @@ def transform(
         source: the user's function.
         resolve: what a global or closure name stands for now.
         keep_steps: keep a copy of the tree after each pass.
+        careful: every variable may hold what a tensor has decided, not only those that the
+            function's own branches set.
         check: verify the tree after each pass; the option ``verify`` unless given.
         passes: the passes, in an order that their ``after`` allows.
 
@@ -122,6 +131,7 @@ def transform(
     check = config.get().verify if check is None else check
     tree = copy.deepcopy(source.tree)
     ctx = Context.of(source, resolve)
+    ctx.careful = careful
     steps = [Step("source", copy.deepcopy(tree))] if keep_steps else []
     declared = False
     for step in passes:

@@ -5,7 +5,7 @@ Nested functions are other code; a ``break`` inside an inner loop leaves that lo
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import gast
 
@@ -101,13 +101,40 @@ def _raises(statements: list[Any]) -> bool:
     )
 
 
+_NAMESPACE_READERS: Final = frozenset({"locals", "eval", "exec"})
+_READERS_WITHOUT_ARGUMENTS: Final = frozenset({"vars", "dir"})
+_FRAME_READERS: Final = frozenset({"_getframe", "currentframe"})
+
+
+def looks_at_frame(node: Any) -> bool:
+    """Whether ``node`` is a piece of code that sees in which frame it runs.
+
+    >>> [looks_at_frame(gast.parse(text).body[0].value) for text in
+    ...     ("locals", "vars()", "sys._getframe", "vars(x)", "x.eval()")]
+    [True, True, True, False, False]
+    """
+    if isinstance(node, gast.Name):
+        return node.id in _NAMESPACE_READERS or node.id in _FRAME_READERS
+    if isinstance(node, gast.Attribute):
+        return node.attr in _FRAME_READERS
+    return (
+        isinstance(node, gast.Call)
+        and isinstance(node.func, gast.Name)
+        and node.func.id in _READERS_WITHOUT_ARGUMENTS
+        and not (node.args or node.keywords)
+    )
+
+
 def stays_python(statement: Any) -> str | None:
     """Why ``statement`` cannot become functions, in words; ``None`` when it can.
 
-    ``yield`` and ``await`` belong to the frame of the user's function; a ``return``, ``break``
-    or ``continue`` inside ``finally`` swallows exceptions, which no rewriting of ours keeps.
+    ``yield`` and ``await`` belong to the frame of the user's function, and so does what
+    ``locals()`` or ``sys._getframe()`` see; a ``return``, ``break`` or ``continue`` inside
+    ``finally`` swallows exceptions, which no rewriting of ours keeps.
     """
     for node in _walk_scope(statement):
+        if looks_at_frame(node):
+            return "a look at the frame"
         if isinstance(node, gast.Yield | gast.YieldFrom):
             return "a yield"
         if isinstance(node, gast.Await | gast.AsyncFor | gast.AsyncWith):

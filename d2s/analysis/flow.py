@@ -61,7 +61,7 @@ class _Liveness:
         return out
 
     def statement(self, node: Any, out: Set, loop: tuple[Set, Set], extra: Set) -> Set:
-        out = out | self.always
+        out = out | self.always | extra  # an exception may leave it anywhere
         self.after[id(node)] = self.after.get(id(node), EMPTY) | out
         if isinstance(node, gast.If):
             body = self.block(node.body, out, loop, extra)
@@ -73,9 +73,8 @@ class _Liveness:
         if isinstance(node, gast.Try | gast.TryStar):
             return self.try_(node, out, loop, extra)
         if isinstance(node, gast.With | gast.AsyncWith):
-            inner = self.block(node.body, out, loop, extra)
             # A context manager may swallow an exception: what is live after is live all along.
-            inner |= out
+            inner = self.block(node.body, out, loop, extra | out)
             return scopes.reads_in(node.items) | inner - _bound(
                 [item.optional_vars for item in node.items if item.optional_vars is not None]
             )
@@ -96,7 +95,9 @@ class _Liveness:
             return loop[0]
         if isinstance(node, gast.Continue):
             return loop[1]
-        return scopes.reads_in(node) | out - _bound([node])
+        if isinstance(node, gast.Delete):  # what is unbound has to be bound
+            return scopes.reads_in(node) | out | _bound([node])
+        return scopes.reads_in(node) | out - _surely_bound(node)
 
     def loop(self, node: Any, out: Set, outer: tuple[Set, Set], extra: Set) -> Set:
         after = self.block(node.orelse, out, outer, extra) if node.orelse else out
@@ -127,7 +128,7 @@ class _Liveness:
         handlers: Set = EMPTY
         for handler in node.handlers:
             inner = self.block(handler.body, final, leave, extra)
-            handlers |= inner - _bound([handler])
+            handlers |= inner - _handler_name(handler)
             if handler.type is not None:
                 handlers |= scopes.reads_in(handler.type)
         orelse = self.block(node.orelse, final, leave, extra) if node.orelse else final
@@ -152,6 +153,12 @@ def _walrus(test: Any) -> Set:
         elif not isinstance(node, (*scopes.SCOPES, *scopes.COMPREHENSIONS)):
             stack.extend(gast.iter_child_nodes(node))
     return frozenset(found)
+
+
+def _surely_bound(statement: Any) -> Set:
+    """What a simple ``statement`` binds, without a walrus that evaluation may pass by."""
+    walrus = (n.target.id for n in scopes.own_nodes(statement) if isinstance(n, gast.NamedExpr))
+    return _bound([statement]) - (frozenset(walrus) - _walrus(statement))
 
 
 def _handler_name(handler: Any) -> Set:
@@ -262,7 +269,7 @@ class _Binding:
             return None
         if isinstance(node, gast.Delete):
             return bound - _bound([node])
-        return bound | _bound([node])
+        return bound | _surely_bound(node)
 
 
 def _irrefutable(case: Any) -> bool:

@@ -139,10 +139,30 @@ def changes_in(statements: Iterable[Any]) -> Changes:
         elif (
             isinstance(node, gast.Call)
             and isinstance(node.func, gast.Attribute)
-            and node.func.attr in MUTATORS
+            and (node.func.attr in MUTATORS or _is_inplace(node.func.attr))
         ):
             _mutated(found, node.func.value)
+            if node.args and _is_inplace(node.func.attr):  # a function such as F.relu_(y)
+                _mutated(found, node.args[0])
+        elif _is_store(node):
+            _mutated(found, node.args[1])
     return found.frozen()
+
+
+def _is_store(node: Any) -> bool:
+    """Whether ``node`` is ``d2s.setitem(value, container, key)``, a statement on its own."""
+    return (
+        isinstance(node, gast.Call)
+        and isinstance(node.func, gast.Attribute)
+        and node.func.attr == "setitem"
+        and len(node.args) == 3
+        and not isinstance(node.args[1], gast.Name)  # that is a variable which is bound as well
+    )
+
+
+def _is_inplace(name: str) -> bool:
+    """Whether a method or function of this name changes a tensor in place, as Paddle names them."""
+    return name in ("set_value", "increment") or (name.endswith("_") and not name.startswith("_"))
 
 
 def _mutated(found: _Collector, target: Any) -> None:

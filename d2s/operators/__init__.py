@@ -5,16 +5,20 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Final
 
+from d2s.operators.attempts import again, attempt, handle, settle
 from d2s.operators.branches import if_, ifelse
 from d2s.operators.calls import call
-from d2s.operators.effects import assert_, attempt, error, text
+from d2s.operators.comprehensions import generator, list_
+from d2s.operators.effects import assert_, error, late, percent, text
 from d2s.operators.either import read, result
+from d2s.operators.items import getitem, setitem
 from d2s.operators.logic import and_, compare, in_, is_, is_not, not_, not_in, or_
 from d2s.operators.loops import for_, while_
-from d2s.operators.values import setitem, shape
+from d2s.operators.values import shape
 from d2s.syntax.vocabulary import WORDS
 
 _defined = {
+    "again": again,
     "and_": and_,
     "assert_": assert_,
     "attempt": attempt,
@@ -22,17 +26,24 @@ _defined = {
     "compare": compare,
     "error": error,
     "for_": for_,
+    "generator": generator,
+    "getitem": getitem,
+    "handle": handle,
     "if_": if_,
     "ifelse": ifelse,
     "in_": in_,
     "is_": is_,
     "is_not": is_not,
+    "late": late,
+    "list_": list_,
     "not_": not_,
     "not_in": not_in,
     "or_": or_,
+    "percent": percent,
     "read": read,
     "result": result,
     "setitem": setitem,
+    "settle": settle,
     "shape": shape,
     "text": text,
     "while_": while_,

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import D2SError
 from d2s.operators.context import current
-from d2s.operators.effects import BlockLeft, raise_later
+from d2s.operators.effects import BlockLeft, error, raise_later, raise_with
+from d2s.operators.either import UNBOUND, Either, spread_with
+from d2s.operators.guards import End, close, extent, handed_out, skip_where
 from d2s.operators.merge import Merger
-from d2s.operators.state import State, freeze
+from d2s.operators.origins import Origins
+from d2s.operators.raises import Raised
+from d2s.operators.shared import relink
+from d2s.operators.state import Attribute, Frozen, State, fill, freeze, same_items, thaw
 from d2s.operators.values import condition
 
 Body = Callable[[], Any]
@@ -26,7 +31,7 @@ def if_(test: Any, body: Body, orelse: Body | None, names: tuple[str, ...]) -> N
     """
     test = condition(test)
     if bridge.is_value(test):
-        _capture(test, body, orelse, State(names, body, orelse))
+        decide(test, body, orelse, State(names, body, orelse))
     elif test:
         body()
     elif orelse is not None:
@@ -43,33 +48,161 @@ def ifelse(test: Any, body: Body, orelse: Body) -> Any:
 
 def select(test: Any, body: Body, orelse: Body, name: str = "value") -> Any:
     """The value of ``body()`` where the bool value ``test`` holds, else of ``orelse()``."""
-    outcome: list[Any] = [None, None]
+    outcome: list[Any] = [None]
 
-    def true() -> None:
-        outcome[0] = freeze(body())
+    def side(make: Body) -> Body:
+        def run() -> None:
+            outcome[0] = None
+            outcome[0] = freeze(make())
 
-    def false() -> None:
-        outcome[1] = freeze(orelse())
+        return run
 
-    op, left = _sides(test, true, false, lambda: None)
-    merger = Merger(op, left)
-    build = merger.merge(outcome[0], outcome[1], name)
-    results = merger.finish()
-    _leave_if(left)
-    return build(results)
+    sides = _sides(test, side(body), side(orelse), lambda: list(outcome), (name,))
+    build = sides.merger.merge(*sides.outcomes(0), name)
+    results = sides.finish()
+    value = build(results)
+    sides.go_on()
+    return value
+
+
+def _each(use: Callable[[Any], Any], thing: Either) -> Any:
+    """``use`` of both alternatives of ``thing``, each in a side of its own.
+
+    A list or dict among the alternatives may be changed there: what it holds afterwards is handed
+    out with the result.
+    """
+    outcome: list[Any] = [None]
+    alternatives = (thing.true, thing.false)
+    subjects = _subject(thing.true), _subject(thing.false)
+    before = freeze(subjects[0]), freeze(subjects[1])
+    turn = iter((0, 1))
+
+    def side(alternative: Any) -> Body:
+        def run() -> None:
+            outcome[0] = None
+            if alternative is UNBOUND:
+                raise thing.unbound()
+            outcome[0] = freeze(use(alternative))
+
+        return run
+
+    def snapshot() -> list[Any]:
+        return [outcome[0], freeze(subjects[next(turn)])]
+
+    def between() -> None:
+        for state in before:
+            thaw(state)
+
+    run = [side(alternative) for alternative in alternatives]
+    sides = _sides(thing.flag, run[0], run[1], snapshot, (thing.name, thing.name), between)
+    merger = sides.merger
+    build = merger.merge(*sides.outcomes(0), thing.name)
+    changed = [
+        (now.container, merger.changed(which, was, now, thing.name))
+        for which, left, found in zip((True, False), before, sides.outcomes(1), strict=True)
+        for was, now in _containers(left, found)
+        if not same_items(was, now)
+    ]
+    results = sides.finish()
+    value = build(results)
+    for container, contents in changed:
+        fill(container, contents(results))
+    sides.go_on()
+    return value
+
+
+def _containers(was: Any, now: Any) -> Iterator[tuple[Frozen, Frozen]]:
+    """The containers in two snapshots of one thing, beside each other."""
+    if isinstance(was, Frozen) and isinstance(now, Frozen):
+        yield was, now
+    elif isinstance(was, Either) and isinstance(now, Either):
+        yield from _containers(was.true, now.true)
+        yield from _containers(was.false, now.false)
+
+
+def _subject(thing: Any) -> Any:
+    """What using ``thing`` may change: itself, or the object that it is a method of."""
+    if isinstance(thing, Either):
+        return thing.like(_subject(thing.true), _subject(thing.false))
+    owner = getattr(thing, "__self__", None)
+    return owner if type(owner) is list or isinstance(owner, dict) else thing
+
+
+spread_with(_each)
+
+
+class _Sides:
+    """The two sides of an ``if``, captured, and what each of them leaves behind.
+
+    Attributes:
+        merger: makes one value of what the sides leave.
+    """
+
+    def __init__(self, op: bridge.IfOp, ends: list[End]) -> None:
+        self.ends = ends
+        self.merger = Merger(op, (ends[0].left, ends[1].left))
+        self._pending = handed_out(self.merger, ends[0].raised, ends[1].raised)
+        self._raised: Raised | None = None
+
+    def outcomes(self, index: int) -> tuple[Any, Any]:
+        """The thing at ``index`` of what the two sides leave."""
+        return self.ends[0].outcome[index], self.ends[1].outcome[index]
+
+    def finish(self) -> list[Any]:
+        """Yield everything; the results in order."""
+        results = self.merger.finish()
+        self._raised = self._pending(results)
+        return results
+
+    def go_on(self) -> None:
+        """What follows runs only where no side has raised; never when both have."""
+        if self.ends[0].left and self.ends[1].left:
+            leave(self._raised)
+        if self._raised is not None:
+            skip_where(self._raised)
+
+
+def leave(raised: Raised | None) -> None:
+    """The present path ends here; the run has raised what a ``try`` around may catch."""
+    capture = current()
+    assert capture is not None
+    if raised is not None:
+        capture.extents[-1].raised = raised
+    raise BlockLeft
 
 
 def _sides(
-    test: Any, body: Body, orelse: Body | None, between: Callable[[], None]
-) -> tuple[bridge.IfOp, tuple[bool, bool]]:
-    """Capture the two sides, calling ``between`` after each."""
+    test: Any,
+    body: Body,
+    orelse: Body | None,
+    snapshot: Callable[[], list[Any]],
+    names: tuple[str, ...],
+    between: Callable[[], None] = lambda: None,
+    state: State | None = None,
+) -> _Sides:
+    """Capture the two sides.
+
+    Args:
+        test: the condition, a bool value.
+        body, orelse: the sides.
+        snapshot: gives, frozen, what a side leaves behind at its end.
+        names: what that is.
+        between: called after each side.
+        state: the variables and attributes that the sides hand on.
+    """
     capture = current()
     assert capture is not None
     op = bridge.IfOp(test)
-    ended = []
+    handed_on = () if state is None else state.names
+    ends = []
     try:
         for which, side in ((True, body), (False, orelse)):
-            with capture.block("branch") as block, op.side(which):
+            with (
+                capture.block("branch", handed_on) as block,
+                op.side(which),
+                extent(block.frame, handed_on) as stretch,
+            ):
+                block.state = state
                 try:
                     if side is not None:
                         side()
@@ -80,39 +213,60 @@ def _sides(
                 except Exception as error:  # dygraph raises it on the runs that come here
                     raise_later(error)
                     block.left = True
+                outcome = snapshot()
+                labels = (*names, *(["state"] * (len(outcome) - len(names))))
+                ends.append(close(stretch, block.left, outcome, labels))
                 between()
-            ended.append(block.left)
+        return _Sides(op, ends)
     except BaseException:
         op.drop()
         raise
-    return op, (ended[0], ended[1])
 
 
-def _capture(test: Any, body: Body, orelse: Body | None, state: State) -> None:
+def decide(test: Any, body: Body, orelse: Body | None, state: State) -> None:
+    """An ``if`` of the program on the bool value ``test``; ``state`` is what it hands on."""
     before = state.freeze()
-    snapshots: list[list[Any]] = []
+    origins = Origins()
+
+    def snapshot() -> list[Any]:
+        found = state.freeze()
+        origins.side(found)
+        return found
 
     def between() -> None:
-        snapshots.append(state.freeze())
         state.thaw(before)
+        origins.back()
 
     try:
-        op, left = _sides(test, body, orelse, between)
+        sides = _sides(test, body, orelse, snapshot, state.names, between, state)
     except BaseException:
         state.thaw(before)
+        origins.back()
         raise
-    merger = Merger(op, left)
+    for end in sides.ends:
+        end.outcome = state.padded(end.outcome)
     builders = [
-        merger.merge(true, false, name)
-        for name, true, false in zip(state.names, *snapshots, strict=True)
+        sides.merger.merge(*sides.outcomes(index), name) for index, name in enumerate(state.names)
     ]
-    results = merger.finish()
-    state.write([build(results) for build in builders])
-    _leave_if(left)
+    results = sides.finish()
+    values = [build(results) for build in builders]
+    for slot, value in zip(state.slots, values, strict=True):
+        if isinstance(slot, Attribute) and isinstance(value, Either):
+            value.missing = slot.missing_error()
+    state.write(values)
+    if not any(end.left for end in sides.ends):
+        relink([(*sides.outcomes(index), value) for index, value in enumerate(values)])
+    origins.note(values, [end.left for end in sides.ends])
+    sides.go_on()
 
 
-def _leave_if(left: tuple[bool, bool]) -> None:
-    """When both sides raise, what follows is never reached."""
-    capture = current()
-    if all(left) and capture is not None:
-        raise BlockLeft
+def _raise_where(test: Any, make: Callable[[], Any]) -> None:
+    """Raise the exception that ``make`` gives, on the runs on which ``test`` holds."""
+
+    def body() -> None:
+        raise error(make)
+
+    decide(test, body, None, State(()))
+
+
+raise_with(_raise_where)

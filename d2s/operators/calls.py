@@ -8,27 +8,33 @@ whose ``forward`` is converted; Paddle, C functions, the standard library and wh
 from __future__ import annotations
 
 import builtins
+import contextlib
 import functools
+import inspect
+import itertools
 import logging
-import os
+import random
 import sys
-import sysconfig
 import types
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import numpy as np
 import paddle
+from paddle.autograd import PyLayer
 
 from d2s import paddle_bridge as bridge
-from d2s.diagnostics.location import is_ours
-from d2s.errors import InplaceError, NotStaticError, TensorRecursionError
-from d2s.operators import casts, effects, iteration
-from d2s.operators.context import current, error_here
-from d2s.operators.either import Either
+from d2s.errors import (
+    NotStaticError,
+    TensorRecursionError,
+    UnsupportedInGraphError,
+)
+from d2s.operators import builtins_, casts, comprehensions, effects, inplace, iteration
+from d2s.operators.context import capture_into, current, error_here
+from d2s.operators.either import Either, each
 from d2s.operators.lists import GrowingList
-from d2s.operators.values import cast_plain, mark_number
+from d2s.operators.objects import is_library
+from d2s.operators.values import as_value, cast_plain, is_tensor, mark_number, number_kind
 
 SKIP: Final = "__d2s_not_to_static__"
 """The attribute that ``d2s.not_to_static`` sets on a function."""
@@ -36,7 +42,6 @@ SKIP: Final = "__d2s_not_to_static__"
 RECURSION_LIMIT: Final = 60
 """How often a function may call itself under a tensor condition before it counts as endless."""
 
-_ignored_files: list[str] = []
 _converter: Callable[[types.FunctionType], Callable[..., Any]] | None = None
 
 
@@ -46,26 +51,12 @@ def set_converter(converter: Callable[[types.FunctionType], Callable[..., Any]])
     _converter = converter
 
 
-def ignore_file(prefix: str) -> None:
-    """Leave functions alone whose file begins with ``prefix``."""
-    if prefix not in _ignored_files:
-        _ignored_files.append(prefix)
-
-
-def _roots_of(*files: str | None) -> tuple[str, ...]:
-    return tuple(str(Path(file).resolve().parent) + os.sep for file in files if file)
-
-
-_PACKAGES: Final = _roots_of(paddle.__file__, np.__file__)
-_STDLIB: Final = tuple({sysconfig.get_paths()[key] + os.sep for key in ("stdlib", "platstdlib")})
-_SITE: Final = tuple({sysconfig.get_paths()[key] + os.sep for key in ("purelib", "platlib")})
-
-
-def is_library(file: str) -> bool:
-    """Whether code of ``file`` is never converted: ours, Paddle, NumPy, the standard library."""
-    if is_ours(file) or file.startswith(("<frozen", *_PACKAGES, *_ignored_files)):
-        return True
-    return file.startswith(_STDLIB) and not file.startswith(_SITE)
+def _original_of(thing: Any) -> Any:
+    """The user's function that ``thing`` converts; a ``__getattr__`` of the user's is not asked."""
+    try:
+        return object.__getattribute__(thing, "__dict__").get("d2s_original")
+    except AttributeError:  # it has no attributes of its own
+        return None
 
 
 def call_method(thing: Any) -> Any:
@@ -80,12 +71,16 @@ def call(function: Any) -> Any:
     """The function to call in place of ``function``."""
     if type(function) is types.FunctionType:
         return _function(function)
+    if current() is not None and _is_random(function):
+        return functools.partial(_drawn, function)
     if type(function) is types.MethodType:
         return _method(function)
+    if isinstance(function, Either):
+        return lambda *args, **options: each(lambda each_: call(each_)(*args, **options), function)
     operator = _operator_of(function)
     if operator is not None:
         return operator
-    original = getattr(function, "d2s_original", None)
+    original = _original_of(function)
     if original is not None:
         return call(original)
     if isinstance(function, functools.partial):
@@ -95,6 +90,12 @@ def call(function: Any) -> Any:
     if isinstance(function, bridge.ASTStaticFunction):
         return call(function.dygraph_function)
     if isinstance(function, type | types.BuiltinFunctionType | types.BuiltinMethodType):
+        capture = current()
+        owner = _owner_of(function)
+        if capture is not None and isinstance(owner, type) and issubclass(owner, PyLayer):
+            return functools.partial(_py_layer, owner)
+        if isinstance(function, type) and capture is not None and capture.adopt is not None:
+            capture.adopt(function)
         return _plain(function)
     implementation = call_method(function)
     if isinstance(implementation, types.FunctionType):
@@ -104,11 +105,80 @@ def call(function: Any) -> Any:
     return _plain(function)
 
 
+_RANDOM: Final = (random.Random, np.random.RandomState, np.random.Generator)
+
+_OF_NUMPY: Final = (np.random.seed, np.random.ranf, np.random.sample)
+"""Functions that use NumPy's generator, and are no methods of it."""
+
+
+def _register_hook(tensor: Any, hook: Any) -> Any:
+    """``tensor.register_hook(hook)``: from here on the tensor is one whose gradient is changed."""
+    capture = current()
+    assert capture is not None
+    looped = any(block.kind == "loop" for block in capture.blocks)
+    if looped or not bridge.is_value(tensor) or not tensor.use_empty():
+        raise error_here(
+            UnsupportedInGraphError,
+            "a gradient hook is set on a tensor that was used before, or inside a static loop",
+            "set the hook as soon as the tensor is made, outside of loops",
+        )
+    converted = call(hook)
+
+    def gradient(_: Any, received: Any) -> Any:
+        with capture_into(capture):
+            changed = converted(received)
+        return paddle.assign(received) if changed is None else changed
+
+    hooked = bridge.static_py_layer(lambda _, value: paddle.assign(value), gradient)([tensor])
+    hooked.stop_gradient = tensor.stop_gradient
+    inplace.bind_anew(tensor, hooked, ".register_hook()")
+    return None
+
+
+def _is_random(function: Any) -> bool:
+    """Whether ``function`` uses a generator of Python's or NumPy's."""
+    return isinstance(getattr(function, "__self__", None), _RANDOM) or any(
+        function is known for known in _OF_NUMPY
+    )
+
+
+def _drawn(function: Any, *arguments: Any, **options: Any) -> Any:
+    """A random number of Python or NumPy: each run draws it, if the program always does.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) the program would repeat what was drawn at capture.
+    """
+    capture = current()
+    if capture is None:
+        return function(*arguments, **options)
+    number = None if capture.draw is None else capture.draw(function, arguments, options)
+    if number is None:
+        raise error_here(
+            UnsupportedInGraphError,
+            f"{getattr(function, '__name__', 'a random function')}() of Python or NumPy would be "
+            "drawn once, while the program is captured, and repeated on every run",
+            "draw a single number outside of branches and loops that a tensor decides, draw with "
+            "paddle.rand, paddle.randint or paddle.randperm, or pass the number as an argument",
+        )
+    return number
+
+
 def _function(function: types.FunctionType, owner: Any = None) -> Any:
     special = _SPECIAL.get(function)
     if special is not None:
         return special
     if getattr(function, SKIP, False) or is_library(function.__code__.co_filename):
+        if current() is not None and _changes_argument(function):
+            return inplace.function(function)
+        if (
+            current() is not None
+            and hasattr(function, "dispatch")
+            and hasattr(function, "registry")
+        ):
+            return functools.partial(_dispatched, function)
+        wrapped = _rewrapped(function, owner)
+        if wrapped is not None:
+            return wrapped
         return _plain(function)
     _watch_recursion(function)
     assert _converter is not None
@@ -116,13 +186,52 @@ def _function(function: types.FunctionType, owner: Any = None) -> Any:
     capture = current()
     if capture is not None and capture.on_call is not None:
         capture.on_call(function, owner)
+        if owner is not None and capture.adopt is not None:
+            capture.adopt(owner)
     return converted
+
+
+def _rewrapped(function: types.FunctionType, owner: Any) -> Any:
+    """A library's wrapper of a user's function, as ``paddle.no_grad()`` makes it, converted.
+
+    The wrapper keeps its code; in its closure the converted function takes the place of the
+    user's.
+    """
+    inner = getattr(function, "__wrapped__", None)
+    if not isinstance(inner, types.FunctionType) or is_library(inner.__code__.co_filename):
+        return None
+    cells = []
+    for cell in function.__closure__ or ():
+        found = cell.cell_contents is inner
+        cells.append(types.CellType(_function(inner, owner)) if found else cell)
+    fresh = types.FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        tuple(cells) or None,
+    )
+    fresh.__kwdefaults__ = function.__kwdefaults__
+    return fresh
+
+
+def _changes_argument(function: Any) -> bool:
+    """Whether ``function`` is one of Paddle that changes its first argument, as ``relu_``."""
+    return function.__module__.startswith("paddle") and inplace.is_inplace(function.__name__)
+
+
+def _dispatched(function: Any, first: Any, *arguments: Any, **options: Any) -> Any:
+    """A ``functools.singledispatch`` function, called: a value of a program is a tensor."""
+    kind = paddle.Tensor if bridge.is_value(first) and number_kind(first) is None else type(first)
+    return call(function.dispatch(kind))(first, *arguments, **options)
 
 
 def _method(method: types.MethodType) -> Any:
     owner, function = method.__self__, method.__func__
     if bridge.is_value(owner) or isinstance(owner, Either):
         return _tensor_method(owner, method)
+    if bridge.is_eager(owner) and current() is not None and inplace.is_inplace(function.__name__):
+        return inplace.method(owner, function.__name__)
     if isinstance(owner, logging.Logger) and function.__name__ in _LOG_METHODS:
         return effects.log_(method) if current() is not None else method
     if isinstance(function, types.FunctionType):
@@ -133,6 +242,36 @@ def _method(method: types.MethodType) -> Any:
     return types.MethodType(call(function), owner)
 
 
+def _py_layer(kind: Any, *arguments: Any, **options: Any) -> Any:
+    """``kind.apply``: its own ``forward`` and ``backward`` become part of the program."""
+    capture = current()
+    if capture is not None and any(block.kind == "loop" for block in capture.blocks):
+        raise error_here(
+            UnsupportedInGraphError,
+            f"the PyLayer {kind.__name__!r} is applied inside a static loop, which Paddle cannot "
+            "differentiate",
+            "apply it outside of the loop, or give the loop Python bounds",
+        )
+    bound = inspect.signature(kind.forward).bind(None, *arguments, **options)
+    bound.apply_defaults()
+    _, *given = bound.args
+    tensors = [position for position, value in enumerate(given) if is_tensor(value)]
+    converted, backward = call(kind.forward), call(kind.backward)
+
+    def forward(context: Any, *values: Any) -> Any:
+        for position, value in zip(tensors, values, strict=True):
+            given[position] = value
+        return converted(context, *given, **bound.kwargs)
+
+    def gradient(context: Any, *gradients: Any) -> Any:
+        assert capture is not None
+        with capture_into(capture):  # Paddle asks for it when the program has been captured
+            return backward(context, *gradients)
+
+    made = bridge.static_py_layer(forward, gradient)
+    return made([as_value(given[position]) for position in tensors])
+
+
 def _tensor_method(owner: Any, method: Any) -> Any:
     name = method.__name__
     if name in ("numpy", "tolist"):
@@ -141,14 +280,14 @@ def _tensor_method(owner: Any, method: Any) -> Any:
             f".{name}() asks for the values of a tensor while the program is being captured",
             "compute with the tensor itself, with functions of Paddle",
         )
+    if name == "unique":
+        return functools.partial(_unique, owner)
+    if name == "register_hook":
+        return functools.partial(_register_hook, owner)
     if name in ("item", "_item"):
         return lambda *index: _item(owner, *index)
-    if name.endswith("_") and not name.endswith("__"):
-        raise error_here(
-            InplaceError,
-            f"the in-place method .{name}() has no effect in a captured program",
-            f"write x = x.{name[:-1]}(...) instead",
-        )
+    if inplace.is_inplace(name):
+        return inplace.method(owner, name)
     return _plain(method)
 
 
@@ -163,30 +302,91 @@ def _item(owner: Any, *index: Any) -> Any:
 
 def _plain(function: Any) -> Any:
     """``function`` as it is; while a program is captured, its arguments are made plain."""
-    if current() is None:
+    if current() is None or getattr(function, "__name__", "") in _SEES_CALLER:
         return function
 
+    takes_callbacks = str(getattr(function, "__module__", "")).startswith("paddle")
+
     def plain(*arguments: Any, **options: Any) -> Any:
-        return function(
-            *(_made_plain(item) for item in arguments),
-            **{key: _made_plain(item) for key, item in options.items()},
-        )
+        given = list(arguments)
+        if takes_callbacks:  # recompute, say, or what a decorator of Paddle calls
+            given = [call(item) if type(item) in _FUNCTIONS else item for item in given]
+        return _applied(function, given, options)
 
-    return plain if isinstance(function, types.FunctionType | types.MethodType) else function
+    if isinstance(function, type) and function not in _TAKING_APART:
+        return function
+    if getattr(function, "__name__", "") in _STORING and not is_tensor(_owner_of(function)):
+        return function
+    return plain
 
 
-def _made_plain(thing: Any) -> Any:
+_SEES_CALLER: Final = frozenset(("breakpoint", "set_trace", "warn", "currentframe", "stack"))
+"""Functions that look at the frame that calls them: it has to be the user's."""
+
+_FUNCTIONS: Final = (types.FunctionType, types.MethodType)
+
+
+def _owner_of(function: Any) -> Any:
+    return getattr(function, "__self__", None)
+
+
+_TAKING_APART: Final = (str, bytes, list, tuple, set, frozenset, complex, slice)
+"""Built-in types whose constructor looks at its argument rather than keeping it."""
+
+_STORING: Final = frozenset(
+    ("append", "insert", "add", "setdefault", "appendleft", "put", "register_buffer", "setattr")
+)
+"""Built-in methods that only keep what they are given."""
+
+
+def _applied(function: Any, arguments: list[Any], options: dict[str, Any]) -> Any:
+    """``function`` with plain arguments: an :class:`Either` among them is resolved."""
+    for places in (arguments, options):
+        keys: Any = places if isinstance(places, dict) else range(len(places))
+        for key in keys:
+            found = _first_either(places[key])
+            if found is None:
+                continue
+
+            def use(value: Any, places: Any = places, key: Any = key, found: Any = found) -> Any:
+                before = places[key]
+                places[key] = _replaced(before, found, value)
+                try:
+                    return _applied(function, arguments, options)
+                finally:
+                    places[key] = before
+
+            return each(use, found, none=True, exact=True)
+    return function(*arguments, **options)
+
+
+def _first_either(thing: Any) -> Either | None:
     if isinstance(thing, Either):
-        return thing.get()
-    if type(thing) in (list, tuple) and any(isinstance(item, Either) for item in thing):
-        return type(thing)(_made_plain(item) for item in thing)
-    return thing
+        return thing
+    if type(thing) in (list, tuple):
+        for item in thing:
+            if isinstance(item, Either):
+                return item
+    return None
+
+
+def _replaced(thing: Any, found: Either, value: Any) -> Any:
+    if thing is found:
+        return value
+    return type(thing)(value if item is found else item for item in thing)
 
 
 def _layer(layer: Any) -> Any:
     """``layer`` as a function; its hooks run, its ``forward`` is converted."""
+    if current() is None:
+        return layer if _forward_of(layer)[1] is None else functools.partial(_run_layer, layer)
+    return layer  # the class's __call__ converts while a program is captured
+
+
+def _forward_of(layer: Any) -> tuple[Any, Any]:
+    """The ``forward`` of ``layer`` without a converter around it, and its converted form if any."""
     forward = layer.forward
-    original = getattr(forward, "d2s_original", None)
+    original = _original_of(forward)
     if original is not None:
         forward = original
     elif isinstance(forward, bridge.ASTStaticFunction):
@@ -194,22 +394,61 @@ def _layer(layer: Any) -> Any:
     converted = call(forward) if type(forward) is types.MethodType else forward
     function = getattr(forward, "__func__", None)
     if converted is forward or getattr(converted, "__func__", None) is function:
-        return layer
+        return forward, None
+    return forward, converted
 
-    def run(*arguments: Any, **options: Any) -> Any:
-        fields = layer.__dict__
-        missing = "forward" not in fields
-        before = fields.get("forward")
-        fields["forward"] = converted
-        try:
-            return layer(*arguments, **options)
-        finally:
-            if missing:
-                del fields["forward"]
+
+def _run_layer(layer: Any, *arguments: Any, **options: Any) -> Any:
+    with _swapped(layer.__dict__, {"forward": _forward_of(layer)[1]}):
+        return layer(*arguments, **options)
+
+
+def layer_call(
+    layer: Any, original: Callable[..., Any], arguments: Any, options: dict[str, Any]
+) -> Any:
+    """A call of ``layer`` during a capture, by whomever: ``forward`` and hooks are converted.
+
+    Args:
+        layer: the layer.
+        original: what ``nn.Layer`` does when it is called.
+        arguments, options: the call's.
+    """
+    capture = current()
+    assert capture is not None
+    if capture.adopt is not None:
+        capture.adopt(layer)
+    if id(layer) in capture.prepared:
+        return _applied(functools.partial(original, layer), list(arguments), options)
+    _, converted = _forward_of(layer)
+    hooks = [table for table in (layer._forward_pre_hooks, layer._forward_post_hooks) if table]
+    with contextlib.ExitStack() as stack:
+        capture.prepared.add(id(layer))
+        stack.callback(capture.prepared.discard, id(layer))
+        if converted is not None:
+            stack.enter_context(_swapped(layer.__dict__, {"forward": converted}))
+        for table in hooks:
+            stack.enter_context(_swapped(table, {key: call(hook) for key, hook in table.items()}))
+        if converted is not None:
+            return original(layer, *arguments, **options)
+        return _applied(functools.partial(original, layer), list(arguments), options)
+
+
+_ABSENT: Final = object()
+
+
+@contextlib.contextmanager
+def _swapped(table: Any, values: dict[Any, Any]) -> Iterator[None]:
+    """``table`` with other values under some keys, for a while."""
+    before = {key: table.get(key, _ABSENT) for key in values}
+    table.update(values)
+    try:
+        yield
+    finally:
+        for key, value in before.items():
+            if value is _ABSENT:
+                table.pop(key, None)
             else:
-                fields["forward"] = before
-
-    return run
+                table[key] = value
 
 
 def _watch_recursion(function: types.FunctionType) -> None:
@@ -242,17 +481,37 @@ def _map(function: Any, *things: Any) -> Any:
 
 
 def _filter(function: Any, things: Any) -> Any:
-    return filter(None if function is None else call(function), iteration.items_of(things))
+    if current() is None or type(things) not in (list, tuple) or not any(map(is_tensor, things)):
+        return filter(None if function is None else call(function), iteration.items_of(things))
+    accept = (lambda item: item) if function is None else call(function)
+    return comprehensions.list_(things, lambda item: item, lambda item: accept(item))
 
 
-def _sorted(things: Any, *, key: Any = None, reverse: bool = False) -> Any:
-    items = iteration.items_of(things)
-    return sorted(items, key=None if key is None else call(key), reverse=reverse)
+def _keyed(operator: Callable[..., Any]) -> Callable[..., Any]:
+    """``operator`` with its ``key`` converted."""
+
+    def run(*things: Any, key: Any = None, **options: Any) -> Any:
+        return operator(*things, key=None if key is None else call(key), **options)
+
+    return run
+
+
+def _reduce(function: Any, things: Any, *others: Any, **options: Any) -> Any:
+    return functools.reduce(call(function), iteration.items_of(things), *others, **options)
+
+
+def _accumulate(things: Any, func: Any = None, *, initial: Any = None) -> Any:
+    function = None if func is None else call(func)
+    return itertools.accumulate(iteration.items_of(things), function, initial=initial)
+
+
+def _starmap(function: Any, things: Any) -> Any:
+    return itertools.starmap(call(function), iteration.items_of(things))
 
 
 def _stack(things: Any, axis: int = 0, *others: Any, **options: Any) -> Any:
     if not isinstance(things, GrowingList):
-        return paddle.stack(_made_plain(things), axis, *others, **options)
+        return _applied(paddle.stack, [things, axis, *others], options)
     stacked = things.stacked()
     if axis in (0, -len(stacked.shape)):
         return stacked
@@ -261,7 +520,7 @@ def _stack(things: Any, axis: int = 0, *others: Any, **options: Any) -> Any:
 
 def _concat(things: Any, axis: Any = 0, *others: Any, **options: Any) -> Any:
     if not isinstance(things, GrowingList):
-        return paddle.concat(_made_plain(things), axis, *others, **options)
+        return _applied(paddle.concat, [things, axis, *others], options)
     stacked = things.stacked()
     rank = len(stacked.shape) - 1
     axis = axis + rank if axis < 0 else axis
@@ -276,50 +535,88 @@ def _concat(things: Any, axis: Any = 0, *others: Any, **options: Any) -> Any:
 def _add_n(things: Any, *others: Any, **options: Any) -> Any:
     if isinstance(things, GrowingList):
         return things.stacked().sum(0)
-    return paddle.add_n(_made_plain(things), *others, **options)
+    return _applied(paddle.add_n, [things, *others], options)
 
 
 _LOG_METHODS: Final = frozenset(
     ("debug", "info", "warning", "warn", "error", "critical", "exception", "log")
 )
 
+
+def _grad(*arguments: Any, **options: Any) -> Any:
+    """``paddle.grad``: without ``create_graph`` its results are constants, as in dygraph."""
+    results = paddle.grad(*arguments, **options)
+    create = options.get("create_graph", arguments[4] if len(arguments) > 4 else False)
+    if current() is not None and not create:
+        for value in results:
+            if value is not None:
+                value.stop_gradient = True
+    return results
+
+
+def _unique(x: Any, *others: Any, **options: Any) -> Any:
+    """``paddle.unique``: Paddle 3.3 declares its result as float32 in a program."""
+    result = paddle.unique(x, *others, **options)
+    first = result[0] if isinstance(result, tuple) else result
+    if bridge.is_value(first):
+        bridge.take_dtype(first, as_value(x))
+    return result
+
+
+def _auto_cast(enable: Any = True, *others: Any, **options: Any) -> Any:
+    """``paddle.amp.auto_cast``: as in dygraph it has no effect on a CPU, where a program casts."""
+    if current() is not None and paddle.get_device() == "cpu":
+        enable = False
+    return paddle.amp.auto_cast(enable, *others, **options)
+
+
 _SPECIAL: Final[dict[Any, Callable[..., Any]]] = {
     paddle.stack: _stack,
     paddle.concat: _concat,
     paddle.add_n: _add_n,
+    paddle.amp.auto_cast: _auto_cast,
+    paddle.unique: _unique,
+    paddle.grad: _grad,
 }
 
-_BUILTINS: Final[dict[Any, Callable[..., Any]]] = {
-    builtins.abs: casts.abs_,
-    builtins.all: casts.all_,
-    builtins.any: casts.any_,
-    builtins.bool: casts.bool_,
-    builtins.enumerate: iteration.enumerate_,
+_CALLING_BACK: Final[dict[Any, Callable[..., Any]]] = {
     builtins.filter: _filter,
-    builtins.float: casts.float_,
-    builtins.int: casts.int_,
-    builtins.isinstance: casts.isinstance_,
-    builtins.len: casts.len_,
     builtins.map: _map,
-    builtins.max: casts.max_,
-    builtins.min: casts.min_,
-    builtins.print: effects.print_,
-    builtins.range: iteration.range_,
-    builtins.reversed: iteration.reversed_,
-    builtins.sorted: _sorted,
-    builtins.sum: casts.sum_,
-    builtins.zip: iteration.zip_,
+    builtins.sorted: _keyed(builtins_.KEYED[builtins.sorted]),
+    functools.reduce: _reduce,
+    itertools.accumulate: _accumulate,
+    itertools.starmap: _starmap,
+}
+"""Functions whose callback is converted, also when no program is being captured."""
+
+_BUILTINS: Final[dict[Any, Callable[..., Any]]] = {
+    builtins.list: comprehensions.list_of,
+    builtins.tuple: comprehensions.tuple_of,
+    **builtins_.OPERATORS,
+    **{function: _keyed(operator) for function, operator in builtins_.KEYED.items()},
+    **_CALLING_BACK,
 }
 
 
 def _operator_of(function: Any) -> Any:
     """The operator of a built-in, while a program is being captured."""
-    try:
-        found = _BUILTINS.get(function)
-    except TypeError:  # not hashable: no built-in
-        return None
-    if found is None or current() is None:
-        if found is _map or found is _filter or found is _sorted:
+    if type(function) is types.BuiltinMethodType and current() is not None:
+        found = _method_operator(function)
+        if found is not None:
             return found
+    try:
+        found = (_CALLING_BACK if current() is None else _BUILTINS).get(function)
+    except Exception:  # not hashable, or a user's __hash__ that fails: no built-in
         return None
     return found
+
+
+def _method_operator(method: Any) -> Any:
+    """The operator of a method of a built-in type, such as ``list.sort``."""
+    owner = method.__self__
+    key = (type(owner), method.__name__)
+    if key in builtins_.METHODS:
+        return functools.partial(builtins_.METHODS[key], owner)
+    if key in builtins_.KEYED_METHODS:
+        return functools.partial(_keyed(builtins_.KEYED_METHODS[key]), owner)
+    return None

@@ -9,18 +9,24 @@ captured again with the better description.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+from collections import deque
 from typing import Any
 
 import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError, LoopMismatchError
-from d2s.operators.context import error_here
+from d2s.operators.aliases import names_of
+from d2s.operators.branches import select
+from d2s.operators.context import current, error_here, tentatively
 from d2s.operators.either import UNBOUND, Either, describe, optional_parts
-from d2s.operators.likeness import Like, description_of, sample, wants_gradients
+from d2s.operators.forms import Choices
+from d2s.operators.likeness import Like, common, description_of, sample, wants_gradients
 from d2s.operators.lists import GrowingList
-from d2s.operators.state import Frozen, thaw
+from d2s.operators.origins import is_callers, note_form, origin_of
+from d2s.operators.state import Frozen, fill, thaw
 from d2s.operators.values import (
     NUMBER_DTYPES,
     as_dtype,
@@ -58,6 +64,11 @@ class Plan:
         gradient: a constant at first, which a trip makes differentiable.
         like: a value of the type that ``None`` or an unbound variable turns into.
         grow: an item that a list is appended with.
+        anew: each trip makes a new list or dict; the one from before the loop stays as it is.
+        rows: the growing list is asked for more than to be appended to.
+        carry: the loop changes the growing list.
+        rebound: the loop binds the variable to another growing list.
+        choices: what the variable may be: constants, and structures of tensors.
     """
 
     lift: bool = False
@@ -67,10 +78,24 @@ class Plan:
     gradient: bool = False
     like: Any = None
     grow: Any = None
+    anew: bool = False
+    rows: bool = False
+    carry: bool = False
+    rebound: bool = False
+    choices: Choices | None = None
 
 
 class Plans(dict[str, Plan]):
-    """Plans by path; a path that nothing is known of has the empty plan."""
+    """Plans by path; a path that nothing is known of has the empty plan.
+
+    Attributes:
+        shared: the carriers of growing lists in the present attempt, by the list that they carry:
+            a list that is known under two names is carried once.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shared: dict[int, Growing] = {}
 
     def __missing__(self, path: str) -> Plan:
         self[path] = Plan()
@@ -97,7 +122,11 @@ class Carrier:
         raise NotImplementedError
 
     def lists(self) -> list[GrowingList]:
-        """The growing lists in it."""
+        """The lists in it whose arrays the loop carries."""
+        return [growing.target for growing in self.growing() if growing.arrays]
+
+    def growing(self) -> list[Growing]:
+        """The carriers of growing lists in it."""
         return []
 
 
@@ -118,15 +147,16 @@ class Constant(Carrier):
             return []
         if before is None or before is UNBOUND:
             if isinstance(after, Either):
-                for value, _ in after.alternatives():
-                    if is_tensor(value) or number_kind(value) is not None:
-                        raise Replan(self.path, like=Like(value))
+                parts = optional_parts(after)
+                if parts is not None and parts[0] is before and parts[2] is not None:
+                    raise Replan(self.path, like=Like(parts[2]))
             if is_tensor(after) or number_kind(after) is not None:
                 raise Replan(self.path, like=Like(after))
-            if before is UNBOUND and isinstance(after, Frozen | tuple):
-                return self._structure(after)
-        if number_kind(before) is not None and (is_tensor(after) or number_kind(after) is not None):
+        if number_kind(before) is not None and _numeric(after):
             raise Replan(self.path, lift=True)
+        choices = choices_of(before, after)
+        if choices is not None:
+            raise Replan(self.path, choices=choices)
         raise error_here(
             LoopMismatchError,
             f"the loop changes {self.path!r} from {describe(before)} to {_words(after)}",
@@ -134,12 +164,21 @@ class Constant(Carrier):
             "the loop",
         )
 
-    def _structure(self, after: Any) -> list[Any]:
-        raise error_here(
-            LoopMismatchError,
-            f"{self.path!r} is first bound inside a static loop, to {_words(after)}",
-            f"bind {self.path!r} to a structure of the same form before the loop",
-        )
+
+def _numeric(value: Any) -> bool:
+    """Whether ``value`` is a tensor or number, or surely one of several."""
+    if isinstance(value, Either):
+        return all(_numeric(item) for item in value.leaves()) and value.single
+    return is_tensor(value) or number_kind(value) is not None
+
+
+def choices_of(*values: Any) -> Choices | None:
+    """What may be one of ``values``, each of which may be an ``Either``; ``None`` if too much."""
+    choices = Choices()
+    for value in values:
+        if not choices.add(value):
+            return None
+    return choices
 
 
 def _seed(value: Any, gradient: bool = False) -> Any:
@@ -165,6 +204,7 @@ class Leaf(Carrier):
 
     def __init__(self, path: str, value: Any, plan: Plan) -> None:
         self.path = path
+        self.before = value
         self.kind = number_kind(value)
         made = as_value(value)
         if plan.kind != "as it is":
@@ -177,6 +217,8 @@ class Leaf(Carrier):
         self.init = init
         self.inits = [init]
         self.root = root_of(value)
+        self.became: type | None = None
+        self.divided = False
 
     def rebuild(self, values: list[Any]) -> Any:
         (value,) = values
@@ -184,10 +226,13 @@ class Leaf(Carrier):
         return value if self.kind is None else mark_number(value, self.kind)
 
     def split(self, after: Any) -> list[Any]:
-        if isinstance(after, Either):
+        if isinstance(after, Either) and _usable(after):
             after = after.get()
         kind = number_kind(after)
         if kind is None and not is_tensor(after):
+            choices = choices_of(self.before, after)
+            if choices is not None:
+                raise Replan(self.path, choices=choices)
             raise error_here(
                 LoopMismatchError,
                 f"the loop changes {self.path!r} from {describe(self.init)} to {_words(after)}",
@@ -200,6 +245,7 @@ class Leaf(Carrier):
                 raise Replan(self.path, kind=joint, dtype=NUMBER_DTYPES[joint], lift=True)
             return self._next(after, dtype)
         if kind is not None:
+            self.became = kind
             return self._next(after, weak_dtype(kind, dtype))
         value = as_value(after)
         if mine is not None:
@@ -212,6 +258,9 @@ class Leaf(Carrier):
                 f"'{str(value.dtype).split('.')[-1]}') before the loop, or keep its dtype",
             )
         before, now = list(self.init.shape), list(value.shape)
+        if before == [] and now == [1]:
+            self.divided = True  # t // 2 has the shape [1] in dygraph
+            value, now = paddle.reshape(value, []), []
         if len(before) != len(now):
             raise error_here(
                 LoopMismatchError,
@@ -223,6 +272,30 @@ class Leaf(Carrier):
             raise Replan(self.path, shape=relaxed, lift=True)
         return self._next(value, dtype)
 
+    def settled(self, value: Any, tripped: Any) -> Any:
+        """What the variable is behind the loop: without a trip it is what it was before.
+
+        Args:
+            value: the last value of the loop variable.
+            tripped: a bool value, whether there was a trip.
+        """
+        capture = current()
+        kind = number_kind(value)
+        before = number_kind(self.before)
+        if capture is None or not bridge.is_value(value):
+            return value
+        if kind is not None:
+            return (
+                value if before in (kind, None) else Either(tripped, value, self.before, self.path)
+            )
+        if before is not None and self.became is None:
+            capture.sometimes[value.id] = (value, ~tripped, before)
+        elif before is None and self.became is not None:
+            capture.sometimes[value.id] = (value, tripped, self.became)
+        elif self.divided:
+            return Either(tripped, paddle.reshape(value, [1]), value, self.path)
+        return value
+
     def _next(self, after: Any, dtype: Any) -> list[Any]:
         value = as_value(after)
         if value.dtype != as_dtype(dtype):
@@ -232,6 +305,21 @@ class Leaf(Carrier):
         if self.root != root_of(value):
             self.root = None
         return [carried(value)]
+
+
+def _usable(value: Either) -> bool:
+    """Whether ``value`` is a tensor or number on every path on which it is bound."""
+    absent = any(item is None for item in value.leaves())
+    return value.single and not absent and _leaves_only(value)
+
+
+def _leaves_only(value: Either) -> bool:
+    """Whether the alternatives of ``value`` that are there are tensors and numbers."""
+    return all(
+        is_tensor(item) or number_kind(item) is not None
+        for item in value.leaves()
+        if item is not None and item is not UNBOUND
+    )
 
 
 class Optional(Carrier):
@@ -261,13 +349,17 @@ class Optional(Carrier):
         if isinstance(after, Either):
             parts = optional_parts(after)
             if parts is None or parts[0] is not self.absent:
-                after = after.get()
+                if _usable(after):
+                    after = after.get()
                 flag = paddle.full([], False, "bool")
             else:
                 flag, after = paddle.assign(parts[1]), parts[2]
         else:
             flag = paddle.full([], False, "bool")
         if not (is_tensor(after) or number_kind(after) is not None):
+            choices = choices_of(self.absent, self.like, after)
+            if choices is not None:
+                raise Replan(self.path, choices=choices)
             raise error_here(
                 LoopMismatchError,
                 f"the loop changes {self.path!r} to {_words(after)}",
@@ -303,7 +395,8 @@ class Sequence(Carrier):
     def __init__(self, path: str, value: Any, plans: Plans, depth: int) -> None:
         self.path = path
         self.value = value
-        self.keys = _keys(value)
+        self.rebound = plans[path].anew
+        self.keys = _keys(value) or {}
         self.parts = [
             carrier_of(f"{path}[{key!r}]", item, plans, depth=depth)
             for key, item in self.keys.items()
@@ -318,8 +411,12 @@ class Sequence(Carrier):
             values = values[count:]
         value = self.value
         container = value.container if isinstance(value, Frozen) else value
+        if self.rebound:
+            container = copy.copy(container)
         if isinstance(container, list):
             container[:] = items
+        elif isinstance(container, deque):
+            fill(container, items)
         elif isinstance(container, dict):
             made = dict(zip(self.keys, items, strict=True))
             container.clear()
@@ -334,28 +431,42 @@ class Sequence(Carrier):
             return fresh
         return container
 
-    def lists(self) -> list[GrowingList]:
-        return [target for part in self.parts for target in part.lists()]
+    def growing(self) -> list[Growing]:
+        return [found for part in self.parts for found in part.growing()]
 
     def split(self, after: Any) -> list[Any]:
         container = after.container if isinstance(after, Frozen) else after
         mine = self.value.container if isinstance(self.value, Frozen) else self.value
         keys = _keys(after)
+        if keys is None and not isinstance(container, GrowingList):
+            choices = None if isinstance(mine, list | dict) else choices_of(self.value, after)
+            if choices is not None:
+                raise Replan(self.path, choices=choices)
+            raise error_here(
+                ContainerInGraphError,
+                f"the static loop changes {self.path!r} from {describe(mine)} to {_words(after)}",
+                "keep its type and form in every trip",
+            )
+        keys = keys or {}
+        if isinstance(mine, list) and isinstance(container, GrowingList):
+            item = sample_of(container)
+            raise Replan(self.path, grow=item, rows=True, rebound=True)
         if isinstance(mine, list) and isinstance(container, list) and len(keys) != len(self.keys):
-            added = list(keys.values())[len(self.keys) :] or list(keys.values())
-            if not added:
-                raise error_here(
-                    ContainerInGraphError,
-                    f"the static loop empties the list {self.path!r}",
-                    "rebind it to a new list before the loop",
-                )
+            added = list(keys.values())[len(self.keys) :] or [*keys.values(), *self.keys.values()]
             raise Replan(self.path, grow=description_of(added[0]))
         if type(container) is not type(mine) or list(keys) != list(self.keys):
+            choices = None
+            if not isinstance(mine, list | dict):
+                choices = choices_of(self.value, after)
+            if choices is not None:
+                raise Replan(self.path, choices=choices)
             raise error_here(
                 ContainerInGraphError,
                 f"the static loop changes the form of {self.path!r} (its type, length or keys)",
                 "give it its final form before the loop",
             )
+        if container is not mine and isinstance(mine, list | dict | deque) and not self.rebound:
+            raise Replan(self.path, anew=True)
         return [
             value
             for part, item in zip(self.parts, keys.values(), strict=True)
@@ -364,50 +475,212 @@ class Sequence(Carrier):
 
 
 class Growing(Carrier):
-    """A list that grows: its TensorArrays and its length."""
+    """A list whose length the run decides: its TensorArrays and its length, or its rows."""
 
-    def lists(self) -> list[GrowingList]:
-        return [self.target]
-
-    def __init__(self, path: str, target: GrowingList, depth: int) -> None:
+    def __init__(self, path: str, target: GrowingList, plan: Plan, depth: int) -> None:
         self.path = path
         self.target = target
-        self.depth = depth
-        self.home = target.home
-        if target.home != depth:
-            raise error_here(
-                ContainerInGraphError,
-                f"the list {path!r} grows in a static loop inside a branch of another static loop",
-                "move the condition out of the outer loop, or concatenate tensors instead",
-            )
-        self.inits = [*target.arrays, paddle.assign(target.length)]
+        self.rebound = plan.rebound
+        self.held = len(target.origin or ())
+        if plan.grow is not None:
+            target.widen_for(sample(plan.grow))
+        if plan.rows or target.home != depth:
+            target.need_rows()
+        self.arrays = bool(target.arrays)
+        if self.arrays:
+            self.inits = [*target.arrays, paddle.assign(target.length)]
+        else:
+            self.inits = [_seed(row) for row in target.need_rows()]
+            for init, leaf in zip(self.inits, target.element.leaves, strict=True):
+                init.stop_gradient = leaf.stop_gradient and not plan.gradient
+
+    def growing(self) -> list[Growing]:
+        return [self]
 
     def rebuild(self, values: list[Any]) -> Any:
         target = self.target
-        target.arrays = list(values[:-1])
-        target.length = mark_number(values[-1], int)
+        if self.rebound:
+            self.seen = target.like(list(values))
+            self.given = list(self.seen.rows or ())
+            return self.seen
+        if self.arrays:
+            target.hold(list(values[:-1]), mark_number(values[-1], int))
+        else:
+            target.hold_rows(list(values))
         return target
 
     def split(self, after: Any) -> list[Any]:
         target = after.container if isinstance(after, Frozen) else after
+        if self.rebound:
+            return self._next(self._fresh(target))
         if target is not self.target:
+            raise Replan(self.path, rows=True, rebound=True)
+        if self.arrays:
+            return [*target.arrays, paddle.assign(target.length)]
+        return self._next(target)
+
+    def _next(self, target: GrowingList) -> list[Any]:
+        rows = target.need_rows()
+        for row, init in zip(rows, self.inits, strict=True):
+            if _opens(row, init):
+                raise Replan(self.path, gradient=True)
+        return [carried(row) for row in rows]
+
+    def _fresh(self, after: Any) -> GrowingList:
+        """What a trip has bound the variable to, as a list like the one before."""
+        target = self.target
+        if self.seen.rows is None or any(
+            a is not b for a, b in zip(self.seen.rows, self.given, strict=True)
+        ):
+            known = [name for name in names_of(target.origin or target) if name != self.path]
+            if known:
+                raise error_here(
+                    ContainerInGraphError,
+                    f"a static loop changes the list {self.path!r} and binds the name to other "
+                    f"lists too; the first one is known as {known[0]!r} as well",
+                    f"begin with a copy: {self.path} = list({self.path})",
+                )
+        if type(after) is list:
+            after = GrowingList.of(after, self.path, target.sample())
+        if not isinstance(after, GrowingList) or after.element.form != target.element.form:
             raise error_here(
                 ContainerInGraphError,
-                f"the static loop rebinds the growing list {self.path!r}",
-                "append to one list, or make the new list a tensor",
+                f"the static loop changes {self.path!r} from a list to {_words(after)}, or to a "
+                "list with items of another structure",
+                "keep it a list of the same kind of items",
             )
-        return [*target.arrays, paddle.assign(target.length)]
+        return after
 
 
-def _keys(value: Any) -> dict[Any, Any]:
-    """The parts of a structure by key."""
+class Same(Carrier):
+    """Another name of a list that ``owner`` carries."""
+
+    def __init__(self, path: str, owner: Growing) -> None:
+        self.path = path
+        self.owner = owner
+        self.inits = []
+
+    def rebuild(self, values: list[Any]) -> Any:
+        return self.owner.seen if self.owner.rebound else self.owner.target
+
+    def split(self, after: Any) -> list[Any]:
+        target = after.container if isinstance(after, Frozen) else after
+        if target is not self.rebuild([]) or self.owner.rebound:
+            raise error_here(
+                ContainerInGraphError,
+                f"{self.path!r} and {self.owner.path!r} are one list before a static loop, which "
+                "binds one of them to another list",
+                "begin with a copy of the list",
+            )
+        return []
+
+
+class Untouched(Carrier):
+    """A growing list that the loop does not change, as far as is known."""
+
+    def __init__(self, path: str, target: GrowingList) -> None:
+        self.path = path
+        self.target = target
+        self.inits = []
+        self.before = target.d2s_freeze()
+
+    def rebuild(self, values: list[Any]) -> Any:
+        return self.target
+
+    def split(self, after: Any) -> list[Any]:
+        target = after.container if isinstance(after, Frozen) else after
+        if target is not self.target:
+            raise Replan(self.path, carry=True, rows=True, rebound=True)
+        if not target.holds_still(self.before):
+            raise Replan(self.path, carry=True)
+        return []
+
+
+class Chosen(Carrier):
+    """One of several constants and structures of tensors: which one, and the leaves of each."""
+
+    def __init__(self, path: str, value: Any, choices: Choices) -> None:
+        self.path = path
+        self.choices = choices
+        tag, leaves = choices.flatten(value)
+        self.inits = [_seed(tag), *map(_seed, leaves)]
+        for init, like in zip(self.inits[1:], choices.likes(), strict=True):
+            if list(init.shape) != like.shape:
+                bridge.relax(init, like.shape)
+            init.stop_gradient = like.stop_gradient
+
+    def rebuild(self, values: list[Any]) -> Any:
+        return self.choices.build(values[0], list(values[1:]), self.path)
+
+    def split(self, after: Any) -> list[Any]:
+        choices = self.choices.with_(after)
+        if choices is None:
+            raise error_here(
+                LoopMismatchError,
+                f"the loop changes {self.path!r} to {_words(after)}, which is no tensor or "
+                "structure of tensors",
+                "keep it one of a few constants, or a structure of tensors",
+            )
+        if choices is not self.choices:
+            raise Replan(self.path, choices=choices)
+        tag, leaves = self.choices.flatten(after)
+        return [carried(tag), *map(carried, leaves)]
+
+
+def one_list(value: Either, path: str) -> GrowingList | None:
+    """One list of the run out of several of alike items, of different lengths."""
+    leaves = value.leaves()
+    if not all(
+        isinstance(leaf, Frozen) and isinstance(leaf.container, list | GrowingList)
+        for leaf in leaves
+    ):
+        return None
+    items = [item for leaf in leaves if type(leaf.container) is list for item in leaf.items]
+    lengths = {len(leaf.items) if type(leaf.container) is list else -1 for leaf in leaves}
+    if not items or len(lengths) == 1:
+        return None
+    with tentatively():
+        try:
+            shared = GrowingList.of([thaw(item) for item in items], path)
+        except ContainerInGraphError:
+            return None
+
+    def rows(part: Any) -> tuple[Any, ...]:
+        if isinstance(part, Either):
+            found: tuple[Any, ...] = select(
+                part.flag, lambda: rows(part.true), lambda: rows(part.false)
+            )
+            return found
+        made = shared.like([row[:1] for row in shared.need_rows()], path)
+        made.extend(thaw(part))
+        return tuple(made.need_rows())
+
+    return shared.like(list(rows(value)), path)
+
+
+def sample_of(target: GrowingList) -> Any:
+    """A description of the items of a list of a capture that will be dropped."""
+    return description_of(target.sample())
+
+
+def note_grown(target: Any, made: GrowingList) -> None:
+    """Note what a list has become that a loop grows."""
+    capture = current()
+    if capture is not None:
+        capture.grown[id(target)] = (target, made)
+
+
+def _keys(value: Any) -> dict[Any, Any] | None:
+    """The parts of a structure by key; ``None`` when it is none."""
     if isinstance(value, Frozen):
-        if isinstance(value.container, list):
+        if isinstance(value.container, list | deque):
             return dict(enumerate(value.items))
-        return dict(value.items)
+        return dict(value.items) if isinstance(value.container, dict) else None
     if isinstance(value, tuple):
         return dict(enumerate(value))
-    return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return None
 
 
 def path_of(path: str, value: Any, target: Any) -> str | None:
@@ -439,15 +712,10 @@ def carrier_of(
         top: the variable itself is bound in the body, so that a number surely changes.
     """
     plan = plans[path]
+    if plan.choices is not None:
+        return Chosen(path, value, plan.choices)
     if isinstance(value, Frozen):
-        if isinstance(value.container, GrowingList):
-            return Growing(path, value.container, depth)
-        if plan.grow is not None:
-            items = thaw(value)
-            return Growing(path, GrowingList.of(items, path, sample(plan.grow)), depth)
-        if isinstance(value.container, list | dict):
-            return Sequence(path, value, plans, depth)
-        return Constant(path, value.container)
+        return _of_container(path, value, plans, depth)
     if value is None or value is UNBOUND:
         if plan.like is not None:
             return Optional(path, value, plan.like)
@@ -456,7 +724,28 @@ def carrier_of(
         parts = optional_parts(value)
         if parts is not None:
             return Optional(path, parts[0], plan.like or Like(parts[2]), value)
-        return Leaf(path, value.get(), plan)
+        if value.single and _leaves_only(value):
+            return Leaf(path, value.get(), plan)
+        whole = one_list(value, path)
+        if whole is not None:
+            note_form(origin_of(value), whole)
+            return Growing(path, whole, plan, depth)
+        choices = choices_of(value)
+        if choices is None:
+            raise error_here(
+                ContainerInGraphError,
+                f"{path!r} may be {' or '.join(map(_words, value.leaves()))} where a static loop "
+                "begins, as a tensor has decided",
+                "let it have one form on every path before the loop",
+            )
+        if is_callers(value):
+            raise error_here(
+                ContainerInGraphError,
+                f"{path!r}, an argument, has another length on different paths where a static "
+                "loop begins that changes it",
+                "fill a list or dict of the function's own, and return it",
+            )
+        return Chosen(path, value, choices)
     if is_tensor(value):
         return Leaf(path, value, plan)
     if number_kind(value) is not None:
@@ -468,13 +757,44 @@ def carrier_of(
     return Constant(path, value)
 
 
+def _of_container(path: str, value: Frozen, plans: Plans, depth: int) -> Carrier:
+    """The carrier of a list, dict, deque or set."""
+    plan, container = plans[path], value.container
+    known = plans.shared.get(id(container))
+    if known is not None:
+        return Same(path, known)
+    if isinstance(container, GrowingList):
+        if not (plan.carry or plan.rows or plan.grow is not None):
+            return Untouched(path, container)
+        made = Growing(path, container, plan, depth)
+    elif plan.grow is not None:
+        like = sample(plan.grow)
+        growing = GrowingList.of(thaw(value), path, like, arrays=not plan.rows)
+        growing.origin = container
+        note_grown(container, growing)
+        made = Growing(path, growing, plan, depth)
+    elif isinstance(container, list | dict | deque):
+        return Sequence(path, value, plans, depth)
+    else:
+        return Constant(path, container)
+    plans.shared[id(container)] = made
+    return made
+
+
+def grow(plan: Plan, item: Any) -> None:
+    """Note that a list is appended with an item like ``item``, a description."""
+    plan.grow = item if plan.grow is None else common(plan.grow, item)
+    plan.carry = True
+
+
 def _same(before: Any, after: Any) -> bool:
     if isinstance(after, Frozen):
         return after.container is before
     if is_tensor(before) or is_tensor(after) or type(before) is not type(after):
         return False
     try:
-        return bool(before == after)
+        with tentatively():
+            return bool(before == after)
     except Exception:  # a user's __eq__ that fails does not say "equal"
         return False
 

@@ -1,4 +1,4 @@
-"""Built-in functions on tensors of a program mean what they mean in dygraph (rule E1).
+"""Built-in functions of one thing mean on tensors of a program what they mean in dygraph (E1).
 
 ``int``, ``float``, ``bool`` and ``len`` of a tensor give a 0-D value that stands for a Python
 number: 64 bits wide, weak beside tensors, a Python number again when it leaves the function.
@@ -6,20 +6,19 @@ number: 64 bits wide, weak beside tensors, a Python number again when it leaves 
 
 from __future__ import annotations
 
-import builtins
+import types
 from collections.abc import Callable
 from typing import Any
 
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.errors import ConditionError
-from d2s.operators.branches import select
+from d2s.errors import ConditionError, UnsupportedInGraphError
 from d2s.operators.context import current, error_here
-from d2s.operators.either import Either
-from d2s.operators.iteration import Indexed, items_of
+from d2s.operators.either import Either, each, simplified
+from d2s.operators.hosts import raise_when
+from d2s.operators.iteration import Indexed
 from d2s.operators.lists import GrowingList
-from d2s.operators.logic import and_, or_
 from d2s.operators.values import (
     NUMBER_DTYPES,
     as_dtype,
@@ -31,7 +30,17 @@ from d2s.operators.values import (
 )
 
 
-def _number(value: Any, kind: type) -> Any:
+def over(use: Callable[[Any], Any], thing: Any) -> Any:
+    """``use`` of every alternative of ``thing``: now where they are constants, else on the run."""
+    if isinstance(thing, Either) and thing.plain:
+        try:
+            return simplified(thing.spread(use))
+        except Exception:  # it raises for one of them: the run does, if it comes to it
+            pass
+    return each(use, thing)
+
+
+def to_number(value: Any, kind: type) -> Any:
     """A tensor of one element as a 0-D value that stands for a Python number."""
     value = as_value(value)
     if any(size > 1 for size in value.shape):
@@ -53,9 +62,9 @@ def _number(value: Any, kind: type) -> Any:
 def _cast(kind: type) -> Any:
     def cast(thing: Any = 0, *others: Any, **options: Any) -> Any:
         if isinstance(thing, Either):
-            thing = thing.get()
+            return over(cast, thing)
         if current() is not None and is_tensor(thing) and not others and not options:
-            return _number(thing, kind)
+            return to_number(thing, kind)
         return kind(thing, *others, **options)
 
     cast.__name__ = cast.__qualname__ = kind.__name__
@@ -77,13 +86,17 @@ def bool_(thing: Any = False) -> Any:
 def len_(thing: Any) -> Any:
     """``len``: an int where the dimension is known, else a 0-D value that stands for one."""
     if isinstance(thing, Either):
-        thing = thing.get()
+        return over(len_, thing)
     if isinstance(thing, GrowingList):
         return thing.d2s_len()
     if isinstance(thing, Indexed):
         return thing.length
-    if current() is None or not is_tensor(thing):
+    if current() is None:
         return len(thing)
+    if not is_tensor(thing):
+        method = getattr(type(thing), "__len__", None)
+        # Python's len() would insist on an int; the run may be what knows it.
+        return method(thing) if isinstance(method, types.FunctionType) else len(thing)
     if not list(thing.shape):
         raise TypeError("len() of a 0-D tensor")
     if thing.shape[0] >= 0:
@@ -91,98 +104,103 @@ def len_(thing: Any) -> Any:
     return mark_number(paddle.shape(thing)[0].astype("int64"), int)
 
 
-def isinstance_(thing: Any, kinds: Any) -> Any:
-    """``isinstance``: a value counts as a tensor, or as the Python number it stands for."""
-    if isinstance(thing, Either):
-        answer = thing.holds(lambda side: isinstance_(side, kinds))
-        return answer if isinstance(answer, bool) else mark_number(answer, bool)
-    if isinstance(thing, GrowingList):
-        return isinstance([], kinds)
-    if bridge.is_value(thing):
-        kind = number_kind(thing)
-        if kind is not None:
-            return isinstance(kind(), kinds)
-        wanted = kinds if isinstance(kinds, tuple) else (kinds,)
-        return any(
-            item is paddle.Tensor or item is bridge.EagerTensor or item is bridge.Value
-            for item in wanted
-        ) or isinstance(thing, kinds)
-    return isinstance(thing, kinds)
-
-
-def _kept(operand: Any) -> Callable[[], Any]:
-    return lambda: operand
-
-
-def _fold(things: tuple[Any, ...]) -> list[Any]:
-    """The operands of ``max``/``min``: the arguments, or the items of the one iterable."""
-    return list(items_of(things[0])) if len(things) == 1 else list(things)
-
-
-def _extreme(name: str) -> Any:
-    original = getattr(builtins, name)
-
-    def extreme(*things: Any, **options: Any) -> Any:
-        if current() is None or options:
-            return original(*things, **options)
-        if len(things) == 1 and isinstance(things[0], GrowingList):
-            stacked = things[0].stacked()
-            return stacked.max(0) if name == "max" else stacked.min(0)
-        items = _fold(things)
-        if not any(bridge.is_value(item) for item in items):
-            return original(*things)
-        best = items[0]
-        for item in items[1:]:
-            better = condition(item > best if name == "max" else item < best)
-            if bridge.is_value(better):
-                best = select(better, _kept(item), _kept(best))
-            elif better:
-                best = item
-        return best
-
-    extreme.__name__ = extreme.__qualname__ = name
-    return extreme
-
-
-max_ = _extreme("max")
-min_ = _extreme("min")
-
-
-def sum_(things: Any, start: Any = 0) -> Any:
-    """``sum``."""
-    if isinstance(things, GrowingList):
-        return things.stacked().sum(0) + start
-    if current() is None:
-        return sum(things, start)
-    total = start
-    for item in items_of(things):
-        total = total + item
-    return total
-
-
-def any_(things: Any) -> Any:
-    """``any``: stops at the first item that is true."""
-    found: Any = False
-    for item in items_of(things):
-        if not bridge.is_value(found) and found:
-            return True
-        found = or_(found, _kept(bool_(item)))
-    return found if bridge.is_value(found) else bool(found)
-
-
-def all_(things: Any) -> Any:
-    """``all``: stops at the first item that is false."""
-    holds: Any = True
-    for item in items_of(things):
-        if not bridge.is_value(holds) and not holds:
-            return False
-        holds = and_(holds, _kept(bool_(item)))
-    return holds if bridge.is_value(holds) else bool(holds)
-
-
 def abs_(thing: Any) -> Any:
     """``abs``."""
+    if isinstance(thing, Either):
+        return over(abs_, thing)
     kind = number_kind(thing)
     if kind is not None and bridge.is_value(thing):
+        if kind is bool:
+            return to_number(thing, int)
         return mark_number(paddle.abs(thing), kind)
     return abs(thing)
+
+
+def round_(number: Any, ndigits: Any = None) -> Any:
+    """``round`` of a number that the run knows; dygraph tensors have none."""
+    if isinstance(number, Either):
+        return over(lambda found: round_(found, ndigits), number)
+    if current() is None or not is_tensor(number):
+        return round(number, ndigits)
+    kind = number_kind(number)
+    if kind is None:
+        raise TypeError("type Tensor doesn't define __round__ method")
+    if ndigits is not None and (type(ndigits) is not int or not 0 <= ndigits <= 22):
+        raise error_here(
+            UnsupportedInGraphError,
+            "round() of a number that the run decides is asked for digits that are not known "
+            "now, or left of the point",
+            "round to a constant number of digits right of the point",
+        )
+    if kind is not float:
+        return to_number(number, int)
+    if ndigits is None:
+        finite = paddle.isfinite(number)
+        raise_when(paddle.isnan(number), ValueError("cannot convert float NaN to integer"))
+        raise_when(paddle.isinf(number), OverflowError("cannot convert float infinity to integer"))
+        whole = _half_even(paddle.where(finite, number, wide(0.0)), wide(0.0))
+        return mark_number(paddle.cast(whole, "int64"), int)
+    return _rounded(number, ndigits)
+
+
+def wide(number: float) -> Any:
+    """A constant with all its 64 bits; as an operand in Python form it would lose half of them."""
+    return paddle.full([], number, "float64")
+
+
+def _rounded(number: Any, ndigits: int) -> Any:
+    """A float to ``ndigits`` decimals, correctly: the error of the product decides at a tie."""
+    scale = wide(10.0**ndigits)
+    product = paddle.multiply(number, scale)
+    made = paddle.divide(_half_even(product, _lost(number, scale, product)), scale)
+    kept = (paddle.abs(product) >= wide(2.0**52)) | ~paddle.isfinite(product)  # nothing to cut
+    return mark_number(paddle.where(kept, number, made), float)
+
+
+def _lost(left: Any, right: Any, product: Any) -> Any:
+    """What the product of two floats lacks, exactly (Veltkamp and Dekker)."""
+    halves = []
+    for factor in (left, right):
+        big = paddle.multiply(factor, wide(134217729.0))
+        high = paddle.subtract(big, paddle.subtract(big, factor))
+        halves.append((high, paddle.subtract(factor, high)))
+    (a, b), (c, d) = halves
+    error = paddle.subtract(paddle.multiply(a, c), product)
+    for pair in ((a, d), (b, c), (b, d)):
+        error = paddle.add(error, paddle.multiply(*pair))
+    return error
+
+
+def _half_even(product: Any, error: Any) -> Any:
+    """The nearest whole number of ``product + error``, a small one; ties go to the even one."""
+    floor = paddle.floor(product)
+    rest, half, zero = paddle.subtract(product, floor), wide(0.5), wide(0.0)
+    odd = paddle.remainder(floor, wide(2.0)) != zero
+    up = (rest > half) | ((rest == half) & ((error > zero) | ((error == zero) & odd)))
+    return paddle.add(floor, paddle.cast(up, "float64"))
+
+
+def divmod_(left: Any, right: Any) -> Any:
+    """``divmod`` of numbers that the run knows; dygraph tensors have none."""
+    if isinstance(left, Either):
+        return each(lambda found: divmod_(found, right), left)
+    if isinstance(right, Either):
+        return each(lambda found: divmod_(left, found), right)
+    if current() is None or not (is_tensor(left) or is_tensor(right)):
+        return divmod(left, right)
+    kinds = number_kind(left), number_kind(right)
+    if None in kinds:
+        names = [_name(operand, kind) for operand, kind in zip((left, right), kinds, strict=True)]
+        raise TypeError(f"unsupported operand type(s) for divmod(): {names[0]!r} and {names[1]!r}")
+    zero = 0.0 if float in kinds else 0
+    try:
+        divmod(zero, zero)
+    except ZeroDivisionError as error:
+        raise_when(as_value(right) == 0, error.with_traceback(None))
+    return left // right, left % right
+
+
+def _name(thing: Any, kind: type | None) -> str:
+    if kind is not None:
+        return kind.__name__
+    return "Tensor" if is_tensor(thing) else type(thing).__name__

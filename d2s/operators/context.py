@@ -7,7 +7,9 @@ behave like Python.
 
 from __future__ import annotations
 
+import sys
 import threading
+import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,11 +25,38 @@ class Block:
 
     Attributes:
         kind: ``"branch"`` or ``"loop"``.
+        frame: the frame in which the block was entered.
+        names: the state that the block hands on.
+        doubled: names of the state that began as one object.
         left: a ``raise`` has ended this side; what it leaves behind is never read.
+        state: what the block hands on, where more can join it.
+        before: snapshots of what a loop began with, by ``names``.
     """
 
     kind: str
+    frame: types.FrameType | None = None
+    names: tuple[str, ...] = ()
+    doubled: frozenset[str] = frozenset()
     left: bool = False
+    state: Any = None
+    before: list[Any] = field(default_factory=list)
+
+
+@dataclass
+class Extent:
+    """A stretch of the capture that ends as a whole: a side of a branch, or the body of a ``try``.
+
+    Attributes:
+        frame: the frame in which it was entered.
+        names: the state that it hands on.
+        guards: the ``if``s that were opened in it because something may have raised.
+        raised: what the present path has raised for a ``try`` around.
+    """
+
+    frame: types.FrameType | None = None
+    names: tuple[str, ...] = ()
+    guards: list[Any] = field(default_factory=list)
+    raised: Any = None
 
 
 @dataclass
@@ -46,10 +75,33 @@ class Capture:
         roots: values that are an argument's contents, changed in place or not:
             ``value.id`` -> the value and the argument's index.
         written: the newest contents of each argument that is changed in place.
+        detached: copies that share their storage in dygraph: ``value.id`` -> value.
+        links: what a value that a write has made is a view of: ``value.id`` -> its link.
+        settled: values that one write has made of all tensors of one storage, by each of them.
         copies: values that are copies of others, made to hand them on: ``value.id`` -> value.
-        attempts: for each ``try`` that is being captured, what its handlers catch.
+        refused: what was refused so far; user code may catch such an error, and goes on, but the
+            program would not be what the code says.
+        eithers: a value of several alternatives exists; functions are converted with care now.
+        attempts: the ``try`` statements whose bodies are being captured.
+        extents: the sides of branches and bodies of ``try`` around the present code.
+        raises: exceptions that the run may raise and a ``try`` catches, by number.
+        handled: the exception that was being handled when the capture began.
+        divided: lists of Python that a branch has left with two lengths.
+        loops: the state of each static loop under capture: names, and what they held before.
+        entry: the frame that the capture was begun from; frames around it are not captured.
+        adopt: told of each object whose methods Python may call by itself.
+        prepared: ids of layers whose ``forward`` and hooks are converted for the present call.
         on_call: told of each converted function before it runs, with the object that it is a
             method of.
+        watched: gives what is watched of the state outside of the function.
+        grown: lists that a static loop has grown: ``id`` of the list -> the list, and what it
+            has become.
+        callers: the containers of the caller's among the arguments, as the capture has them.
+        forms: for the identities of lists and dicts among which a choice is made, the container
+            that they stand for, and the choice.
+        leaving: what an exception of the run that is captured here leaves changed: the values
+            that it needs, and what makes the changes with the run and its tensors for them.
+        draw: gives what stands for the result of a call that each run makes anew.
     """
 
     export: bool = False
@@ -61,18 +113,40 @@ class Capture:
     roots: dict[int, tuple[Any, int]] = field(default_factory=dict)
     written: dict[int, Any] = field(default_factory=dict)
     copies: dict[int, Any] = field(default_factory=dict)
-    attempts: list[Callable[[], Any]] = field(default_factory=list)
+    detached: dict[int, Any] = field(default_factory=dict)
+    links: dict[int, Any] = field(default_factory=dict)
+    settled: dict[int, Any] = field(default_factory=dict)
+    refused: list[D2SError] = field(default_factory=list)
+    eithers: bool = False
+    attempts: list[Any] = field(default_factory=list)
+    extents: list[Extent] = field(default_factory=list)
+    raises: dict[int, Any] = field(default_factory=dict)
+    handled: BaseException | None = None
+    divided: list[Any] = field(default_factory=list)
+    loops: list[tuple[tuple[str, ...], list[Any]]] = field(default_factory=list)
+    entry: types.FrameType | None = None
+    adopt: Callable[[Any], None] | None = None
+    prepared: set[int] = field(default_factory=set)
     on_call: Callable[[Any, Any], None] | None = None
+    watched: Callable[[], list[Any]] = list
+    grown: dict[int, tuple[Any, Any]] = field(default_factory=dict)
+    callers: dict[int, Any] = field(default_factory=dict)
+    forms: dict[tuple[int, ...], tuple[Any, Any]] = field(default_factory=dict)
+    leaving: Callable[[], tuple[list[Any], Callable[[Any, list[Any]], None]]] | None = None
+    draw: Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any] | None = None
 
     @contextmanager
-    def block(self, kind: str) -> Iterator[Block]:
-        """Enter a branch side or loop body."""
-        entered = Block(kind)
+    def block(
+        self, kind: str, names: tuple[str, ...] = (), doubled: frozenset[str] = frozenset()
+    ) -> Iterator[Block]:
+        """Enter a branch side or loop body, which hands on the state ``names``."""
+        entered = Block(kind, sys._getframe(2), names, doubled)
         self.blocks.append(entered)
         try:
             yield entered
         finally:
             self.blocks.pop()
+            entered.frame = None
 
     def noted(self) -> tuple[dict[int, Any], ...]:
         """What is noted of values now; for :meth:`forget_since`."""
@@ -81,12 +155,15 @@ class Capture:
             self.sometimes,
             self.roots,
             self.written,
+            self.links,
+            self.settled,
         )
         return tuple(dict(part) for part in parts)
 
     def forget_since(self, notes: tuple[dict[int, Any], ...]) -> None:
         """Drop the notes on values of operations that were taken out of the program again."""
-        self.numbers, self.sometimes, self.roots, self.written = (dict(part) for part in notes)
+        parts = (dict(part) for part in notes)
+        self.numbers, self.sometimes, self.roots, self.written, self.links, self.settled = parts
 
     @property
     def guarded(self) -> bool:
@@ -111,15 +188,35 @@ def capture_into(capture: Capture) -> Iterator[Capture]:
     """Make ``capture`` the current one."""
     before = _local.capture
     _local.capture = capture
+    capture.handled = sys.exc_info()[1]
+    capture.entry = sys._getframe(2)  # the caller of the context manager
     try:
         yield capture
     finally:
         _local.capture = before
+        capture.entry = None
 
 
 def error_here(kind: Callable[..., D2SError], cause: str, cure: str) -> D2SError:
     """An error of ``kind`` at the user's present line."""
     place: Location | None = here()
     if place is None:
-        return kind(cause, cure=cure)
-    return kind(cause, cure=cure, file=place.file, line=place.line)
+        error = kind(cause, cure=cure)
+    else:
+        error = kind(cause, cure=cure, file=place.file, line=place.line)
+    capture = current()
+    if capture is not None:
+        capture.refused.append(error)
+    return error
+
+
+@contextmanager
+def tentatively() -> Iterator[None]:
+    """An attempt of ours whose refusals do not count."""
+    capture = current()
+    count = 0 if capture is None else len(capture.refused)
+    try:
+        yield
+    finally:
+        if capture is not None:
+            del capture.refused[count:]

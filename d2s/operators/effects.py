@@ -7,19 +7,22 @@ formats them, and the result is letter for letter what dygraph prints.
 from __future__ import annotations
 
 import contextlib
-import copy
+import sys
+import types
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import paddle
 
 from d2s import paddle_bridge as bridge
+from d2s.diagnostics.location import is_ours
 from d2s.diagnostics.tracebacks import user_traceback
 from d2s.errors import NotStaticError
 from d2s.operators.context import current, error_here
-from d2s.operators.either import Either
-from d2s.operators.hosts import check_uncaught, host_call
-from d2s.operators.values import condition, is_tensor
+from d2s.operators.either import Either, simplified
+from d2s.operators.hosts import host_call
+from d2s.operators.raises import catching, note
+from d2s.operators.values import condition, is_tensor, number_kind
 
 _CONVERSIONS: Final[dict[str, Callable[[Any], str]]] = {"r": repr, "s": str, "a": ascii}
 
@@ -32,7 +35,8 @@ class HostText:
     """Text of which the run fills in the tensors.
 
     Attributes:
-        parts: strings, and ``(value, conversion, spec)`` for what is formatted.
+        parts: strings, and ``(value, conversion, spec)`` for what is formatted; see
+            :func:`_formatted`.
     """
 
     def __init__(self, parts: tuple[Any, ...]) -> None:
@@ -44,6 +48,22 @@ class HostText:
     def __radd__(self, other: Any) -> Any:
         return HostText(((other, "s", ""), *self.parts)) if _is_text(other) else NotImplemented
 
+    def __mul__(self, times: Any) -> Any:
+        return HostText(self.parts * times) if type(times) is int else NotImplemented
+
+    __rmul__ = __mul__
+
+    def __mod__(self, things: Any) -> Any:
+        return HostText(((things, "%", self),))
+
+    def __getitem__(self, key: Any) -> Any:
+        return HostText(((self, "[]", key),))
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _TEXT_METHODS:
+            raise AttributeError(f"'str' object has no attribute {name!r}")
+        return lambda *arguments: HostText(((self, f".{name}", arguments),))
+
     def __str__(self) -> str:
         raise error_here(
             NotStaticError,
@@ -54,19 +74,63 @@ class HostText:
     def __format__(self, spec: str) -> str:
         return str(self)
 
+    def __repr__(self) -> str:
+        return f"<text that the run fills in, {len(self.parts)} parts>"
+
+    def __bool__(self) -> bool:
+        return bool(str(self))
+
+    def __len__(self) -> int:
+        return len(str(self))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(str(self))
+
+    def __contains__(self, item: Any) -> bool:
+        return item in str(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (_is_text(other) and str(self) == other)
+
+    __hash__ = object.__hash__
+
+
+_TEXT_METHODS: Final = frozenset(
+    (
+        "capitalize", "center", "expandtabs", "ljust", "lower", "lstrip", "replace", "rjust",
+        "rstrip", "strip", "swapcase", "title", "upper", "zfill",
+    )
+)  # fmt: skip
+"""Methods of text that give text."""
+
+
+class HostObject(HostText):
+    """What only the host can make of a tensor, such as ``x.numpy()``; it can be printed.
+
+    Attributes:
+        value: the tensor.
+        make: from the run's tensor to the object.
+    """
+
+    def __init__(self, value: Any, make: Callable[[Any], Any]) -> None:
+        super().__init__(((value, "", make),))
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name)
+
 
 def _is_text(thing: object) -> bool:
     return isinstance(thing, str | HostText)
 
 
-def _is_dynamic(thing: object) -> bool:
+def is_dynamic(thing: object) -> bool:
     """Whether the run decides what ``thing`` looks like."""
-    if bridge.is_value(thing) or isinstance(thing, HostText | Either):
+    if is_tensor(thing) or isinstance(thing, HostText | Either):
         return True
     if isinstance(thing, list | tuple | set):
-        return any(_is_dynamic(item) for item in thing)
+        return any(is_dynamic(item) for item in thing)
     if isinstance(thing, dict):
-        return any(_is_dynamic(item) for item in thing.values())
+        return any(is_dynamic(item) for item in thing.values())
     return False
 
 
@@ -78,26 +142,114 @@ def text(*parts: Any) -> Any:
             ``"r"``, ``"s"``, ``"a"``.
     """
     if current() is not None and any(
-        isinstance(part, tuple) and (_is_dynamic(part[0]) or _is_dynamic(part[2])) for part in parts
+        isinstance(part, tuple) and (is_dynamic(part[0]) or is_dynamic(part[2])) for part in parts
     ):
-        return HostText(parts)
+        return text_of(parts)
     return _formatted(parts)
 
 
+def text_of(parts: tuple[Any, ...]) -> Any:
+    """The text of ``parts``: one of several constants where a tensor chooses only among these."""
+    if _is_open(parts):
+        return HostText(parts)
+    try:
+        return _folded(parts)
+    except Exception:  # one of them has no such text: the run says so, if it comes to it
+        return HostText(parts)
+
+
+def _is_open(thing: Any) -> bool:
+    """Whether more than a choice among constants is in ``thing``."""
+    if isinstance(thing, Either):
+        return not thing.plain
+    if isinstance(thing, list | tuple | set):
+        return any(map(_is_open, thing))
+    if isinstance(thing, dict):
+        return any(map(_is_open, thing.values()))
+    return is_dynamic(thing)
+
+
+def _folded(parts: tuple[Any, ...]) -> Any:
+    chosen = _first_choice(parts)
+    if chosen is None:
+        return _formatted(parts)
+    return simplified(chosen.spread(lambda found: _folded(_with(parts, chosen, found))))
+
+
+def _first_choice(thing: Any) -> Either | None:
+    if isinstance(thing, Either):
+        return thing
+    if isinstance(thing, dict):
+        thing = tuple(thing.values())
+    if isinstance(thing, list | tuple):
+        found = map(_first_choice, thing)
+        return next((item for item in found if item is not None), None)
+    return None
+
+
+def _with(thing: Any, chosen: Either, found: Any) -> Any:
+    """``thing`` with ``found`` in the place of ``chosen``."""
+    if thing is chosen:
+        return found
+    if type(thing) in (list, tuple):
+        return type(thing)(_with(item, chosen, found) for item in thing)
+    if type(thing) is dict:
+        return {key: _with(item, chosen, found) for key, item in thing.items()}
+    return thing
+
+
+def percent(template: Any, things: Any) -> Any:
+    """``template % things``, where the template is plainly text."""
+    if current() is None or not (is_dynamic(template) or is_dynamic(things)):
+        return template % things
+    return text_of(((things, "%", template),))
+
+
+def late(value: Any, make: Callable[[Any], Any]) -> Any:
+    """What ``make`` gives for the tensor ``value``, made on the run: for ``print`` and texts."""
+    if current() is None or not bridge.is_value(value) or number_kind(value) is not None:
+        return make(value)
+    return HostObject(value, make)
+
+
 def _formatted(parts: tuple[Any, ...]) -> str:
+    """The text of ``parts``.
+
+    The conversion of a part is what an f-string has (``None``, ``"r"``, ``"s"``, ``"a"``), or
+    ``"%"`` (the third item is the template), ``"[]"`` (the key) or ``".name"`` (the arguments of
+    that method).
+    """
     done: list[str] = []
     for part in parts:
         if isinstance(part, str):
             done.append(part)
             continue
         value, conversion, spec = part
-        if conversion is not None:
+        if conversion == "%":
+            value, spec = spec % value, ""
+        elif conversion == "[]":
+            value, spec = value[spec], ""
+        elif conversion is not None and conversion.startswith("."):
+            value, spec = getattr(value, conversion[1:])(*spec), ""
+        elif conversion is not None:
             value = _CONVERSIONS[conversion](value)
         done.append(format(value, spec))
     return "".join(done)
 
 
-class _Shipment:
+def _members(error: BaseException) -> Iterator[tuple[str, Any]]:
+    """What ``error`` keeps outside of its ``__dict__``: ``errno``, ``__slots__`` and the like."""
+    for kind in type(error).__mro__:
+        for name, item in vars(kind).items():
+            if isinstance(item, types.MemberDescriptorType | types.GetSetDescriptorType) and not (
+                name.startswith("__") or name == "args"
+            ):
+                value = getattr(error, name, None)
+                if value is not None:
+                    yield name, value
+
+
+class Shipment:
     """Collects the tensors in some objects, and puts the run's tensors back in their place."""
 
     def __init__(self) -> None:
@@ -111,6 +263,10 @@ class _Shipment:
             self.values.append(thing)
             position = len(self.values) - 1
             return lambda tensors: tensors[position]
+        if isinstance(thing, HostObject):
+            ((value, _, make),) = thing.parts
+            inner = self.pack(value)
+            return lambda tensors: make(inner(tensors))
         if isinstance(thing, HostText):
             parts = [self.pack(part) for part in thing.parts]
             return lambda tensors: _formatted(tuple(part(tensors) for part in parts))
@@ -128,20 +284,32 @@ class _Shipment:
         return lambda tensors: thing
 
     def pack_error(self, error: Any) -> Callable[[tuple[Any, ...]], BaseException]:
-        """A function from the run's tensors to a fresh exception like ``error``."""
+        """A function from the run's tensors to a fresh exception like ``error``.
+
+        Its ``__init__`` is not called again: it may take other arguments than ``args``.
+        """
         if isinstance(error, type):
             return lambda tensors: error()
         arguments = self.pack(tuple(error.args))
-        fields = self.pack(dict(error.__dict__))
+        fields = self.pack(dict(vars(error)))
+        members = self.pack(dict(_members(error)))
+        chain = [
+            None if other is None or other is error else self.pack_error(other)
+            for other in (error.__cause__, error.__context__)
+        ]
 
         def rebuilt(tensors: tuple[Any, ...]) -> BaseException:
-            fresh: BaseException = copy.copy(error)
-            fresh.args = arguments(tensors)
-            fresh.__dict__.update(fields(tensors))
-            fresh.__cause__, fresh.__suppress_context__ = (
-                error.__cause__,
-                error.__suppress_context__,
-            )
+            base = next(kind for kind in type(error).__mro__ if kind.__module__ == "builtins")
+            fresh: BaseException = base.__new__(type(error), *error.args)
+            for name, value in members(tensors).items():
+                with contextlib.suppress(AttributeError, TypeError):  # read-only ones are there
+                    object.__setattr__(fresh, name, value)
+            object.__setattr__(fresh, "args", arguments(tensors))
+            vars(fresh).update(fields(tensors))
+            cause, context = (None if other is None else other(tensors) for other in chain)
+            fresh.__cause__, fresh.__context__ = cause, context
+            fresh.__suppress_context__ = error.__suppress_context__
+            fresh.__traceback__ = user_traceback(error.__traceback__)
             return fresh
 
         return rebuilt
@@ -155,7 +323,7 @@ def log_(method: Callable[..., Any]) -> Callable[..., None]:
         if capture is None:
             method(*things, **options)
         elif not capture.export:
-            shipment = _Shipment()
+            shipment = Shipment()
             arguments, keywords = shipment.pack(things), shipment.pack(options)
 
             def host(*tensors: Any) -> None:
@@ -177,11 +345,16 @@ def print_(*things: Any, **options: Any) -> None:
             if bridge.is_value(thing):
                 paddle.static.Print(thing)
         return
-    shipment = _Shipment()
+    stream = options.get("file")
+    name = next((n for n in ("stdout", "stderr") if stream is getattr(sys, n)), None)
+    shipment = Shipment()
     arguments, keywords = shipment.pack(things), shipment.pack(options)
 
     def host(*tensors: Any) -> None:
-        print(*arguments(tensors), **keywords(tensors))
+        options = keywords(tensors)
+        if stream is not None and name is not None:  # whatever is there by then
+            options["file"] = getattr(sys, name)
+        print(*arguments(tensors), **options)
 
     host_call(host, shipment.values)
 
@@ -190,19 +363,25 @@ def assert_(test: Any, message: Callable[[], Any] | None = None) -> None:
     """``assert test, message()``: on the run when ``test`` is a tensor of a program."""
     test = condition(test)
     capture = current()
+
+    def failure() -> AssertionError:
+        return AssertionError(*(() if message is None else (message(),)))
+
     if capture is None or not (bridge.is_value(test) or capture.guarded):
         if not test:
-            raise AssertionError(*(() if message is None else (message(),)))
+            raise failure()
         return
     if not bridge.is_value(test):
         if not test:
-            raise error(lambda: AssertionError(*(() if message is None else (message(),))))
+            raise error(failure)
+        return
+    if catching(AssertionError) is not None:
+        _Raising.where(paddle.logical_not(test), failure)
         return
     if capture.export:
         paddle.static.nn.control_flow.Assert(test)
         return
-    check_uncaught(AssertionError)
-    shipment = _Shipment()
+    shipment = Shipment()
     parts = () if message is None else (message(),)
     arguments = shipment.pack(parts)
 
@@ -210,10 +389,21 @@ def assert_(test: Any, message: Callable[[], Any] | None = None) -> None:
         if not bool(holds):
             raise AssertionError(*arguments(tensors))
 
-    host_call(host, [test, *shipment.values])
+    host_call(host, [test, *shipment.values], raises=True)
 
 
-def error(make: Callable[[], Any]) -> Any:
+class _Raising:
+    """Where ``operators.branches``, which needs this module, hands in how a run may raise."""
+
+    where: Callable[[Any, Callable[[], Any]], None]
+
+
+def raise_with(where: Callable[[Any, Callable[[], Any]], None]) -> None:
+    """Tell how a run raises under a condition; called once, by ``operators.branches``."""
+    _Raising.where = staticmethod(where)
+
+
+def error(make: Callable[[], Any], cause: Callable[[], Any] | None = None) -> Any:
     """The exception of a ``raise`` statement.
 
     Under a tensor condition it is not returned: the run raises it, and the capture of the side
@@ -223,46 +413,55 @@ def error(make: Callable[[], Any]) -> Any:
     capture = current()
     if capture is None or not capture.guarded:
         return made
-    check_uncaught(made)
-    if capture.export:
-        paddle.static.nn.control_flow.Assert(paddle.full([], False, "bool"))
+    if isinstance(made, type):
+        if not issubclass(made, BaseException):
+            return made  # Python says that it is no exception
+        made = made()
+    if not isinstance(made, BaseException):
+        return made
+    found = catching(type(made))
+    if found is not None and found[0].depth == len(capture.blocks):
+        return made  # no tensor decides between the try and here
+    if cause is not None:
+        made.__cause__ = _instance(cause())
+    context = sys.exc_info()[1]
+    if made.__context__ is None and context is not made and context is not capture.handled:
+        made.__context__ = context
+    if found is None:
+        _raise_on_run(made, None)
     else:
-        shipment = _Shipment()
-        rebuilt = shipment.pack_error(made)
-
-        def host(*tensors: Any) -> None:
-            raise rebuilt(tensors[: len(shipment.values)])
-
-        host_call(host, shipment.values)
+        note(*found, made)
     raise BlockLeft
 
 
-def raise_later(made: Exception) -> None:
-    """Raise on the run, from where it came, what one side of a branch raised at capture."""
+def _instance(error: Any) -> Any:
+    return error() if isinstance(error, type) else error
+
+
+def _raise_on_run(made: BaseException, trace: types.TracebackType | None) -> None:
+    """Raise ``made`` on the run, where no ``try`` of the program catches it."""
     capture = current()
     assert capture is not None
     if capture.export:
         paddle.static.nn.control_flow.Assert(paddle.full([], False, "bool"))
         return
-    check_uncaught(made)
-    trace = user_traceback(made.__traceback__)
     made.__traceback__ = None
+    shipment = Shipment()
+    rebuilt = shipment.pack_error(made)
 
-    def host(*_: Any) -> None:
-        raise made
+    def host(*tensors: Any) -> None:
+        raise rebuilt(tensors[: len(shipment.values)])
 
-    host_call(host, [], trace)
+    host_call(host, shipment.values, trace, raises=True)
 
 
-@contextlib.contextmanager
-def attempt(caught: Callable[[], Any]) -> Iterator[None]:
-    """The body of a ``try``: what its handlers catch is known while it is captured."""
-    capture = current()
-    if capture is None:
-        yield
+def raise_later(made: Exception) -> None:
+    """Raise on the run, from where it came, what one side of a branch raised at capture."""
+    found = catching(type(made))
+    if found is not None:
+        note(*found, made)
         return
-    capture.attempts.append(caught)
-    try:
-        yield
-    finally:
-        capture.attempts.pop()
+    trace = user_traceback(made.__traceback__)
+    if trace is not None and is_ours(trace.tb_frame.f_code.co_filename):
+        trace = None  # raised by an operator: the user's present line is where it comes from
+    _raise_on_run(made, trace)

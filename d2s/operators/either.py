@@ -3,7 +3,9 @@
 Branches and loops make an :class:`Either` where the two sides cannot be one value of a program.
 It may be returned (the host then gives back what dygraph would: rule B6), tested with ``is None``
 or handed on; a use that needs *the* value takes the one alternative that can be meant, and a host
-operator raises, on the run, what dygraph would raise on the other path (B2, C3).
+operator raises, on the run, what dygraph would raise on the other path (B2, C3).  Where several
+can be meant (tensors of two dtypes, a list of two or of three items), each is used in a side of an
+``if`` of its own: :func:`each`.
 """
 
 from __future__ import annotations
@@ -18,9 +20,9 @@ from typing import Any, Final
 import paddle
 
 from d2s.analysis.definitions import definitions_of
-from d2s.diagnostics.location import here
+from d2s.diagnostics.location import here, is_ours
 from d2s.errors import AmbiguousValueError
-from d2s.operators.context import error_here
+from d2s.operators.context import current, error_here
 from d2s.operators.hosts import raise_when
 from d2s.operators.values import (
     NUMBER_DTYPES,
@@ -33,6 +35,11 @@ from d2s.operators.values import (
     number_kind,
 )
 from d2s.syntax.source import function_at
+
+_CONSTANTS: Final = (bool, int, float, str, bytes, type(None))
+
+MANY: Final = 4
+"""So many different constants stay Python constants; more become one 0-D value."""
 
 
 class Unbound:
@@ -65,16 +72,33 @@ class Either:
         flag: a 0-D bool value.
         true, false: anything, an ``Either`` too.
         name: the variable or path that it came from, for messages.
-        lines: the lines on which the two alternatives were left behind, when known.
+        missing: what a read raises on a path that has not bound it; as a variable by default.
     """
 
-    __slots__ = ("false", "flag", "name", "true")
+    __slots__ = ("false", "flag", "missing", "name", "true")
 
     def __init__(self, flag: Any, true: Any, false: Any, name: str = "value") -> None:
         self.flag = flag
         self.true = true
         self.false = false
         self.name = name
+        self.missing: Exception | None = None
+        capture = current()
+        if capture is not None:
+            capture.eithers = True
+
+    def like(self, true: Any, false: Any) -> Either:
+        """The same choice between other things."""
+        fresh = Either(self.flag, true, false, self.name)
+        fresh.missing = self.missing
+        return fresh
+
+    def leaves(self) -> list[Any]:
+        """Every alternative; nothing is captured to tell which one holds."""
+        found: list[Any] = []
+        for side in (self.true, self.false):
+            found.extend(side.leaves() if isinstance(side, Either) else [side])
+        return found
 
     def alternatives(self, when: Any = None) -> list[tuple[Any, Any]]:
         """Every alternative with the bool value under which it holds."""
@@ -106,13 +130,11 @@ class Either:
         Raises:
             AmbiguousValueError: (D2S203) more than one alternative is a proper value.
         """
-        usable = [
-            item for item in self.alternatives() if item[0] is not None and item[0] is not UNBOUND
-        ]
-        kinds = "; ".join(describe(item[0]) for item in self.alternatives())
+        usable = self._usable()
         if len(usable) != 1:
-            chosen = self._selected(usable)
+            chosen = self._selected()
             if chosen is None:
+                kinds = "; ".join(map(describe, self.leaves()))
                 raise error_here(
                     AmbiguousValueError,
                     f"{self.name!r}{_bound_on(self.name)} depends on a tensor condition and may "
@@ -121,37 +143,63 @@ class Either:
                 )
             value = chosen
         else:
-            value = usable[0][0]
+            value = usable[0]
         if check:
             self._check()
         return value
 
-    def _selected(self, usable: list[tuple[Any, Any]]) -> Any:
+    def _usable(self) -> list[Any]:
+        return [item for item in self.leaves() if item is not None and item is not UNBOUND]
+
+    @property
+    def single(self) -> bool:
+        """Whether :meth:`get` has an answer."""
+        usable = self._usable()
+        return len(usable) == 1 or (
+            self._selectable(usable) and len({number_kind(value) for value in usable}) == 1
+        )
+
+    @property
+    def plain(self) -> bool:
+        """Whether every alternative is a Python constant: a number, text, or ``None``."""
+        return all(type(value) in _CONSTANTS for value in self.leaves())
+
+    @staticmethod
+    def _selectable(usable: list[Any]) -> bool:
+        """Whether the alternatives are numbers, or tensors of one dtype and known shape."""
+        kinds = [number_kind(value) for value in usable]
+        if not usable or None not in kinds:
+            return bool(usable)
+        if any(kind is not None for kind in kinds) or not all(map(is_tensor, usable)):
+            return False
+        shapes = {(str(value.dtype), *value.shape) for value in usable}
+        return len(shapes) == 1 and all(size >= 0 for size in usable[0].shape)
+
+    def _selected(self) -> Any:
         """One value out of several of one type and shape, by selection; ``None`` if impossible."""
-        kinds = [number_kind(value) for value, _ in usable]
-        if not usable or (None in kinds and not all(is_tensor(value) for value, _ in usable)):
+        usable = self._usable()
+        if not self._selectable(usable):
             return None
-        kind = None
-        if None not in kinds:
-            kind = functools.reduce(joint_kind, [found for found in kinds if found is not None])
-        values = [(as_value(value), holds) for value, holds in usable]
-        if kind is not None:
-            values = [(cast_plain(v, NUMBER_DTYPES[kind]), holds) for v, holds in values]
-        first = values[0][0]
-        if any(
-            value.dtype != first.dtype or list(value.shape) != list(first.shape)
-            for value, _ in values[1:]
-        ):
-            return None
-        result = first
-        for value, holds in values[1:]:
-            result = paddle.where(holds, value, result)
+        kinds = [found for found in map(number_kind, usable) if found]
+        kind = functools.reduce(joint_kind, kinds) if kinds else None
+        result: Any = None
+        for item, holds in self.alternatives():
+            if item is None or item is UNBOUND:
+                continue
+            value = as_value(item)
+            if kind is not None:
+                value = cast_plain(value, NUMBER_DTYPES[kind])
+            result = value if result is None else paddle.where(holds, value, result)
         return result if kind is None else mark_number(result, kind)
+
+    def unbound(self) -> Exception:
+        """What a read raises on a path that has not bound the value."""
+        return self.missing or unbound_error(self.name)
 
     def _check(self) -> None:
         for value, holds in self.alternatives():
             if value is UNBOUND:
-                raise_when(holds, unbound_error(self.name))
+                raise_when(holds, self.unbound())
             elif value is None:
                 raise_when(
                     holds,
@@ -160,8 +208,10 @@ class Either:
 
     def d2s_condition(self) -> Any:
         """The truth of the alternative that holds."""
-        if any(value is UNBOUND for value, _ in self.alternatives()):
-            return self.get()
+        if any(value is UNBOUND for value in self.leaves()):
+            return condition(self.get())
+        if self.plain:
+            return self.holds(bool)
         result: Any = None
         for value, holds in self.alternatives():
             truth = condition(value)
@@ -171,22 +221,69 @@ class Either:
             result = part if result is None else result | part
         return result
 
+    def __getattribute__(self, name: str) -> Any:
+        """Ours for our own code; what the user reads, ``.name`` say, is the value's."""
+        if name.startswith("__") or is_ours(sys._getframe(1).f_code.co_filename):
+            return object.__getattribute__(self, name)
+        return self.__getattr__(name)
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith(("__", "d2s_")):
             raise AttributeError(name)
-        return getattr(self.get(), name)
+        if not self.single and all(callable(getattr(v, name, None)) for v in self._usable()):
+            return self.mapped(lambda side: getattr(side, name))
+        return each(lambda value: getattr(value, name), self)
+
+    def d2s_value(self) -> Any:
+        """The value that is meant, where a tensor or a number is needed."""
+        return self.get()
+
+    def mapped(self, function: Callable[[Any], Any]) -> Either:
+        """``function`` of each alternative, which must not need the run; absent ones stay."""
+        sides = [
+            side.mapped(function)
+            if isinstance(side, Either)
+            else side
+            if side is None or side is UNBOUND
+            else function(side)
+            for side in (self.true, self.false)
+        ]
+        return Either(self.flag, sides[0], sides[1], self.name)
+
+    def spread(self, function: Callable[[Any], Any]) -> Either:
+        """``function`` of every alternative, which must not need the run."""
+        sides = [
+            side.spread(function) if isinstance(side, Either) else function(side)
+            for side in (self.true, self.false)
+        ]
+        return Either(self.flag, sides[0], sides[1], self.name)
 
     def __getitem__(self, key: Any) -> Any:
-        return self.get()[key]
+        return each(lambda value: value[key], self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.get()(*args, **kwargs)
+        return each(lambda value: value(*args, **kwargs), self)
 
     def __iter__(self) -> Any:
+        """Item by item where every alternative is a sequence of one length."""
+        usable = self._usable()
+        if all(type(value) in (list, tuple) for value in usable) and (
+            len({len(value) for value in usable}) == 1
+        ):
+            self._check()
+            whole = bound(self)
+            return iter([_item(whole, index) for index in range(len(usable[0]))])
         return iter(self.get())
 
     def __len__(self) -> int:
         return len(self.get())
+
+    def __hash__(self) -> int:
+        raise error_here(
+            AmbiguousValueError,
+            f"{self.name!r}, which depends on a tensor, is hashed by code that stays Python",
+            "look it up with container[key] or container.get(key) in a converted function",
+        )
 
     def __bool__(self) -> bool:
         raise error_here(
@@ -194,6 +291,31 @@ class Either:
             f"the truth of {self.name!r} depends on a tensor, in code that stays Python",
             "move the test into an if statement of the function",
         )
+
+
+def _item(thing: Any, index: int) -> Any:
+    """The item at ``index`` of a sequence, or of every alternative; ``None`` has none."""
+    if not isinstance(thing, Either):
+        return thing[index]
+    if thing.true is None or thing.false is None:
+        return _item(thing.false if thing.true is None else thing.true, index)
+    true, false = _item(thing.true, index), _item(thing.false, index)
+    return true if true is false else Either(thing.flag, true, false, f"{thing.name}[{index}]")
+
+
+def simplified(value: Any) -> Any:
+    """``value`` with fewer alternatives where they are one, or too many numbers to keep apart."""
+    if not isinstance(value, Either):
+        return value
+    leaves = list(value.leaves())
+    if all(type(item) is type(leaves[0]) for item in leaves) and value.plain:
+        if all(repr(item) == repr(leaves[0]) for item in leaves):
+            return leaves[0]
+        if type(leaves[0]) in NUMBER_DTYPES and len(leaves) > 2 * MANY:
+            return value.get(check=False)
+        if type(leaves[0]) in NUMBER_DTYPES and len(set(leaves)) > MANY:
+            return value.get(check=False)
+    return value
 
 
 def _bound_on(name: str) -> str:
@@ -208,12 +330,44 @@ def _bound_on(name: str) -> str:
     return f" (bound on line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines))})"
 
 
-def _binary(function: Callable[[Any, Any], Any], *, swapped: bool = False) -> Any:
+def _binary(
+    function: Callable[[Any, Any], Any], *, swapped: bool = False, none: bool = False
+) -> Any:
     def method(self: Either, other: Any) -> Any:
-        mine, theirs = self.get(), other.get() if isinstance(other, Either) else other
-        return function(theirs, mine) if swapped else function(mine, theirs)
+        exact = False
+        if self.plain and (
+            type(other) in _CONSTANTS or (isinstance(other, Either) and other.plain)
+        ):
+            known = _folded(function, other, self) if swapped else _folded(function, self, other)
+            if known is not NotImplemented:
+                return known
+            exact = True  # one of the pairs raises: the run that comes to it does
+        if swapped:
+            return each(lambda mine: function(other, mine), self, exact=exact)
+        return each(
+            lambda mine: each(lambda theirs: function(mine, theirs), other, none=none, exact=exact),
+            self,
+            none=none,
+            exact=exact,
+        )
 
     return method
+
+
+def _folded(function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    """``function`` of constants, computed now; ``NotImplemented`` when a pair of them raises."""
+    try:
+        if isinstance(left, Either):
+            found = left.spread(lambda mine: _folded(function, mine, right))
+        elif isinstance(right, Either):
+            found = right.spread(lambda theirs: function(left, theirs))
+        else:
+            return function(left, right)
+    except Exception:  # which of the pairs counts, only the run knows
+        return NotImplemented
+    if any(value is NotImplemented for value in found.leaves()):
+        return NotImplemented
+    return simplified(found)
 
 
 for _name in [
@@ -233,13 +387,44 @@ for _name in [
     setattr(Either, f"__{_name.strip('_')}__", _binary(_function))
     setattr(Either, f"__r{_name.strip('_')}__", _binary(_function, swapped=True))
 for _name in ["lt", "le", "gt", "ge", "eq", "ne"]:
-    setattr(Either, f"__{_name}__", _binary(getattr(operator, _name)))
+    setattr(Either, f"__{_name}__", _binary(getattr(operator, _name), none=_name in ("eq", "ne")))
 for _name in ("neg", "invert", "abs"):
     setattr(
         Either,
         f"__{_name}__",
-        (lambda function: lambda self: function(self.get()))(getattr(operator, _name)),
+        (lambda function: lambda self: each(function, self))(getattr(operator, _name)),
     )
+
+
+class _Spread:
+    """Where ``operators.branches``, which needs this module, hands in how an ``if`` is made."""
+
+    over: Callable[[Callable[[Any], Any], Either], Any]
+
+
+def each(use: Callable[[Any], Any], thing: Any, *, none: bool = False, exact: bool = False) -> Any:
+    """What ``use`` gives for ``thing``; each alternative of an ``Either`` is used on its own.
+
+    The one alternative that can be meant is used at once; when several can, each is used in a
+    side of an ``if``, and one that is not bound raises there.
+
+    Args:
+        use: what is done with a value.
+        thing: anything.
+        none: ``None`` is a value like others here, such as an argument or a side of ``==``.
+        exact: a Python number has to be one; a 0-D value would not do.
+    """
+    if not isinstance(thing, Either):
+        return use(thing)
+    absent = none and any(value is None for value in thing.leaves())
+    if thing.single and not absent and not (exact and thing.plain):
+        return use(thing.get())
+    return _Spread.over(lambda value: each(use, value, none=none, exact=exact), thing)
+
+
+def spread_with(over: Callable[[Callable[[Any], Any], Either], Any]) -> None:
+    """Tell how several alternatives are used; called once, by ``operators.branches``."""
+    _Spread.over = staticmethod(over)
 
 
 def _test(side: Any, test: Callable[[Any], bool]) -> Any:
@@ -303,8 +488,9 @@ def optional_parts(value: Any) -> tuple[Any, Any, Any] | None:
 
 def read(value: Any, name: str) -> Any:
     """A variable that some path leaves unbound, read: the run raises where dygraph would."""
-    if isinstance(value, Either) and any(v is UNBOUND for v, _ in value.alternatives()):
-        raise_when(value.holds(lambda side: side is UNBOUND), unbound_error(name))
+    if isinstance(value, Either) and any(v is UNBOUND for v in value.leaves()):
+        missing = value.missing or unbound_error(name)
+        raise_when(value.holds(lambda side: side is UNBOUND), missing)
         return bound(value)
     return value
 
@@ -322,5 +508,22 @@ def bound(value: Any) -> Any:
 
 
 def result(value: Any) -> Any:
-    """The value that leaves a function: some path has surely set it."""
+    """The value that leaves a function: some path has surely set it.
+
+    A part of it that the user reads from an attribute may be missing: then the run raises.
+    """
+    _check_missing(value, None)
     return bound(value)
+
+
+def _check_missing(value: Any, when: Any) -> None:
+    if not isinstance(value, Either):
+        return
+    for side, flag in ((value.true, value.flag), (value.false, ~value.flag)):
+        if side is UNBOUND and value.missing is None:
+            continue
+        holds = flag if when is None else when & flag
+        if side is UNBOUND:
+            raise_when(holds, value.unbound())
+        else:
+            _check_missing(side, holds)

@@ -7,11 +7,12 @@ stopped, and the caller raises it as it was, at the user's line (decision 0005).
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import sys
 import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import paddle
@@ -38,6 +39,23 @@ class _Failure(threading.local):
 _failure = _Failure()
 
 
+class _Present(threading.local):
+    run: Any = None
+
+
+_present = _Present()
+
+
+@contextlib.contextmanager
+def running(run: Any) -> Iterator[None]:
+    """While a program runs: ``run`` is the call whose changes an exception in it leaves."""
+    before, _present.run = _present.run, run
+    try:
+        yield
+    finally:
+        _present.run = before
+
+
 def take_failure() -> BaseException | None:
     """The exception that stopped the program just run in this thread, once."""
     error, _failure.error = _failure.error, None
@@ -45,7 +63,11 @@ def take_failure() -> BaseException | None:
 
 
 def host_call(
-    function: Callable[..., None], inputs: list[Any], trace: types.TracebackType | None = None
+    function: Callable[..., None],
+    inputs: list[Any],
+    trace: types.TracebackType | None = None,
+    *,
+    raises: bool = False,
 ) -> None:
     """Call ``function`` with the tensors of ``inputs`` at this point of every run.
 
@@ -54,11 +76,18 @@ def host_call(
             value that stands for a Python number arrives as that number.
         inputs: values of the program; empty is allowed.
         trace: the traceback of what it raises; the user's present line unless given.
+        raises: it stands for an exception of the user's: what the function has changed until
+            here stays changed when it raises.
     """
     capture = current()
     assert capture is not None
-    values = [as_value(item) for item in inputs] or [paddle.full([], True, "bool")]
     kinds = [number_kind(item) for item in inputs]
+    changed: list[Any] = []
+    change: Callable[[Any, list[Any]], None] | None = None
+    if raises and capture.leaving is not None:
+        changed, change = capture.leaving()
+    count = len(inputs)
+    values = [*map(as_value, inputs), *changed] or [paddle.full([], True, "bool")]
     flags = [value.stop_gradient for value in values]
     place = here()
 
@@ -68,12 +97,13 @@ def host_call(
             if kind is not None:
                 arguments.append(kind(tensor.item()))
             else:
-                kept = tensor.clone()  # the program goes on to use its own buffer
-                kept.stop_gradient = flag
-                arguments.append(kept)
+                arguments.append(_kept(tensor, flag))
         try:
             function(*arguments)
         except BaseException as error:
+            if change is not None and _present.run is not None:
+                last = zip(tensors[count:], flags[count:], strict=False)
+                change(_present.run, [_kept(tensor, flag) for tensor, flag in last])
             _failure.error = _at(error, place) if trace is None else error.with_traceback(trace)
             _silence()
             raise HostStopError from None
@@ -90,6 +120,13 @@ def host_call(
     done = operation(*values)
     done.stop_gradient = True
     capture.hosts.append((operation, host))
+
+
+def _kept(tensor: Any, flag: bool) -> Any:
+    """A copy; the program goes on to use its own buffer."""
+    kept = tensor.clone()
+    kept.stop_gradient = flag
+    return kept
 
 
 def _done(*metas: Any) -> Any:
@@ -151,12 +188,8 @@ def check_uncaught(error: BaseException | type[BaseException]) -> None:
     kind = error if isinstance(error, type) else type(error)
     if capture is None:
         return
-    for caught in capture.attempts:
-        try:
-            matches = issubclass(kind, caught())
-        except TypeError:  # the handler names no exception class: Python says so when it matters
-            continue
-        if matches:
+    for attempt in capture.attempts:
+        if attempt.caught is not None and attempt.handler_of(kind) is not None:
             raise error_here(
                 UnsupportedInGraphError,
                 f"a {kind.__name__} that only the run can raise would be caught by a try "
@@ -175,4 +208,4 @@ def raise_when(flag: Any, error: BaseException) -> None:
         if bool(holds):
             raise error
 
-    host_call(check, [] if flag is True else [flag])
+    host_call(check, [] if flag is True else [flag], raises=True)

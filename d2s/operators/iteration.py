@@ -8,25 +8,38 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Iterator
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import ConditionError, UnsupportedInGraphError
+from d2s.operators.aliases import holders_of
 from d2s.operators.context import current, error_here
 from d2s.operators.either import Either
 from d2s.operators.hosts import raise_when
 from d2s.operators.lists import GrowingList
 from d2s.operators.values import as_value, is_tensor, mark_number, number_kind, number_value
 
+UNROLLED: Final = 32
+"""A loop over one of several ranges is unrolled for each up to so many trips in all."""
+
 
 class Indexed:
-    """``item(0)`` to ``item(length - 1)``; ``length`` is a value that stands for a Python int."""
+    """``item(0)`` to ``item(length - 1)``; ``length`` is a value that stands for a Python int.
+
+    A list may change while it is iterated, so its length is asked for anew for each item.
+    """
 
     def __init__(self, length: Any, item: Callable[[Any], Any]) -> None:
-        self.length = length
+        self._length = length
         self.item = item
+
+    @property
+    def length(self) -> Any:
+        """The number of items as it is now."""
+        return self._length() if callable(self._length) else self._length
 
     def __iter__(self) -> Iterator[Any]:
         raise error_here(
@@ -58,6 +71,10 @@ def _scalar(value: Any) -> Any:
 
 def range_(*bounds: Any) -> Any:
     """``range``: Python's, or an :class:`Indexed` when a bound is a tensor."""
+    for position, bound in enumerate(bounds):
+        if isinstance(bound, Either) and bound.plain and _short(bound):
+            before, after = bounds[:position], bounds[position + 1 :]
+            return bound.spread(partial(_range_with, before, after))
     bounds = tuple(b.get() if isinstance(b, Either) else b for b in bounds)
     if current() is None or not any(is_tensor(bound) for bound in bounds):
         return builtins.range(*bounds)
@@ -74,7 +91,7 @@ def range_(*bounds: Any) -> Any:
     if len(bounds) > 2:
         step = bounds[2]
     if type(start) is int and start == 0 and type(step) is int and step == 1:
-        return Indexed(_scalar(stop), lambda index: mark_number(index, int))
+        return Indexed(_no_less_than_0(_scalar(stop)), lambda index: mark_number(index, int))
     first, last, by = _scalar(start), _scalar(stop), _scalar(step)
     if type(step) is int:
         if step == 0:
@@ -86,7 +103,21 @@ def range_(*bounds: Any) -> Any:
         up = (last - first + by - 1) // by
         down = (first - last - by - 1) // (-by)
         length = paddle.where(by > 0, up, down)
-    return Indexed(mark_number(length, int), lambda index: mark_number(first + index * by, int))
+    return Indexed(_no_less_than_0(length), lambda index: mark_number(first + index * by, int))
+
+
+def _no_less_than_0(length: Any) -> Any:
+    return mark_number(paddle.maximum(length, paddle.full([], 0, "int64")), int)
+
+
+def _short(bound: Either) -> bool:
+    """Whether the loops over all alternatives are short enough to be unrolled side by side."""
+    numbers = list(bound.leaves())
+    return all(type(n) is int for n in numbers) and sum(map(abs, numbers)) <= UNROLLED
+
+
+def _range_with(before: tuple[Any, ...], after: tuple[Any, ...], bound: int) -> Any:
+    return range_(*before, bound, *after)
 
 
 def indexed(thing: Any) -> Indexed | None:
@@ -94,9 +125,11 @@ def indexed(thing: Any) -> Indexed | None:
     if isinstance(thing, Indexed):
         return thing
     if isinstance(thing, Either):
-        return indexed(thing.get())
+        return indexed(thing.get()) if thing.single else None
     if isinstance(thing, GrowingList):
-        return Indexed(thing.d2s_len(), thing.__getitem__)
+        if not thing.carried:
+            thing.need_rows()  # inside of the loop over them it would be too late
+        return Indexed(thing.d2s_len, thing.__getitem__)
     if current() is not None and is_tensor(thing):
         if not list(thing.shape):
             raise TypeError("iteration over a 0-D tensor")
@@ -109,6 +142,12 @@ def indexed(thing: Any) -> Indexed | None:
 def items_of(thing: Any) -> Any:
     """``thing`` as something that Python can iterate: the rows of a tensor of known length."""
     if current() is not None and bridge.is_value(thing):
+        if list(thing.shape)[:1] == [-1]:
+            raise error_here(
+                UnsupportedInGraphError,
+                "a built-in function iterates a tensor whose length a tensor decides",
+                "use a for statement, or a function of Paddle on the whole tensor",
+            )
         return [thing[index] for index in builtins.range(thing.shape[0])]
     if current() is not None and bridge.is_eager(thing):
         value = as_value(thing)
@@ -151,7 +190,7 @@ def enumerate_(thing: Any, start: Any = 0) -> Any:
     def item(index: Any) -> Any:
         return (mark_number(index + start, int) if start != 0 else index, found.item(index))
 
-    return Indexed(found.length, item)
+    return Indexed(lambda: found.length, item)
 
 
 def zip_(*things: Any, strict: bool = False) -> Any:
@@ -162,12 +201,26 @@ def zip_(*things: Any, strict: bool = False) -> Any:
     length = pairs[0][0]
     for position, (other, _) in enumerate(pairs[1:], start=2):
         if strict:
-            raise_when(
-                other != length,
-                ValueError(f"zip() argument {position} is longer or shorter than argument 1"),
-            )
+            first = "argument 1" if position == 2 else f"arguments 1-{position - 1}"
+            for differs, word in ((other < length, "shorter"), (other > length, "longer")):
+                raise_when(differs, ValueError(f"zip() argument {position} is {word} than {first}"))
         length = mark_number(paddle.minimum(length, other), int)
     return Indexed(length, lambda index: tuple(item(index) for _, item in pairs))
+
+
+def next_(iterator: Any, *default: Any) -> Any:
+    """``next``: an iterator of Python moves at capture, so no branch may move one from outside."""
+    capture = current()
+    if capture is not None and capture.guarded and isinstance(iterator, Iterator):
+        for holder in holders_of(iterator):
+            if holder.left and holder.live:
+                raise error_here(
+                    UnsupportedInGraphError,
+                    f"a branch or loop takes an item from the iterator {holder.path!r}, which is "
+                    "used outside of it too; how far it has come is known to the run only",
+                    "take the item before the branch, or keep a list and a position",
+                )
+    return next(iterator, *default)
 
 
 def reversed_(thing: Any) -> Any:
@@ -175,6 +228,5 @@ def reversed_(thing: Any) -> Any:
     found = indexed(thing)
     if found is None:
         return builtins.reversed(items_of(thing))
-    return Indexed(
-        found.length, lambda index: found.item(mark_number(found.length - 1 - index, int))
-    )
+    length = found.length
+    return Indexed(length, lambda index: found.item(mark_number(length - 1 - index, int)))

@@ -12,6 +12,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.operators.context import current
+from d2s.operators.either import Either
 from d2s.operators.state import Frozen
 from d2s.operators.values import NUMBER_DTYPES, is_tensor, mark_number, number_kind
 
@@ -41,11 +42,38 @@ def wants_gradients() -> bool:
 
 def description_of(item: Any) -> Any:
     """A description of an item of a dropped capture, as zeros can be made from it."""
+    if isinstance(item, Either):
+        return description_of(item.get(check=False))
     if isinstance(item, Frozen):
+        if isinstance(item.container, dict):
+            return {key: description_of(part) for key, part in item.items}
         return [description_of(part) for part in item.items]
+    if isinstance(item, tuple) and hasattr(item, "_make"):
+        return type(item)._make(description_of(part) for part in item)
     if isinstance(item, tuple):
         return tuple(description_of(part) for part in item)
+    if isinstance(item, list):
+        return [description_of(part) for part in item]
+    if isinstance(item, dict):
+        return {key: description_of(part) for key, part in item.items()}
     return Like(item) if is_tensor(item) or number_kind(item) is not None else item
+
+
+def common(known: Any, found: Any) -> Any:
+    """A description of both: a dimension that differs is open, gradients pass if one lets them."""
+    if isinstance(known, Like) and isinstance(found, Like):
+        if known.dtype == found.dtype and len(known.shape) == len(found.shape):
+            pairs = zip(known.shape, found.shape, strict=True)
+            found.shape = [a if a == b else -1 for a, b in pairs]
+            found.stop_gradient = known.stop_gradient and found.stop_gradient
+        return found
+    if type(known) is type(found):
+        if isinstance(known, dict) and list(known) == list(found):
+            return {key: common(known[key], found[key]) for key in known}
+        if isinstance(known, list | tuple) and len(known) == len(found):
+            parts = [common(a, b) for a, b in zip(known, found, strict=True)]
+            return type(found)._make(parts) if hasattr(found, "_make") else type(found)(parts)
+    return found
 
 
 def sample(shape: Any) -> Any:
@@ -54,6 +82,10 @@ def sample(shape: Any) -> Any:
         zeros = shape.zeros()
         zeros.stop_gradient = shape.stop_gradient
         return zeros if shape.kind is None else mark_number(zeros, shape.kind)
+    if isinstance(shape, tuple) and hasattr(shape, "_make"):
+        return type(shape)._make(sample(part) for part in shape)
     if isinstance(shape, list | tuple):
         return type(shape)(sample(part) for part in shape)
+    if isinstance(shape, dict):
+        return {key: sample(part) for key, part in shape.items()}
     return shape

@@ -1,26 +1,43 @@
-"""Lists that grow in static loops: TensorArrays in the program, lists to the reader (rule D1).
+"""Lists whose length the run decides: tensors in the program, lists to the reader (rule D1).
 
-A :class:`GrowingList` has one TensorArray for each tensor of an item (items may be tuples) and a
-length.  In a loop body an ``append`` writes at once.  Inside a branch an array cannot be an output
-of the ``if``, so the item is *pending*: it leaves the branch as an ordinary value with a flag that
-tells whether it counts, and is written behind the ``if``; a place beyond the length holds anything
-and is written over by the next append.
+A :class:`GrowingList` keeps the leaves of its items (an item may be a tuple, a dict with fixed
+keys, a named tuple or a list) in one of two forms:
+
+*rows*
+    one tensor for each leaf, the items along a new first axis.  Every operation of a list is one
+    on these tensors, also inside branches and loops, and its gradient is right.  An ``append``
+    copies what is there.  Before the first item stands a row of zeros, because Paddle 3.3.1 does
+    not hand a tensor without elements out of a branch or loop: the old one stays.
+
+*arrays*
+    one TensorArray for each leaf.  An ``append`` in a loop costs what it writes, so a loop that
+    only appends begins with this form; an item may be read by its index where no gradient goes
+    through it.  Whatever else is asked of the list in that loop raises :class:`NeedsRowsError`,
+    and the loop is captured again with rows.  Inside a branch an array cannot be an output of the
+    ``if``, so the item is *pending*: it leaves the branch as an ordinary value with a flag that
+    tells whether it counts, and is written behind the ``if``; a place beyond the length holds
+    anything and is written over by the next append.
+
+A list that has left its loop gets rows as soon as somebody reads it: an array has one reader.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
-from d2s.operators.context import current, error_here
+from d2s.operators.aliases import names_of
+from d2s.operators.context import current, error_here, tentatively
+from d2s.operators.either import Either
 from d2s.operators.hosts import raise_when
-from d2s.operators.likeness import description_of
+from d2s.operators.likeness import description_of, wants_gradients
 from d2s.operators.values import (
     as_value,
+    cast_plain,
     is_tensor,
     mark_number,
     number_kind,
@@ -28,7 +45,7 @@ from d2s.operators.values import (
 
 
 class NeedsElementError(BaseException):
-    """An empty list is appended to inside a loop: the loop is captured again, prepared for it."""
+    """A Python list changes its length in a loop: the loop is captured again, prepared for it."""
 
     def __init__(self, target: Any, item: Any) -> None:
         super().__init__()
@@ -36,37 +53,68 @@ class NeedsElementError(BaseException):
         self.item = description_of(item)
 
 
+class NeedsRowsError(BaseException):
+    """Something is asked of a list in a loop that its arrays cannot give."""
+
+    def __init__(self, target: GrowingList) -> None:
+        super().__init__()
+        self.target = target
+
+
+class Leaf(NamedTuple):
+    """What is known of one leaf of every item."""
+
+    dtype: Any
+    shape: list[int]
+    kind: type | None
+    stop_gradient: bool
+
+
+Make = Callable[[list[Any]], Any]
+"""From leaves to an item."""
+
+
 class Element:
     """What is known of an item: its structure, and dtype, shape and number type of each leaf."""
 
     def __init__(self, item: Any) -> None:
-        self.leaves: list[tuple[Any, list[int], type | None, bool]] = []
-        self.build, self._host = self._scan(item)
-
-    def _scan(self, item: Any) -> tuple[Callable[[list[Any]], Any], Callable[[list[Any]], Any]]:
-        if type(item) in (tuple, list):
-            parts = [self._scan(part) for part in item]
-            kind = type(item)
-            return (
-                lambda leaves: kind(part[0](leaves) for part in parts),
-                lambda leaves: kind(part[1](leaves) for part in parts),
-            )
-        if not (is_tensor(item) or number_kind(item) is not None):
+        self.leaves: list[Leaf] = []
+        self.form, self._build, self._host = self._scan(item)
+        if not self.leaves:
             raise error_here(
                 ContainerInGraphError,
-                f"a value of type {type(item).__name__!r} is put into a list inside a static loop",
+                "an item without any tensor or number is put into a list whose length a tensor "
+                "decides",
                 "put tensors, numbers or tuples of them into it",
             )
-        value = as_value(item)
+
+    def _scan(self, item: Any) -> tuple[Any, Make, Make]:
+        parts = _parts(item)
+        if parts is not None:
+            kind, keys, items = parts
+            scanned = [self._scan(part) for part in items]
+            make = _maker(kind, keys)
+            return (
+                (kind, keys, tuple(part[0] for part in scanned)),
+                lambda leaves: make([part[1](leaves) for part in scanned], True),
+                lambda leaves: make([part[2](leaves) for part in scanned], False),
+            )
+        value = _leaf(item)
         position = len(self.leaves)
-        self.leaves.append((value.dtype, list(value.shape), number_kind(item), value.stop_gradient))
+        self.leaves.append(
+            Leaf(value.dtype, list(value.shape), number_kind(item), value.stop_gradient)
+        )
 
         def leaf(leaves: list[Any]) -> Any:
-            kind = self.leaves[position][2]
+            kind = self.leaves[position].kind
             found = leaves[position]
             return found if kind is None else mark_number(found, kind)
 
-        return leaf, lambda leaves: leaves[position]
+        return None, leaf, lambda leaves: leaves[position]
+
+    def build(self, leaves: list[Any]) -> Any:
+        """An item of a program; a list or dict in it cannot be changed in place."""
+        return self._build(leaves)
 
     def build_host(self, leaves: list[Any]) -> Any:
         """An item of the leaves that a run has given."""
@@ -74,20 +122,148 @@ class Element:
 
     def flatten(self, item: Any) -> list[Any]:
         """The leaves of ``item`` as values with the dtypes of this element."""
-        if type(item) in (tuple, list):
-            flat = [leaf for part in item for leaf in Element(part).flatten(part)]
-        else:
-            flat = [as_value(item)]
-        if len(flat) != len(self.leaves):
+        other = Element(item)
+        if other.form != self.form:
             raise error_here(
                 ContainerInGraphError,
-                "items of different structure are put into one list inside a static loop",
+                "items of different structure are put into one list whose length a tensor decides",
                 "give every item the same structure",
             )
+        for mine, theirs in zip(self.leaves, other.leaves, strict=True):
+            numbers = mine.kind is not None or theirs.kind is not None
+            if mine.kind is not theirs.kind or (not numbers and mine.dtype != theirs.dtype):
+                raise error_here(
+                    ContainerInGraphError,
+                    f"{_words(mine)} and {_words(theirs)} are put into one list whose length a "
+                    "tensor decides",
+                    "give every item the same type",
+                )
+            if len(mine.shape) != len(theirs.shape):
+                raise error_here(
+                    ContainerInGraphError,
+                    f"tensors of shape {mine.shape} and of shape {theirs.shape} are put into one "
+                    "list whose length a tensor decides",
+                    "give every item the same number of dimensions",
+                )
         return [
-            leaf if leaf.dtype == dtype else paddle.cast(leaf, dtype)
-            for leaf, (dtype, _, _, _) in zip(flat, self.leaves, strict=True)
+            cast_plain(value, leaf.dtype)
+            for value, leaf in zip(leaves_of(item), self.leaves, strict=True)
         ]
+
+    def relaxed(self, item: Any) -> Any | None:
+        """``item`` where it shows that a dimension or gradient differs between items."""
+        found = leaves_of(item)
+        for value, leaf in zip(found, self.leaves, strict=True):
+            if not value.stop_gradient and leaf.stop_gradient:
+                return item
+            if any(a not in (b, -1) for a, b in zip(leaf.shape, value.shape, strict=True)):
+                return item
+        return None
+
+    def widen(self, item: Any) -> None:
+        """Let dimensions that differ in ``item`` be open, and gradients through."""
+        for position, (value, leaf) in enumerate(zip(leaves_of(item), self.leaves, strict=True)):
+            shape = [a if a == b else -1 for a, b in zip(leaf.shape, value.shape, strict=True)]
+            stop = leaf.stop_gradient and value.stop_gradient
+            self.leaves[position] = leaf._replace(shape=shape, stop_gradient=stop)
+
+
+def _words(leaf: Leaf) -> str:
+    name = str(leaf.dtype).rsplit(".", 1)[-1]
+    return f"a {name} tensor" if leaf.kind is None else f"a Python {leaf.kind.__name__}"
+
+
+def _parts(item: Any) -> tuple[type, tuple[Any, ...], list[Any]] | None:
+    """Type, keys and parts of an item that is a structure."""
+    if isinstance(item, GrowingList):
+        raise error_here(
+            ContainerInGraphError,
+            "a list whose length a tensor decides is put into another one",
+            "stack it first, or put it into a tuple or dict outside of the loop",
+        )
+    if type(item) in (tuple, list, FixedList) or (
+        isinstance(item, tuple) and hasattr(item, "_make")
+    ):
+        return (list if type(item) is FixedList else type(item)), (len(item),), list(item)
+    if type(item) in (dict, FixedDict):
+        return dict, tuple(item), list(item.values())
+    return None
+
+
+def _maker(kind: type, keys: tuple[Any, ...]) -> Callable[[list[Any], bool], Any]:
+    if kind is list:
+        return lambda parts, fixed: FixedList(parts) if fixed else parts
+    if kind is dict:
+        return lambda parts, fixed: (FixedDict if fixed else dict)(zip(keys, parts, strict=True))
+    if hasattr(kind, "_make"):
+        return lambda parts, fixed: kind._make(parts)
+    return lambda parts, fixed: tuple(parts)
+
+
+def _leaf(item: Any) -> Any:
+    if isinstance(item, Either):
+        item = item.get()
+    if not (is_tensor(item) or number_kind(item) is not None):
+        raise error_here(
+            ContainerInGraphError,
+            f"a value of type {type(item).__name__!r} is put into a list whose length a tensor "
+            "decides",
+            "put tensors, numbers or tuples of them into it",
+        )
+    return as_value(item)
+
+
+def leaves_of(item: Any) -> list[Any]:
+    """The leaves of an item as values."""
+    parts = _parts(item)
+    if parts is None:
+        return [_leaf(item)]
+    return [leaf for part in parts[2] for leaf in leaves_of(part)]
+
+
+def _fixed(name: str) -> Any:
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        raise error_here(
+            ContainerInGraphError,
+            f"a {name} that is an item of a list whose length a tensor decides is changed in place",
+            "make a new one, and assign it to the place in the list",
+        )
+
+    return method
+
+
+class FixedList(list[Any]):
+    """A list that was read out of a growing one: a change in place would be lost."""
+
+
+class FixedDict(dict[Any, Any]):
+    """A dict that was read out of a growing list: a change in place would be lost."""
+
+
+for _name in (
+    "append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse",
+    "__setitem__", "__delitem__", "__iadd__", "__imul__",
+):  # fmt: skip
+    setattr(FixedList, _name, _fixed("list"))
+for _name in (
+    "pop", "popitem", "clear", "update", "setdefault", "__setitem__", "__delitem__", "__ior__",
+):  # fmt: skip
+    setattr(FixedDict, _name, _fixed("dict"))
+
+
+def _int(value: Any) -> Any:
+    """An index, which may be a tensor, as a 0-D int64 value."""
+    if isinstance(value, Either):
+        value = value.get()
+    if is_tensor(value) and "int" not in str(value.dtype) and value.dtype != paddle.bool:
+        raise TypeError("list indices must be integers or slices, not a floating tensor")
+    value = cast_plain(as_value(value), "int64")
+    return paddle.reshape(value, []) if list(value.shape) else value
+
+
+def _opened(row: Any, shape: list[int]) -> Any:
+    """``row`` with an open first dimension and ``shape`` behind it."""
+    return _relaxed(row, [-1, *shape])
 
 
 class GrowingList:
@@ -95,25 +271,30 @@ class GrowingList:
 
     Attributes:
         name: the variable, for messages.
-        element: what the items are; ``None`` while nothing is known.
-        arrays: one TensorArray for each leaf of an item.
-        length: the number of items, a 0-D int64 value that stands for a Python int.
+        element: what the items are.
+        arrays: one TensorArray for each leaf of an item; empty in the form of rows.
+        rows: one tensor for each leaf; beside arrays, what they held when their loop was over.
+        origin: the Python list that this one stands for, if it began as one.
         pending: items of the present branch with the flag under which they count.
         home: how many blocks are around the arrays; deeper appends are pending.
-        loose: the arrays may hold more items than ``length``.
+        carried: how many static loops under capture carry the arrays.
+        frozen: it is a tuple to the reader.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, element: Element) -> None:
         self.name = name
-        self.element: Element | None = None
+        self.element: Element = element
         self.arrays: list[Any] = []
-        self.length: Any = None
+        self.rows: list[Any] | None = None
+        self.origin: list[Any] | None = None
         self.pending: list[tuple[Any, Any]] = []
         self.home = 0
-        self.loose = True
+        self.carried = 0
+        self.frozen = False
+        self._length: Any = None
 
     @staticmethod
-    def of(items: list[Any], name: str, like: Any = None) -> GrowingList:
+    def of(items: list[Any], name: str, like: Any = None, *, arrays: bool = False) -> GrowingList:
         """A growing list with the items of a Python list, made at the present place.
 
         Args:
@@ -121,24 +302,23 @@ class GrowingList:
             name: the variable.
             like: an item that shows structure and differentiability, when it is known better
                 than from ``items``.
+            arrays: begin in the form of arrays, for a loop that appends.
         """
-        made = GrowingList(name)
+        element = Element(items[0] if like is None else like)
+        for item in items:
+            element.flatten(item)
+            element.widen(item)
+        made = GrowingList(name, element)
         capture = current()
         made.home = 0 if capture is None else len(capture.blocks)
-        made.length = mark_number(paddle.full([], 0, "int64"), int)
-        if like is not None:
-            made.prepare(like)
-        elif items:
-            made.prepare(items[0])
-        for item in items:
-            made.append(item)
-        return made
-
-    def prepare(self, item: Any) -> None:
-        """Make the arrays for items like ``item``, with a place holder at index 0."""
-        self.element = Element(item)
+        if not arrays:
+            made.rows = [_no_rows(leaf) for leaf in element.leaves]
+            if items:
+                made._concat(items)
+            return made
+        made._length = mark_number(paddle.full([], 0, "int64"), int)
         zero = paddle.full([], 0, "int64")
-        for dtype, shape, _, stop_gradient in self.element.leaves:
+        for dtype, shape, _, stop_gradient in element.leaves:
             array = paddle.tensor.create_array(str(dtype).rsplit(".", 1)[-1])
             array.stop_gradient = stop_gradient
             filler = paddle.zeros([max(size, 1) if size else 0 for size in shape], dtype)
@@ -146,47 +326,175 @@ class GrowingList:
             if any(size < 0 for size in shape):
                 bridge.relax(filler, shape)
             paddle.tensor.array_write(filler, zero, array)
-            self.arrays.append(array)
+            made.arrays.append(array)
+        for item in items:
+            made._write(item, True)
+        return made
 
-    # -- snapshots, for branches and loops ------------------------------------------------------
+    def like(self, rows: list[Any], name: str | None = None) -> GrowingList:
+        """A list of its own with other rows."""
+        made = GrowingList(name or self.name, self.element)
+        capture = current()
+        made.home = 0 if capture is None else len(capture.blocks)
+        made._set(rows)
+        return made
+
+    def _set(self, rows: list[Any]) -> None:
+        self.arrays, self._length = [], None
+        self.rows = [
+            _opened(row, leaf.shape) for row, leaf in zip(rows, self.element.leaves, strict=True)
+        ]
+
+    # -- snapshots, for branches and loops -------------------------------------------------------
 
     def d2s_freeze(self) -> tuple[Any, ...]:
         """What :meth:`d2s_thaw` needs."""
-        return (tuple(self.arrays), self.length, tuple(self.pending), self.element)
+        if self.arrays and not self.carried and self.rows is None and not self._in_branch():
+            self.rows = self._stacked()  # inside of a branch or loop it would be too late
+        rows = None if self.rows is None else tuple(self.rows)
+        return (tuple(self.arrays), self._length, tuple(self.pending), self.element, rows)
 
     def d2s_thaw(self, items: tuple[Any, ...]) -> None:
         """Go back to a snapshot."""
-        arrays, self.length, pending, self.element = items
+        arrays, self._length, pending, self.element, rows = items
         self.arrays, self.pending = list(arrays), list(pending)
+        self.rows = None if rows is None else list(rows)
 
-    # -- what a list does ------------------------------------------------------------------------
+    def d2s_values(self) -> list[Any]:
+        """The values that it is made of."""
+        return [*self.arrays, *(self.rows or [])]
+
+    def hold(self, arrays: list[Any], length: Any) -> None:
+        """Take over arrays that a loop has carried."""
+        self.arrays, self._length, self.rows, self.pending = arrays, length, None, []
+
+    def hold_rows(self, rows: list[Any]) -> None:
+        """Take over rows that a loop has carried."""
+        self.pending = []
+        self._set(rows)
+
+    def holds_still(self, before: tuple[Any, ...]) -> bool:
+        """Whether the items are those of a snapshot."""
+        arrays, length, pending, _, rows = before
+        if len(self.pending) != len(pending):
+            return False
+        if self.arrays:
+            return self._length is length
+        mine = self.rows or []
+        if arrays and rows is None:
+            return False
+        return len(mine) == len(rows or ()) and all(
+            a is b for a, b in zip(mine, rows or (), strict=True)
+        )
+
+    def widen_for(self, item: Any) -> None:
+        """Be prepared for items like ``item``."""
+        if self.element.relaxed(item) is not None:
+            rows = self.need_rows()
+            self.element.widen(item)
+            self._set(rows)
+
+    def sample(self) -> Any:
+        """An item of zeros."""
+        leaves = []
+        for leaf in self.element.leaves:
+            made = paddle.zeros([max(size, 1) if size else 0 for size in leaf.shape], leaf.dtype)
+            made.stop_gradient = leaf.stop_gradient
+            leaves.append(_relaxed(made, leaf.shape))
+        return self.element.build(leaves)
+
+    # -- the two forms ---------------------------------------------------------------------------
 
     def _in_branch(self) -> bool:
         capture = current()
         return capture is not None and len(capture.blocks) > self.home
 
+    def _stacked(self) -> list[Any]:
+        """What the arrays hold, as rows."""
+        rows = []
+        for array, leaf in zip(self.arrays, self.element.leaves, strict=True):
+            whole = bridge.array_to_tensor(array)
+            whole.stop_gradient = array.stop_gradient
+            part = paddle.slice(whole, [0], [0], [self._length])
+            rows.append(_opened(_joined([_no_rows(leaf), part]), leaf.shape))
+        return rows
+
+    def need_rows(self) -> list[Any]:
+        """The rows; from now on the list has this form only.
+
+        Raises:
+            NeedsRowsError: a loop under capture carries the arrays.
+        """
+        if not self.arrays:
+            assert self.rows is not None
+            return self.rows
+        if self.carried:
+            raise NeedsRowsError(self)
+        if self.rows is None:
+            if self._in_branch():
+                return self._stacked()  # what is made here is not seen outside of the branch
+            self.rows = self._stacked()
+        self.arrays, self._length = [], None
+        return self.rows
+
+    def _change(self) -> list[Any]:
+        """The rows, about to be changed."""
+        if self.frozen:
+            raise AttributeError("'tuple' object cannot be changed")
+        return self.need_rows()
+
+    @property
+    def length(self) -> Any:
+        """The number of items, a 0-D int64 value that stands for a Python int."""
+        if self._length is not None and not self.pending:
+            return self._length
+        (row, *_) = self.need_rows()
+        return mark_number(paddle.shape(row)[0].astype("int64") - 1, int)
+
+    # -- growing ---------------------------------------------------------------------------------
+
     def append(self, item: Any) -> None:
         """``list.append``."""
-        if self.element is None:
-            raise NeedsElementError(self, item)
-        if self._in_branch():
-            self.pending.append((item, True))
+        if self.frozen:
+            raise AttributeError("'tuple' object has no attribute 'append'")
+        self.element.flatten(item)
+        self._widen(item)
+        if self.arrays and self.carried:
+            if self._in_branch():
+                self.pending.append((item, True))
+            else:
+                self._write(item, True)
             return
-        self._write(item, True)
+        self._concat([item])
+
+    def _widen(self, item: Any) -> None:
+        """Take in that ``item`` differs from the others in a dimension, or is differentiable."""
+        if self.element.relaxed(item) is None:
+            return
+        capture = current()
+        if capture is not None and any(block.kind == "loop" for block in capture.blocks):
+            raise NeedsElementError(self, item)  # to be known from before the loop on
+        self.need_rows()
+        self.element.widen(item)
 
     def _write(self, item: Any, counts: Any) -> None:
-        assert self.element is not None
-        capture = current()
         for array, leaf in zip(self.arrays, self.element.flatten(item), strict=True):
-            if array.stop_gradient and not leaf.stop_gradient:
-                if capture is not None and capture.blocks:
-                    raise NeedsElementError(self, item)  # the arrays must let gradients through
-                array.stop_gradient = False
             copy = paddle.assign(leaf)
             copy.stop_gradient = leaf.stop_gradient
-            paddle.tensor.array_write(copy, self.length, array)
+            paddle.tensor.array_write(copy, self._length, array)
         step = paddle.full([], 1, "int64") if counts is True else paddle.cast(counts, "int64")
-        self.length = mark_number(self.length + step, int)
+        self._length = mark_number(self._length + step, int)
+
+    def _concat(self, items: list[Any]) -> None:
+        """Put ``items`` behind the rows."""
+        rows = self._change()
+        leaves = [self.element.flatten(item) for item in items]
+        self._set(
+            [
+                _joined([row, *(paddle.unsqueeze(item[position], 0) for item in leaves)])
+                for position, row in enumerate(rows)
+            ]
+        )
 
     def settle(self, pending: list[tuple[Any, Any]]) -> None:
         """Write the items that a branch has left, or leave them to the branch around."""
@@ -196,154 +504,512 @@ class GrowingList:
         for item, counts in pending:
             self._write(item, counts)
 
-    def _settled(self, what: str, *, changes: bool = False) -> None:
-        """Refuse to look at a list while items wait for the end of their branch."""
-        if self.pending or (changes and self._in_branch()):
+    def extend(self, items: Any) -> None:
+        """``list.extend``."""
+        other = self._operand(items)
+        if other is None:
+            for item in list(items):
+                self.append(item)
+            return
+        mine, theirs = self._change(), other.items()
+        self._set([_joined(list(pair)) for pair in zip(mine, theirs, strict=True)])
+
+    def _operand(self, items: Any) -> GrowingList | None:
+        """``items`` as a list like this one when the run decides how many they are."""
+        if is_tensor(items):
+            value = as_value(items)
+            if not list(value.shape) or value.shape[0] >= 0:
+                return None
+            return of_tensor(value, self.name)
+        measured = getattr(items, "d2s_growing", None)
+        if measured is None:
+            return None
+        other: GrowingList = measured()
+        other.need_rows()
+        if other.element.form != self.element.form:
             raise error_here(
                 ContainerInGraphError,
-                f"the list {self.name!r} is {what} inside a branch of a static loop",
-                "append in the branch, and read the list outside of it",
+                "lists with items of different structure are joined",
+                "give every item the same structure",
             )
+        for mine, theirs in zip(self.element.leaves, other.element.leaves, strict=True):
+            if mine.dtype != theirs.dtype or mine.kind is not theirs.kind:
+                raise error_here(
+                    ContainerInGraphError,
+                    f"a list of {_words(mine)} and a list of {_words(theirs)} are joined, whose "
+                    "lengths tensors decide",
+                    "give every item the same type",
+                )
+        return other
 
-    def extend(self, items: Any) -> None:
-        """``list.extend`` with a Python iterable."""
-        for item in items:
-            self.append(item)
+    def d2s_growing(self) -> GrowingList:
+        """Itself, where a list is wanted whose length the run decides."""
+        return self
 
     def __iadd__(self, items: Any) -> GrowingList:
         self.extend(items)
         return self
 
-    def pop(self, index: Any = -1) -> Any:
-        """``list.pop`` from the end."""
-        self._settled("popped", changes=True)
-        if index != -1:
-            raise error_here(
-                ContainerInGraphError,
-                f"the list {self.name!r}, which grows in a static loop, is popped in its middle",
-                "pop from its end",
-            )
-        raise_when(self.length == 0, IndexError("pop from empty list"))
-        self.length = mark_number(self.length - 1, int)
-        return self._read(self.length)
+    def __add__(self, items: Any) -> GrowingList:
+        if not (type(items) is list or isinstance(items, GrowingList)):
+            return NotImplemented
+        made = self.copy()
+        made.extend(items)
+        return made
 
-    def _read(self, index: Any) -> Any:
-        if self.element is None:
-            raise error_here(
-                ContainerInGraphError,
-                f"an item of the empty list {self.name!r} is read in a static loop",
-                "append to the list before reading it",
-            )
+    def __radd__(self, items: Any) -> GrowingList:
+        if type(items) is not list:
+            return NotImplemented
+        made = self.like([_no_rows(leaf) for leaf in self.element.leaves])
+        made.extend(items)
+        made.extend(self)
+        return made
+
+    def __mul__(self, count: Any) -> GrowingList:
+        times = _int(count)
+        times = paddle.where(times < 0, paddle.zeros_like(times), times)
+        length = self.length
+        return self._picked(paddle.arange(0, length * times, dtype="int64") % _atleast_one(length))
+
+    __rmul__ = __mul__
+
+    def __imul__(self, count: Any) -> GrowingList:
+        self._set((self * count).need_rows())
+        return self
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    def _position(self, index: Any, message: str = "list index out of range") -> Any:
+        position, length = _int(index), self.length
+        position = paddle.where(position < 0, position + length, position)
+        outside = (position < 0) | (position >= length)
+        raise_when(outside, IndexError(message))
+        return position
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return self._slice(index)
+        if self.arrays and self.carried and not self._in_branch() and self._constant():
+            return self._read(self._position(index))
+        return self._item(self._position(index))
+
+    def _constant(self) -> bool:
+        """Whether no gradient goes through the items."""
+        return not wants_gradients() or all(leaf.stop_gradient for leaf in self.element.leaves)
+
+    def _item(self, position: Any) -> Any:
+        return self.element.build([row[position + 1] for row in self.need_rows()])
+
+    def _read(self, position: Any) -> Any:
+        """An item out of the arrays."""
         leaves = []
         for array, (_, shape, _, stop_gradient) in zip(
             self.arrays, self.element.leaves, strict=True
         ):
-            leaf = paddle.tensor.array_read(array, index)
+            leaf = paddle.tensor.array_read(array, position)
             if list(leaf.shape) != shape:
                 bridge.relax(leaf, shape)
             leaf.stop_gradient = stop_gradient
             leaves.append(leaf)
         return self.element.build(leaves)
 
-    def _position(self, index: Any) -> Any:
-        position = as_value(index)
-        if position.dtype != paddle.int64:
-            position = paddle.cast(position, "int64")
-        position = paddle.where(position < 0, position + self.length, position)
-        outside = (position < 0) | (position >= self.length)
-        raise_when(outside, IndexError("list index out of range"))
-        return position
+    def _picked(self, order: Any) -> GrowingList:
+        """The items at the positions that the 1-D tensor ``order`` holds."""
+        places = paddle.concat([paddle.zeros([1], "int64"), order + 1])
+        return self.like([paddle.gather(row, places) for row in self.need_rows()])
 
-    def __getitem__(self, index: Any) -> Any:
-        self._settled("read")
-        if isinstance(index, slice):
+    def where(self, flags: Any) -> GrowingList:
+        """The items for which the 1-D bool tensor ``flags`` holds."""
+        return self._picked(paddle.reshape(paddle.nonzero(flags), [-1]))
+
+    def items(self) -> list[Any]:
+        """The rows of the items."""
+        end = self.length + 1
+        return [
+            _opened(paddle.slice(row, [0], [1], [end]), leaf.shape)
+            for row, leaf in zip(self.need_rows(), self.element.leaves, strict=True)
+        ]
+
+    def _bounds(self, key: slice) -> tuple[Any, Any]:
+        """Start and stop of a slice of step 1, between 0 and the length."""
+        length = self.length
+
+        def bound(value: Any, default: Any) -> Any:
+            if value is None:
+                return default
+            value = _int(value)
+            value = paddle.where(value < 0, value + length, value)
+            value = paddle.where(value < 0, paddle.zeros_like(value), value)
+            return paddle.minimum(value, length)
+
+        start = bound(key.start, paddle.full([], 0, "int64"))
+        return start, paddle.maximum(start, bound(key.stop, length))
+
+    def _slice(self, key: slice) -> GrowingList:
+        step = key.step
+        if step is None or (type(step) is int and step == 1):
+            start, stop = self._bounds(key)
+            return self._part(start, stop)
+        if type(step) is not int:
             raise error_here(
                 ContainerInGraphError,
-                f"the list {self.name!r}, which grows in a static loop, is sliced",
-                "stack it first, and slice the tensor",
+                f"a tensor decides the step of a slice of {self.name!r}, whose length a tensor "
+                "decides",
+                "use a constant step",
             )
-        return self._read(self._position(index))
+        if step == 0:
+            raise ValueError("slice step cannot be zero")
+        if step > 0:
+            start, stop = self._bounds(key)
+        elif key.start is None and key.stop is None:
+            start, stop = self.length - 1, paddle.full([], -1, "int64")
+        else:
+            # l[a:b:-s] is the part from b + 1 to a, every s-th from its end.
+            stop, start = self._bounds(
+                slice(
+                    None if key.stop is None else _after(key.stop, self.length),
+                    None if key.start is None else _after(key.start, self.length),
+                )
+            )
+            start, stop = start - 1, stop - 1
+        return self._picked(paddle.arange(start, stop, step, dtype="int64"))
 
-    def __setitem__(self, index: Any, item: Any) -> None:
-        self._settled("written", changes=True)
-        assert self.element is not None
-        position = self._position(index)
-        for array, leaf in zip(self.arrays, self.element.flatten(item), strict=True):
-            paddle.tensor.array_write(paddle.assign(leaf), position, array)
+    def _part(self, start: Any, stop: Any) -> GrowingList:
+        return self.like(
+            [
+                _joined([row[:1], paddle.slice(row, [0], [start + 1], [stop + 1])])
+                for row in self.need_rows()
+            ]
+        )
 
     def d2s_len(self) -> Any:
         """``len``: a 0-D value that stands for a Python int."""
-        self._settled("measured")
         return self.length
 
     def d2s_condition(self) -> Any:
         """A list is true when it is not empty."""
-        return self.d2s_len() > 0
+        return self.length > 0
+
+    def _equal(self, item: Any) -> Any:
+        """For each item whether it equals ``item``, a 1-D tensor."""
+        (row, *others) = self.items()
+        if (
+            others
+            or self.element.form is not None
+            or not (is_tensor(item) or number_kind(item) is not None or isinstance(item, Either))
+        ):
+            raise error_here(
+                ContainerInGraphError,
+                f"tuples are compared with the items of {self.name!r}, whose length a tensor "
+                "decides",
+                "keep a list of what is compared",
+            )
+        leaf = self.element.leaves[0]
+        if any(size > 1 for size in (*leaf.shape, *getattr(item, "shape", ()))):
+            raise error_here(
+                ContainerInGraphError,
+                f"tensors of shape {leaf.shape} are compared in {self.name!r}, which needs one "
+                "element",
+                "compare with stacked tensors, and say how with .all() or .any()",
+            )
+        same = row == item
+        return paddle.reshape(same, [-1])
+
+    def __contains__(self, item: Any) -> bool:
+        raise error_here(
+            ContainerInGraphError,
+            f"'in' asks code that stays Python about {self.name!r}, whose length a tensor decides",
+            "ask in a converted function",
+        )
+
+    def d2s_contains(self, item: Any) -> Any:
+        """``in``."""
+        return mark_number(self._equal(item).any(), bool)
+
+    def count(self, item: Any) -> Any:
+        """``list.count``."""
+        return mark_number(paddle.cast(self._equal(item), "int64").sum(), int)
+
+    def index(self, item: Any, *bounds: Any) -> Any:
+        """``list.index``."""
+        same = self._equal(item)
+        if bounds:
+            start, stop = self._bounds(slice(*bounds))
+            places = paddle.arange(0, self.length, dtype="int64")
+            same = same & (places >= start) & (places < stop)
+        raise_when(~same.any(), ValueError("list.index(x): x not in list"))
+        return mark_number(paddle.argmax(paddle.cast(same, "int64")), int)
+
+    def copy(self) -> GrowingList:
+        """``list.copy``."""
+        return self.like(list(self.need_rows()))
+
+    def d2s_tuple(self) -> GrowingList:
+        """``tuple``."""
+        made = self.copy()
+        made.frozen = True
+        return made
+
+    def __eq__(self, other: object) -> Any:
+        if type(other) is list and not other:
+            return mark_number(self.length == 0, bool)
+        if other is self:
+            return True
+        raise error_here(
+            ContainerInGraphError,
+            f"the list {self.name!r}, whose length a tensor decides, is compared with another one",
+            "compare their lengths and their stacked items",
+        )
+
+    def __ne__(self, other: object) -> Any:
+        same = self == other
+        return mark_number(paddle.logical_not(same), bool) if is_tensor(same) else not same
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __iter__(self) -> Iterator[Any]:
         raise error_here(
             ContainerInGraphError,
-            f"the list {self.name!r}, which grows in a static loop, is iterated by Python code",
-            "iterate it with a for statement, or stack it first",
+            f"the list {self.name!r}, whose length a tensor decides, is iterated or unpacked by "
+            "Python code",
+            "iterate it with a for statement, take items by index or slice, or stack it first",
+        )
+
+    def __len__(self) -> int:
+        raise error_here(
+            ContainerInGraphError,
+            f"the length of {self.name!r}, which a tensor decides, is asked for by Python code",
+            "use len() in a converted function",
         )
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or not hasattr(list, name):
+        if name.startswith(("__", "d2s_")) or not hasattr(list, name):
             raise AttributeError(f"'list' object has no attribute {name!r}")
         raise error_here(
             ContainerInGraphError,
-            f"list.{name} is called on {self.name!r}, which grows in a static loop",
-            "use append, pop and index there, or stack the list first",
+            f"list.{name} is called on {self.name!r}, whose length a tensor decides",
+            "stack the list first",
         )
+
+    # -- changing --------------------------------------------------------------------------------
+
+    def _spliced(self, start: Any, stop: Any, between: list[list[Any]]) -> None:
+        """Put the rows of ``between`` in the place of those from ``start`` to ``stop``."""
+        rows = self._change()
+        end = self.length + 1
+        self._set(
+            [
+                _joined(
+                    [
+                        paddle.slice(row, [0], [0], [start + 1]),
+                        *(part[position] for part in between),
+                        paddle.slice(row, [0], [stop + 1], [end]),
+                    ]
+                )
+                for position, row in enumerate(rows)
+            ]
+        )
+
+    def _row_of(self, item: Any) -> list[Any]:
+        """``item`` as the rows of a list of it alone."""
+        leaves = self.element.flatten(item)
+        self._widen(item)
+        return [paddle.unsqueeze(leaf, 0) for leaf in leaves]
+
+    def __setitem__(self, index: Any, item: Any) -> None:
+        self._change()
+        if isinstance(index, slice):
+            if index.step not in (None, 1):
+                raise error_here(
+                    ContainerInGraphError,
+                    f"an extended slice of {self.name!r}, whose length a tensor decides, is "
+                    "assigned",
+                    "assign item by item",
+                )
+            start, stop = self._bounds(index)
+            other = self._operand(item)
+            parts = [other.items()] if other is not None else list(map(self._row_of, item))
+            self._spliced(start, stop, parts)
+            return
+        position = self._position(index, "list assignment index out of range")
+        self._spliced(position, position + 1, [self._row_of(item)])
+
+    def __delitem__(self, index: Any) -> None:
+        self._change()
+        if isinstance(index, slice) and index.step not in (None, 1):
+            raise error_here(
+                ContainerInGraphError,
+                f"an extended slice of {self.name!r}, whose length a tensor decides, is deleted",
+                "make a new list of the items that stay",
+            )
+        if isinstance(index, slice):
+            start, stop = self._bounds(index)
+        else:
+            start = self._position(index, "list assignment index out of range")
+            stop = start + 1
+        self._spliced(start, stop, [])
+
+    def insert(self, index: Any, item: Any) -> None:
+        """``list.insert``."""
+        self._change()
+        (start, _) = self._bounds(slice(index, None))
+        self._spliced(start, start, [self._row_of(item)])
+
+    def pop(self, index: Any = -1) -> Any:
+        """``list.pop``."""
+        rows = self._change()
+        length = self.length
+        raise_when(length == 0, IndexError("pop from empty list"))
+        if type(index) is int and index in (-1, 0):
+            position = length - 1 if index else paddle.full([], 0, "int64")
+        else:
+            position = self._position(index, "pop index out of range")
+        item = self._item(position)
+        if type(index) is int and index == -1:
+            self._set([paddle.slice(row, [0], [0], [length]) for row in rows])
+        else:
+            self._spliced(position, position + 1, [])
+        return item
+
+    def remove(self, item: Any) -> None:
+        """``list.remove``."""
+        same = self._equal(item)
+        raise_when(~same.any(), ValueError("list.remove(x): x not in list"))
+        del self[paddle.argmax(paddle.cast(same, "int64"))]
+
+    def clear(self) -> None:
+        """``list.clear``."""
+        self._set([row[:1] for row in self._change()])
+
+    def reverse(self) -> None:
+        """``list.reverse``."""
+        rows = self._change()
+        items = zip(rows, self.items(), strict=True)
+        self._set([_joined([row[:1], paddle.flip(part, [0])]) for row, part in items])
+
+    def ordered(self, keys: GrowingList, reverse: bool) -> GrowingList:
+        """The items by the numbers of ``keys``; equals stay as they are, also in reverse."""
+        (row, *others) = keys.items()
+        if others or keys.element.form is not None or any(s > 1 for s in row.shape[1:]):
+            raise error_here(
+                ContainerInGraphError,
+                f"{self.name!r}, whose length a tensor decides, is sorted by something else than "
+                "one number for each item",
+                "give a key that is a number or a tensor of one element",
+            )
+        order = paddle.argsort(paddle.reshape(row, [-1]), descending=reverse, stable=True)
+        return self._picked(order)
+
+    def replace(self, other: GrowingList) -> None:
+        """Hold the items of ``other``."""
+        self._change()
+        self._set(list(other.need_rows()))
 
     # -- as tensors ------------------------------------------------------------------------------
 
     def stacked(self, leaf: int = 0) -> Any:
         """The items (one leaf of each) along a new first axis, as many as there are."""
-        if not self.arrays:
-            raise error_here(
-                ContainerInGraphError,
-                f"the list {self.name!r} is stacked, but nothing was ever put into it",
-                "append to the list first",
-            )
-        _, shape, _, _ = self.element.leaves[leaf]  # type: ignore[union-attr]
-        whole = bridge.array_to_tensor(self.arrays[leaf])
-        whole.stop_gradient = self.arrays[leaf].stop_gradient
-        part = paddle.slice(whole, [0], [0], [self.length])
-        if list(part.shape) != [-1, *shape]:
-            bridge.relax(part, [-1, *shape])
-        return part
+        return self.items()[leaf]
+
+
+def of_tensor(value: Any, name: str) -> GrowingList:
+    """The rows of a tensor as a list."""
+    element = Element(
+        paddle.zeros([1 if size < 0 else size for size in value.shape[1:]], value.dtype)
+    )
+    element.leaves[0] = element.leaves[0]._replace(
+        shape=list(value.shape[1:]), stop_gradient=value.stop_gradient
+    )
+    made = GrowingList(name, element)
+    return made.like([_joined([_no_rows(element.leaves[0]), value])])
+
+
+def _no_rows(leaf: Leaf) -> Any:
+    """The rows of no item: one that nobody reads."""
+    made = paddle.zeros([1, *(max(size, 1) if size else 0 for size in leaf.shape)], leaf.dtype)
+    made.stop_gradient = leaf.stop_gradient
+    return _opened(made, leaf.shape)
+
+
+def _relaxed(value: Any, shape: list[int]) -> Any:
+    if list(value.shape) != shape:
+        bridge.relax(value, shape)
+    return value
+
+
+def _joined(rows: list[Any]) -> Any:
+    made = paddle.concat(rows)
+    made.stop_gradient = all(row.stop_gradient for row in rows)
+    return made
+
+
+def _atleast_one(length: Any) -> Any:
+    return paddle.maximum(length, paddle.full([], 1, "int64"))
+
+
+def _after(bound: Any, length: Any) -> Any:
+    """The place behind the item at ``bound``, as a bound that is not negative."""
+    place = _int(bound)
+    place = paddle.where(place < 0, place + length, place)
+    return paddle.maximum(place, paddle.full([], -1, "int64")) + 1
+
+
+# -- branches ------------------------------------------------------------------------------------
 
 
 def join_lists(
     merger: Any, target: GrowingList, true: tuple[Any, ...], false: tuple[Any, ...]
 ) -> Callable[[list[Any]], Any]:
-    """The list after a branch whose sides have left different pending items.
+    """The list after a branch.
 
     Args:
         merger: the branch.
         target: the list.
         true, false: what :meth:`GrowingList.d2s_freeze` gave at the end of each side.
     """
+    if true[0] and false[0]:
+        return _join_pending(merger, target, true, false)
+    sides = [snapshot[4] for snapshot in (true, false)]
+    element = true[3]
+    if all(left is right for left, right in zip(*sides, strict=True)):
+        rows = list(sides[0])
+        return lambda results: _with(target, element, rows)
+    outputs = [
+        _output(merger, leaf, left, right)
+        for leaf, left, right in zip(element.leaves, *sides, strict=True)
+    ]
+    return lambda results: _with(target, element, [output(results) for output in outputs])
+
+
+def _output(merger: Any, leaf: Leaf, true: Any, false: Any) -> Any:
+    copies = [merger.copied(True, true), merger.copied(False, false)]
+    return merger.output(*(_opened(copy, leaf.shape) for copy in copies))
+
+
+def _with(target: GrowingList, element: Element, rows: list[Any]) -> GrowingList:
+    target.element = element
+    target.pending = []
+    target._set(rows)
+    return target
+
+
+def _join_pending(
+    merger: Any, target: GrowingList, true: tuple[Any, ...], false: tuple[Any, ...]
+) -> Callable[[list[Any]], Any]:
+    """The list after a branch whose sides have left different pending items."""
     base = len(target.pending)
-    if true[1] is not false[1]:
-        raise error_here(
-            ContainerInGraphError,
-            f"a branch pops from the list {target.name!r}, which grows in a static loop",
-            "pop outside of the branch",
-        )
     sides = list(true[2][base:]), list(false[2][base:])
     builders = []
     for position in range(max(len(sides[0]), len(sides[1]))):
         entries = [side[position] if position < len(side) else None for side in sides]
         if entries[0] is not None and entries[1] is not None:
-            item = merger.merge(entries[0][0], entries[1][0], target.name)
-            counts = merger.merge(entries[0][1], entries[1][1], target.name)
+            item = _pending_item(merger, target, entries[0][0], entries[1][0])
+            counts = _counts(merger, entries[0][1], entries[1][1])
         else:
             which = entries[0] is not None
             thing, valid = entries[0] or entries[1] or (None, False)
             item = merger.kept(which, _as_values(merger, which, thing))
-            counts = merger.merge(*((valid, False) if which else (False, valid)), target.name)
+            counts = _counts(merger, *((valid, False) if which else (False, valid)))
         builders.append((item, counts))
 
     def build(results: list[Any]) -> GrowingList:
@@ -353,8 +1019,113 @@ def join_lists(
     return build
 
 
+def _counts(merger: Any, true: Any, false: Any) -> Callable[[list[Any]], Any]:
+    """Whether an item counts, from whether it does on each side."""
+    if true is True and false is True:
+        return lambda results: True
+    built: Callable[[list[Any]], Any] = merger.output(
+        merger.as_flag(True, true), merger.as_flag(False, false)
+    )
+    return built
+
+
+def _pending_item(merger: Any, target: GrowingList, true: Any, false: Any) -> Any:
+    """The item that one side or the other has left: leaf by leaf, as the element says."""
+    element = target.element
+    pairs = [
+        merger.on(side, lambda item=item: element.flatten(item))
+        for side, item in ((True, true), (False, false))
+    ]
+    outputs = [
+        merger.output(
+            merger.copied(True, left),
+            merger.copied(False, right),
+            leaf.kind,
+        )
+        for left, right, leaf in zip(*pairs, element.leaves, strict=True)
+    ]
+    return lambda results: element.build([output(results) for output in outputs])
+
+
 def _as_values(merger: Any, side: bool, item: Any) -> Any:
     """``item`` with its numbers and dygraph tensors made values of ``side``."""
     if type(item) in (tuple, list):
         return type(item)(_as_values(merger, side, part) for part in item)
-    return merger.on(side, lambda: as_value(item))
+    if type(item) is dict:
+        return {key: _as_values(merger, side, part) for key, part in item.items()}
+    return merger.on(side, lambda: _leaf(item))
+
+
+def join_different(
+    merger: Any, true: Any, false: Any, name: str
+) -> Callable[[list[Any]], Any] | None:
+    """A growing list of one side and another list of the other, as one; ``None``: impossible."""
+    target = true.container if isinstance(true.container, GrowingList) else false.container
+    others = [snapshot.container for snapshot in (true, false) if snapshot.container is not target]
+    if type(others[0]) not in (list, GrowingList):
+        return None
+    for container in (target, *others):
+        known = [each for each in names_of(container) if each != name]
+        if known:
+            raise error_here(
+                ContainerInGraphError,
+                f"the list {name!r}, known as {known[0]!r} too, is one of two lists behind a "
+                "tensor branch, whose lengths tensors decide",
+                "use one name for it",
+            )
+    element: Element = target.element
+    sides = []
+    for side, snapshot in ((True, true), (False, false)):
+        if isinstance(snapshot.container, GrowingList):
+            rows = snapshot.items[4]
+            if rows is None or snapshot.items[3].form != element.form:
+                return None
+        else:
+            items = list(snapshot.items)
+            with tentatively():
+                try:
+                    rows = merger.on(side, lambda items=items: _rows_of(element, items))
+                except ContainerInGraphError:
+                    return None
+        sides.append(rows)
+    for row, other in zip(*sides, strict=True):
+        if row.dtype != other.dtype:
+            return None
+    outputs = [
+        _output(merger, leaf, left, right)
+        for leaf, left, right in zip(element.leaves, *sides, strict=True)
+    ]
+
+    def build(results: list[Any]) -> GrowingList:
+        made = GrowingList(name, element)
+        made.origin = target.origin
+        return made.like([output(results) for output in outputs])
+
+    return build
+
+
+def _rows_of(element: Element, items: list[Any]) -> list[Any]:
+    made = GrowingList("", element)
+    made = made.like([_no_rows(leaf) for leaf in element.leaves])
+    if items:
+        made.extend(items)
+    return made.need_rows()
+
+
+def kept_list(merger: Any, side: bool, snapshot: Any) -> Callable[[list[Any]], Any]:
+    """A list that only one side of a branch has, in a fresh one."""
+    target, (_, _, _, element, rows) = snapshot.container, snapshot.items
+    outputs = []
+    for row in rows or ():
+        mine, other = merger.copied(side, row), merger.placeholder(not side, row)
+        outputs.append(merger.output(*((mine, other) if side else (other, mine))))
+
+    def build(results: list[Any]) -> GrowingList:
+        made = GrowingList(target.name, element)
+        capture = current()
+        made.home = 0 if capture is None else len(capture.blocks)
+        made.frozen, made.origin = target.frozen, target.origin
+        made._set([output(results) for output in outputs])
+        return made
+
+    return build

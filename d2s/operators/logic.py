@@ -14,11 +14,12 @@ from typing import Any, Final
 import paddle
 
 from d2s import paddle_bridge as bridge
+from d2s.errors import UnsupportedInGraphError
 from d2s.operators.branches import select
-from d2s.operators.context import current
-from d2s.operators.either import Either
+from d2s.operators.context import current, error_here
+from d2s.operators.either import Either, each
 from d2s.operators.lists import GrowingList
-from d2s.operators.values import condition, is_tensor, mark_number
+from d2s.operators.values import condition, is_tensor, mark_number, number_kind
 
 Thunk = Callable[[], Any]
 
@@ -69,7 +70,20 @@ def is_(left: Any, right: Any) -> Any:
     if isinstance(left, Either):
         answer = left.holds(lambda side: side is right)
         return answer if isinstance(answer, bool) else mark_number(answer, bool)
-    return left is right
+    if type(right) is bool and number_kind(left) is bool and bridge.is_value(left):
+        return mark_number(paddle.assign(left), bool) if right else not_(left)
+    if left is right:
+        return True
+    if bridge.is_value(left) and bridge.is_value(right):
+        for side in (left, right):
+            if bridge.is_chosen(side):
+                raise error_here(
+                    UnsupportedInGraphError,
+                    "'is' compares a tensor that a branch or loop has chosen, and which one that "
+                    "is only the run knows",
+                    "compare a flag that is set in the same places instead",
+                )
+    return False
 
 
 def is_not(left: Any, right: Any) -> Any:
@@ -80,22 +94,16 @@ def is_not(left: Any, right: Any) -> Any:
 def in_(item: Any, container: Any) -> Any:
     """``item in container``: one comparison for each item, as Python does it."""
     if isinstance(container, Either):
-        container = container.get()
+        return each(lambda found: in_(item, found), container)
     if current() is None:
         return item in container
     if is_tensor(container):
-        return mark_number(
-            (bridge.as_value(container) if bridge.is_eager(container) else container)
-            .equal(item)
-            .any(),
-            bool,
-        )
+        value = bridge.as_value(container) if bridge.is_eager(container) else container
+        return mark_number(value.equal(item).any(), bool)
     if isinstance(container, GrowingList):
-        stacked = container.stacked()
-        return mark_number((stacked == item).any(), bool)
-    dynamic = bridge.is_value(item) or (
-        isinstance(container, list | tuple | set)
-        and any(bridge.is_value(other) for other in container)
+        return mark_number((container.stacked() == item).any(), bool)
+    dynamic = _is_decided(item) or (
+        isinstance(container, list | tuple | set) and any(map(_is_decided, container))
     )
     if not dynamic or not isinstance(container, list | tuple | set | dict | range):
         return item in container
@@ -103,9 +111,15 @@ def in_(item: Any, container: Any) -> Any:
     for other in container:
         if other is item:
             return True
-        same = other == item
-        found = or_(found, _kept(condition(same)))
-    return found
+        same = condition(item == other)
+        if bridge.is_value(same):
+            same = mark_number(same, bool)
+        found = or_(found, _kept(same))
+    return found if bridge.is_value(found) else bool(found)
+
+
+def _is_decided(thing: Any) -> bool:
+    return bridge.is_value(thing) or isinstance(thing, Either)
 
 
 def not_in(item: Any, container: Any) -> Any:

@@ -2,43 +2,183 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import collections
+import itertools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.errors import LoopMismatchError
-from d2s.operators.branches import if_
-from d2s.operators.carry import Plans, Replan, carrier_of, path_of
-from d2s.operators.context import current, error_here
+from d2s.errors import ContainerInGraphError, LoopMismatchError, UnsupportedInGraphError
+from d2s.operators.aliases import holders_of
+from d2s.operators.branches import decide, if_
+from d2s.operators.carry import Carrier, Leaf, Plans, Replan, carrier_of, grow, path_of
+from d2s.operators.context import Capture, current, error_here
 from d2s.operators.effects import BlockLeft
+from d2s.operators.either import UNBOUND, Either
+from d2s.operators.items import picked
 from d2s.operators.iteration import Indexed, indexed, items_of
-from d2s.operators.lists import NeedsElementError
+from d2s.operators.lists import GrowingList, NeedsElementError, NeedsRowsError
 from d2s.operators.logic import and_, not_
-from d2s.operators.state import Slot, State
-from d2s.operators.values import condition, mark_number
+from d2s.operators.state import Attribute, Slot, State
+from d2s.operators.values import condition, is_tensor, mark_number, number_kind, number_value
 
 ATTEMPTS = 12
 """How often one loop is captured at most before its state counts as unstable."""
 
 
-def while_(test: Callable[[], Any], body: Callable[[], Any], names: tuple[str, ...]) -> None:
+GUARDED = 64
+"""How many trips behind a ``break`` that the run decides are captured one by one."""
+
+MOST_TRIPS = 100_000
+"""How many trips of a Python loop are captured at most."""
+
+
+def _watch(trips: int, word: str) -> None:
+    """Refuse to capture a loop over Python values that seems to be endless."""
+    if trips > MOST_TRIPS and current() is not None:
+        raise error_here(
+            UnsupportedInGraphError,
+            f"a {word} loop over Python values has been captured for {MOST_TRIPS} trips; one that "
+            "a tensor is to end goes on for ever",
+            "let a tensor decide the condition of the loop, or bound it by a number",
+        )
+
+
+def _watched(things: Any) -> Any:
+    """The items of ``things``; a list that grows under a tensor condition meanwhile is refused.
+
+    Raises:
+        ContainerInGraphError: (D2S207) the run decides how many items there are.
+    """
+    capture = current()
+    if capture is None or type(things) is not list:
+        return things
+    return _growing_items(things)
+
+
+def _growing_items(things: list[Any]) -> Iterator[Any]:
+    capture = current()
+    assert capture is not None
+    before = sum(each is things for each in capture.divided)
+    grown = id(things) in capture.grown
+    for item in things:
+        yield item
+        changed = sum(each is things for each in capture.divided) > before
+        if changed or (id(things) in capture.grown and not grown):
+            raise error_here(
+                ContainerInGraphError,
+                "a list gets another length under a tensor condition while it is iterated",
+                "iterate a copy of it, or use while and an index",
+            )
+
+
+class MoreStateError(BaseException):
+    """A trip has changed what it does not name: the loop is captured again with it."""
+
+
+def while_(
+    test: Callable[[], Any],
+    body: Callable[[], Any],
+    names: tuple[str, ...],
+    stop: Callable[[], Any] | None = None,
+) -> None:
     """A ``while`` statement.
 
     Args:
         test: evaluates the condition.
         body: one trip.
         names: the state that the trips change and somebody reads.
+        stop: whether a ``break`` has happened, asked after each trip.
     """
+    trips = 0
     while True:
         holds = condition(test())
         if bridge.is_value(holds):
-            _capture(holds, test, body, State(names, body, test))
+            _capture(holds, _going_on(test, stop), body, State(names, body, test, stop))
             return
         if not holds:
             return
+        trips += 1
+        _watch(trips, "while")
         body()
+        stopped = False if stop is None else condition(stop())
+        if bridge.is_value(stopped):
+            assert stop is not None
+            _rest(stopped, test, body, lambda: State(names, body, test, stop), stop)
+            return
+        if stopped:
+            return
+
+
+def _going_on(test: Callable[[], Any], stop: Callable[[], Any] | None) -> Callable[[], Any]:
+    """The condition of a static loop that a ``break`` may have left."""
+    return test if stop is None else lambda: and_(not_(stop()), test)
+
+
+def _is_plain(value: Any) -> bool:
+    return (
+        is_tensor(value)
+        or number_kind(value) is not None
+        or value is None
+        or value is UNBOUND
+        or isinstance(value, Either)
+    )
+
+
+def _rest(
+    stopped: Any,
+    test: Callable[[], Any],
+    body: Callable[[], Any],
+    state: Callable[[], State],
+    stop: Callable[[], Any],
+) -> None:
+    """The trips after a ``break`` that the run decides, while Python decides the condition (C1).
+
+    Tensors and numbers can go on in a static loop.  Where the state holds lists or other objects,
+    the trips are captured one by one, each inside of the side that has not broken out.
+    """
+    going_on = _going_on(test, stop)
+    now = state()
+    if all(map(_is_plain, now.read())):
+        holds = condition(going_on())
+        if bridge.is_value(holds):
+            _capture(holds, going_on, body, now)
+        return
+    depth = 0
+
+    def trips() -> None:
+        nonlocal depth
+        while True:
+            holds = condition(test())
+            if bridge.is_value(holds):
+                _capture(holds, going_on, body, state())
+                return
+            if not holds:
+                return
+            body()
+            stopped = condition(stop())
+            if bridge.is_value(stopped):
+                depth = _deeper(depth)
+                decide(~stopped, trips, None, state())
+                return
+            if stopped:
+                return
+
+    decide(~stopped, trips, None, now)
+
+
+def _deeper(depth: int) -> int:
+    if depth == GUARDED:
+        raise error_here(
+            UnsupportedInGraphError,
+            f"a loop over Python objects goes on for more than {GUARDED} trips after a break that "
+            "a tensor decides",
+            "let a tensor decide the condition of the loop, iterate over a tensor, or bound the "
+            "loop by a number",
+        )
+    return depth + 1
 
 
 def for_(
@@ -55,38 +195,145 @@ def for_(
         names: the state that the trips change and somebody reads.
         stop: whether a ``break`` has happened, asked after each trip.
     """
+    if isinstance(iter_, Either) and not iter_.single:
+        sides = (_over(side, body, names, stop) for side in (iter_.true, iter_.false))
+        if_(iter_.flag, next(sides), next(sides), names)
+        return
     run_time = indexed(iter_)
     if run_time is not None:
-        _for_indexed(run_time, body, names, stop)
+        for_indexed(run_time, body, names, stop)
         return
-    for item in items_of(iter_):
-        if stop is not None:
-            stopped = condition(stop())
+    _Unrolled(iter_, body, names, stop).rest()
+
+
+class _Unrolled:
+    """A ``for`` over Python values, whose trips are captured one after the other (C1).
+
+    Attributes:
+        iter_: what is iterated.
+        body, names, stop: as :func:`for_` gets them.
+        iterator: gives the items that are left.
+        depth: how many trips stand inside of each other, or follow an open ``break``.
+        trips: how many there were.
+    """
+
+    def __init__(
+        self,
+        iter_: Any,
+        body: Callable[[Any], Any],
+        names: tuple[str, ...],
+        stop: Callable[[], Any] | None,
+    ) -> None:
+        self.iter_ = iter_
+        self.body = body
+        self.names = names
+        self.stop = stop
+        self.iterator = iter(_watched(items_of(iter_)))
+        self.depth = 0
+        self.trips = 0
+
+    def rest(self) -> None:
+        """The items that are left; the program has not broken out of the loop."""
+        sized = hasattr(self.iter_, "__len__")
+        stopped: Any = False
+        for item in self.iterator:
+            self.trips += 1
+            _watch(self.trips, "for")
             if bridge.is_value(stopped):
-                # The rest of a Python loop runs unless the program has broken out of it (C1).
-                if_(~stopped, _bound(body, item), None, names)
-                continue
-            if stopped:
+                # The rest of a Python loop runs unless the program has broken out of it.
+                if not sized:
+                    self.depth = _deeper(self.depth)
+                if_(~stopped, _bound(self.body, item), None, self.names)
+            else:
+                self.body(item)
+            stopped = False if self.stop is None else condition(self.stop())
+            if bridge.is_value(stopped):
+                _check_iterator(self.iter_)
+                if isinstance(self.iter_, itertools.count):
+                    self.counted(stopped)
+                    return
+                if isinstance(self.iter_, itertools.cycle):
+                    self.cycled(stopped)
+                    return
+                state = State(self.names, self.body, self.stop)
+                if not all(map(_is_plain, state.read())):
+                    self.depth = _deeper(self.depth)
+                    decide(~stopped, self.rest, None, state)
+                    return
+            elif stopped:
                 return
-        body(item)
-        if stop is not None:
-            stopped = condition(stop())
-            if not bridge.is_value(stopped) and stopped:
-                return
+
+    def cycled(self, stopped: Any) -> None:
+        """The rest of a loop over ``itertools.cycle``: a static loop over one turn of it."""
+        ahead = [next(self.iterator) for _ in range(2 * GUARDED)]
+        turn = next(
+            (
+                size
+                for size in range(1, GUARDED + 1)
+                if all(a is b for a, b in zip(ahead, ahead[size:], strict=False))
+            ),
+            None,
+        )
+        if turn is None:
+            _deeper(GUARDED)
+        items, endless = ahead[:turn], number_value(2**62)
+
+        def rest() -> None:
+            one = Indexed(endless, lambda index: picked(items, index % len(items)))
+            for_indexed(one, self.body, self.names, self.stop)
+
+        decide(~stopped, rest, None, State(self.names, self.body, self.stop))
+
+    def counted(self, stopped: Any) -> None:
+        """The rest of a loop over ``itertools.count``, which only the run ends: a static loop."""
+        first, second = next(self.iterator), next(self.iterator)
+        step = second - first
+        endless = number_value(2**62)
+
+        def rest() -> None:
+            numbers = Indexed(endless, lambda index: mark_number(first + index * step, int))
+            for_indexed(numbers, self.body, self.names, self.stop)
+
+        decide(~stopped, rest, None, State(self.names, self.body, self.stop))
+
+
+def _check_iterator(iter_: Any) -> None:
+    """Refuse an iterator of which only the run knows how far it has come, if it is used again."""
+    if isinstance(iter_, Iterator) and any(holder.live for holder in holders_of(iter_)):
+        raise error_here(
+            UnsupportedInGraphError,
+            "a break that a tensor decides leaves an iterator somewhere in its middle, and it is "
+            "used again",
+            "iterate over a list, and keep the position as a number",
+        )
+
+
+class Like:
+    """``run`` with the closure of ``body``, as the operators look for it."""
+
+    def __init__(self, body: Callable[..., Any], run: Callable[[], None]) -> None:
+        self.__code__ = body.__code__
+        self.__closure__ = body.__closure__
+        self.__globals__ = body.__globals__
+        self.run = run
+
+    def __call__(self) -> None:
+        self.run()
 
 
 def _bound(body: Callable[[Any], Any], item: Any) -> Callable[[], Any]:
-    """``body`` with its item, still showing its closure to the operators."""
+    """``body`` with its item."""
+    return Like(body, lambda: body(item))
 
-    class Trip:
-        __code__ = body.__code__
-        __closure__ = body.__closure__
-        __globals__ = body.__globals__
 
-        def __call__(self) -> None:
-            body(item)
-
-    return Trip()
+def _over(
+    iter_: Any,
+    body: Callable[[Any], Any],
+    names: tuple[str, ...],
+    stop: Callable[[], Any] | None,
+) -> Callable[[], Any]:
+    """The whole loop over one of several things that may be iterated."""
+    return Like(body, lambda: for_(iter_, body, names, stop))
 
 
 class _Counter(Slot):
@@ -102,12 +349,14 @@ class _Counter(Slot):
         self.value = value
 
 
-def _for_indexed(
+def for_indexed(
     sequence: Indexed,
     body: Callable[[Any], Any],
     names: tuple[str, ...],
     stop: Callable[[], Any] | None,
+    *others: Callable[..., Any],
 ) -> None:
+    """A ``for`` over something whose length the run decides; ``others`` run in the trips too."""
     counter = _Counter()
     counter.value = mark_number(paddle.full([], 0, "int64"), int)
 
@@ -120,7 +369,7 @@ def _for_indexed(
         body(sequence.item(index))
         counter.value = mark_number(index + 1, int)
 
-    state = State(names, body, stop)
+    state = State(names, body, stop, *others)
     state.names = (*state.names, "<index>")
     state.slots.append(counter)
     holds = condition(test())
@@ -135,10 +384,16 @@ def _capture(holds: Any, test: Callable[[], Any], body: Callable[[], Any], state
     assert capture is not None
     before = state.freeze()
     plans = Plans()
+    known = state.read()
     for _ in range(ATTEMPTS):
         notes = capture.noted()
         try:
-            _attempt(holds, test, body, state, before, plans)
+            capture.loops.append((state.names, known))
+            try:
+                carriers = _attempt(holds, test, body, state, before, plans)
+            finally:
+                capture.loops.pop()
+            _settle_names(carriers, capture)
             return
         except Replan as replan:
             state.thaw(before)
@@ -147,7 +402,25 @@ def _capture(holds: Any, test: Callable[[], Any], body: Callable[[], Any], state
         except NeedsElementError as need:
             capture.forget_since(notes)
             state.thaw(before)
-            _grow(plans, state, need.target, need.item)
+            path = _own_path(need, state, capture)
+            if path is None:
+                raise error_here(
+                    LoopMismatchError,
+                    "a list grows in a static loop that does not know it by name",
+                    "append to the list through the variable that holds it",
+                ) from None
+            grow(plans[path], need.item)
+        except NeedsRowsError as need:
+            state.thaw(before)
+            path = _own_path(need, state, capture)
+            if path is None or need.target.carried:
+                raise
+            capture.forget_since(notes)
+            plans[path].rows = True
+        except MoreStateError:
+            state.thaw(before)
+            capture.forget_since(notes)
+            before = state.freeze()
         except BaseException:
             state.thaw(before)
             raise
@@ -158,16 +431,74 @@ def _capture(holds: Any, test: Callable[[], Any], body: Callable[[], Any], state
     )
 
 
-def _grow(plans: Plans, state: State, target: Any, item: Any) -> None:
+def _own_path(
+    need: NeedsElementError | NeedsRowsError, state: State, capture: Capture
+) -> str | None:
+    """Where in the state the list stands that needs another form.
+
+    Raises:
+        NeedsElementError: a loop around knows the list too: it is prepared there.
+    """
+    targets = [need.target]
+    if isinstance(need.target, GrowingList) and need.target.origin is not None:
+        targets.append(need.target.origin)
+    if isinstance(need, NeedsElementError):
+        for names, values in capture.loops:
+            if any(
+                path_of(name, value, target)
+                for name, value in zip(names, values, strict=True)
+                for target in targets
+            ):
+                raise need
     for name, value in zip(state.names, state.read(), strict=True):
-        path = path_of(name, value, target)
-        if path is not None:
-            plans[path].grow = item
-            return
-    raise error_here(
-        LoopMismatchError,
-        "a list grows in a static loop that does not know it by name",
-        "append to the list through the variable that holds it",
+        for target in targets:
+            path = path_of(name, value, target)
+            if path is not None:
+                return path
+    return None
+
+
+def _settle_names(carriers: list[Carrier], capture: Capture) -> None:
+    """Let every name of a list that has grown hold what the loop has made of it."""
+    for carrier in carriers:
+        for growing in carrier.growing():
+            origin = growing.target.origin
+            if origin is None or growing.rebound:
+                continue
+            if len(origin) != growing.held:
+                raise error_here(
+                    ContainerInGraphError,
+                    f"the list {growing.path!r} grows in a static loop, and is changed there "
+                    "through another name, which the loop does not know",
+                    "change it through one variable",
+                )
+            holders = holders_of(origin)
+            for holder in holders:
+                if holder.left and any(block.kind == "branch" for block in holder.left):
+                    raise error_here(
+                        ContainerInGraphError,
+                        f"the list {growing.path!r}, known as {holder.path!r} too, grows in a "
+                        "static loop inside of a branch",
+                        "use one name for it",
+                    )
+            for holder in holders:
+                try:
+                    holder.set(growing.target)
+                except TypeError:
+                    raise error_here(
+                        ContainerInGraphError,
+                        f"the list {growing.path!r}, which is {holder.path!r} too, grows in a "
+                        "static loop; a tuple cannot be given what it becomes",
+                        "use one name for it",
+                    ) from None
+            capture.grown[id(origin)] = (origin, growing.target)
+
+
+def _doubled(names: tuple[str, ...], values: list[Any]) -> frozenset[str]:
+    """The names that hold one and the same tensor when the loop begins."""
+    counts = collections.Counter(id(value) for value in values if is_tensor(value))
+    return frozenset(
+        name for name, value in zip(names, values, strict=True) if counts[id(value)] > 1
     )
 
 
@@ -178,10 +509,11 @@ def _attempt(
     state: State,
     before: list[Any],
     plans: Plans,
-) -> None:
+) -> list[Carrier]:
     capture = current()
     assert capture is not None
     depth = len(capture.blocks)
+    plans.shared.clear()
     carriers = [
         carrier_of(name, value, plans, depth=depth, top=True)
         for name, value in zip(state.names, before, strict=True)
@@ -197,10 +529,19 @@ def _attempt(
             count = len(carrier.inits)
             objects.append(carrier.rebuild(rest[:count]))
             rest = rest[count:]
+        for slot, value in zip(state.slots, objects, strict=True):
+            if isinstance(slot, Attribute) and isinstance(value, Either):
+                value.missing = slot.missing_error()
         state.write(objects)
 
+    for growing in lists:
+        growing.carried += 1
     try:
-        with capture.block("loop"), op.body() as arguments:
+        with (
+            capture.block("loop", state.names, _doubled(state.names, before)) as entered,
+            op.body() as arguments,
+        ):
+            entered.before = before
             for growing in lists:
                 growing.home = depth + 1
             spread(arguments)
@@ -212,18 +553,28 @@ def _attempt(
                 again = False
             if not bridge.is_value(again):
                 again = paddle.full([], bool(again), "bool")
+            snapshots = state.freeze()
+            if len(snapshots) > len(carriers):
+                raise MoreStateError
             after = [
                 value
-                for carrier, snapshot in zip(carriers, state.freeze(), strict=True)
+                for carrier, snapshot in zip(carriers, snapshots, strict=True)
                 for value in carrier.split(snapshot)
             ]
             op.finish(paddle.assign(again), after)
     except BaseException:
-        for growing in lists:
-            growing.home = depth
         op.drop()
         raise
-    for growing in lists:
-        growing.home = depth
+    finally:
+        for growing in lists:
+            growing.home = depth
+            growing.carried -= 1
     spread(op.results())
+    state.write(
+        [
+            carrier.settled(value, holds) if isinstance(carrier, Leaf) else value
+            for carrier, value in zip(carriers, state.read(), strict=True)
+        ]
+    )
     state.forget_scratch()
+    return carriers

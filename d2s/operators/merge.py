@@ -9,31 +9,43 @@ values; what cannot be one value becomes an :class:`Either`.  Every output passe
 
 from __future__ import annotations
 
+import collections
+import copy
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
-from d2s.operators.context import current, error_here
-from d2s.operators.either import UNBOUND, Either, optional_parts
-from d2s.operators.lists import GrowingList, NeedsElementError, join_lists
-from d2s.operators.state import Frozen
+from d2s.operators.aliases import names_of
+from d2s.operators.context import current, error_here, tentatively
+from d2s.operators.effects import HostText
+from d2s.operators.either import UNBOUND, Either, optional_parts, simplified
+from d2s.operators.lists import (
+    GrowingList,
+    NeedsElementError,
+    join_different,
+    join_lists,
+    kept_list,
+)
+from d2s.operators.state import Frozen, fill, freeze, same_items
 from d2s.operators.values import (
     NUMBER_DTYPES,
     as_dtype,
     as_value,
     carried,
     is_tensor,
-    joint_kind,
     mark_number,
     note_carried,
     number_kind,
     root_of,
     weak_dtype,
 )
+
+RESULT: Final = "result"
+"""The variable that passes make for what a function returns."""
 
 Builder = Callable[[list[Any]], Any]
 """From the results of the ``if`` to a merged value."""
@@ -54,6 +66,8 @@ class Merger:
         self._kinds: list[type | None] = []
         self._roots: list[int | None] = []
         self._flag: Builder | None = None
+        self._pairs: dict[tuple[int, int], Builder] = {}
+        self._kept: list[Any] = []  # so that no id in ``_pairs`` is used again
 
     def finish(self) -> list[Any]:
         """Yield everything; the results in order."""
@@ -124,12 +138,15 @@ class Merger:
             return lambda results: true
         if isinstance(true, Frozen) or isinstance(false, Frozen):
             return self.containers(true, false, name)
+        true, false = self.told_apart(True, true), self.told_apart(False, false)
         absent = true is None or true is UNBOUND or false is None or false is UNBOUND
         if absent or isinstance(true, Either) or isinstance(false, Either):
             return self.eithers(true, false, name)
         kinds = number_kind(true), number_kind(false)
         if kinds[0] is not None and kinds[1] is not None:
-            return self.numbers(true, false, kinds[0], kinds[1])
+            return self.numbers(true, false, name, kinds[0], kinds[1])
+        if name == RESULT and (kinds[0] is None) is not (kinds[1] is None):
+            return self.either(true, false, name)  # what is returned keeps its type
         if is_tensor(true) and (is_tensor(false) or kinds[1] is not None):
             return self.tensors(true, false, name, kinds)
         if is_tensor(false) and kinds[0] is not None:
@@ -143,15 +160,23 @@ class Merger:
             return lambda results: true
         return self.either(true, false, name)
 
-    def numbers(self, true: Any, false: Any, left: type, right: type) -> Builder:
-        """Two Python numbers: one constant when equal, else a 0-D value of their joint type."""
+    def told_apart(self, side: bool, value: Any) -> Any:
+        """A tensor that is a Python number on some paths, with its two forms beside each other."""
+        capture = current()
+        if capture is None or not bridge.is_value(value) or value.id not in capture.sometimes:
+            return value
+        _, flag, kind = capture.sometimes[value.id]
+        number = self.on(side, lambda: mark_number(paddle.cast(value, NUMBER_DTYPES[kind]), kind))
+        return Either(flag, number, value)
+
+    def numbers(self, true: Any, false: Any, name: str, left: type, right: type) -> Builder:
+        """Two Python numbers: a constant when equal; a 0-D value where the run computes one."""
         if not is_tensor(true) and not is_tensor(false) and _same_constant(true, false):
             return lambda results: true
-        if left is not right:
-            return self.either(true, false, "number")
-        kind = joint_kind(left, right)
-        dtype = NUMBER_DTYPES[kind]
-        return self.output(self.copied(True, true, dtype), self.copied(False, false, dtype), kind)
+        if left is not right or not (is_tensor(true) or is_tensor(false)):
+            return self.either(true, false, name)
+        dtype = NUMBER_DTYPES[left]
+        return self.output(self.copied(True, true, dtype), self.copied(False, false, dtype), left)
 
     def tensors(
         self, true: Any, false: Any, name: str, kinds: tuple[type | None, type | None]
@@ -165,13 +190,19 @@ class Merger:
             dtype = true.dtype
             if true.dtype != false.dtype or len(true.shape) != len(false.shape):
                 return self.either(true, false, name)
+        known = self._pairs.get((id(true), id(false)))
+        if known is not None:
+            return known  # two names of one tensor stay names of one
         left, right = self.copied(True, true, dtype), self.copied(False, false, dtype)
         if len(left.shape) != len(right.shape):
             return self.either(true, false, name)
         if kinds[0] is not None or kinds[1] is not None:
             return self.sometimes(self.output(left, right), kinds)
         root = root_of(true)
-        return self.output(left, right, None, root if root == root_of(false) else None)
+        built = self.output(left, right, None, root if root == root_of(false) else None)
+        self._pairs[id(true), id(false)] = built
+        self._kept += [true, false]
+        return built
 
     def sometimes(self, value: Builder, kinds: tuple[type | None, type | None]) -> Builder:
         """``value``, noted as a Python number on the side that has one."""
@@ -213,16 +244,22 @@ class Merger:
     def containers(self, true: Any, false: Any, name: str) -> Builder:
         """Two lists, dicts or sets, with what they held at the end of each side."""
         if not (isinstance(true, Frozen) and isinstance(false, Frozen)):
-            return self.either(_loose(true), _loose(false), name)
+            return self.either(true, false, name)
         same = true.container is false.container
         first, second = true.container, false.container
+        if not same and (isinstance(first, GrowingList) or isinstance(second, GrowingList)):
+            joined = join_different(self, true, false, name)
+            if joined is not None:
+                return joined
+        if not same and (names_of(first) or names_of(second)):
+            return self.either(true, false, name)  # a later change must reach the one that is meant
         if isinstance(first, GrowingList) and isinstance(second, GrowingList) and same:
             return join_lists(self, first, true.items, false.items)
         if isinstance(first, list) and isinstance(second, list):
             if len(true.items) != len(false.items):
                 if same:
-                    return self.grown(first, true.items, false.items, name)
-                return self.either(_loose(true), _loose(false), name)
+                    return self.grown(first, true, false, name)
+                return self.either(true, false, name)
             items = [
                 self.merge(left, right, f"{name}[{index}]")
                 for index, (left, right) in enumerate(zip(true.items, false.items, strict=True))
@@ -241,8 +278,8 @@ class Merger:
             keys = [*left, *(key for key in right if key not in left)]
             if list(left) != list(right) and set(left) != set(right):
                 if not same:
-                    return self.either(_loose(true), _loose(false), name)
-                return self.keyed(first, left, right, name)
+                    return self.either(true, false, name)
+                return self.keyed(first, true, false, name)
             pairs = {key: self.merge(left[key], right[key], f"{name}[{key!r}]") for key in keys}
 
             def build_dict(results: list[Any]) -> Any:
@@ -253,37 +290,39 @@ class Merger:
                 return target
 
             return build_dict
-        if same and isinstance(first, set) and true.items == false.items:
+        if same and same_items(true, false):
             return lambda results: first
-        return self.either(_loose(true), _loose(false), name)
+        return self.either(true, false, name)
 
-    def grown(self, target: list[Any], true: Any, false: Any, name: str) -> Builder:
+    def grown(self, target: list[Any], true: Frozen, false: Frozen, name: str) -> Builder:
         """One list that the two sides leave with different lengths."""
         capture = current()
         if capture is not None and any(block.kind == "loop" for block in capture.blocks):
-            longer = true if len(true) > len(false) else false
+            longer = true.items if len(true.items) > len(false.items) else false.items
             raise NeedsElementError(target, longer[-1])  # it grows from trip to trip
-        raise error_here(
-            ContainerInGraphError,
-            f"the list {name!r} has {len(true)} items behind one side of a tensor branch and "
-            f"{len(false)} behind the other",
-            "keep its length the same on both sides, or append in a loop over a tensor",
-        )
+        others = [known for known in names_of(target) if known != name]
+        if others:
+            raise error_here(
+                ContainerInGraphError,
+                f"the list {name!r}, known as {others[0]!r} too, has {len(true.items)} items "
+                f"behind one side of a tensor branch and {len(false.items)} behind the other",
+                "use one name for it, or keep its length the same on both sides",
+            )
+        if capture is not None:
+            capture.divided.append(target)
+        return self.either(true, false, name)
 
-    def keyed(self, target: Any, left: dict[Any, Any], right: dict[Any, Any], name: str) -> Builder:
-        """One dict to which only one side has added a key: the entry may be missing."""
-        pairs = {
-            key: self.merge(left.get(key, UNBOUND), right.get(key, UNBOUND), f"{name}[{key!r}]")
-            for key in [*left, *(key for key in right if key not in left)]
-        }
-
-        def build(results: list[Any]) -> Any:
-            made = {key: item(results) for key, item in pairs.items()}
-            target.clear()
-            target.update(made)
-            return target
-
-        return build
+    def keyed(self, target: dict[Any, Any], true: Frozen, false: Frozen, name: str) -> Builder:
+        """One dict to which only one side has added a key: two dicts from here on."""
+        others = [known for known in names_of(target) if known != name]
+        if others:
+            raise error_here(
+                ContainerInGraphError,
+                f"the dict {name!r}, known as {others[0]!r} too, has other keys behind one side of "
+                "a tensor branch than behind the other",
+                "use one name for it, or give it the same keys on both sides",
+            )
+        return self.either(true, false, name)
 
     def eithers(self, true: Any, false: Any, name: str) -> Builder:
         """One side is an ``Either`` already, or absent: one flag and one value if possible."""
@@ -326,38 +365,122 @@ class Merger:
         """Both sides as they are, and which one holds."""
         flag = self.flag()
         kept = self.kept(True, true), self.kept(False, false)
-        return lambda results: simplified(flag(results), kept[0](results), kept[1](results), name)
+
+        def build(results: list[Any]) -> Any:
+            left, right = kept[0](results), kept[1](results)
+            return left if left is right else simplified(Either(flag(results), left, right, name))
+
+        return build
 
     def kept(self, side: bool, thing: Any) -> Builder:
         """``thing`` of one side, its tensors handed out beside placeholders of the other."""
         if isinstance(thing, Frozen):
-            thing = _loose(thing)
+            return self.kept_container(side, thing)
         if isinstance(thing, Either):
             flag = self.kept(side, thing.flag)
             true, false = self.kept(side, thing.true), self.kept(side, thing.false)
-            name = thing.name
-            return lambda results: Either(flag(results), true(results), false(results), name)
+
+            def build(results: list[Any]) -> Any:
+                fresh = Either(flag(results), true(results), false(results), thing.name)
+                fresh.missing = thing.missing
+                return fresh
+
+            return build
+        if type(thing) in (list, set, collections.deque) or isinstance(thing, dict):
+            return self.kept_container(side, freeze(thing))
         if isinstance(thing, tuple):
             items = [self.kept(side, item) for item in thing]
             make = type(thing)._make if hasattr(thing, "_make") else tuple
             return lambda results: make(item(results) for item in items)
-        if type(thing) is list:
-            items = [self.kept(side, item) for item in thing]
-            return lambda results: [item(results) for item in items]
-        if isinstance(thing, dict):
-            pairs = {key: self.kept(side, item) for key, item in thing.items()}
-            return lambda results: {key: item(results) for key, item in pairs.items()}
         if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
             kept = {
                 field.name: self.kept(side, getattr(thing, field.name))
                 for field in dataclasses.fields(thing)
             }
             return lambda results: _instance(type(thing), kept, results)
+        if isinstance(thing, HostText):
+            return self.kept_text(side, thing)
         if not bridge.is_value(thing):
             return lambda results: thing
         kind = number_kind(thing)
         mine, other = self.copied(side, thing), self.placeholder(not side, thing)
         return self.output(*((mine, other) if side else (other, mine)), kind)
+
+    def kept_text(self, side: bool, thing: HostText) -> Builder:
+        """Text of one side that the run fills in."""
+        parts = self.kept(side, thing.parts)
+
+        def build(results: list[Any]) -> Any:
+            made = copy.copy(thing)
+            made.parts = parts(results)
+            return made
+
+        return build
+
+    def kept_container(self, side: bool, thing: Frozen) -> Builder:
+        """A list, dict or set of one side: the same object, unless the other side changed it."""
+        container = thing.container
+        if not same_items(freeze(container), thing):  # it was there before, with other items
+            return self.contents(side, thing)
+        if not self.made_here(thing):
+            return lambda results: container
+        if isinstance(container, GrowingList):
+            return kept_list(self, side, thing)
+        contents = self.contents(side, thing)
+        return lambda results: fill(container, contents(results))
+
+    def contents(self, side: bool, thing: Frozen) -> Builder:
+        """What a list, dict or set of one side holds, in a fresh one."""
+        if isinstance(thing.container, GrowingList):
+            return kept_list(self, side, thing)
+        if isinstance(thing.container, list):
+            items = [self.kept(side, item) for item in thing.items]
+            return lambda results: [item(results) for item in items]
+        if isinstance(thing.container, collections.deque):
+            items = [self.kept(side, item) for item in thing.items]
+            return lambda results: fill(
+                copy.copy(thing.container), [item(results) for item in items]
+            )
+        if isinstance(thing.container, dict):
+            pairs = {key: self.kept(side, item) for key, item in thing.items}
+            return lambda results: fill(
+                copy.copy(thing.container), {key: item(results) for key, item in pairs.items()}
+            )
+        return lambda results: set(thing.items)
+
+    def changed(self, side: bool, was: Frozen, now: Frozen, name: str) -> Builder:
+        """What a list or dict holds that only one side has changed: for all, or for that side."""
+        known = names_of(now.container)
+        if not known:
+            return self.contents(side, now)
+        if len(was.items) != len(now.items):
+            raise error_here(
+                ContainerInGraphError,
+                f"{name!r} is one of several lists or dicts, which a tensor decides; its length "
+                f"changes, and it is known as {known[0]!r} too",
+                f"change a copy: {name} = list({name})",
+            )
+        pair = (now, was) if side else (was, now)
+        fresh = [dataclasses.replace(part, container=type(part.container)()) for part in pair]
+        return self.containers(fresh[0], fresh[1], name)
+
+    def made_here(self, thing: Any) -> bool:
+        """Whether a part of ``thing`` is made inside a side."""
+        if isinstance(thing, Frozen):
+            if isinstance(thing.container, GrowingList):
+                return any(map(self.op.makes, thing.container.d2s_values()))
+            if isinstance(thing.container, dict):
+                return any(self.made_here(item) for _, item in thing.items)
+            return any(map(self.made_here, thing.items))
+        if isinstance(thing, Either):
+            return any(map(self.made_here, (thing.flag, thing.true, thing.false)))
+        if isinstance(thing, HostText):
+            return any(map(self.made_here, thing.parts))
+        if isinstance(thing, tuple):
+            return any(map(self.made_here, thing))
+        if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
+            return any(self.made_here(getattr(thing, f.name)) for f in dataclasses.fields(thing))
+        return bridge.is_value(thing) and self.op.makes(thing)
 
     def survivor(self, true: Any, false: Any, name: str) -> Builder:
         """One side (or both) ends in a ``raise``: the other side's value is the value."""
@@ -373,35 +496,25 @@ def _instance(kind: type, fields: dict[str, Builder], results: list[Any]) -> Any
     return fresh
 
 
-def simplified(flag: Any, true: Any, false: Any, name: str) -> Any:
-    """An ``Either``, unless the two alternatives are one."""
-    if true is false:
-        return true
-    return Either(flag, true, false, name)
-
-
-def _loose(thing: Any) -> Any:
-    """A frozen container as a fresh container; the one of the other side is another."""
-    if isinstance(thing, Frozen):
-        if isinstance(thing.container, GrowingList):
-            return thing.container
-        if isinstance(thing.container, list):
-            return [_loose(item) for item in thing.items]
-        if isinstance(thing.container, dict):
-            return {key: _loose(item) for key, item in thing.items}
-        return set(thing.items)
-    if type(thing) is tuple:
-        return tuple(_loose(item) for item in thing)
-    return thing
-
-
 def _same_constant(true: Any, false: Any) -> bool:
     """Whether two Python values are one constant: same type and equal, zeros by their sign."""
-    if type(true) is not type(false) or is_tensor(true):
+    if type(true) is not type(false) or _holds_tensors(true) or _holds_tensors(false):
         return False
     if isinstance(true, float):
         return (true == false and repr(true) == repr(false)) or (true != true and false != false)
     try:
-        return bool(true == false)
+        with tentatively():
+            return bool(true == false)
     except Exception:  # a user's __eq__ that fails does not say "equal"
         return False
+
+
+def _holds_tensors(thing: Any) -> bool:
+    """Whether comparing ``thing`` would compare tensors, which makes operations."""
+    if isinstance(thing, tuple | list):
+        return any(map(_holds_tensors, thing))
+    if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
+        return any(
+            _holds_tensors(getattr(thing, field.name)) for field in dataclasses.fields(thing)
+        )
+    return is_tensor(thing) or isinstance(thing, Either)

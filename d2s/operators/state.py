@@ -3,18 +3,33 @@
 Variables are the closure cells of the body functions (decision 0002), or globals; dotted paths
 are attributes.  A frozen snapshot also holds the contents of lists, dicts and sets, so that a
 side that changes them in place can be undone before the other side is captured.
+
+A body may also change what it does not name: an attribute, in a method that it calls; a variable
+of the function around, in a nested function.  What can be reached from the variables of the body,
+and what is watched of the state outside, is compared with how it was; what has changed joins the
+state then.
 """
 
 from __future__ import annotations
 
+import collections
+import dis
+import functools
 import operator
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+import types
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import paddle
 
-from d2s.operators.either import UNBOUND
+from d2s import paddle_bridge as bridge
+from d2s.operators.context import current
+from d2s.operators.either import UNBOUND, Either
+from d2s.operators.objects import LAYER_FIELDS, is_user_class, is_user_object
+
+REACH: Final = 2000
+"""So many objects are looked at for what a body may change."""
 
 
 class Slot:
@@ -89,6 +104,28 @@ class Attribute(Slot):
         else:
             setattr(owner, self.name, value)
 
+    def missing_error(self) -> AttributeError:
+        """What Python raises when the attribute is read and not there."""
+        return AttributeError(
+            f"{type(self.owner).__name__!r} object has no attribute {self.name!r}"
+        )
+
+
+@dataclass
+class Field(Attribute):
+    """An attribute as the object's dictionary has it, past properties and ``__setattr__``."""
+
+    scope: dict[str, Any]
+
+    def get(self) -> Any:
+        return self.scope.get(self.name, UNBOUND)
+
+    def set(self, value: Any) -> None:
+        if value is UNBOUND:
+            self.scope.pop(self.name, None)
+        else:
+            self.scope[self.name] = value
+
 
 @dataclass
 class Missing(Slot):
@@ -99,6 +136,23 @@ class Missing(Slot):
 
     def set(self, value: Any) -> None:
         """Nothing to bind."""
+
+
+@dataclass
+class Elsewhere(Slot):
+    """A variable, attribute or item that was found outside of a body."""
+
+    holder: Any
+
+    def get(self) -> Any:
+        try:
+            return self.holder.get()
+        except LookupError:
+            return UNBOUND
+
+    def set(self, value: Any) -> None:
+        if value is not UNBOUND:
+            self.holder.set(value)
 
 
 @dataclass(frozen=True)
@@ -124,6 +178,13 @@ def freeze(value: Any, depth: int = 0) -> Any:
         return Frozen(value, tuple((key, freeze(item, depth + 1)) for key, item in value.items()))
     if type(value) is set:
         return Frozen(value, tuple(value))
+    if type(value) is collections.deque:
+        return Frozen(value, tuple(freeze(item, depth + 1) for item in value))
+    if isinstance(value, Either):
+        sides = freeze(value.true, depth + 1), freeze(value.false, depth + 1)
+        if sides[0] is value.true and sides[1] is value.false:
+            return value
+        return value.like(*sides)
     if type(value) is tuple:
         items = tuple(freeze(item, depth + 1) for item in value)
         return value if all(map(operator.is_, items, value)) else items
@@ -139,8 +200,8 @@ def thaw(snapshot: Any) -> Any:
         container, items = snapshot.container, snapshot.items
         if hasattr(container, "d2s_thaw"):
             container.d2s_thaw(items)
-        elif isinstance(container, list):
-            container[:] = [thaw(item) for item in items]
+        elif isinstance(container, list | collections.deque):
+            fill(container, [thaw(item) for item in items])
         elif isinstance(container, dict):
             contents = {key: thaw(item) for key, item in items}
             container.clear()
@@ -151,11 +212,173 @@ def thaw(snapshot: Any) -> Any:
         return container
     if type(snapshot) is tuple:
         return tuple(thaw(item) for item in snapshot)
+    if isinstance(snapshot, Either):
+        sides = thaw(snapshot.true), thaw(snapshot.false)
+        if sides[0] is snapshot.true and sides[1] is snapshot.false:
+            return snapshot
+        return snapshot.like(*sides)
     return snapshot
 
 
+def same_items(one: Any, other: Any) -> bool:
+    """Whether two snapshots show the same objects, one by one."""
+    if isinstance(one, Frozen) and isinstance(other, Frozen):
+        return one.container is other.container and same_items(one.items, other.items)
+    if type(one) is tuple and type(other) is tuple and len(one) == len(other):
+        return all(same_items(a, b) for a, b in zip(one, other, strict=True))
+    return one is other or (not isinstance(one, Frozen) and _same_key(one, other))
+
+
+def _same_key(one: Any, other: Any) -> bool:
+    return type(one) is type(other) and isinstance(one, str | int | bool) and one == other
+
+
+def fill(container: Any, contents: Any) -> Any:
+    """``container`` with other contents, the same object."""
+    if isinstance(container, list):
+        container[:] = contents
+        return container
+    container.clear()
+    if isinstance(container, collections.deque):
+        container.extend(contents)
+    else:
+        container.update(contents)
+    return container
+
+
 def _is_container(value: Any) -> bool:
-    return type(value) is list or isinstance(value, dict) or hasattr(value, "d2s_freeze")
+    if isinstance(value, Either):
+        return any(map(_is_container, (value.true, value.false)))
+    return (
+        type(value) in (list, set, collections.deque)
+        or isinstance(value, dict)
+        or hasattr(value, "d2s_freeze")
+    )
+
+
+@dataclass
+class Scope:
+    """Variables or attributes that a body may change without naming them.
+
+    Attributes:
+        holder: an object's dictionary, a layer's buffers, some globals; or a cell.
+        path: how a reader would write it.
+        owner: the object, if they are attributes.
+        names: the only ones that count; ``None`` if all do.
+        base: snapshots of them as they were.
+    """
+
+    holder: Any
+    path: str
+    owner: Any = None
+    names: Iterable[str] | None = None
+    base: dict[str, Any] = field(default_factory=dict)
+
+    def slot(self, name: str) -> Slot:
+        """One of them."""
+        if isinstance(self.holder, types.CellType):
+            return Cell(self.holder)
+        if self.owner is not None:
+            return Field(self.owner, name, self.holder)
+        return Global(self.holder, name)
+
+    def keys(self) -> list[str]:
+        """Those that are there."""
+        if isinstance(self.holder, types.CellType):
+            return [self.path]
+        if self.names is not None:
+            return [name for name in self.names if name in self.holder]
+        if isinstance(self.owner, paddle.nn.Layer):
+            found = [name for name in self.holder if name not in LAYER_FIELDS]
+            if is_user_class(type(self.owner)) or self.holder is self.owner._buffers:
+                return found
+            return [name for name in found if not _is_plain(self.holder[name])]
+        return list(self.holder)
+
+    def path_of(self, name: str) -> str:
+        """A name as a reader would write it."""
+        return name if self.owner is None else f"{self.path}.{name}"
+
+    def note(self) -> Scope:
+        """Take the snapshots."""
+        self.base = {name: freeze(self.slot(name).get()) for name in self.keys()}
+        return self
+
+
+@functools.lru_cache(maxsize=4096)
+def _stored(code: types.CodeType) -> frozenset[str]:
+    """Variables of functions around that ``code``, or a function in it, assigns."""
+    found = {
+        step.argval
+        for step in dis.get_instructions(code)
+        if step.opname in ("STORE_DEREF", "DELETE_DEREF")
+    }
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found |= _stored(constant)
+    return frozenset(found & set(code.co_freevars))
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether ``value`` is nothing of a program and no tensor."""
+    return not (hasattr(value, "d2s_value") or bridge.is_value(value) or bridge.is_eager(value))
+
+
+class _Reach:
+    """What can be reached from the variables of some functions."""
+
+    def __init__(self) -> None:
+        self.scopes: dict[int, Scope] = {}
+        self._seen: dict[int, Any] = {}
+
+    def add(self, path: str, value: Any) -> None:
+        """Look at ``value`` and at what it holds."""
+        queue = [(path, value)]
+        while queue and len(self._seen) < REACH:
+            path, value = queue.pop(0)
+            if id(value) not in self._seen:
+                self._seen[id(value)] = value
+                queue.extend(self._parts(path, value))
+
+    def _parts(self, path: str, value: Any) -> Iterator[tuple[str, Any]]:
+        if isinstance(value, list | tuple):
+            for index, item in enumerate(value[:REACH]):
+                yield f"{path}[{index}]", item
+        elif isinstance(value, dict):
+            for key, item in value.items():
+                yield f"{path}[{key!r}]", item
+        elif isinstance(value, types.FunctionType):
+            yield from self._cells(value)
+        elif isinstance(value, types.MethodType):
+            yield path, value.__self__
+            yield path, value.__func__
+        elif isinstance(value, functools.partial):
+            yield path, value.func
+            yield path, [*value.args, *value.keywords.values()]
+        elif isinstance(value, paddle.nn.Layer):
+            for name, layer in value.named_sublayers(include_self=True):
+                prefix = f"{path}.{name}" if name else path
+                self._note(Scope(layer._buffers, prefix, layer))
+                if is_user_class(type(layer)):
+                    yield from self._fields(prefix, layer)
+        elif is_user_object(value):
+            yield from self._fields(path, value)
+
+    def _fields(self, path: str, owner: Any) -> Iterator[tuple[str, Any]]:
+        scope = self._note(Scope(owner.__dict__, path, owner))
+        names = scope.keys()
+        for name in names:
+            yield f"{path}.{name}", owner.__dict__[name]
+
+    def _cells(self, function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+        code = function.__code__
+        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+            if name in _stored(code):
+                self._note(Scope(cell, name))
+            yield name, Cell(cell).get()
+
+    def _note(self, scope: Scope) -> Scope:
+        return self.scopes.setdefault(id(scope.holder), scope)
 
 
 class State:
@@ -176,8 +399,20 @@ class State:
             if name not in names and _is_container(Cell(cell).get()):
                 self.names = (*self.names, name)
                 self.slots.append(Cell(cell))
+        reach = _Reach()
+        for name, cell in cells.items():
+            reach.add(name, Cell(cell).get())
+        capture = current()
+        self._watched = list if capture is None else capture.watched
+        self._scopes = {key: scope.note() for key, scope in reach.scopes.items()}
+        for record in self._watched():
+            self._watch(record, {})
+        self._known = {slot_key(slot) for slot in self.slots}
+        self._bases: list[Any] = []
         self._scratch = [
-            (Cell(cell), Cell(cell).get()) for name, cell in cells.items() if name not in self.names
+            (Cell(cell), Cell(cell).get())
+            for name, cell in cells.items()
+            if name not in self.names and id(cell) not in self._scopes
         ]
 
     @staticmethod
@@ -188,8 +423,52 @@ class State:
             owner = slot.get()
             if owner is UNBOUND or owner is None:
                 return Missing()
+            if isinstance(getattr(type(owner), attribute, None), property):
+                return Missing()  # its setter assigns other attributes, which are found by _find
             slot = Attribute(owner, attribute)
         return slot
+
+    def _watch(self, record: Any, before: dict[str, Any]) -> None:
+        """Compare something that is watched of the state outside, too."""
+        if id(record.scope) in self._scopes or not (
+            record.fields or record.names is not None or isinstance(record.scope, types.CellType)
+        ):
+            return
+        scope = Scope(record.scope, record.path, record.object, record.names)
+        self._scopes[id(record.scope)] = scope.note()
+        for name, value in before.items():  # it was noted after the body had begun
+            scope.base[name] = freeze(value)
+
+    def _find(self) -> None:
+        """Let what has changed without being named join the state."""
+        for record in self._watched():
+            self._watch(record, record.before)
+            if record.names is not None:  # it may have got more names since
+                base = self._scopes[id(record.scope)].base
+                for name in record.names - base.keys():
+                    base[name] = freeze(record.before[name])
+        for scope in self._scopes.values():
+            for name in {**scope.base, **dict.fromkeys(scope.keys())}:
+                slot = scope.slot(name)
+                base = scope.base.get(name, UNBOUND)
+                if slot_key(slot) in self._known or same_items(base, freeze(slot.get())):
+                    continue
+                self._known.add(slot_key(slot))
+                self.names = (*self.names, scope.path_of(name))
+                self.slots.append(slot)
+                self._bases.append(base)
+
+    def join(self, path: str, holder: Any) -> None:
+        """Let what ``holder`` holds join the state; the body is about to bind it."""
+        slot = Elsewhere(holder)
+        self.names = (*self.names, path)
+        self.slots.append(slot)
+        self._bases.append(freeze(slot.get()))
+
+    def padded(self, values: list[Any]) -> list[Any]:
+        """Values, with how those were that have joined the state since."""
+        missing = len(self.slots) - len(values)
+        return [*values, *(self._bases[len(self._bases) - missing :] if missing else ())]
 
     def read(self) -> list[Any]:
         """The values as they are now."""
@@ -197,6 +476,7 @@ class State:
 
     def freeze(self) -> list[Any]:
         """Snapshots of the values."""
+        self._find()
         return [freeze(slot.get()) for slot in self.slots]
 
     def write(self, values: list[Any]) -> None:
@@ -207,11 +487,27 @@ class State:
 
     def thaw(self, snapshots: list[Any]) -> None:
         """Go back to snapshots, contents of containers included."""
-        self.write([thaw(snapshot) for snapshot in snapshots])
+        self.write([thaw(snapshot) for snapshot in self.padded(snapshots)])
         self.forget_scratch()
+
+    def without_scratch(self) -> State:
+        """The same, for a body that goes on after a snapshot was taken: it keeps its variables."""
+        self._scratch = []
+        return self
 
     def forget_scratch(self) -> None:
         """Put back the variables that a body uses for itself and nobody reads afterwards."""
         for slot, value in self._scratch:
             if slot.get() is not value:
                 slot.set(value)
+
+
+def slot_key(slot: Slot) -> Any:
+    """Equal for two slots of one variable or attribute."""
+    if isinstance(slot, Cell):
+        return id(slot.cell)
+    if isinstance(slot, Attribute):
+        return id(slot.owner), slot.name
+    if isinstance(slot, Global):
+        return id(slot.scope), slot.name
+    return id(slot)

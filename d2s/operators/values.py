@@ -58,7 +58,8 @@ def as_value(thing: Any) -> Any:
         return thing
     if bridge.is_eager(thing):
         return bridge.as_value(thing)
-    return number_value(thing)
+    resolve = getattr(thing, "d2s_value", None)
+    return number_value(thing) if resolve is None else as_value(resolve())
 
 
 def joint_kind(left: type, right: type) -> type:
@@ -88,6 +89,8 @@ def adapt_operand(other_of: Any, operand: Any) -> Any:
     if bridge.is_eager(operand):
         return bridge.as_value(operand)
     kind = number_kind(operand)
+    if kind is float and number_kind(other_of) is not None and not bridge.is_value(operand):
+        return number_value(operand)  # a plain float would be rounded to float32
     if kind is None or not bridge.is_value(operand):
         return operand
     if number_kind(other_of) is not None:
@@ -162,19 +165,6 @@ def refuse(what: str, cure: str) -> Any:
         raise error_here(UnsupportedInGraphError, what, cure)
 
     return method
-
-
-def setitem(value: Any, container: Any, key: Any) -> Any:
-    """``container[key] = value``; the container to go on with."""
-    capture = current()
-    if capture is not None and is_tensor(container) and bridge.capturing():
-        if bridge.is_value(value) and value.dtype != container.dtype:
-            value = paddle.cast(value, container.dtype)
-        fresh = bridge.with_item(as_value(container), key, value)
-        note_written(root_of(container), fresh)
-        return fresh
-    container[key] = value
-    return container
 
 
 def root_of(value: Any) -> int | None:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import gast
 
+from d2s.analysis.exits import looks_at_frame
 from d2s.analysis.flow import Flow, flow_of
-from d2s.analysis.scopes import Changes, changes_in, own_nodes, parameters
+from d2s.analysis.scopes import Changes, changes_in, dotted, own_nodes, parameters
 from d2s.syntax import quote as quoting
 from d2s.syntax.names import Names, names_in
-from d2s.syntax.positions import Span, header, place
+from d2s.syntax.positions import Span, header, place, span_of
 from d2s.syntax.source import FunctionSource
 from d2s.syntax.vocabulary import NAMESPACE, WORDS
 
@@ -46,6 +47,7 @@ class Context:
         source: the user's function.
         names: the fresh names.
         namespace: under which name this function's code reaches the operators.
+        careful: every variable and attribute may hold one of several things.
         flags: variables that the pass ``returns`` sets to ``True`` right before a ``break``.
         resolve: what a global or closure name stands for now, or ``None`` (used to leave calls
             into Paddle as they are; never to fold a value).
@@ -55,6 +57,7 @@ class Context:
     names: Names
     namespace: str = NAMESPACE
     resolve: Callable[[str], Any] = lambda name: None
+    careful: bool = False
     flags: set[str] = field(default_factory=set)
     _flow: dict[int, Flow] = field(default_factory=dict)
     _generated: dict[int, Any] = field(default_factory=dict)
@@ -136,6 +139,8 @@ class Context:
         for node in own_nodes(expression):
             if isinstance(node, gast.NamedExpr | gast.Await | gast.Yield | gast.YieldFrom):
                 return None
+            if looks_at_frame(node):
+                return None
         at = header(expression)
         return self.expr("lambda: expression", at, expression=expression)
 
@@ -193,6 +198,50 @@ def in_text_order(names: Iterable[str], statements: list[Any]) -> tuple[str, ...
     return tuple(order) + tuple(sorted(wanted))
 
 
+STATEFUL: Final = ("list_", "generator", "if_", "while_", "for_", "attempt", "handle")
+"""Operators that are told the names of the state."""
+
+CHOOSERS: Final = ("ifelse", "and_", "or_", "getitem", "read")
+"""Operators whose value may be one of several, as a tensor decides."""
+
+
+def decided_in(tree: Any, ctx: Context) -> frozenset[str]:
+    """Variables and attributes that may hold one of several things, as a tensor decides.
+
+    What a branch sets counts, and what an operator chooses.  What a loop sets counts only if it is
+    not plainly a tensor: a loop keeps dtype and rank of its tensors.
+    """
+    if ctx.careful:
+        return frozenset(path for node in gast.walk(tree) if (path := dotted(node)) is not None)
+    found: set[str] = set()
+    looped: set[str] = set()
+    plain: set[str] = set()
+    for node in gast.walk(tree):
+        if isinstance(node, gast.Call) and ctx.is_word(node.func):
+            into = looped if node.func.attr in ("while_", "for_") else found
+            if node.func.attr in STATEFUL:
+                into.update(_texts(node.args))
+        if not isinstance(node, gast.Assign):
+            continue
+        paths = {path for path in map(dotted, node.targets) if path is not None}
+        value = node.value
+        if isinstance(value, gast.Call) and ctx.is_word(value.func):
+            if value.func.attr in CHOOSERS:
+                found |= paths
+        elif not isinstance(value, gast.Call | gast.BinOp | gast.Subscript | gast.Name):
+            plain |= paths
+    return frozenset(found | (looped & plain))
+
+
+def _texts(arguments: list[Any]) -> Iterator[str]:
+    """The texts in the tuples among ``arguments``."""
+    for argument in arguments:
+        if isinstance(argument, gast.Tuple):
+            for item in argument.elts:
+                if isinstance(item, gast.Constant) and isinstance(item.value, str):
+                    yield item.value
+
+
 @dataclass(frozen=True)
 class State:
     """What a branch or loop body shares with the code around it.
@@ -220,6 +269,18 @@ class State:
             if wanted:
                 found.append(place(kind(wanted), at))
         return found
+
+
+def key_of(key: Any) -> Any:
+    """``key`` as an expression outside of brackets: ``1:`` is ``slice(1, None)``."""
+    if isinstance(key, gast.Slice):
+        parts = [key.lower, key.upper] + ([] if key.step is None else [key.step])
+        at = span_of(key)
+        arguments = [place(gast.Constant(None, None), at) if p is None else p for p in parts]
+        return place(gast.Call(quoting.name("slice"), arguments, []), at)
+    if isinstance(key, gast.Tuple):
+        return place(gast.Tuple([key_of(item) for item in key.elts], gast.Load()), span_of(key))
+    return key
 
 
 class ScopeTransformer(gast.NodeTransformer):  # type: ignore[misc]

@@ -1,8 +1,8 @@
 """Turn ``and``, ``or``, ``not``, ``in``, ``is`` and chained comparisons into operators.
 
 The right operands are thunks, so that short circuit holds; single comparisons stay as they are,
-because tensors overload them.  ``is`` is converted only where the variable may hold a value of a
-kind that a tensor decides: one that the function itself binds.
+because tensors overload them.  ``is`` is converted only where a side may hold what a tensor has
+decided: a variable that the function itself binds, or an attribute.
 
 >>> show(PASS, '''
 ... def f(a, b, xs):
@@ -26,8 +26,8 @@ from typing import Any
 
 import gast
 
-from d2s.analysis.scopes import functions_bound
-from d2s.passes.base import Context, Pass
+from d2s.analysis.scopes import dotted, functions_bound
+from d2s.passes.base import Context, Pass, decided_in
 from d2s.syntax.positions import place, span_of
 
 SYMBOLS = {
@@ -38,8 +38,9 @@ MEMBERSHIP = {gast.In: "in_", gast.NotIn: "not_in", gast.Is: "is_", gast.IsNot: 
 
 
 class _Operators(gast.NodeTransformer):  # type: ignore[misc]
-    def __init__(self, ctx: Context, bound: frozenset[str]) -> None:
+    def __init__(self, ctx: Context, bound: frozenset[str], decided: frozenset[str]) -> None:
         self.ctx = ctx
+        self.decided = decided
         self.bound = bound
 
     def visit_ClassDef(self, node: Any) -> Any:
@@ -118,25 +119,29 @@ class _Operators(gast.NodeTransformer):  # type: ignore[misc]
             call.args.append(place(gast.Tuple([symbol, thunk], gast.Load()), at))
         return call
 
+    def _may_differ(self, node: Any) -> bool:
+        """Whether ``node`` may be one of several things: it was set, or is an attribute or type."""
+        return (
+            dotted(node) in self.decided
+            or (isinstance(node, gast.Name) and node.id in self.bound)
+            or isinstance(node, gast.Attribute)
+            or (isinstance(node, gast.Call) and dotted(node.func) == "type")
+        )
+
     def _single(self, left: Any, op: Any, right: Any, node: Any) -> Any:
         word = MEMBERSHIP.get(type(op))
         if word is None:
             return node
-        if word.startswith("is") and not (
-            isinstance(left, gast.Name) and left.id in self.bound and _is_none(right)
-        ):
+        if word.startswith("is") and not (self._may_differ(left) or self._may_differ(right)):
             return node
         return self.ctx.expr(f"d2s.{word}(left, right)", span_of(node), left=left, right=right)
-
-
-def _is_none(node: Any) -> bool:
-    return isinstance(node, gast.Constant) and node.value is None
 
 
 def run(tree: Any, ctx: Context) -> Any:
     """Convert the operators of every function, in lambdas and comprehensions too."""
     bound = functions_bound(tree)
-    tree.body = [_Operators(ctx, bound).visit(statement) for statement in tree.body]
+    operators = _Operators(ctx, bound, decided_in(tree, ctx))
+    tree.body = [operators.visit(statement) for statement in tree.body]
     return tree
 
 

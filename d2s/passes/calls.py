@@ -2,7 +2,8 @@
 
 The callee is converted, not called, by the operator: the call itself stays in the user's frame,
 so tracebacks and evaluation order are Python's own.  Calls into Paddle and other modules that
-are never converted stay as they are, except where a grown list may be handed over.
+are never converted stay as they are, except where a grown list may be handed over, or a value
+that a branch, a loop or a choice has set: it may be one of several.
 
 >>> show(PASS, '''
 ... def f(x, outs):
@@ -24,22 +25,26 @@ from typing import Any, Final
 import gast
 
 from d2s.analysis.scopes import dotted, local_names
-from d2s.passes.base import Context, Pass, functions_in
+from d2s.passes.base import CHOOSERS, Context, Pass, decided_in, functions_in
 from d2s.syntax.positions import span_of
+
+NEEDS_OPERATOR: Final = ("increment", "auto_cast", "unique", "grad")
+"""Functions of Paddle that mean something else in a program than in dygraph."""
 
 LIST_TAKERS: Final = frozenset({"stack", "concat", "add_n", "hstack", "vstack", "dstack"})
 """Functions of Paddle that take a list of tensors, which may be one that grew in a loop."""
 
-NEVER_CONVERTED: Final = ("paddle", "numpy", "math", "operator", "itertools", "functools")
+NEVER_CONVERTED: Final = ("paddle", "numpy", "itertools", "functools")
 """Modules whose functions are called as they are; callbacks handed to them are the exception."""
 
 TAKES_CALLBACK: Final = ("functools", "itertools")
 
 
 class _Calls(gast.NodeTransformer):  # type: ignore[misc]
-    def __init__(self, ctx: Context, locals_: frozenset[str]) -> None:
+    def __init__(self, ctx: Context, locals_: frozenset[str], decided: frozenset[str]) -> None:
         self.ctx = ctx
         self.locals_ = locals_
+        self.decided = decided
 
     def visit_ClassDef(self, node: Any) -> Any:
         return node
@@ -53,12 +58,34 @@ class _Calls(gast.NodeTransformer):  # type: ignore[misc]
     def visit_Call(self, node: Any) -> Any:
         self.generic_visit(node)
         function = node.func
-        if self.ctx.is_word(function) or self._stays(function):
+        if self.ctx.is_word(function):
             return node
-        if isinstance(function, gast.Name) and function.id == "super":
+        if self._stays(function) and not self._may_differ(node):
+            return node
+        if isinstance(function, gast.Name) and (
+            function.id == "super" or function.id in self.ctx.generated_names
+        ):
             return node
         node.func = self.ctx.expr("d2s.call(function)", span_of(function), function=function)
         return node
+
+    def _may_differ(self, node: Any) -> bool:
+        """Whether an argument may be something that a tensor has decided, such as an axis."""
+        arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
+        while arguments:
+            part = arguments.pop()
+            if isinstance(part, gast.Starred):
+                part = part.value
+            if isinstance(part, gast.List | gast.Tuple):
+                arguments.extend(part.elts)
+            elif dotted(part) in self.decided or (
+                isinstance(part, gast.Call) and self._chooses(part.func)
+            ):
+                return True
+        return False
+
+    def _chooses(self, function: Any) -> bool:
+        return self.ctx.is_word(function) and function.attr in CHOOSERS
 
     def _stays(self, function: Any) -> bool:
         """Whether ``function`` is plainly one that is never converted."""
@@ -82,13 +109,16 @@ class _Calls(gast.NodeTransformer):  # type: ignore[misc]
             and home in NEVER_CONVERTED
             and home not in TAKES_CALLBACK
             and rest[-1] not in LIST_TAKERS
+            and not rest[-1].endswith("_")  # it changes a tensor in place
+            and rest[-1] not in NEEDS_OPERATOR
+            and "random" not in rest  # NumPy's, which a program would repeat
         )
 
 
 def run(tree: Any, ctx: Context) -> Any:
     """Convert the calls of the whole tree."""
     names = frozenset[str]().union(*(local_names(function) for function in functions_in(tree)))
-    transformer = _Calls(ctx, names)
+    transformer = _Calls(ctx, names, decided_in(tree, ctx))
     tree.body = [transformer.visit(statement) for statement in tree.body]
     return tree
 

@@ -22,7 +22,7 @@ def f(x):
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import gast
 
@@ -30,12 +30,34 @@ from d2s.analysis.scopes import changes_in, declared, own_nodes, parameters
 from d2s.passes.base import Context, Pass, functions_in
 from d2s.syntax.positions import place, span_of
 from d2s.syntax.quote import name
+from d2s.syntax.vocabulary import NAMESPACE
+
+_TAKERS: Final = frozenset({"list_", "generator", "if_", "while_", "for_", "handle"})
+"""The operators that call body functions."""
 
 
-def _declare(function: Any) -> None:
+def _body_functions(function: Any, ctx: Context) -> frozenset[str]:
+    """The functions that ``function`` hands to the operators of branches and loops."""
+    return frozenset(
+        argument.id
+        for node in own_nodes(function.body)
+        if isinstance(node, gast.Call)
+        and isinstance(node.func, gast.Attribute)
+        and node.func.attr in _TAKERS
+        and isinstance(node.func.value, gast.Name)
+        and node.func.value.id in (NAMESPACE, ctx.namespace)
+        for part in node.args
+        for argument in (part.elts if isinstance(part, gast.Tuple) else [part])
+        if isinstance(argument, gast.Name)
+    )
+
+
+def _declare(function: Any, ctx: Context) -> None:
     wanted: dict[str, Any] = {}
+    bodies = _body_functions(function, ctx)
     for node in own_nodes(function.body):
-        if isinstance(node, gast.FunctionDef):
+        # A function of the user's says ``nonlocal`` of a variable that is there without us.
+        if isinstance(node, gast.FunctionDef) and node.name in bodies:
             for statement in node.body:
                 if isinstance(statement, gast.Nonlocal):
                     wanted.update(dict.fromkeys(statement.names, statement))
@@ -65,7 +87,7 @@ def run(tree: Any, ctx: Context) -> Any:
     """Declare in every function, innermost first."""
     outer = set(ctx.source.free)
     for function in functions_in(tree):
-        _declare(function)
+        _declare(function, ctx)
     # A variable of the user's own closure is declared outside of the tree.
     tree.body = [
         statement
@@ -73,6 +95,7 @@ def run(tree: Any, ctx: Context) -> Any:
         if not (
             isinstance(statement, gast.AnnAssign)
             and statement.value is None
+            and isinstance(statement.target, gast.Name)
             and statement.target.id in outer
         )
     ]

@@ -1,8 +1,8 @@
 """Lower ``break``, ``continue`` and the ``else`` of loops.
 
 The rest of the text goes to the other side of the branch that jumps; a flag is made only where
-a path may or may not have jumped.  A ``for`` keeps one ``break``, as the last statement of its
-body, which the pass ``loops`` turns into the loop's ``stop``.
+a path may or may not have jumped.  A loop keeps one ``break``, as the last statement of its body,
+which the pass ``loops`` turns into the loop's ``stop``; ``while True`` tests the flag itself.
 
 >>> show(PASS, '''
 ... def f(x):
@@ -14,11 +14,13 @@ body, which the pass ``loops`` turns into the loop's ``stop``.
 ... ''')
 def f(x):
     broken = False
-    while not broken and x < 9:
+    while x < 9:
         if x == 5:
             broken = True
         else:
             x = x + 1
+        if broken:
+            break
     return x
 
 >>> show(PASS, '''
@@ -213,10 +215,9 @@ def _statements(node: Any, ctx: Context) -> list[Any]:
         if not loop.given:
             before = [assign(loop.broken, constant(False, at), at)]
         broken = load(loop.broken, at)
-        if isinstance(node, gast.While):
-            endless = isinstance(node.test, gast.Constant) and bool(node.test.value)
-            go_on = negated(broken, at)
-            node.test = go_on if endless else place(gast.BoolOp(gast.And(), [go_on, node.test]), at)
+        endless = isinstance(node, gast.While) and isinstance(node.test, gast.Constant)
+        if endless and node.test.value:
+            node.test = negated(broken, at)
         else:
             stop = [place(gast.Break(), at)]
             node.body.append(if_(broken, stop, [], at))

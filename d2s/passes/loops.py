@@ -42,6 +42,7 @@ from d2s.passes.base import (
     Context,
     Pass,
     ScopeTransformer,
+    State,
     each_function,
     load,
     shared_state,
@@ -58,9 +59,8 @@ class _Loops(ScopeTransformer):
         self.function = function
 
     def visit_While(self, node: Any) -> Any:
-        state = None
-        if _convertible(node):
-            state = shared_state(self.ctx, self.function, node, [node.test, *node.body], [])
+        stop = _taken_stop(node)
+        state = self.state(node, [node.test, *node.body], [], stop)
         if state is None:
             return self.generic_visit(node)
         names = self.ctx.names
@@ -68,27 +68,29 @@ class _Loops(ScopeTransformer):
         self.generic_visit(node)
         at = header(node)
         test = self.ctx.thunk(node.test)
+        rest = "" if stop is None else ", lambda: stop"
         if test is not None:
             return self.ctx.quote(
-                """
+                f"""
                 def body():
                     statements
-                d2s.while_(test, body, state)
+                d2s.while_(test, body, state{rest})
                 """,
                 at,
                 body=body,
                 statements=[*state.declarations(at), *node.body],
                 test=test,
                 state=state.names,
+                stop=name(stop or ""),
             )
         returned = place(gast.Return(node.test), at)
         return self.ctx.quote(
-            """
+            f"""
             def test():
                 condition
             def body():
                 statements
-            d2s.while_(test, body, state)
+            d2s.while_(test, body, state{rest})
             """,
             at,
             test=names.fresh("test"),
@@ -96,24 +98,12 @@ class _Loops(ScopeTransformer):
             body=body,
             statements=[*state.declarations(at), *node.body],
             state=state.names,
+            stop=name(stop or ""),
         )
 
     def visit_For(self, node: Any) -> Any:
-        last = node.body[-1]
-        stop = None
-        if (
-            isinstance(last, gast.If)
-            and len(last.body) == 1
-            and isinstance(last.body[0], gast.Break)
-            and isinstance(last.test, gast.Name)
-        ):
-            stop = last.test.id
-            node.body = node.body[:-1]
-        state = None
-        if _convertible(node):
-            state = shared_state(self.ctx, self.function, node, node.body, [node.target])
-        elif stop is not None:
-            node.body.append(last)
+        stop = _taken_stop(node)
+        state = self.state(node, node.body, [node.target], stop)
         if state is None:
             return self.generic_visit(node)
         name_of_body = self.ctx.names.fresh("body")
@@ -127,14 +117,12 @@ class _Loops(ScopeTransformer):
         else:
             item = self.ctx.names.fresh("item")
             first = [place(gast.Assign([target], load(item, at), None), at)]
-        call = "d2s.for_(iter_, body, state)"
-        if stop is not None:
-            call = "d2s.for_(iter_, body, state, lambda: stop)"
+        rest = "" if stop is None else ", lambda: stop"
         return self.ctx.quote(
             f"""
             def body(item):
                 statements
-            {call}
+            d2s.for_(iter_, body, state{rest})
             """,
             at,
             body=name_of_body,
@@ -144,6 +132,36 @@ class _Loops(ScopeTransformer):
             state=state.names,
             stop=name(stop or ""),
         )
+
+    def state(
+        self, node: Any, statements: list[Any], targets: list[Any], stop: str | None
+    ) -> State | None:
+        """What the body shares with the code around it; ``None`` if the loop stays Python."""
+        if not _convertible(node):
+            if stop is not None:
+                at = header(node)
+                leave = gast.If(load(stop, at), [place(gast.Break(), at)], [])
+                node.body.append(place(leave, at))
+            return None
+        state = shared_state(self.ctx, self.function, node, statements, targets)
+        if stop is None or stop in state.nonlocals:
+            return state
+        # Set before each read in the trip, as by a break that every trip reaches.
+        return State((*state.names, stop), (*state.nonlocals, stop), state.globals_)
+
+
+def _taken_stop(node: Any) -> str | None:
+    """The flag of the ``if flag: break`` at the end of the body, which is taken off."""
+    last = node.body[-1]
+    if (
+        isinstance(last, gast.If)
+        and len(last.body) == 1
+        and isinstance(last.body[0], gast.Break)
+        and isinstance(last.test, gast.Name)
+    ):
+        node.body = node.body[:-1]
+        return str(last.test.id)
+    return None
 
 
 def _convertible(node: Any) -> bool:

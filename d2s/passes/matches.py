@@ -1,36 +1,72 @@
-"""Take the guards out of ``match``, so that a tensor may decide them (rule B7).
+"""Turn ``match`` into ordinary tests where they say the same: a tensor may decide (rule B7).
 
-Patterns stay Python's; a case with a guard becomes a ``match`` of its own with an ``if`` inside,
-and what follows runs when nothing has matched yet.
+Literals, dotted names, ``None``, classes without arguments, captures and alternatives of these are
+tests of the subject; so are tuples of them where the subject is written as a tuple.
 
 >>> show(PASS, '''
-... def f(kind, x):
+... def f(x, code, phase):
+...     match code, phase:
+...         case 0 | -1, Phase.WARM:
+...             return x * 2
+...         case paddle.Tensor() as shift, _ if shift > 3:
+...             return x + shift
+...         case other, _:
+...             return x - other
+... ''')
+def f(x, code, phase):
+    if (code == 0 or code == -1) and phase == Phase.WARM:
+        return x * 2
+    else:
+        test = False
+        if isinstance(code, paddle.Tensor):
+            shift = code
+            test = shift > 3
+        if test:
+            return x + shift
+        else:
+            other = code
+            return x - other
+
+Other patterns look into the subject and stay Python's.  A guard becomes an ``if`` inside, and so do
+tests inside of the pattern that a tensor may decide; what follows runs when nothing has matched.
+
+>>> show(PASS, '''
+... def f(x, kind):
 ...     match kind:
-...         case "leaky" if x.min() < 0:
-...             return x * 0.1
-...         case _:
+...         case ["shift", 0, by] if by > x.min():
+...             return x + by
+...         case [_, *_]:
 ...             return x
 ... ''')
-def f(kind, x):
+def f(x, kind):
     matched = False
-    subject = kind
-    match subject:
-        case 'leaky':
-            if x.min() < 0:
-                matched = True
-                return x * 0.1
+    match kind:
+        case ['shift', item, item_2]:
+            if item == 0:
+                by = item_2
+                if by > x.min():
+                    matched = True
+                    return x + by
     if not matched:
-        match subject:
-            case _:
+        match kind:
+            case [_, *_]:
                 return x
 """
 
 from __future__ import annotations
 
-from typing import Any
+import builtins
+import itertools
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import gast
 
+from d2s.analysis.exits import looks_at_frame
+from d2s.analysis.scopes import captured_names, changes_in, dotted, local_names, own_nodes
+from d2s.errors import SyntaxNotSupportedError
 from d2s.passes.base import (
     Context,
     Pass,
@@ -42,45 +78,447 @@ from d2s.passes.base import (
     load,
     negated,
 )
-from d2s.syntax.positions import Span, header, place
+from d2s.syntax.positions import Span, header, place, span_of
+
+_SELVES: Final = frozenset(
+    "bool bytearray bytes dict float frozenset int list set str tuple".split()  # noqa: SIM905
+)
+"""Classes whose one positional pattern is matched by the subject itself (PEP 634)."""
+
+_MOST: Final = 64
+"""Cases of a ``match`` that become tests: each is an ``if`` inside of the one before."""
+
+_STRUCTURES: Final = (gast.MatchSequence, gast.MatchMapping, gast.MatchClass)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What reads a subject, or one item of it: a variable."""
+
+    name: str
+
+
+Subject = _Part | tuple["Subject", ...]
+"""A subject that is written as a tuple is known by its items."""
+
+
+@dataclass
+class _Tests:
+    """A pattern as tests that must hold, and the variables that get (parts of) the subject."""
+
+    tests: list[Any] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=dict)
+
+    def test(self, at: Span) -> Any | None:
+        """All tests as one expression; ``None`` when there is nothing to test."""
+        return _joined(gast.And(), self.tests, at) if self.tests else None
+
+    def bindings(self, at: Span) -> list[Any]:
+        return [assign(name, load(part, at), at) for name, part in self.names.items()]
+
+
+@dataclass
+class _Case:
+    """One case; ``tests`` is ``None`` when its pattern stays Python's."""
+
+    node: Any
+    tests: _Tests | None
+
+    @property
+    def at(self) -> Span:
+        return span_of(self.node.pattern)
+
+
+def _joined(operator: Any, parts: list[Any], at: Span) -> Any:
+    return parts[0] if len(parts) == 1 else place(gast.BoolOp(operator, parts), at)
+
+
+class _Patterns:
+    """Says patterns as tests; ``builtin`` tells whether a name means the built-in."""
+
+    def __init__(self, ctx: Context, builtin: Callable[[str], bool]) -> None:
+        self.ctx = ctx
+        self.builtin = builtin
+
+    def tests(self, pattern: Any, subject: Subject) -> _Tests | None:
+        """``pattern`` as tests of ``subject``; ``None`` when they would not say the same."""
+        at = span_of(pattern)
+        if isinstance(pattern, gast.MatchAs):
+            found = _Tests() if pattern.pattern is None else self.tests(pattern.pattern, subject)
+            if pattern.name is None or found is None:
+                return found
+            if not isinstance(subject, _Part):
+                return None  # the tuple itself is wanted
+            found.names[pattern.name] = subject.name
+            return found
+        if isinstance(pattern, gast.MatchOr):
+            return self.alternatives(pattern, subject)
+        if not isinstance(subject, _Part):
+            return self.items(pattern, subject)
+        thing = load(subject.name, at)
+        if isinstance(pattern, gast.MatchValue):
+            return _Tests([place(gast.Compare(thing, [gast.Eq()], [pattern.value]), at)])
+        if isinstance(pattern, gast.MatchSingleton):
+            right = constant(pattern.value, at)
+            return _Tests([place(gast.Compare(thing, [gast.Is()], [right]), at)])
+        if isinstance(pattern, gast.MatchClass):
+            return self.class_(pattern, subject, at)
+        return None
+
+    def alternatives(self, pattern: Any, subject: Subject) -> _Tests | None:
+        at = span_of(pattern)
+        result = _Tests()
+        for item in pattern.patterns:
+            found = self.tests(item, subject)
+            if found is None or not found.tests:
+                return None
+            if result.tests and result.names != found.names:
+                return None  # one name for several parts of the subject
+            result.tests.append(found.test(at))
+            result.names = found.names
+        return _Tests([_joined(gast.Or(), result.tests, at)], result.names)
+
+    def items(self, pattern: Any, subject: tuple[Subject, ...]) -> _Tests | None:
+        if not isinstance(pattern, gast.MatchSequence) or len(pattern.patterns) != len(subject):
+            return None
+        result = _Tests()
+        for item, part in zip(pattern.patterns, subject, strict=True):
+            found = self.tests(item, part)
+            if found is None:
+                return None
+            result.tests += found.tests
+            result.names |= found.names
+        return result
+
+    def class_(self, pattern: Any, subject: _Part, at: Span) -> _Tests | None:
+        if not self.builtin("isinstance") or pattern.kwd_attrs or len(pattern.patterns) > 1:
+            return None
+        inner: _Tests | None = _Tests()
+        if pattern.patterns:
+            if not (isinstance(pattern.cls, gast.Name) and self.builtin(pattern.cls.id)):
+                return None
+            if pattern.cls.id not in _SELVES:
+                return None
+            inner = self.tests(pattern.patterns[0], subject)
+        if inner is None:
+            return None
+        test = self.ctx.expr(
+            "isinstance(thing, cls)", at, thing=load(subject.name, at), cls=pattern.cls
+        )
+        return _Tests([test, *inner.tests], inner.names)
+
+    def decided(self, pattern: Any) -> frozenset[int]:
+        """Parts of ``pattern`` to take out of it: the first that a tensor may decide, and the rest.
+
+        There are none when something that cannot be taken out is looked at after the first; what
+        asks for a class only may be asked later.
+        """
+        leaves = list(self.leaves(pattern))
+        first = next((i for i, leaf in enumerate(leaves) if self.may_be_decided(leaf)), None)
+        rest = [] if first is None else leaves[first:]
+        moved = [leaf for leaf in rest if self.is_plain(leaf)]
+        staying = [leaf for leaf in rest if not self.is_plain(leaf)]
+        if not all(isinstance(leaf, gast.MatchStar) for leaf in staying) and not (
+            all(isinstance(leaf, gast.MatchStar | gast.MatchSequence) for leaf in staying)
+            and all(_asks_class(leaf) or _is_capture(leaf) for leaf in moved)
+        ):
+            return frozenset()
+        return frozenset(map(id, moved))
+
+    def is_plain(self, pattern: Any) -> bool:
+        """Whether ``pattern`` is nothing but tests of one subject."""
+        return self.tests(pattern, _Part("")) is not None
+
+    def leaves(self, pattern: Any) -> Iterator[Any]:
+        """The parts of ``pattern`` in the order in which Python looks at them."""
+        if isinstance(pattern, gast.MatchAs) and not self.is_plain(pattern):
+            yield from self.leaves(pattern.pattern)
+            return
+        yield pattern
+        if isinstance(pattern, _STRUCTURES) and not self.is_plain(pattern):
+            for item in [*pattern.patterns, *getattr(pattern, "kwd_patterns", ())]:
+                yield from self.leaves(item)
+
+    def may_be_decided(self, leaf: Any) -> bool:
+        """Whether ``leaf`` compares with a number or a named value, or asks for a class."""
+        return self.is_plain(leaf) and any(
+            isinstance(part, gast.MatchClass)
+            or (isinstance(part, gast.MatchValue) and not _is_text(part.value))
+            for part in gast.walk(leaf)
+        )
+
+    def renamed(self, pattern: Any, moved: frozenset[int], result: _Tests) -> Any:
+        """A copy of ``pattern`` that binds fresh variables only; ``result`` takes the rest."""
+        at = span_of(pattern)
+        fresh = self.ctx.names.fresh
+
+        def inner(item: Any) -> Any:
+            return self.renamed(item, moved, result)
+
+        if id(pattern) in moved:
+            if _is_capture(pattern) and not pattern.name:
+                return pattern
+            name = fresh("item")
+            found = self.tests(pattern, _Part(name))
+            assert found is not None  # it was asked before
+            result.tests += found.tests
+            result.names |= found.names
+            return place(gast.MatchAs(None, name), at)
+        if isinstance(pattern, gast.MatchStar | gast.MatchAs) and pattern.name:
+            name = fresh("item")
+            result.names[pattern.name] = name
+            if isinstance(pattern, gast.MatchStar):
+                return place(gast.MatchStar(name), at)
+            below = None if pattern.pattern is None else inner(pattern.pattern)
+            return place(gast.MatchAs(below, name), at)
+        if isinstance(pattern, gast.MatchSequence):
+            return place(gast.MatchSequence([inner(item) for item in pattern.patterns]), at)
+        if isinstance(pattern, gast.MatchMapping):
+            rest = pattern.rest and fresh("item")
+            values = [inner(item) for item in pattern.patterns]
+            if rest:
+                result.names[pattern.rest] = rest
+            return place(gast.MatchMapping(pattern.keys, values, rest), at)
+        if isinstance(pattern, gast.MatchClass) and not self.is_plain(pattern):
+            positional = [inner(item) for item in pattern.patterns]
+            named = [inner(item) for item in pattern.kwd_patterns]
+            return place(gast.MatchClass(pattern.cls, positional, pattern.kwd_attrs, named), at)
+        return pattern
+
+
+def _asks_class(pattern: Any) -> bool:
+    """Whether ``pattern`` is a class without arguments, or alternatives of such."""
+    if isinstance(pattern, gast.MatchAs) and pattern.pattern is not None:
+        return _asks_class(pattern.pattern)
+    if isinstance(pattern, gast.MatchOr):
+        return all(map(_asks_class, pattern.patterns))
+    return isinstance(pattern, gast.MatchClass) and not pattern.patterns
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, gast.Constant) and isinstance(value.value, str | bytes)
 
 
 class _Matches(ScopeTransformer):
-    def visit_Match(self, node: Any) -> Any:
-        self.generic_visit(node)
-        if all(case.guard is None for case in node.cases):
-            return node
-        at = header(node)
-        matched, subject = self.ctx.names.fresh("matched"), self.ctx.names.fresh("subject")
-        return [
-            assign(matched, constant(False, at), at),
-            assign(subject, node.subject, at),
-            *self.cases(node.cases, matched, subject, at),
-        ]
+    """Converts each ``match`` of one function, inner ones first."""
 
-    def cases(self, cases: list[Any], matched: str, subject: str, at: Span) -> list[Any]:
-        """The statements for ``cases``; each group ends with a case that has a guard."""
-        count = next((i for i, case in enumerate(cases) if case.guard is not None), len(cases) - 1)
-        group, rest = cases[: count + 1], cases[count + 1 :]
-        last = group[-1]
-        for case in group[:-1]:
-            if rest:
-                case.body.insert(0, assign(matched, constant(True, at), at))
-        if last.guard is not None:
-            where = header(last.guard)
-            flag = [assign(matched, constant(True, where), where)] if rest else []
-            last.body = [if_(last.guard, [*flag, *last.body], [], where)]
-            last.guard = None
-        statements = [place(gast.Match(load(subject, at), group), at)]
-        if rest:
-            others = self.cases(rest, matched, subject, at)
-            test = negated(load(matched, at), at)
-            statements.append(if_(test, others, [], at))
+    def __init__(self, ctx: Context, function: Any) -> None:
+        super().__init__(ctx)
+        self.locals_ = local_names(function)
+        self.own = self.locals_ - captured_names(function)
+        self.unsure = ctx.flow(function).unsure
+        self.patterns = _Patterns(ctx, lambda name: _is_builtin(name, self.locals_, ctx))
+
+    def visit_Match(self, node: Any) -> Any:
+        statements = self.converted(node)
+        for statement in statements:
+            self.refuse_tensors(statement)
         return statements
+
+    def refuse_tensors(self, statement: Any) -> None:
+        """A class pattern of Python's does not know a tensor of a program."""
+        for pattern in gast.walk(statement):
+            if isinstance(pattern, gast.MatchClass) and self.is_tensor_class(pattern.cls):
+                raise SyntaxNotSupportedError(
+                    "a pattern asks for a tensor inside of alternatives, or for its attributes",
+                    cure="write each alternative as a case, and the attributes into its guard",
+                    file=self.ctx.source.file,
+                    line=pattern.lineno,
+                )
+
+    def is_tensor_class(self, node: Any) -> bool:
+        root, *rest = (dotted(node) or "").split(".")
+        found = None if root in self.locals_ else self.ctx.resolve(root)
+        for part in rest:
+            found = getattr(found, part, None) if isinstance(found, types.ModuleType) else None
+        return (
+            isinstance(found, type)
+            and found.__name__ == "Tensor"
+            and found.__module__.split(".")[0] == "paddle"
+        )
+
+    def converted(self, node: Any) -> list[Any]:
+        self.generic_visit(node)
+        if len(node.cases) > _MOST:
+            return [node]
+        at = header(node)
+        before: list[Any] = []
+        if self.tests(node, _nameless(node.subject)):
+            tests = self.tests(node, self.bound(node.subject, node, before))
+            return _read_first(node, [*before, *self.statements(_cases(node, tests), "", at, "")])
+        if not any(
+            case.guard is not None
+            or self.patterns.decided(case.pattern)
+            or (self.patterns.is_plain(case.pattern) and not _fits_all(case))
+            for case in node.cases
+        ):
+            return [node]
+        subject = self.bound(node.subject, node, before, whole=True)
+        tests = [self.patterns.tests(case.pattern, subject) for case in node.cases]
+        statements = self.statements(_cases(node, tests), subject.name, at, "")
+        return _read_first(node, [*before, *statements])
+
+    def tests(self, node: Any, subject: Subject) -> list[_Tests | None]:
+        """The patterns of ``node`` as tests of ``subject``; empty unless all of them can be."""
+        found = [self.patterns.tests(case.pattern, subject) for case in node.cases]
+        return [] if None in found else found
+
+    # -- the subject -----------------------------------------------------------------------------
+
+    def bound(self, node: Any, match: Any, before: list[Any], *, whole: bool = False) -> Any:
+        """The variables of a subject; where there are none yet ``before`` sets them."""
+        if _is_display(node) and not whole:
+            return tuple(self.bound(item, match, before) for item in node.elts)
+        if isinstance(node, gast.Name) and self.is_steady(node, match):
+            return _Part(node.id)
+        name = self.ctx.names.fresh("subject")
+        before.append(assign(name, node, span_of(node)))
+        return _Part(name)
+
+    def is_steady(self, node: Any, match: Any) -> bool:
+        """Whether a variable is surely bound, and stays as it is until a case is found."""
+        asked = [match.subject, *(case.pattern for case in match.cases)]
+        asked += [case.guard for case in match.cases if case.guard is not None]
+        return (
+            node.id in self.own
+            and id(node) not in self.unsure
+            and node.id not in changes_in(asked).bound
+        )
+
+    # -- the cases -------------------------------------------------------------------------------
+
+    def statements(self, cases: list[_Case], subject: str, at: Span, flag: str) -> list[Any]:
+        """What stands in the place of ``cases``.
+
+        Args:
+            cases: those that are left.
+            subject: the variable of the subject, for patterns that stay Python's.
+            at: the position of the ``match``.
+            flag: a variable that is ``False`` here, if there is one; ``True`` ends the search.
+        """
+        if not cases:
+            return []
+        case, others = cases[0], cases[1:]
+        if case.tests is None:
+            return self.structures(cases, subject, at, flag)
+        guard, body = case.node.guard, case.node.body
+        test, bindings = case.tests.test(case.at), case.tests.bindings(case.at)
+        if test is None and guard is None:
+            return [*bindings, *body]
+        before: list[Any] = []
+        if guard is None:
+            body = [*bindings, *body]
+        elif test is None:
+            before, test = bindings, guard
+        elif not bindings:
+            test = _joined(gast.And(), [test, guard], case.at)
+        else:
+            name = self.ctx.names.fresh("test")
+            guarded = [*bindings, assign(name, guard, header(guard))]
+            before = [
+                assign(name, constant(False, case.at), case.at),
+                if_(test, guarded, [], case.at),
+            ]
+            test = load(name, case.at)
+        return [*before, if_(test, body, self.statements(others, subject, at, flag), case.at)]
+
+    def structures(self, cases: list[_Case], subject: str, at: Span, flag: str) -> list[Any]:
+        """``cases`` of which the first has a pattern that stays Python's."""
+        group = list(itertools.takewhile(self.stays, cases))
+        if group:
+            nodes = [case.node for case in group]
+            rest = self.statements(cases[len(group) :], subject, at, flag)
+            if rest:
+                others = place(gast.MatchAs(None, None), at)
+                nodes.append(gast.match_case(others, None, rest))
+            return [place(gast.Match(load(subject, at), nodes), at)]
+        return self.guarded(cases[0], cases[1:], subject, at, flag)
+
+    def stays(self, case: _Case) -> bool:
+        """Whether ``case`` can stay as it is, behind or before others in one ``match``."""
+        if case.tests is not None:
+            return _fits_all(case.node)
+        return case.node.guard is None and not self.patterns.decided(case.node.pattern)
+
+    def guarded(
+        self, case: _Case, others: list[_Case], subject: str, at: Span, flag: str
+    ) -> list[Any]:
+        """A pattern that stays Python's, with tests that do not."""
+        node = case.node
+        before: list[Any] = []
+        body = node.body
+        rest: list[Any] = []
+        if others:
+            if not flag:
+                flag = self.ctx.names.fresh("matched")
+                before = [assign(flag, constant(False, at), at)]
+            body = [assign(flag, constant(True, case.at), case.at), *body]
+        if node.guard is not None:
+            body = [if_(node.guard, body, [], header(node.guard))]
+        moved = self.patterns.decided(node.pattern)
+        if moved:
+            tests = _Tests()
+            node.pattern = self.patterns.renamed(node.pattern, moved, tests)
+            body = [if_(tests.test(case.at), [*tests.bindings(case.at), *body], [], case.at)]
+        one = gast.match_case(node.pattern, None, body)
+        if others:
+            test = negated(load(flag, at), at)
+            rest = [if_(test, self.statements(others, subject, at, flag), [], at)]
+        return [*before, place(gast.Match(load(subject, at), [one]), at), *rest]
+
+
+def _read_first(node: Any, statements: list[Any]) -> list[Any]:
+    """``statements`` with the first read of the subject on the line of the ``match``."""
+    names = {item.id for item in own_nodes(node.subject) if isinstance(item, gast.Name)}
+    reads = (item for item in own_nodes(statements) if isinstance(item, gast.Name))
+    first = next((item for item in reads if item.id in names), None)
+    if first is not None and _is_inside(span_of(first), span_of(node.cases[0].pattern)):
+        place(first, header(node), force=True)
+    return statements
+
+
+def _is_inside(one: Span, other: Span) -> bool:
+    return (other.line, other.column) <= (one.line, one.column) and (
+        one.end_line,
+        one.end_column,
+    ) <= (other.end_line, other.end_column)
+
+
+def _cases(node: Any, tests: list[_Tests | None]) -> list[_Case]:
+    return [_Case(case, found) for case, found in zip(node.cases, tests, strict=True)]
+
+
+def _fits_all(case: Any) -> bool:
+    """Whether ``case`` fits whatever the subject is."""
+    return case.guard is None and _is_capture(case.pattern)
+
+
+def _is_capture(pattern: Any) -> bool:
+    return isinstance(pattern, gast.MatchAs) and pattern.pattern is None
+
+
+def _is_display(node: Any) -> bool:
+    return isinstance(node, gast.Tuple) and not any(
+        isinstance(item, gast.Starred) for item in node.elts
+    )
+
+
+def _nameless(node: Any, place: str = "") -> Subject:
+    """The shape of a subject, before it has variables."""
+    if not _is_display(node):
+        return _Part(place)
+    return tuple(_nameless(item, f"{place}.{index}") for index, item in enumerate(node.elts))
+
+
+def _is_builtin(name: str, locals_: frozenset[str], ctx: Context) -> bool:
+    """Whether ``name`` means the built-in of that name, as far as can be known now."""
+    found = ctx.resolve(name)
+    return name not in locals_ and (found is None or found is getattr(builtins, name, None))
 
 
 def _lower(function: Any, ctx: Context) -> None:
-    function.body = _Matches(ctx).block(function.body)
+    if not any(looks_at_frame(node) for node in own_nodes(function.body)):
+        function.body = _Matches(ctx, function).block(function.body)
 
 
 PASS = Pass("matches", each_function(_lower))

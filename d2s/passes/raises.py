@@ -12,12 +12,13 @@ capture of that side.
 ... ''')
 def f(x):
     if x < 0:
-        raise d2s.error(lambda: ValueError('negative')) from None
+        raise d2s.error(lambda: ValueError('negative'), lambda: None) from None
     return x
 """
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import gast
@@ -41,8 +42,14 @@ class _Raises(gast.NodeTransformer):  # type: ignore[misc]
         if node.exc is None:
             return node
         make = self.ctx.thunk(node.exc)
-        if make is not None:
-            node.exc = self.ctx.expr("d2s.error(make)", span_of(node.exc), make=make)
+        cause = None if node.cause is None else self.ctx.thunk(copy.deepcopy(node.cause))
+        if make is None or (node.cause is not None and cause is None):
+            return node
+        at = span_of(node.exc)
+        if cause is None:
+            node.exc = self.ctx.expr("d2s.error(make)", at, make=make)
+        else:
+            node.exc = self.ctx.expr("d2s.error(make, cause)", at, make=make, cause=cause)
         return node
 
 

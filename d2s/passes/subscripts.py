@@ -1,18 +1,22 @@
 """Give ``x[key] = value`` a form that a tensor of a program can have: a new ``x``.
 
 On Python values and on tensors in dygraph ``d2s.setitem`` changes the container and returns it.
-Only a local variable can be rebound; other containers are changed as they are.  The value comes
-first, as Python evaluates it first.
+A local variable is rebound; where an attribute or an item holds the container, the operator gives
+it the new one.  The value comes first, as Python evaluates it first.
 
 >>> show(PASS, '''
-... def f(x, i):
+... def f(self, x, i):
 ...     x[i] = 0
 ...     x[i, 1:] += 2
+...     self.cache[0][i] = x
 ...     return x
 ... ''')
-def f(x, i):
+def f(self, x, i):
     x = d2s.setitem(0, x, i)
-    x = d2s.setitem(x[i, 1:] + 2, x, (i, slice(1, None)))
+    value = x[i, 1:]
+    value += 2
+    x = d2s.setitem(value, x, (i, slice(1, None)))
+    d2s.setitem(x, self.cache[0], i)
     return x
 """
 
@@ -24,7 +28,7 @@ from typing import Any
 import gast
 
 from d2s.analysis.scopes import captured_names, local_names
-from d2s.passes.base import Context, Pass, ScopeTransformer, each_function
+from d2s.passes.base import Context, Pass, ScopeTransformer, each_function, key_of
 from d2s.syntax.positions import Span, place, span_of
 from d2s.syntax.quote import name
 
@@ -35,33 +39,40 @@ class _Stores(ScopeTransformer):
         self.rebindable = rebindable
 
     def simple(self, target: Any) -> bool:
-        return (
-            isinstance(target, gast.Subscript)
-            and isinstance(target.value, gast.Name)
-            and target.value.id in self.rebindable
+        """Whether ``target`` is an item, and not one of a variable that cannot be rebound."""
+        return isinstance(target, gast.Subscript) and (
+            not isinstance(target.value, gast.Name) or target.value.id in self.rebindable
         )
 
     def store(self, target: Any, value: Any, at: Span) -> list[Any]:
+        named = isinstance(target.value, gast.Name)
         return self.ctx.quote(
-            "container = d2s.setitem(value, container, key)",
+            ("container = " if named else "") + "d2s.setitem(value, container, key)",
             at,
-            container=target.value.id,
-            key=_key(target.slice),
+            container=target.value.id if named else target.value,
+            key=key_of(target.slice),
             value=value,
         )
 
     def unpacked(self, target: Any, at: Span) -> tuple[Any, list[Any]]:
-        """``target`` with a fresh variable for each simple store in it, and these stores."""
+        """``target`` with fresh variables from the first store in it on, and what follows."""
         later: list[Any] = []
 
         def replaced(part: Any) -> Any:
             if isinstance(part, gast.Tuple | gast.List):
                 part.elts = [replaced(item) for item in part.elts]
                 return part
-            if not self.simple(part):
+            if isinstance(part, gast.Starred):
+                part.value = replaced(part.value)
                 return part
+            if not (later or self.simple(part)):
+                return part  # what comes behind a store waits for it: its key may be ``part``
             variable = self.ctx.names.fresh("value")
-            later.extend(self.store(part, place(name(variable), at), at))
+            value = place(name(variable), at)
+            if self.simple(part):
+                later.extend(self.store(part, value, at))
+            else:
+                later.append(place(gast.Assign([part], value, None), at))
             return place(name(variable, gast.Store()), at)
 
         return replaced(target), later
@@ -87,18 +98,23 @@ class _Stores(ScopeTransformer):
 
     def visit_AugAssign(self, node: Any) -> Any:
         target = node.target
-        if not self.simple(target):
+        if not self.simple(target) or not isinstance(target.value, gast.Name):
             return node
         at = span_of(node)
         statements: list[Any] = []
         if not _repeatable(target.slice):
             key = self.ctx.names.fresh("key")
-            statements = self.ctx.quote("key = value", at, key=key, value=_key(target.slice))
+            statements = self.ctx.quote("key = value", at, key=key, value=key_of(target.slice))
             target.slice = place(name(key), at)
         old = copy.deepcopy(target)
         old.ctx = gast.Load()
-        value = place(gast.BinOp(old, node.op, node.value), at)
-        return statements + self.store(target, value, at)
+        # Not ``x[i] + value``: a list that is the item is changed in place, as Python does it.
+        value = self.ctx.names.fresh("value")
+        statements += self.ctx.quote("value = old", at, value=value, old=old)
+        statements.append(
+            place(gast.AugAssign(place(name(value, gast.Store()), at), node.op, node.value), at)
+        )
+        return statements + self.store(target, place(name(value), at), at)
 
 
 def _repeatable(key: Any) -> bool:
@@ -116,18 +132,6 @@ def _repeatable(key: Any) -> bool:
         )
         for node in gast.walk(key)
     )
-
-
-def _key(key: Any) -> Any:
-    """``key`` as an expression outside of brackets: ``1:`` is ``slice(1, None)``."""
-    if isinstance(key, gast.Slice):
-        parts = [key.lower, key.upper] + ([] if key.step is None else [key.step])
-        at = span_of(key)
-        arguments = [place(gast.Constant(None, None), at) if p is None else p for p in parts]
-        return place(gast.Call(name("slice"), arguments, []), at)
-    if isinstance(key, gast.Tuple):
-        return place(gast.Tuple([_key(item) for item in key.elts], gast.Load()), span_of(key))
-    return key
 
 
 def _lower(function: Any, ctx: Context) -> None:

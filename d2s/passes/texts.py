@@ -6,17 +6,26 @@
 ... ''')
 def f(x):
     return d2s.text('loss ', (x, None, '.3f'), ' of ', (x, 'r', ''))
+
+``%`` of a text and, where it is only to be shown, what only the host can make of a tensor:
+
+>>> show(PASS, '''
+... def f(x):
+...     print("%s" % x, x.numpy().shape)
+... ''')
+def f(x):
+    print(d2s.percent('%s', x), d2s.late(x, lambda value: value.numpy().shape))
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import gast
 
 from d2s.passes.base import Context, Pass
 from d2s.syntax.positions import place, span_of
-from d2s.syntax.quote import constant
+from d2s.syntax.quote import constant, name
 
 
 class _Texts(gast.NodeTransformer):  # type: ignore[misc]
@@ -26,10 +35,36 @@ class _Texts(gast.NodeTransformer):  # type: ignore[misc]
     def visit_ClassDef(self, node: Any) -> Any:
         return node
 
+    def visit_BinOp(self, node: Any) -> Any:
+        self.generic_visit(node)
+        if not (isinstance(node.op, gast.Mod) and self.is_text(node.left)):
+            return node
+        return self.ctx.expr(
+            "d2s.percent(text, things)", span_of(node), text=node.left, things=node.right
+        )
+
+    def is_text(self, node: Any) -> bool:
+        """Whether ``node``, already converted, is plainly text."""
+        if isinstance(node, gast.Constant):
+            return isinstance(node.value, str)
+        if isinstance(node, gast.BinOp):
+            return self.is_text(node.left) or self.is_text(node.right)
+        return isinstance(node, gast.Call) and (
+            self.ctx.is_word(node.func) and node.func.attr in ("text", "percent")
+        )
+
+    def visit_Call(self, node: Any) -> Any:
+        if isinstance(node.func, gast.Name) and node.func.id == "print":
+            node.args = [_shown(item, self.ctx) for item in node.args]
+        return self.generic_visit(node)
+
     def visit_JoinedStr(self, node: Any) -> Any:
         at = span_of(node)
         if not any(isinstance(part, gast.FormattedValue) for part in node.values):
             return node
+        for part in node.values:
+            if isinstance(part, gast.FormattedValue):
+                part.value = _shown(part.value, self.ctx)
         self.generic_visit(node)
         call = self.ctx.expr("d2s.text()", at)
         for part in node.values:
@@ -46,6 +81,62 @@ class _Texts(gast.NodeTransformer):  # type: ignore[misc]
             item = gast.Tuple([part.value, conversion, spec], gast.Load())
             call.args.append(place(item, at))
         return place(call, at)
+
+
+_FOR_THE_HOST: Final = frozenset({"numpy", "tolist"})
+"""Methods of a tensor that give what only the host knows."""
+
+
+_READERS: Final = frozenset({"shape", "getitem"})
+"""Operators that passes have made of an attribute or a subscript."""
+
+
+def _shown(node: Any, ctx: Context) -> Any:
+    """``node``, which is only shown; ``x.numpy().shape`` in it is left to the run."""
+    inner = node
+    while True:  # down to the innermost call of such a method
+        if isinstance(inner, gast.Call) and ctx.is_word(inner.func):
+            if inner.func.attr not in _READERS:
+                return node
+            step, *others = inner.args
+        elif isinstance(inner, gast.Call) and isinstance(inner.func, gast.Attribute):
+            others = [*inner.args, *(keyword.value for keyword in inner.keywords)]
+            step = inner.func.value
+        elif isinstance(inner, gast.Attribute):
+            step, others = inner.value, []
+        elif isinstance(inner, gast.Subscript):
+            step, others = inner.value, [inner.slice]
+        else:
+            return node
+        if not all(map(_is_constant, others)):
+            return node
+        if isinstance(inner, gast.Call) and inner.func.attr in _FOR_THE_HOST:
+            break
+        inner = step
+    value = ctx.names.fresh("value")
+    inner.func.value = place(name(value), span_of(step))
+    return ctx.expr(
+        "d2s.late(tensor, lambda value: shown)",
+        span_of(node),
+        tensor=step,
+        value=value,
+        shown=node,
+    )
+
+
+def _is_constant(node: Any) -> bool:
+    return all(
+        isinstance(
+            part,
+            gast.Constant
+            | gast.Tuple
+            | gast.Slice
+            | gast.UnaryOp
+            | gast.unaryop
+            | gast.expr_context,
+        )
+        for part in gast.walk(node)
+    )
 
 
 def run(tree: Any, ctx: Context) -> Any:

@@ -1,7 +1,7 @@
-"""Tell the operators which exceptions a ``try`` would catch.
+"""Let a ``try`` handle what only the run can raise.
 
-An exception that only the run can raise cannot be caught by code that ran at capture; with this
-knowledge it is refused at its line instead of going past the handler (rule F1).
+The handlers and the ``else`` become functions.  On Python values the statement stays Python's own;
+what a tensor decides to raise in the body is handled, on the run, by ``d2s.handle`` (rule F1).
 
 >>> show(PASS, '''
 ... def f(x):
@@ -12,60 +12,359 @@ knowledge it is refused at its line instead of going past the handler (rule F1).
 ...     return y
 ... ''')
 def f(x):
-    try:
-        with d2s.attempt(lambda: (ValueError, KeyError)):
-            y = g(x)
-    except (ValueError, KeyError):
+    def handler(error):
+        nonlocal y
         y = x
+    try:
+        with d2s.attempt(lambda: ((ValueError, KeyError),), ('y',), lambda: (y, x)) as tried:
+            y = g(x)
+    except (ValueError, KeyError) as error:
+        handler(error)
+    else:
+        d2s.handle(tried, (handler,), None, ('y',))
     return y
+
+With ``finally`` everything is caught and, once the clause has run, raised again.
+
+>>> show(PASS, '''
+... def f(x):
+...     try:
+...         y = g(x)
+...     finally:
+...         print("done")
+...     return y
+... ''')
+def f(x):
+    try:
+        with d2s.attempt(None, ('y',), lambda: (y, x)) as tried:
+            y = g(x)
+        d2s.settle(tried)
+    finally:
+        print('done')
+    d2s.again(tried)
+    return y
+
+``contextlib.suppress`` catches and does nothing.
+
+>>> import contextlib
+>>> show(PASS, '''
+... def f(x):
+...     with suppress(KeyError):
+...         x = g(x)
+...     return x
+... ''', resolve={"suppress": contextlib.suppress})
+def f(x):
+    with suppress(KeyError), d2s.attempt(lambda: (KeyError,), ('x',), lambda: (x,)) as tried:
+        x = g(x)
+    d2s.settle(tried)
+    return x
 """
 
 from __future__ import annotations
 
+import contextlib
 import copy
+from dataclasses import dataclass
 from typing import Any
 
 import gast
 
-from d2s.analysis.exits import stays_python
-from d2s.passes.base import Context, Pass, ScopeTransformer, each_function
-from d2s.syntax.positions import header, place, span_of
+from d2s.analysis.exits import jumps, returns, stays_python
+from d2s.analysis.scopes import dotted, reads_in
+from d2s.passes.base import (
+    Context,
+    Pass,
+    ScopeTransformer,
+    State,
+    constant,
+    functions_in,
+    in_text_order,
+    load,
+)
+from d2s.syntax.positions import Span, header, place
 from d2s.syntax.quote import name
 
 
+@dataclass(frozen=True)
+class _Shared:
+    """What parts of a ``try`` share with the code around it.
+
+    Attributes:
+        names: what they change and somebody reads afterwards, dotted paths too.
+        nonlocals, globals_: variables that a function made of them declares.
+    """
+
+    names: tuple[str, ...]
+    nonlocals: frozenset[str]
+    globals_: frozenset[str]
+
+
 class _Tries(ScopeTransformer):
+    """Converts the ``try`` statements of ``function``, in generated bodies too."""
+
+    def __init__(self, ctx: Context, function: Any) -> None:
+        super().__init__(ctx)
+        self.function = function
+
+    def visit_FunctionDef(self, node: Any) -> Any:
+        if self.ctx.is_generated(node):
+            self.generic_visit(node)
+        return node
+
     def visit_Try(self, node: Any) -> Any:
-        self.generic_visit(node)
-        if not node.handlers or stays_python(node) or not _may_raise_later(node.body):
-            return node
+        if stays_python(node):
+            return self.generic_visit(node)
+        after = self.ctx.flow(self.function).after.get(id(node), frozenset())
+        final = (
+            node.finalbody if _may_raise_later([*node.body, *node.handlers, *node.orelse]) else []
+        )
+        if not final:
+            return self.handled(node, after)
         at = header(node.body[0])
+        names = self.shared(
+            [*node.body, *node.handlers, *node.orelse], after | reads_in(final)
+        ).names
+        reads = reads_in([*node.body, *node.handlers, *node.orelse])
+        node.finalbody = []
+        inner = (
+            self.handled(node, after | reads_in(final)) if node.handlers else self.block(node.body)
+        )
+        final = self.block(final)
+        tried = self.ctx.names.fresh("tried")
+        within = self.within(inner, None, names, tried, reads)
+        return self.ctx.quote(
+            """
+            try:
+                within
+                d2s.settle(tried)
+            finally:
+                final
+            d2s.again(tried)
+            """,
+            at,
+            within=[within],
+            tried=tried,
+            final=final,
+        )
+
+    def visit_With(self, node: Any) -> Any:
+        caught = self.suppressed(node.items[-1].context_expr)
+        if caught is None or stays_python(node) or not _may_raise_later(node.body):
+            return self.generic_visit(node)
+        after = self.ctx.flow(self.function).after.get(id(node), frozenset())
+        names = self.shared(node.body, after).names
+        tried = self.ctx.names.fresh("tried")
+        reads = reads_in(node.body)
+        within = self.within(self.block(node.body), caught, names, tried, reads)
+        node.items.extend(within.items)
+        node.body = within.body
+        return [node, *self.ctx.quote("d2s.settle(tried)", header(node), tried=tried)]
+
+    def suppressed(self, manager: Any) -> Any:
+        """The exceptions that ``contextlib.suppress(...)`` names, as a tuple of one."""
+        path = dotted(manager.func) if isinstance(manager, gast.Call) else None
+        if path is None or manager.keywords or not all(map(dotted, manager.args)):
+            return None
+        root, *rest = path.split(".")
+        found = self.ctx.resolve(root)
+        for part in rest:
+            found = getattr(found, part, None)
+        if found is not contextlib.suppress:
+            return None
+        types = copy.deepcopy(manager.args)
+        at = header(manager)
+        caught = types[0] if len(types) == 1 else place(gast.Tuple(types, gast.Load()), at)
+        return place(gast.Tuple([caught], gast.Load()), at)
+
+    def handled(self, node: Any, after: frozenset[str]) -> list[Any]:
+        """A ``try`` without ``finally``, whose results are read in ``after``."""
+        at = header(node.body[0])
+        if not _may_raise_later(node.body):
+            return [self.generic_visit(node)]
         types = [
             place(name("BaseException"), at)
             if handler.type is None
             else copy.deepcopy(handler.type)
             for handler in node.handlers
         ]
-        caught = types[0] if len(types) == 1 else place(gast.Tuple(types, gast.Load()), at)
-        thunk = self.ctx.thunk(caught)
-        if thunk is None:
-            return node
-        call = self.ctx.expr("d2s.attempt(caught)", span_of(node.body[0]), caught=thunk)
-        item = gast.withitem(call, None)
-        node.body = [place(gast.With([item], node.body, None), at)]
-        return node
+        caught = place(gast.Tuple(types, gast.Load()), at)
+        if self.ctx.thunk(caught) is None:
+            return [self.generic_visit(node)]
+        if not self.convertible(node):
+            node.body = [self.within(self.block(node.body), caught, None, None, frozenset())]
+            for handler in node.handlers:
+                handler.body = self.block(handler.body)
+            node.orelse = self.block(node.orelse)
+            return [node]
+        later = [*(statement for h in node.handlers for statement in h.body), *node.orelse]
+        body = self.shared(node.body, after | reads_in(later)).names
+        whole = self.shared([*node.body, *later], after)
+        done: list[Any] = []
+        functions: list[Any] = []
+        for handler in node.handlers:
+            functions.append(load(self.handler(handler, after | reads_in(later), done), at))
+        orelse: Any = constant(None, at)
+        if node.orelse:
+            orelse = load(self.function_of(node.orelse, after | reads_in(later), done), at)
+        tried = self.ctx.names.fresh("tried")
+        reads = reads_in(node.body)
+        node.body = [self.within(self.block(node.body), caught, body, tried, reads)]
+        node.orelse = self.ctx.quote(
+            "d2s.handle(tried, functions, orelse, names)",
+            at,
+            tried=tried,
+            functions=place(gast.Tuple(functions, gast.Load()), at),
+            orelse=orelse,
+            names=whole.names,
+        )
+        return [*done, node]
+
+    def handler(self, handler: Any, carried: frozenset[str], done: list[Any]) -> str:
+        """The name of the function that is made of ``handler``, which calls it from now on."""
+        bound = getattr(handler.name, "id", handler.name)
+        at = header(handler.body[0])
+        error = bound or self.ctx.names.fresh("error")
+        made = self.ctx.names.fresh("handler")
+        shared = self.shared(handler.body, carried)
+        declarations = _declared(shared, at, {error})
+        handler.name = name(error, gast.Store()) if bound is None else handler.name
+        handler.type = handler.type or place(name("BaseException"), at)
+        done.extend(
+            self.ctx.quote(
+                """
+                def made(error):
+                    statements
+                """,
+                at,
+                made=made,
+                error=error,
+                statements=[*declarations, *self.block(handler.body)],
+            )
+        )
+        handler.body = self.ctx.quote("made(error)", at, made=made, error=error)
+        return made
+
+    def function_of(self, statements: list[Any], carried: frozenset[str], done: list[Any]) -> str:
+        at = header(statements[0])
+        made = self.ctx.names.fresh("orelse")
+        shared = self.shared(statements, carried)
+        done.extend(
+            self.ctx.quote(
+                """
+                def made():
+                    statements
+                """,
+                at,
+                made=made,
+                statements=[*_declared(shared, at, set()), *self.block(statements)],
+            )
+        )
+        return made
+
+    def convertible(self, node: Any) -> bool:
+        """Whether the handlers and the ``else`` can become functions."""
+        names = {getattr(handler.name, "id", handler.name) for handler in node.handlers} - {None}
+        inside = sum(_uses(handler, names) for handler in node.handlers)
+        return not (
+            returns([node])
+            or jumps([node], (gast.Break, gast.Continue))
+            or (
+                names
+                and _uses(self.function, names) != inside + _others(self.function, node, names)
+            )
+        )
+
+    def within(
+        self,
+        body: list[Any],
+        caught: Any,
+        names: tuple[str, ...] | None,
+        tried: str | None,
+        reads: frozenset[str],
+    ) -> Any:
+        """``body``, which reads ``reads``, inside of ``with d2s.attempt(...)``."""
+        at = header(body[0])
+        thunk = constant(None, at) if caught is None else self.ctx.thunk(caught)
+        if names is None:
+            call = self.ctx.expr("d2s.attempt(caught)", at, caught=thunk)
+        else:
+            # What the body reads may be changed by what it calls; it has to be reached.
+            known = self.ctx.flow(self.function).locals_ | set(self.ctx.source.free)
+            roots = [*(path.split(".")[0] for path in names), *sorted(reads & known)]
+            items = [name(root) for root in dict.fromkeys(roots)]
+            cells = place(gast.Tuple(items, gast.Load()), at)
+            call = self.ctx.expr(
+                "d2s.attempt(caught, names, lambda: cells)",
+                at,
+                caught=thunk,
+                names=names,
+                cells=cells,
+            )
+        target = None if tried is None else name(tried, gast.Store())
+        return place(gast.With([gast.withitem(call, target)], body, None), at)
+
+    def shared(self, statements: list[Any], carried: frozenset[str]) -> _Shared:
+        """What ``statements`` share with code that reads ``carried`` afterwards."""
+        changes = self.ctx.changes(statements)
+        outside = self.ctx.flow(self.function).globals_
+        nonlocals = changes.bound & carried
+        private = changes.bound - nonlocals
+        mutated = {path for path in changes.mutated if path not in private}
+        paths = {
+            path
+            for path in changes.attributes | changes.mutated_attributes
+            if path.split(".")[0] not in private
+        }
+        names = in_text_order(nonlocals | mutated, statements) + tuple(sorted(paths))
+        return _Shared(names, nonlocals - outside, nonlocals & outside)
+
+
+def _declared(shared: _Shared, at: Span, private: set[str]) -> list[Any]:
+    return State(
+        (), tuple(sorted(shared.nonlocals - private)), tuple(sorted(shared.globals_))
+    ).declarations(at)
+
+
+def _uses(tree: Any, names: set[Any]) -> int:
+    """How often ``tree`` mentions ``names``."""
+    found = 0
+    for node in gast.walk(tree):
+        if isinstance(node, gast.Name):
+            found += node.id in names
+        elif isinstance(node, gast.ExceptHandler):
+            found += isinstance(node.name, str) and node.name in names
+        elif isinstance(node, gast.Nonlocal | gast.Global):
+            found += sum(item in names for item in node.names)
+    return found
+
+
+def _others(function: Any, node: Any, names: set[Any]) -> int:
+    """How often other handlers than those of ``node`` that bind ``names`` mention them."""
+    found = 0
+    inside = {id(handler) for handler in node.handlers}
+    for item in gast.walk(function):
+        if isinstance(item, gast.ExceptHandler) and id(item) not in inside:
+            bound = getattr(item.name, "id", item.name)
+            if bound in names:
+                found += _uses(item, {bound})
+    return found
 
 
 def _may_raise_later(statements: list[Any]) -> bool:
-    """Whether ``statements`` hold a call, a ``raise`` or an ``assert``."""
+    """Whether ``statements`` hold a call, a ``raise`` or an ``assert``, or what may fail."""
     return any(
-        isinstance(node, gast.Call | gast.Raise | gast.Assert)
+        isinstance(node, gast.Call | gast.Raise | gast.Assert | gast.Subscript)
         for statement in statements
         for node in gast.walk(statement)
     )
 
 
-def _lower(function: Any, ctx: Context) -> None:
-    function.body = _Tries(ctx).block(function.body)
+def run(tree: Any, ctx: Context) -> Any:
+    """Convert the ``try`` statements of every function that the user wrote."""
+    for function in functions_in(tree):
+        if not ctx.is_generated(function):
+            function.body = _Tries(ctx, function).block(function.body)
+    return tree
 
 
-PASS = Pass("tries", each_function(_lower), after=("returns", "jumps", "conditional", "loops"))
+PASS = Pass("tries", run, after=("returns", "jumps", "unbound", "loops"), keeps_flow=True)

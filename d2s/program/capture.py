@@ -6,8 +6,10 @@ program's outputs and a function that rebuilds the result from the run's tensors
 
 from __future__ import annotations
 
+import contextlib
+import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -16,26 +18,42 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import user_line
 from d2s.errors import (
+    D2SError,
     InplaceError,
     LeakedValueError,
     NotStaticError,
     UnsupportedInGraphError,
 )
+from d2s.operators import inplace
 from d2s.operators.calls import call as converted_of
-from d2s.operators.context import Capture, capture_into, error_here
-from d2s.operators.effects import BlockLeft, HostText
-from d2s.operators.either import Either, bound
+from d2s.operators.context import Capture, capture_into, current, error_here
+from d2s.operators.effects import BlockLeft, HostText, Shipment, raise_later
+from d2s.operators.either import UNBOUND, Either, bound
+from d2s.operators.implicit import methods
 from d2s.operators.lists import GrowingList
-from d2s.operators.values import adapt_operand, mark_number, number_kind, refuse
+from d2s.operators.objects import is_user_object
+from d2s.operators.unread import drop_unread
+from d2s.operators.values import (
+    NUMBER_DTYPES,
+    adapt_operand,
+    as_value,
+    mark_number,
+    number_kind,
+    refuse,
+)
+from d2s.program.draws import Draw, Draws
 from d2s.program.signature import Call, TensorLeaf
-from d2s.program.state import Place, Watch
-from d2s.program.structure import scan
+from d2s.program.state import CONTAINERS, Change, Guard, Place, Watch, is_symbol, refill
+from d2s.program.structure import parts
 from d2s.program.views import check_views
 
 capture_lock: Final = threading.RLock()
 """Paddle's static mode is a switch of the whole process: one capture at a time."""
 
 _broken_programs: Final[list[Any]] = []
+
+_SIZE: Final[type] = type(paddle.ones([1]).size)
+"""What ``tensor.size`` is in dygraph: an int of Paddle's own."""
 
 _RANDOM: Final = (
     "dropout", "uniform", "gaussian", "randint", "randperm", "bernoulli", "multinomial",
@@ -44,39 +62,74 @@ _RANDOM: Final = (
 
 
 @dataclass
+class Run:
+    """One run of a program, as the builders of its results see it.
+
+    Attributes:
+        outputs: the tensors that the program gave.
+        inputs: the tensors that it was given.
+        containers: the caller's lists, dicts and so on among the arguments.
+        made: objects of this run that several results share.
+        drawn: how many of its random numbers are drawn where an exception leaves the program.
+    """
+
+    outputs: list[Any]
+    inputs: list[Any]
+    containers: list[Any]
+    made: dict[int, Any] = field(default_factory=dict)
+    drawn: int | None = None
+
+
+Build = Callable[[Run], Any]
+"""From a run to a part of its result."""
+
+Write = Callable[[Run, Any], None]
+"""Makes a change of state on a run, with the value that the run has for it."""
+
+
+@dataclass
 class Captured:
     """A captured program and how to call it.
 
     Attributes:
         program: the Paddle program.
-        inputs: its input values, in the order of the call's tensors.
+        inputs: its input values, in the order of the call's tensors, of ``lifted``, of ``draws``.
         outputs: its output values, each once.
         parameters: dygraph tensors that it reads, and the values that stand for them.
-        rebuild: the result, from the tensors of a run: outputs, then inputs, then parameters.
-        writes: attributes that each run binds: the place and the position of its output.
+        build: the result of a run.
+        writes: what each run changes of the state outside, with the builder of the new value.
         updates: inputs that the function changes in place, with the position of the new value.
         hosts: host functions, kept alive.
         has_loop: a ``while`` is in it, so gradients need the joint program.
         has_random: an operation draws random numbers.
+        leaves: what the key says of each input.
         ambiguous: names of values whose structure depends on a tensor.
-        guards: Python values outside of the arguments that the capture has read.
-        homes: for parameters whose place is known, index and place: each run reads it anew.
+        guards: what the program relies on besides its arguments.
+        homes: for parameters whose places are known, index and place: each run reads them anew.
+        lifted: places whose numbers are inputs.
+        counters: numbers of the state that it changes.
+        overwritten: indexes of parameters that it writes into.
+        draws: calls for random numbers of Python or NumPy, whose results are the last inputs.
     """
 
     program: Any
     inputs: list[Any]
     outputs: list[Any]
     parameters: tuple[list[Any], list[Any]]
-    rebuild: Callable[[list[Any]], Any]
-    writes: list[tuple[Place, int]]
+    build: Build
+    writes: list[tuple[Write, Build]]
     updates: list[tuple[int, int]]
     hosts: list[Any]
     has_loop: bool
     has_random: bool
     leaves: list[TensorLeaf] = field(default_factory=list)
     ambiguous: list[str] = field(default_factory=list)
-    guards: list[Place] = field(default_factory=list)
+    guards: list[Guard] = field(default_factory=list)
     homes: list[tuple[int, Place]] = field(default_factory=list)
+    lifted: list[Place] = field(default_factory=list)
+    counters: list[Change] = field(default_factory=list)
+    overwritten: list[int] = field(default_factory=list)
+    draws: list[Draw] = field(default_factory=list)
 
 
 def _unknown(name: str) -> Callable[..., Any]:
@@ -92,9 +145,25 @@ def _unknown(name: str) -> Callable[..., Any]:
     return method
 
 
-def _refusals() -> dict[str, Callable[..., Any]]:
+def _inplace_methods() -> dict[str, Callable[..., Any]]:
+    """Every in-place method of a dygraph tensor, for values of a program."""
+
+    def made(name: str) -> Callable[..., Any]:
+        def change(self: Any, *arguments: Any, **options: Any) -> Any:
+            return inplace.method(self, name)(*arguments, **options)
+
+        change.__name__ = name
+        return change
+
+    names = [name for name in dir(paddle.Tensor) if inplace.is_inplace(name)]
+    return {name: made(name) for name in names if not name.startswith("_")}
+
+
+def _refusals() -> dict[str, Any]:
     plain = "its value decides what code that stays Python does, which only the run knows"
     return {
+        "size": property(_size),
+        "detach": _detach,
         "__bool__": refuse(
             f"a tensor is used as a truth value, but {plain}",
             "use if, while, and, or, not of a converted function, or bool(tensor)",
@@ -126,7 +195,11 @@ def _refusals() -> dict[str, Callable[..., Any]]:
 
 def _adapted(mine: Any, other: Any) -> Any:
     """``other`` as a partner of ``mine`` in an expression."""
-    return adapt_operand(mine, other.get() if isinstance(other, Either) else other)
+    if isinstance(other, Either):
+        if not other.single:
+            return NotImplemented  # it uses each of its alternatives
+        other = other.get()
+    return adapt_operand(mine, other)
 
 
 def _refuse_format(self: Any, spec: str) -> str:
@@ -147,6 +220,28 @@ def _length(self: Any) -> int:
     return int(self.shape[0])
 
 
+def _detach(self: Any) -> Any:
+    """A copy without gradient.
+
+    In dygraph it shares the tensor's storage; in a program of Paddle 3.3 an operation that may
+    work in place then overwrites the argument.
+    """
+    copy = paddle.assign(self)
+    copy.stop_gradient = True
+    state = current()
+    if state is not None:
+        state.detached[copy.id] = copy
+    return copy
+
+
+def _size(self: Any) -> Any:
+    """The number of elements: an int where every dimension is known, as in dygraph."""
+    sizes = list(self.shape)
+    if all(size >= 0 for size in sizes):
+        return _SIZE(math.prod(sizes))
+    return mark_number(paddle.numel(self).astype("int64"), int)
+
+
 def _iterate(self: Any) -> Any:
     if not list(self.shape):
         raise TypeError("iteration over a 0-D tensor")
@@ -162,16 +257,23 @@ def _input_name(leaf: TensorLeaf, index: int, taken: set[str]) -> str:
     return name
 
 
-class _Results:
-    """Takes a returned object apart into outputs of the program."""
+class _HiddenError(Exception):
+    """A value of another block is asked for."""
 
-    def __init__(self, inputs: list[Any], state: Capture) -> None:
+
+class _Results:
+    """Takes returned objects and changed state apart into outputs of the program."""
+
+    def __init__(self, inputs: list[Any], state: Capture, watch: Watch) -> None:
         self.sometimes = state.sometimes
+        self.watch = watch
         self.inputs = {value.id: index for index, value in enumerate(inputs)}
         self.outputs: list[Any] = []
         self.positions: dict[int, int] = {}
         self.kept: list[Any] = []
         self.ambiguous: list[str] = []
+        self.arguments: dict[int, int] = {}
+        self.shared: dict[int, Build] = {}
 
     def output(self, value: Any) -> int:
         """The position of ``value`` among the outputs."""
@@ -184,63 +286,199 @@ class _Results:
             self.kept.append(value)
         return known
 
-    def take(self, thing: Any) -> Callable[[list[Any], list[Any]], Any]:
-        """A function from the run's outputs and inputs to ``thing`` with real tensors."""
-        pieces: list[Callable[[list[Any], list[Any]], Any]] = []
+    def take(self, thing: Any) -> Build:
+        """A function from a run to ``thing`` with real tensors."""
+        piece = self.piece(thing)
+        if piece is not None:
+            return piece
+        held = parts(thing)
+        if held is None:
+            return self.instance(thing)
+        known = self.known(thing)
+        if known is not None:
+            return known
+        return self.once(thing, self.contents(thing))
 
-        def leaf(item: Any, path: str) -> int | None:
-            piece = self.piece(item)
-            if piece is None:
-                return None
-            pieces.append(piece)
-            return len(pieces) - 1
+    def known(self, thing: Any) -> Build | None:
+        """How a run finds a container that is no new one, or that has been taken already."""
+        number = self.arguments.get(id(thing))
+        if number is not None:
+            return lambda run: run.containers[number]
+        record = self.watch.holds(thing)
+        if record is not None:
+            place = record.place
+            return (lambda run: thing) if place is None else lambda run: place.get()
+        return self.shared.get(id(thing))
 
-        rebuild = scan(thing, leaf)
-        return lambda outputs, inputs: rebuild([piece(outputs, inputs) for piece in pieces])
+    def once(self, thing: Any, build: Build) -> Build:
+        """``build``, called once in each run."""
+        slot = len(self.kept)
+        self.kept.append(thing)
 
-    def piece(self, item: Any) -> Callable[[list[Any], list[Any]], Any] | None:
+        def shared(run: Run) -> Any:
+            if slot not in run.made:
+                run.made[slot] = build(run)
+            return run.made[slot]
+
+        if not isinstance(thing, tuple):
+            self.shared[id(thing)] = shared
+        return shared
+
+    def contents(self, thing: Any) -> Build:
+        """A container of the same form with the run's parts."""
+        held = parts(thing)
+        assert held is not None
+        items = [self.take(item) for _, item in held[0]]
+        make = held[1]
+        if not isinstance(thing, dict):
+            return lambda run: make([item(run) for item in items])
+
+        def build(run: Run) -> Any:
+            made = make([item(run) for item in items])
+            for key in [key for key, item in made.items() if item is UNBOUND]:
+                del made[key]
+            return made
+
+        return build
+
+    def instance(self, thing: Any) -> Build:
+        """An object of the user's that holds tensors of the program: its like; others as is."""
+        if not is_user_object(thing) or not _holds_values(thing):
+            return lambda run: thing
+        fields = thing.__dict__
+        if self.watch.holds(fields) is not None:
+            return lambda run: thing  # it was there before: its attributes are state
+        known = self.shared.get(id(thing))
+        if known is not None:
+            return known
+        members = self.contents(dict(fields))
+        kind: Any = type(thing)
+
+        def build(run: Run) -> Any:
+            fresh = object.__new__(kind)
+            fresh.__dict__.update(members(run))
+            return fresh
+
+        return self.once(thing, build)
+
+    def piece(self, item: Any) -> Build | None:
+        """How a run gives what stands for one value; ``None`` for anything else."""
         if isinstance(item, Either):
             self.ambiguous.append(item.name)
-            flag = self.output(item.flag)
+            where = self.output(item.flag)
             true, false = self.take(item.true), self.take(item.false)
-            return lambda outputs, inputs: (true if bool(outputs[flag]) else false)(outputs, inputs)
+            return lambda run: (true if bool(run.outputs[where]) else false)(run)
         if isinstance(item, GrowingList):
-            return self.growing(item)
+            known = self.shared.get(id(item))
+            return known if known is not None else self.once(item, self.growing(item))
         if isinstance(item, HostText):
-            str(item)  # raises: text with tensors cannot leave the program
+            return self.text(item)
         if not bridge.is_value(item):
             return None
         if item.id in self.inputs:
             position = self.inputs[item.id]
-            return lambda outputs, inputs: inputs[position]
+            return lambda run: run.inputs[position]
         kind = number_kind(item)
         position = self.output(item)
         if kind is not None:
-            return lambda outputs, inputs: kind(outputs[position].item())
+            return lambda run: kind(run.outputs[position].item())
         if item.id in self.sometimes:
             _, flag, number = self.sometimes[item.id]
             where = self.output(flag)
-            return lambda outputs, inputs: (
-                number(outputs[position].item()) if bool(outputs[where]) else outputs[position]
+            return lambda run: (
+                number(run.outputs[position].item())
+                if bool(run.outputs[where])
+                else run.outputs[position]
             )
-        return lambda outputs, inputs: outputs[position]
+        return lambda run: run.outputs[position]
 
-    def growing(self, item: GrowingList) -> Callable[[list[Any], list[Any]], Any]:
-        if item.element is None:
-            return lambda outputs, inputs: []
+    def text(self, item: HostText) -> Build:
+        """Text that the host formats."""
+        shipment = Shipment()
+        build = shipment.pack(item)
+        pieces = [self.take(value) for value in shipment.values]
+        return lambda run: build(tuple(piece(run) for piece in pieces))
+
+    def growing(self, item: GrowingList) -> Build:
+        """A list that has grown in a loop."""
         element = item.element
         stacks = [self.output(item.stacked(leaf)) for leaf in range(len(element.leaves))]
-        kinds = [leaf[2] for leaf in element.leaves]
+        kinds = [leaf.kind for leaf in element.leaves]
+        make = tuple if item.frozen else list
 
-        def build(outputs: list[Any], inputs: list[Any]) -> list[Any]:
+        def build(run: Run) -> Any:
             columns = []
             for position, kind in zip(stacks, kinds, strict=True):
-                stacked = outputs[position]
+                stacked = run.outputs[position]
                 rows = paddle.unbind(stacked) if stacked.shape[0] else []
                 columns.append(rows if kind is None else [kind(row.item()) for row in rows])
-            return [element.build_host(list(row)) for row in zip(*columns, strict=True)]
+            return make(element.build_host(list(row)) for row in zip(*columns, strict=True))
 
         return build
+
+
+class _Leaving(_Results):
+    """Takes changed state apart where an exception of the run leaves the program.
+
+    Its outputs are those of a host operator.
+    """
+
+    def output(self, value: Any) -> int:
+        known = self.positions.get(value.id)
+        if known is None:
+            if not bridge.is_visible(value):
+                raise _HiddenError
+            known = self.positions[value.id] = len(self.outputs)
+            self.outputs.append(value)
+            self.kept.append(value)
+        return known
+
+
+def _leaving(
+    results: _Leaving,
+    arguments: Watch,
+    containers: dict[int, Any],
+    state: Capture,
+    drawn: int,
+) -> tuple[list[Any], Callable[[Run, list[Any]], None]]:
+    """What has changed until here: the values that it needs, and how a run makes it so."""
+    writes: list[tuple[Write, Build]] = []
+    results.arguments = {id(made): number for number, made in containers.items()}
+    changes = arguments.changed()
+    for number, container in containers.items():
+        with contextlib.suppress(_HiddenError):
+            writes.extend(_writes(results, changes, {number: container}, state.grown))
+    for change in results.watch.changed():
+        with contextlib.suppress(_HiddenError):  # what a branch has left behind for nobody
+            writes.extend(_state(results, [change]))
+    updates = []
+    for index, value in state.written.items():
+        with contextlib.suppress(_HiddenError):
+            updates.append((index, results.output(value)))
+
+    def make(run: Run, tensors: list[Any]) -> None:
+        run.drawn = drawn
+        now = Run(tensors, run.inputs, run.containers)
+        values = [(write, build(now)) for write, build in writes]
+        for write, value in values:
+            write(now, value)
+        with paddle.no_grad():
+            for index, position in updates:
+                paddle.assign(tensors[position], run.inputs[index])
+
+    return results.outputs, make
+
+
+def _holds_values(thing: Any, depth: int = 4) -> bool:
+    """Whether something of the program can be reached from ``thing``."""
+    if is_symbol(thing):
+        return True
+    held = parts(thing) if depth else None
+    if held is not None:
+        return any(_holds_values(item, depth - 1) for _, item in held[0])
+    if depth and is_user_object(thing):
+        return any(_holds_values(item, depth - 1) for item in thing.__dict__.values())
+    return False
 
 
 def capture(
@@ -250,6 +488,7 @@ def capture(
     roots: list[Any],
     gradients: bool,
     export: bool = False,
+    lifted: tuple[Change, ...] = (),
 ) -> Captured:
     """Run ``function`` once into a fresh program.
 
@@ -259,69 +498,227 @@ def capture(
         roots: objects whose attributes the function may assign.
         gradients: the program is to be differentiated.
         export: the program is to be saved: effects become Paddle's own operations.
+        lifted: places outside of the arguments whose Python numbers become inputs.
     """
     with capture_lock, bridge.no_collection():
-        made: Captured = _capture(function, call, roots, gradients, export)
+        made: Captured = _capture(function, call, roots, gradients, export, lifted)
         return made
 
 
 @bridge.switch_to_static_graph  # type: ignore[untyped-decorator]
 def _capture(
-    function: Callable[..., Any], call: Call, roots: list[Any], gradients: bool, export: bool
+    function: Callable[..., Any],
+    call: Call,
+    roots: list[Any],
+    gradients: bool,
+    export: bool,
+    lifted: tuple[Change, ...],
 ) -> Captured:
     main = paddle.static.Program()
     main.random_seed = paddle.static.default_main_program().random_seed
     state = Capture(export=export, gradients=gradients)
     watch = Watch()
     for root in roots:
-        watch.add(root)
+        watch.add(root, type(root).__name__)
+    for change in lifted:
+        watch.note(change)
     state.on_call = watch.function
+    state.watched = watch.scopes
     try:
         with (
             bridge.tracing(main) as context,
-            bridge.tensors_as_values(_adapted, propagate_numbers, _refusals()),
+            bridge.tensors_as_values(
+                _adapted, propagate_numbers, {**_inplace_methods(), **_refusals()}
+            ),
+            _attributes_as_values(),
             capture_into(state),
+            methods(state),
         ):
             inputs = _inputs(call, state)
-            args, kwargs = call.rebuild(inputs)
+            numbers = [_lift(change.place) for change in lifted]
+            draws = Draws()
+            args, kwargs, containers = call.rebuild(inputs)
+            arguments = Watch()
+            state.callers = {id(container): container for container in containers.values()}
+            for container in containers.values():
+                arguments.add(container, "argument")
+            if not export:
+                state.leaving = lambda: _leaving(
+                    _Leaving(inputs, state, watch), arguments, containers, state, len(draws)
+                )
+                state.draw = draws.make
             try:
                 result = bound(converted_of(function)(*args, **kwargs))
             except BlockLeft:  # every path raises; nothing is returned
                 result = None
-            results = _Results(inputs, state)
+            except Exception as error:
+                happened = state.hosts or state.written or watch.changed() or arguments.changed()
+                if export or state.refused or isinstance(error, D2SError) or not happened:
+                    raise
+                raise_later(error)  # each run does first what comes before it
+                result = None
+            if state.refused:  # the user's code has caught what stands for no error of its own
+                raise state.refused[0]
+            results = _Results(inputs, state, watch)
+            results.arguments = {id(made): number for number, made in containers.items()}
             build = results.take(result)
-            writes = [(place, results.output(value)) for place, value in watch.changed()]
+            changes = watch.changed()
+            writes = (
+                []
+                if export
+                else [
+                    *_writes(results, arguments.changed(), containers, state.grown),
+                    *_state(results, changes),
+                ]
+            )
+            counters = [change for change in changes if _counts(change)]
             updates = _updates(state, main, results)
+            drop_unread(main, results.outputs)
     except BaseException:
         watch.undo()
         raise
+    watch.undo()
     _broken_programs.append(main)  # a program with a leaked value aborts when it is freed
     _check_leaks(main)
     _broken_programs.pop()
-    check_views(main, set(state.copies))
+    check_views(main, set(state.copies), set(state.detached), state.settled)
     parameters = context.get_params_with_values()
     names = [operation.name() for operation in bridge.operations(main)]
-    count = len(results.outputs)
-
-    def rebuild(tensors: list[Any]) -> Any:
-        return build(tensors[:count], tensors[count:])
-
+    tensors = list(parameters[0])
     return Captured(
         main,
-        inputs,
+        [*inputs, *numbers, *draws.values],
         results.outputs,
-        (list(parameters[0]), list(parameters[1])),
-        rebuild,
+        (tensors, list(parameters[1])),
+        build,
         writes,
         updates,
         state.hosts,
         "pd_op.while" in names,
         any(word in name for name in names for word in _RANDOM),
-        call.leaves,
+        [
+            *call.leaves,
+            *(_number_leaf(change.place.path, type(change.place.get())) for change in lifted),
+            *(_number_leaf(draw.name, draw.kind) for draw in draws.made),
+        ],
         results.ambiguous,
-        list(watch.guards.values()),
-        watch.places_of(list(parameters[0])),
+        watch.guards(changes, tensors),
+        watch.places_of(tensors),
+        [change.place for change in lifted],
+        counters,
+        bridge.overwritten(main, list(parameters[1])),
+        draws.made,
     )
+
+
+def _lift(place: Place) -> Any:
+    """Let the number at ``place`` be an input of the program."""
+    number = place.get()
+    value = paddle.static.data(f"d2s_{place.path}", [], NUMBER_DTYPES[type(number)])
+    place.put(mark_number(value, type(number)))
+    return value
+
+
+def _number_leaf(path: str, kind: type) -> TensorLeaf:
+    return TensorLeaf(path, NUMBER_DTYPES[kind], (), True)
+
+
+def _counts(change: Change) -> bool:
+    """Whether a Python number of the state is another one afterwards."""
+
+    def number(value: Any) -> bool:
+        if isinstance(value, Either):
+            return number(value.true) and number(value.false)
+        return number_kind(value) in (int, float)
+
+    return type(change.before) in (int, float) and not change.whole and number(change.value)
+
+
+def _writes(
+    results: _Results,
+    changes: list[Change],
+    containers: dict[int, Any],
+    grown: dict[int, tuple[Any, Any]],
+) -> Iterator[tuple[Write, Build]]:
+    """What each run changes in the caller's own lists, dicts and data classes."""
+    changed = {id(change.record.scope) for change in changes}
+    for number, container in containers.items():
+        fields = getattr(container, "__dict__", None)
+        if id(container) in grown:
+            yield _refiller(number), _become(results, grown[id(container)][1], container)
+            continue
+        if isinstance(container, tuple) or not {id(container), id(fields)} & changed:
+            continue
+        if isinstance(container, CONTAINERS):
+            yield _refiller(number), results.contents(container)
+        else:
+            yield _setter(number), results.contents(dict(fields or {}))
+
+
+def _become(results: _Results, form: Any, container: Any) -> Build:
+    """The contents that ``container`` gets, which has become ``form``."""
+    if form is container:
+        return results.contents(container)
+    if isinstance(form, Either):
+        where = results.output(form.flag)
+        true = _become(results, form.true, container)
+        false = _become(results, form.false, container)
+        return lambda run: (true if bool(run.outputs[where]) else false)(run)
+    return results.take(form)
+
+
+def _refiller(number: int) -> Write:
+    return lambda run, contents: refill(run.containers[number], contents)
+
+
+def _setter(number: int) -> Write:
+    def write(run: Run, contents: dict[str, Any]) -> None:
+        for name, value in contents.items():
+            object.__setattr__(run.containers[number], name, value)
+
+    return write
+
+
+def _state(results: _Results, changes: list[Change]) -> Iterator[tuple[Write, Build]]:
+    """What each run changes outside of the arguments."""
+    for change in changes:
+        value = change.contents if change.whole else change.value
+        yield _maker(change), results.take(value)
+
+
+def _maker(change: Change) -> Write:
+    return lambda run, value: change.make(value)
+
+
+@contextlib.contextmanager
+def _attributes_as_values() -> Iterator[None]:
+    """While a program is captured, a layer's attribute can hold what stands for a value.
+
+    Paddle's own ``Layer.__setattr__`` would write the new value into the buffer that is there.
+    """
+    layer = paddle.nn.Layer
+    original = layer.__setattr__
+
+    def assign(self: Any, name: str, value: Any) -> None:
+        if current() is None or not is_symbol(value) or name in self._parameters:
+            original(self, name, value)
+        elif isinstance(getattr(type(self), name, None), property):
+            raise error_here(
+                UnsupportedInGraphError,
+                f"a tensor is assigned to {name!r}, a property of a layer, of which Paddle makes "
+                "a buffer as well",
+                f"write a method such as set_{name}(value) in place of the setter",
+            )
+        else:
+            fields = self.__dict__
+            home = fields["_buffers"] if name in fields.get("_buffers", ()) else fields
+            home[name] = value
+
+    layer.__setattr__ = assign
+    try:
+        yield
+    finally:
+        layer.__setattr__ = original
 
 
 def _check_leaks(main: Any) -> None:
@@ -343,10 +740,16 @@ def _check_leaks(main: Any) -> None:
 def propagate_numbers(operands: tuple[Any, ...], name: str, result: Any) -> Any:
     """Arithmetic among Python numbers gives a Python number: ``i + 1``, ``i < n``."""
     kinds = [number_kind(operand) for operand in operands]
+    if name in ("__floordiv__", "__rfloordiv__") and len(set(kinds)) == 2 and None in kinds:
+        # In dygraph Paddle gives a 0-D tensor over a number the shape [1].
+        return paddle.reshape(result, [1]) if not list(result.shape) else result
     if not bridge.is_value(result) or any(kind is None for kind in kinds):
         return result
     if name in ("__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__"):
         return mark_number(result, bool)
+    if name in ("__truediv__", "__rtruediv__") and float not in kinds:
+        left, right = (paddle.cast(as_value(operand), "float64") for operand in operands)
+        return mark_number(left / right if name == "__truediv__" else right / left, float)
     dtype = str(result.dtype)
     kind = bool if "bool" in dtype else float if "float" in dtype else int
     return mark_number(result, kind)

@@ -7,7 +7,7 @@ Python values themselves, other objects by identity, train or eval, grad mode, A
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,15 +44,18 @@ class Call:
 
     Attributes:
         key: equal for calls that can share a program.
-        leaves: what the key says of each tensor.
+        leaves: what the key says of each tensor; one that is passed twice occurs once.
         tensors: the tensors.
-        rebuild: makes ``(args, kwargs)`` from replacements of the tensors.
+        containers: the caller's lists, dicts and so on, in the order of the walk.
+        rebuild: makes ``(args, kwargs)`` and the containers in them, in the same order, from
+            replacements of the tensors.
     """
 
     key: tuple[Any, ...]
     leaves: list[TensorLeaf]
     tensors: list[Any]
-    rebuild: Rebuild
+    containers: list[Any]
+    rebuild: Callable[[list[Any]], tuple[Any, Any, dict[int, Any]]]
 
 
 class Signature:
@@ -156,11 +159,35 @@ class Signature:
         leaves: list[TensorLeaf] = []
         tensors: list[Any] = []
         others: list[Any] = []
+        containers: list[Any] = []
+        seen: dict[int, int] = {}
+        made: dict[int, Any] = {}
+
+        def around(thing: Any, path: str, walk: Callable[[], Rebuild]) -> Rebuild:
+            known = seen.get(id(thing))
+            if known is not None and not isinstance(thing, tuple):
+                others.append((path, ("same", known)))
+                return lambda leaves: made[known]
+            number = seen[id(thing)] = len(containers)
+            containers.append(thing)
+            others.append((path, _form(thing)))
+            build = walk()
+
+            def kept(leaves: list[Any]) -> Any:
+                made[number] = build(leaves)
+                return made[number]
+
+            return kept
 
         def leaf(thing: Any, path: str) -> int | None:
             if isinstance(thing, np.ndarray):
                 thing = paddle.to_tensor(thing)
             if bridge.is_eager(thing):
+                known = seen.get(id(thing))
+                if known is not None and path not in specs:
+                    others.append((path, ("same", known)))
+                    return known
+                seen[id(thing)] = len(tensors)
                 described = TensorLeaf(
                     path,
                     str(thing.dtype).rsplit(".", 1)[-1],
@@ -180,9 +207,15 @@ class Signature:
             others.append((path, _keyed(thing, path, self.name)))
             return None
 
-        rebuild_args = scan_arguments(bound, leaf)
+        build_arguments = scan_arguments(bound, leaf, around)
+
+        def rebuild(leaves: list[Any]) -> tuple[Any, Any, dict[int, Any]]:
+            made.clear()
+            args, kwargs = build_arguments(leaves)
+            return args, kwargs, dict(made)
+
         key = (tuple(leaves), tuple(others), extra)
-        return Call(key, leaves, tensors, rebuild_args)
+        return Call(key, leaves, tensors, containers, rebuild)
 
     def _spec_leaves(self, bound: inspect.BoundArguments) -> dict[str, Any]:
         if self.specs is None:
@@ -237,11 +270,13 @@ def _flat_names(bound: inspect.BoundArguments, count: int) -> list[str]:
 
 
 def scan_arguments(
-    bound: inspect.BoundArguments, leaf: Callable[[Any, str], int | None]
+    bound: inspect.BoundArguments,
+    leaf: Callable[[Any, str], int | None],
+    around: Callable[[Any, str, Callable[[], Rebuild]], Rebuild] | None = None,
 ) -> Rebuild:
     """A function from replaced leaves to ``(args, kwargs)``."""
     names = list(bound.arguments)
-    parts = [scan(bound.arguments[name], leaf, name) for name in names]
+    parts = [scan(bound.arguments[name], leaf, name, around) for name in names]
     signature = bound.signature
 
     def build(leaves: list[Any]) -> Any:
@@ -251,6 +286,13 @@ def scan_arguments(
         return fresh.args, fresh.kwargs
 
     return build
+
+
+def _form(thing: Any) -> Any:
+    """What stands in the key for a container: its type, with its length or its keys."""
+    if isinstance(thing, dict):
+        return (type(thing), tuple(thing))
+    return (type(thing), len(thing) if isinstance(thing, Sized) else None)
 
 
 def _keyed(thing: Any, path: str, name: str) -> Any:
@@ -266,8 +308,6 @@ def _keyed(thing: Any, path: str, name: str) -> Any:
         return (float, thing if thing == thing else "nan", str(thing)[:1] == "-")
     if isinstance(thing, frozenset | range | slice | complex | np.generic):
         return (type(thing), repr(thing))
-    if isinstance(thing, set):
-        return (set, repr(sorted(thing, key=repr)))
     return Identity(thing)
 
 

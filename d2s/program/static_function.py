@@ -29,7 +29,7 @@ from d2s.operators.calls import call_method
 from d2s.program.capture import Captured, capture, capture_lock
 from d2s.program.execute import Runner
 from d2s.program.signature import Call, Identity, Signature
-from d2s.program.state import Place
+from d2s.program.state import Change
 from d2s.syntax.printer import to_source
 from d2s.syntax.source import source_of
 
@@ -87,7 +87,8 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         self._spec = input_spec
         self._runners: collections.OrderedDict[Any, Runner] = collections.OrderedDict()
         self._reasons: dict[Any, str] = {}
-        self._watched: list[Place] = []
+        self._variants: dict[Any, list[Any]] = {}
+        self._constant: set[Any] = set()
         self._spec_program: Any = None
         self._calls: dict[Any, Call] = {}
         super().__init__(
@@ -151,65 +152,96 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         try:
             call = self._signature.call(args, kwargs, self._modes())
             runner = self._runner(call)
-            return runner(call.tensors)
+            return runner(call.tensors, call.containers)
         except BaseException as error:
             if not config.get().full_traceback:
                 error.__traceback__ = user_traceback(error.__traceback__)
             raise
 
     def _modes(self) -> tuple[Any, ...]:
-        """What else a program depends on: the instance's modes, grad mode, AMP, state."""
+        """What else a program depends on: the instance's modes, grad mode, AMP."""
         instance = self._object()
-        training: tuple[bool, ...] = (self._training,)
+        training: tuple[Any, ...] = (self._training,)
         if isinstance(instance, paddle.nn.Layer):
-            training = tuple(layer.training for layer in instance.sublayers(include_self=True))
+            training = tuple(
+                (id(layer), layer.training) for layer in instance.sublayers(include_self=True)
+            )
         return (
             training,
             paddle.is_grad_enabled(),
             paddle.get_default_dtype(),
             bridge.amp_state(),
-            tuple(place.describe() for place in self._watched),
         )
 
     def _runner(self, call: Call) -> Runner:
-        runner = self._runners.get(call.key)
-        if runner is not None and runner.fresh():
-            return runner
-        return self._capture(call)
+        runner = self._fitting(call)
+        return self._capture(call) if runner is None else runner
+
+    def _fitting(self, call: Call) -> Runner | None:
+        """The newest program for calls like this one that fits the state outside, too."""
+        for key in reversed(self._variants.get(call.key, ())):
+            runner = self._runners.get(key)
+            if runner is not None and runner.fresh():
+                return runner
+        return None
 
     def _capture(self, call: Call) -> Runner:
         with capture_lock:
-            runner = self._runners.get(call.key)
-            if runner is not None and runner.fresh():
+            runner = self._fitting(call)
+            if runner is not None:
                 return runner
             reason = self._reason(call)
             log.capture(self._name, reason)
-            captured = self._captured(call, export=False)
-            runner = Runner(captured)
-            known = {place.identity for place in self._watched}
-            places = [place for place, _ in captured.writes] + captured.guards
-            fresh = [place for place in places if place.identity not in known]
-            key = call.key
-            if fresh:
-                self._watched.extend(fresh)
-                key = (*call.key[:2], self._modes())
+            runner = Runner(self._lifted(call))
+            variants = self._variants.setdefault(call.key, [])
+            key = (*call.key, 0 if not variants else variants[-1][-1] + 1)
+            variants.append(key)
             self._runners[key] = runner
             self._reasons[key] = reason
-            self._calls[key] = dataclasses.replace(call, tensors=[])
+            self._calls[key] = dataclasses.replace(call, tensors=[], containers=[])
             limit = config.get().max_programs
             while len(self._runners) > limit:
-                dropped, _ = self._runners.popitem(last=False)
-                self._reasons.pop(dropped, None)
-                self._calls.pop(dropped, None)
+                self._drop(next(iter(self._runners)))
             return runner
 
-    def _captured(self, call: Call, *, export: bool) -> Captured:
+    def _drop(self, key: Any) -> None:
+        self._runners.pop(key)
+        self._reasons.pop(key, None)
+        self._calls.pop(key, None)
+        variants = self._variants[key[:-1]]
+        variants.remove(key)
+        if not variants:
+            del self._variants[key[:-1]]
+
+    def _lifted(self, call: Call) -> Captured:
+        """A program for ``call``; numbers of the state that it counts on are inputs.
+
+        The first program takes them as constants.  When one of them has another value on a later
+        call because the function itself changes it, it becomes an input, so that there is not a
+        program for every value; unless the function cannot be captured like that.
+        """
+        counters: dict[Any, Change] = {}
+        for key in self._variants.get(call.key, ()):
+            captured = self._runners[key].captured
+            for change in captured.counters:
+                identity = change.place.identity
+                if identity not in self._constant and type(change.place.get()) in (int, float):
+                    counters[identity] = change
+        if counters:
+            try:
+                return self._captured(call, export=False, lifted=tuple(counters.values()))
+            except Exception:
+                self._constant.update(counters)
+        return self._captured(call, export=False)
+
+    def _captured(self, call: Call, *, export: bool, lifted: tuple[Change, ...] = ()) -> Captured:
         return capture(
             self.dygraph_function,
             call,
             roots=self._roots(call),
             gradients=paddle.is_grad_enabled(),
             export=export,
+            lifted=lifted,
         )
 
     def _roots(self, call: Call) -> list[Any]:
@@ -235,14 +267,15 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
             if value != other:
                 return f"{path} is {_shown(value)}, was {_shown(other)}"
         for name, mine, theirs in zip(
-            ("train/eval mode", "grad mode", "default dtype", "AMP state", "state"),
+            ("layers or train/eval mode", "grad mode", "default dtype", "AMP state"),
             call.key[2],
             last[2],
             strict=False,
         ):
             if mine != theirs:
                 return f"{name} changed"
-        return "other arguments"
+        broken = self._runners[last].broken() if call.key == last[:-1] else None
+        return "other arguments" if broken is None else f"{broken} changed"
 
     # -- what Paddle asks for --------------------------------------------------------------------
 
@@ -288,6 +321,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
     def clear_programs(self) -> None:
         """Drop every program; the next call captures afresh."""
         self._runners.clear()
+        self._variants.clear()
         self._reasons.clear()
         self._calls.clear()
         self._spec_program = None

@@ -13,6 +13,7 @@ Nested containers, dataclasses and named tuples are walked:
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 from collections.abc import Callable
 from typing import Any
@@ -25,7 +26,58 @@ def is_dataclass_instance(thing: object) -> bool:
     return dataclasses.is_dataclass(thing) and not isinstance(thing, type)
 
 
-def scan(thing: Any, leaf: Callable[[Any, str], int | None], path: str = "") -> Rebuild:
+def parts(thing: Any) -> tuple[list[tuple[str, Any]], Rebuild] | None:
+    """What a container holds, one level deep, and a function that makes its like of others.
+
+    Returns:
+        ``(path, part)`` pairs and the function; ``None`` for what is no container.
+    """
+    if isinstance(thing, tuple):
+        make = type(thing)._make if hasattr(thing, "_make") else tuple
+        return [(f"[{index}]", item) for index, item in enumerate(thing)], make
+    if type(thing) is list:
+        return [(f"[{index}]", item) for index, item in enumerate(thing)], list
+    if isinstance(thing, dict):
+        keys, blank = list(thing), None
+        if type(thing) is not dict:
+            blank = thing.copy()
+            blank.clear()
+
+        def make_dict(items: list[Any]) -> Any:
+            made = {} if blank is None else blank.copy()
+            made.update(zip(keys, items, strict=True))
+            return made
+
+        return [(f"[{key!r}]", value) for key, value in thing.items()], make_dict
+    if type(thing) is set:
+        ordered = sorted(thing, key=repr)
+        return [(f"{{{index}}}", item) for index, item in enumerate(ordered)], set
+    if type(thing) is collections.deque:
+        length = thing.maxlen
+        return (
+            [(f"[{index}]", item) for index, item in enumerate(thing)],
+            lambda items: collections.deque(items, length),
+        )
+    if is_dataclass_instance(thing):
+        kind: Any = type(thing)
+        names = [field.name for field in dataclasses.fields(kind) if hasattr(thing, field.name)]
+
+        def make_instance(items: list[Any]) -> Any:
+            fresh = object.__new__(kind)
+            for name, item in zip(names, items, strict=True):
+                object.__setattr__(fresh, name, item)
+            return fresh
+
+        return [(f".{name}", getattr(thing, name)) for name in names], make_instance
+    return None
+
+
+def scan(
+    thing: Any,
+    leaf: Callable[[Any, str], int | None],
+    path: str = "",
+    around: Callable[[Any, str, Callable[[], Rebuild]], Rebuild] | None = None,
+) -> Rebuild:
     """Walk ``thing``; a function that builds its like from new leaves.
 
     Args:
@@ -33,41 +85,19 @@ def scan(thing: Any, leaf: Callable[[Any, str], int | None], path: str = "") -> 
         leaf: called with each part that is no container and its path; gives the position of its
             replacement, or ``None`` to keep it.
         path: how ``thing`` is reached, for messages.
+        around: called with each container, its path and a function that walks it; gives the
+            builder to use.
     """
-    if isinstance(thing, tuple):
-        items = [scan(item, leaf, f"{path}[{index}]") for index, item in enumerate(thing)]
-        make = type(thing)._make if hasattr(thing, "_make") else tuple
-        return lambda leaves: make(item(leaves) for item in items)
-    if type(thing) is list:
-        items = [scan(item, leaf, f"{path}[{index}]") for index, item in enumerate(thing)]
-        return lambda leaves: [item(leaves) for item in items]
-    if isinstance(thing, dict):
-        kind = type(thing)
-        pairs = [(key, scan(value, leaf, f"{path}[{key!r}]")) for key, value in thing.items()]
+    found = parts(thing)
+    if found is None:
+        position = leaf(thing, path)
+        if position is None:
+            return lambda leaves: thing
+        return lambda leaves: leaves[position]
+    held, make = found
 
-        def build_dict(leaves: list[Any]) -> Any:
-            made = {key: value(leaves) for key, value in pairs}
-            if kind is dict:
-                return made
-            fresh = thing.copy()
-            fresh.update(made)
-            return fresh
+    def walk() -> Rebuild:
+        items = [scan(item, leaf, f"{path}{step}", around) for step, item in held]
+        return lambda leaves: make([item(leaves) for item in items])
 
-        return build_dict
-    if is_dataclass_instance(thing):
-        members = {
-            field.name: scan(getattr(thing, field.name), leaf, f"{path}.{field.name}")
-            for field in dataclasses.fields(thing)
-        }
-
-        def build_instance(leaves: list[Any]) -> Any:
-            fresh = object.__new__(type(thing))
-            for name, member in members.items():
-                object.__setattr__(fresh, name, member(leaves))
-            return fresh
-
-        return build_instance
-    position = leaf(thing, path)
-    if position is None:
-        return lambda leaves: thing
-    return lambda leaves: leaves[position]
+    return walk() if around is None else around(thing, path, walk)

@@ -90,12 +90,16 @@ def _after(later: _Spot, earlier: _Spot) -> bool:
     return False
 
 
-def check_views(program: Any, copies: set[int]) -> None:
+def check_views(
+    program: Any, copies: set[int], detached: set[int], settled: dict[int, Any]
+) -> None:
     """Refuse ``program`` when a view and an item assignment disagree with dygraph.
 
     Args:
         program: the captured program.
+        detached: ids of the values that ``detach`` has made, which are views in dygraph.
         copies: ids of the values that d2s itself copied to hand them on.
+        settled: for values that a write has made, all that it has made of the storage.
 
     Raises:
         InplaceError: (D2S304) the assignment would be seen through a view in dygraph.
@@ -106,6 +110,7 @@ def check_views(program: Any, copies: set[int]) -> None:
         return
     storages = _Storages()
     views: list[tuple[int, int, _Spot]] = []
+    below: dict[int, tuple[int, ...]] = {}
     for operation, spot in spots:
         name = operation.name()
         if (name == "pd_op.assign" and operation.result(0).id in copies) or name in _STORES:
@@ -121,10 +126,17 @@ def check_views(program: Any, copies: set[int]) -> None:
                 storages.join(argument.id, init.id)
             _join_yields(storages, body.args(), yields)
             _join_yields(storages, operation.results(), yields)
-        elif name in _VIEWS or name == "builtin.split":
+        elif (
+            name in _VIEWS
+            or name == "builtin.split"
+            or (name == "pd_op.assign" and operation.result(0).id in detached)
+        ):
             base = operation.operand_source(0).id
-            views.extend((result.id, base, spot) for result in operation.results())
-    uses: dict[int, list[_Spot]] = {}
+            for result in operation.results():  # a view of a view is one of all below it
+                below[result.id] = (base, *below.get(base, ()))
+                views.extend((result.id, each, spot) for each in below[result.id])
+    uses: dict[int, list[tuple[int, _Spot]]] = {}
+    stale = _Stale(spots, storages, copies, settled)
     for operation, spot in spots:
         if operation.name() == "cf.yield" or (
             operation.name() == "pd_op.assign" and operation.result(0).id in copies
@@ -132,7 +144,7 @@ def check_views(program: Any, copies: set[int]) -> None:
             continue
         for value in operation.operands_source():
             if bridge.is_value(value) and not bridge.is_fake(value):
-                uses.setdefault(storages.find(value.id), []).append(spot)
+                uses.setdefault(storages.find(value.id), []).append((value.id, spot))
     for operation, spot in stores:
         storage = storages.find(operation.operand_source(0).id)
         for view, base, made in views:
@@ -142,10 +154,97 @@ def check_views(program: Any, copies: set[int]) -> None:
             other = pair[0] if storage == pair[1] else pair[1]
             if _after(made, spot) and not (made.loops & spot.loops):
                 continue
-            for use in uses.get(other, ()):
+            for value, use in uses.get(other, ()):
                 again = use.loops & spot.loops - made.loops
-                if use.path != spot.path and (_after(use, spot) or again):
+                if use.path == spot.path or not (_after(use, spot) or again):
+                    continue
+                if again or stale.reads(value, use, operation, spot, other):
                     _refuse(operation)
+
+
+class _Stale:
+    """Which values show what was before a write, of which d2s has renewed the other tensors."""
+
+    def __init__(
+        self,
+        spots: list[tuple[Any, _Spot]],
+        storages: _Storages,
+        copies: set[int],
+        settled: dict[int, Any],
+    ) -> None:
+        self.spots = spots
+        self.storages = storages
+        self.copies = copies
+        self.settled = settled
+        self.known: dict[tuple[int, int], set[int]] = {}
+
+    def reads(self, value: int, use: _Spot, store: Any, spot: _Spot, storage: int) -> bool:
+        """Whether the use of ``value`` would see in dygraph what ``store`` writes, and does not."""
+        written = store.result(0).id
+        group = self.settled.get(written)
+        if group is None:
+            return True
+        for operation, place in self.spots:  # what the write itself has made reads the old values
+            if use.path[: len(place.path)] == place.path and any(
+                result.id in group for result in operation.results()
+            ):
+                return False
+        if (written, storage) not in self.known:
+            self.known[written, storage] = self._stale(group, spot, storage)
+        return value in self.known[written, storage]
+
+    def _stale(self, group: frozenset[str], spot: _Spot, storage: int) -> set[int]:
+        found: set[int] = set()
+
+        def add(value: Any) -> None:
+            if self.storages.find(value.id) == storage and value.id not in group:
+                found.add(value.id)
+
+        for operation, place in self.spots:
+            around = spot.path[: len(place.path)] == place.path
+            for value in () if _after(place, spot) or around else operation.results():
+                add(value)
+            for block in () if _after(place, spot) else operation.blocks():
+                for value in block.args():
+                    add(value)
+        size = -1
+        while size != len(found):
+            size = len(found)
+            for operation, place in self.spots:
+                around = len(place.path) < len(spot.path) and (
+                    spot.path[: len(place.path)] == place.path
+                )
+                if _after(place, spot) or around:
+                    self._hand_on(operation, place, spot, found, add)
+        return found
+
+    def _hand_on(
+        self, operation: Any, place: _Spot, spot: _Spot, found: set[int], add: Any
+    ) -> None:
+        name = operation.name()
+        whole = _after(place, spot)
+        if (name == "pd_op.assign" and operation.result(0).id in self.copies) or name in _STORES:
+            if operation.operand_source(0).id in found:
+                add(operation.result(0))
+        elif name in ("pd_op.if", "pd_op.while"):
+            skipped = int(name == "pd_op.while")
+            for block in operation.blocks():
+                end = block.ops[-1]
+                inside = any(
+                    _after(at, spot)
+                    for ending, at in self.spots
+                    if ending is end or (ending.id() == end.id())
+                )
+                if not (whole or inside):
+                    continue
+                yields = end.operands_source()[skipped:]
+                inits = operation.operands_source()[1:] if skipped else yields
+                for index, result in enumerate(operation.results()):
+                    sources = [yields[index], inits[index]] if whole else [yields[index]]
+                    if any(source.id in found for source in sources):
+                        add(result)
+                        if skipped and index < len(block.args()):
+                            add(block.args()[index])
 
 
 def _join_yields(storages: _Storages, results: list[Any], yields: list[Any]) -> None:

@@ -24,10 +24,11 @@ from d2s.errors import SyntaxNotSupportedError
 _OWN: Final = "<d2s>"
 """The name of the function while it is compiled: one that no variable can have."""
 
-_FUTURE: Final[int] = functools.reduce(
+FUTURE: Final[int] = functools.reduce(
     operator.or_,
     (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names),
 )
+"""The flags of code objects that tell which ``__future__`` imports they were compiled under."""
 
 
 def compile_tree(
@@ -62,7 +63,7 @@ def compile_tree(
     _fill_positions(plain)
     try:
         compiled = compile(
-            plain, original.co_filename, "exec", original.co_flags & _FUTURE, dont_inherit=True
+            plain, original.co_filename, "exec", original.co_flags & FUTURE, dont_inherit=True
         )
     except (SyntaxError, ValueError) as error:
         raise SyntaxNotSupportedError(

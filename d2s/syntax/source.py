@@ -18,6 +18,7 @@ from typing import Any
 import gast
 
 from d2s.errors import NoSourceError, NotAFunctionError
+from d2s.syntax.load import FUTURE
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -112,7 +113,8 @@ def _compiled(node: Definition, code: types.CodeType) -> types.CodeType | None:
         outer.__dict__["type_params"] = []
     module = ast.fix_missing_locations(ast.Module([outer], []))
     try:
-        compiled = compile(module, code.co_filename, "exec", dont_inherit=True)
+        flags = code.co_flags & FUTURE  # they decide what becomes of annotations
+        compiled = compile(module, code.co_filename, "exec", flags, dont_inherit=True)
     except (SyntaxError, ValueError):
         return None
     (made,) = (item for item in compiled.co_consts if isinstance(item, types.CodeType))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import sys
 
 import paddle
 import pytest
@@ -190,3 +192,325 @@ def test_a_value_used_before_between_and_in_two_loops() -> None:
         return x - y
 
     assert_same(f, (tensor(-1.5, 0.3), tensor(1.5, -0.7)), (X, X))
+
+
+# -- found by running the tests of real packages, converted (tests/transparency) ------------------
+
+
+def test_nonlocal_of_a_function_that_is_defined_in_a_branch() -> None:
+    """A4: the branch got a variable of its own, and ``count`` of the function stayed 0."""
+
+    def f(kind):
+        count = 0
+        if kind:
+
+            def step():
+                nonlocal count
+                count += 1
+
+            step()
+        else:
+            step = None
+        return count
+
+    assert d2s.convert(f)(True) == f(True) == 1
+
+
+def test_nonlocal_through_a_function_in_between() -> None:
+    """A4: ``between`` does not bind ``count``; it got a variable of that name all the same."""
+
+    def f(kind):
+        count = 0
+
+        def between():
+            def step():
+                nonlocal count
+                count += 1
+
+            if kind:
+                step()
+
+        between()
+        return count
+
+    assert d2s.convert(f)(True) == f(True) == 1
+
+
+def test_a_handler_that_reads_what_it_binds() -> None:
+    """A1: ``NameError``; what a handler binds counted as not read before it."""
+
+    def f(kind):
+        n = 1
+        if kind:
+            try:
+                raise ValueError
+            except ValueError:
+                n = n + 1
+                print(n)
+        return kind
+
+    assert d2s.convert(f)(True) is f(True)
+
+
+def test_a_return_from_a_loop_in_a_handler() -> None:
+    """A1: the flag of the return was unbound where the loop asked for it."""
+
+    def f(xs):
+        if not xs:
+            return 0
+        try:
+            return xs[9]
+        except IndexError:
+            for x in xs:
+                if x > 1:
+                    return x
+        return -1
+
+    converted = d2s.convert(f)
+    for xs in ([], [1], [1, 2]):
+        assert converted(xs) == f(xs)
+
+
+def test_a_callee_without_source() -> None:
+    """A1: converted code refused to call what ``exec`` and ``dataclass`` make."""
+    names: dict = {}
+    exec("def double(x):\n    return x * 2", names)
+
+    def f(x):
+        return names["double"](x)
+
+    converted = d2s.convert(f)
+    assert [converted(2), converted(3)] == [4, 6]
+
+
+def test_eval_in_a_branch() -> None:
+    """A1: ``NameError``; the body function had none of the variables that the text names."""
+
+    def f(a, b):
+        if a:
+            total = eval("a + b")
+        else:
+            total = b and eval("b")
+        for i in range(2):  # noqa: B007 - eval reads it
+            total += eval("i + b")
+        return total
+
+    converted = d2s.convert(f)
+    assert [converted(1, 2), converted(0, 2)] == [f(1, 2), f(0, 2)] == [8, 7]
+
+
+def test_locals_in_a_branch() -> None:
+    """A1: it held the variables of the body function."""
+
+    def f(a):
+        b = 1
+        if a:
+            c = b + 1
+            return "{a} {b} {c}".format(**locals())
+        return None
+
+    assert d2s.convert(f)(7) == "7 1 2"
+
+
+def test_the_frame_of_the_caller() -> None:
+    """A1: under an ``if`` the caller was an operator; a named tuple got its module name."""
+
+    def f(a):
+        if a:
+            return sys._getframe(1).f_code.co_name
+        return None
+
+    assert d2s.convert(f)(1) == "test_the_frame_of_the_caller"
+
+
+def test_annotations_that_are_never_evaluated() -> None:
+    """D2S101: under ``from __future__ import annotations`` (as here) they leave no names."""
+
+    def f(x):
+        def g(y: OnlyForTypeCheckers) -> OnlyForTypeCheckers:  # noqa: F821
+            return y + 1
+
+        return g(x)
+
+    assert d2s.convert(f)(1) == 2
+
+
+def test_super_in_a_class_that_a_function_makes() -> None:
+    """A2: it got the function's own first argument as its instance."""
+
+    def f(base, text):
+        class Loud(base):
+            def __str__(self):
+                if text:
+                    return super().__str__() + text
+                return super().__str__()
+
+        return str(Loud())
+
+    class Quiet:
+        def __str__(self):
+            return "a"
+
+    assert d2s.convert(f)(Quiet, "!") == f(Quiet, "!") == "a!"
+
+
+def test_super_in_a_function_inside_a_method() -> None:
+    """A2: ``super()`` is about the first argument of the function that it stands in."""
+
+    class Base:
+        def name(self):
+            return f"base of {self.tag}"
+
+    class Sub(Base):
+        def __init__(self, tag):
+            self.tag = tag
+
+        def both(self, other):
+            def name(one):
+                if one is not None:
+                    return super().name()
+                return None
+
+            return name(self), name(other), (lambda this: super().name())(other)
+
+    one, other = Sub("one"), Sub("other")
+    assert d2s.convert(Sub.both)(one, other) == one.both(other)
+    assert one.both(other) == ("base of one", "base of other", "base of other")
+
+
+def test_an_attribute_with_an_annotation_only() -> None:
+    """``self.items: list`` without a value ended the conversion with an ``AttributeError``."""
+
+    class Box:
+        def fill(self, items):
+            self.items: list
+            if items:
+                self.items = list(items)
+            return self.items
+
+    assert d2s.convert(Box.fill)(Box(), "ab") == ["a", "b"]
+
+
+def test_a_variable_that_a_branch_or_loop_deletes() -> None:
+    """A1: ``UnboundLocalError``; a variable that nobody reads again counted as the branch's own."""
+
+    def f(xs):
+        large = list(xs)
+        if xs:
+            del large
+        while xs:
+            last = xs.pop()
+            if not xs:
+                del last
+        return "done"
+
+    assert [d2s.convert(f)([1, 2]), d2s.convert(f)([])] == [f([1, 2]), f([])]
+
+
+def test_a_condition_that_is_read_again_behind_its_loop() -> None:
+    """C1: the loop wrote its last condition over the first one: ``False`` from then on."""
+
+    def f(x, n):
+        keep = x.sum() > 0
+        going, k = keep, n
+        while going:
+            x = x * 2
+            k = k - 1
+            going = k > 0
+        going, k = keep, n
+        while going:
+            x = x + 1
+            k = k - 1
+            going = k > 0
+        if keep:
+            x = x * 3
+        return x
+
+    assert_same(f, *[(x, scalar(3)) for x in BOTH])
+
+
+def test_a_block_that_combines_the_same_values_as_the_code_around() -> None:
+    """B1, C1: it freed the values, and the next reader found that a "Tensor holds no memory"."""
+
+    def f(x, n):
+        y, z = x * 2, x * 3
+        a = paddle.stack([y, z]).sum(0)
+        if x.sum() > 0:
+            a = a + paddle.concat([y, z]).sum() * y
+        for i in range(n):
+            a = a + paddle.concat([y, z]).sum() * z
+            b = paddle.stack([a, z]).mean(0)
+            for _j in range(i + 1):
+                b = paddle.tanh(paddle.concat([a, z]).sum() * b)
+            a = a + b
+        first, second = paddle.split(y, 2)
+        if x.sum() < 9:
+            left, right = paddle.split(y, 2)
+            a = a + left * right
+        return a + y * z + first - second
+
+    assert_same(f, *[(x, scalar(3)) for x in BOTH])
+
+
+def test_an_index_in_the_test_of_an_inner_loop_and_around_it() -> None:
+    """C7: "DenseTensor shouldn't be null", as the inner loop freed the index of the outer one."""
+
+    def f(x, bounds):
+        for i in range(scalar(3)):
+            while x.abs().max() > bounds[i]:
+                x = x * 0.8
+            x = x + 1
+        return x
+
+    assert_same(f, *[(x, tensor(1.5, 2.0, 0.5)) for x in BOTH])
+
+
+def test_a_loop_that_always_breaks() -> None:
+    """A1: it went on; the flag that ends it was one of the body function's own."""
+
+    def f(rows):
+        seen = []
+        for row in rows:
+            if row:
+                for item in row:
+                    seen.append(item)
+                    break
+        for row in rows:
+            seen.append(row)
+            if row:
+                continue
+            break
+        return seen
+
+    rows = [[1, 2], [], [3]]
+    assert d2s.convert(f)(rows) == f(rows) == [1, 3, [1, 2], []]
+
+
+def test_what_a_handler_reads_of_the_last_statement() -> None:
+    """A1: ``NameError``; only the end of the ``try`` counted, not the way out of its middle."""
+
+    def f(xs):
+        try:
+            for x in xs:
+                if x > 1:
+                    found = x * 2
+                    xs[found]
+        except IndexError:
+            return x, found
+        return None
+
+    assert d2s.convert(f)([1, 2]) == f([1, 2]) == (2, 4)
+
+
+def test_what_is_read_behind_a_swallowed_exception() -> None:
+    """A1: the value of before the ``with`` came back."""
+
+    def f(xs):
+        x = 0
+        with contextlib.suppress(IndexError):
+            for x in xs:
+                xs[x]
+            x = -1
+        return x
+
+    assert [d2s.convert(f)(xs) for xs in ([0], [0, 5, 1])] == [f([0]), f([0, 5, 1])] == [-1, 5]

@@ -9,7 +9,7 @@ import paddle
 import pytest
 
 import d2s
-from d2s.errors import ConditionError
+from d2s.errors import ConditionError, SyntaxNotSupportedError
 from tests.helpers import assert_same, scalar, tensor
 
 PLUS, MINUS = tensor(1.0, 2.0), tensor(-1.0, -2.0)
@@ -183,27 +183,36 @@ def test_bools_on_both_sides() -> None:
     assert_same(f, PLUS, MINUS, tensor(1.0, 1.0))
 
 
-def test_dtypes_that_differ_are_refused() -> None:
-    """B3: tensor against tensor of another dtype is a coded error."""
+def test_dtypes_that_differ() -> None:
+    """B3: tensor against tensor of another dtype keep theirs, also where they are used."""
 
     def f(x):
         if x.sum() > 0:
             y = x
         else:
             y = x.astype("int64")
-        return y * 2
+        return y * 2, paddle.sum(y)
+
+    assert_same(f, *BOTH)
+
+
+def test_dtypes_that_differ_in_a_loop_are_refused() -> None:
+    """C4: a static loop has no alternatives; the error names the variable and both kinds."""
+
+    def f(x):
+        y = x
+        while y.sum() < 10:
+            y = y.astype("float64") * 2
+        return y
 
     with pytest.raises(d2s.D2SError) as caught:
         d2s.to_static(f)(PLUS)
     assert "'y'" in str(caught.value)
     assert "float32" in str(caught.value)
-    assert "int64" in str(caught.value)
-    first = f.__code__.co_firstlineno
-    assert f"bound on lines {first + 2}, {first + 4}" in str(caught.value)
+    assert "float64" in str(caught.value)
     assert caught.value.cure
-    assert caught.value.line in range(f.__code__.co_firstlineno, f.__code__.co_firstlineno + 7), (
-        caught.value
-    )
+    first = f.__code__.co_firstlineno
+    assert caught.value.line in range(first, first + 5), caught.value
 
 
 def test_shapes_that_differ() -> None:
@@ -219,19 +228,17 @@ def test_shapes_that_differ() -> None:
     assert_same(f, *BOTH)
 
 
-def test_ranks_that_differ_are_refused_where_a_value_is_needed() -> None:
-    """B3: different rank is a coded error with the line."""
+def test_ranks_that_differ() -> None:
+    """B3: tensors of different rank keep theirs, also where they are used."""
 
     def f(x):
         if x.sum() > 0:
             y = x.sum()
         else:
             y = x
-        return y * 2
+        return y * 2, y.unsqueeze(0), paddle.sum(y)
 
-    with pytest.raises(d2s.D2SError) as caught:
-        d2s.to_static(f)(PLUS)
-    assert "'y'" in str(caught.value)
+    assert_same(f, *BOTH)
 
 
 @pytest.mark.parametrize("kind", ["tuple", "list", "dict"])
@@ -583,6 +590,232 @@ def test_match_with_a_tensor_guard() -> None:
     assert_same(f, (PLUS, "a"), (MINUS, "a"), (PLUS, "b"), (PLUS, "c"))
 
 
+def test_match_of_a_tensor() -> None:
+    """B7: literals, alternatives, captures with guards and the wildcard on a tensor."""
+
+    def f(x, code):
+        match code:
+            case 0:
+                y = x * 2
+            case 1 | -1 as sign:
+                y = x * sign
+            case n if n > 5:
+                y = x + n
+            case 3 if x.sum() > 0:
+                y = x - 3
+            case _:
+                y = x * x
+        return y
+
+    for grad in (True, False):
+        codes = [scalar(code) for code in (0, 1, -1, 9, 3, 4)]
+        assert_same(f, *((x, code) for x in BOTH for code in codes), grad=grad)
+
+
+def test_match_without_a_case_that_fits() -> None:
+    """B7, B2: the value stays; a name that no case has bound is unbound."""
+
+    def kept(x, code):
+        y = x
+        match code:
+            case 0 | 2.5:
+                y = x * 2
+        return y
+
+    def unbound(x, code):
+        match code:
+            case 0:
+                y = x * 2
+        return y
+
+    assert_same(kept, *((PLUS, scalar(code)) for code in (0.0, 2.5, 7.0)))
+    static = d2s.to_static(unbound)
+    assert static(PLUS, scalar(0)).tolist() == [2.0, 4.0]
+    with pytest.raises(UnboundLocalError, match="'y'"):
+        static(PLUS, scalar(1))
+
+
+def test_match_returns_under_a_tensor() -> None:
+    """B7, B6: a case may leave the function, or go on with the loop."""
+
+    def f(x, code):
+        total = x.sum() * 0
+        for step in range(3):
+            match code + step:
+                case 3:
+                    return total - 100
+                case 1:
+                    continue
+                case other:
+                    total = total + other
+        return total
+
+    assert_same(f, *((PLUS, scalar(code)) for code in (0, 1, 3, 5)))
+
+
+def test_match_tells_tensors_from_numbers() -> None:
+    """B7: a class pattern asks ``isinstance``; a tensor of a program is a tensor."""
+
+    def f(x, shift):
+        match shift:
+            case int(n) | float(n):
+                return x + n
+            case paddle.Tensor() as t if t > 1:
+                return x + t
+            case paddle.Tensor():
+                return x
+            case None:
+                return -x
+            case [paddle.Tensor() as first, [*_]]:
+                return x - first
+            case [paddle.Tensor() as first, *_]:
+                return x * first
+
+    shifts = (2, 0.5, scalar(3.0), scalar(0.5), None, [scalar(4.0)], (scalar(2.0), [1]))
+    for shift in shifts:
+        assert_same(f, (PLUS, shift))
+
+
+def test_match_of_a_tuple_of_tensors() -> None:
+    """B7: a tuple is matched item by item, written in the subject or held by a variable."""
+
+    def written(x, a, b):
+        match a, b:
+            case 0, 0:
+                return x
+            case 0, n:
+                return x * n
+            case n, 0 | 7:
+                return x + n
+            case n, m if n == m:
+                return x - n
+        return x * 0
+
+    def held(x, pair):
+        match pair:
+            case (0, y):
+                r = x + y
+            case (y, 1):
+                r = x * y
+            case [first, *rest] if first > 3:
+                r = x - rest[0]
+            case _:
+                r = x / 2
+        return r
+
+    pairs = [(scalar(a), scalar(b)) for a, b in ((0, 0), (0, 2), (3, 0), (2, 2), (4, 1), (5, 7))]
+    assert_same(written, *((PLUS, a, b) for a, b in pairs))
+    assert_same(held, *((PLUS, pair) for pair in pairs))
+
+
+def test_match_that_asks_for_a_tensor_where_only_python_looks() -> None:
+    """B7, D2S103: refused with its line, not passed by."""
+
+    def alternatives(x, v):
+        match v:
+            case [paddle.Tensor(), 0] | {"k": paddle.Tensor()}:
+                return x
+        return -x
+
+    def attributes(x, v):
+        match v:
+            case paddle.Tensor(shape=[2]):
+                return x
+        return -x
+
+    for function in (alternatives, attributes):
+        with pytest.raises(SyntaxNotSupportedError) as caught:
+            d2s.to_static(function)(PLUS, [PLUS, 0])
+        assert caught.value.line == function.__code__.co_firstlineno + 2
+
+
+def test_match_of_a_vector_is_refused() -> None:
+    """B1: a pattern is a condition, and a condition has one element."""
+
+    def f(x):
+        match x:
+            case 0:
+                return x
+            case _:
+                return -x
+
+    with pytest.raises(ConditionError):
+        d2s.to_static(f)(PLUS)
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "gate > 0 and (top := x.max()) > 1",
+        "gate < 0 or (top := x.max()) > 1",
+        "not (gate > 0 and (top := x.max()) > 1)",
+        "0 < gate < (top := x.max())",
+        "(gate > 0 and (top := x.max()) > 1) or (low := x.min()) < 0",
+    ],
+)
+def test_walrus_that_may_not_be_reached(test: str) -> None:
+    """B5: the right side binds where it runs; in conditions, values and loops."""
+    from tests.helpers import function_of
+
+    f = function_of(f"""
+        def f(x, gate):
+            top = low = x.sum()
+            if {test}:
+                x = x * 2
+            else:
+                x = x - top
+            if {test}:
+                x = x + 1
+            return x * top, low
+    """)
+    g = function_of(f"""
+        def g(x, gate):
+            top = low = x.sum()
+            while gate < 4 and ({test}):
+                gate = gate + 1
+                x = x * 0.5
+            else:
+                x = x + low
+            return x, top, gate
+    """)
+    inputs = [(x, scalar(gate)) for x in (PLUS, MINUS, tensor(0.5, 0.25)) for gate in (-1, 0, 1)]
+    assert_same(f, *inputs)
+    assert_same(g, *inputs)
+
+
+def test_walrus_that_was_not_reached() -> None:
+    """B2, B5: reading its name raises, on the run in which dygraph would."""
+
+    def f(x, gate):
+        small = gate > 0 and (top := x.max()) < 10
+        if small:
+            return x * top
+        return x / top
+
+    static = d2s.to_static(f)
+    assert static(PLUS, scalar(1)).tolist() == [2.0, 4.0]
+    with pytest.raises(UnboundLocalError, match="'top'"):
+        static(PLUS, scalar(0))
+
+
+def test_items_of_what_others_hold() -> None:
+    """B4: a tensor in a list, a dict or an attribute is written into."""
+
+    def f(x, v):
+        class Box:
+            pass
+
+        box = Box()
+        box.h, box.table, cache = x * 2, {"k": x * 3}, [x, x * 4]
+        if v > 1:
+            box.h[0] = v
+        box.table["k"][1] = v * 2
+        cache[1][0] = v
+        return box.h, box.table["k"], cache
+
+    assert_same(f, (PLUS, scalar(3.0)), (PLUS, scalar(0.5)))
+
+
 @pytest.mark.parametrize("operator", ["<", "<=", ">", ">=", "==", "!="])
 def test_comparisons(operator: str) -> None:
     """B5: each comparison, tensor against tensor and against a number."""
@@ -657,6 +890,7 @@ def test_a_branch_in_a_branch_uses_outer_temporaries() -> None:
     assert_same(f, PLUS, tensor(0.1, 0.2), MINUS)
 
 
+@pytest.mark.row(122)
 def test_closure_reads_a_variable_of_a_branch() -> None:
     """A4: a nested function sees the variable as it is at that moment."""
 

@@ -197,6 +197,7 @@ def test_methods_and_callables() -> None:
     assert_same(f, *BOTH)
 
 
+@pytest.mark.row(93)
 def test_methods_as_entry_points() -> None:
     """G1, E2."""
     scaler = Scaler(3.0)
@@ -241,6 +242,7 @@ class Net(Block):
         return x
 
 
+@pytest.mark.row(94)
 def test_sublayers_and_super() -> None:
     """E2: ``forward`` of sublayers is converted; gradients of parameters too."""
     plain = Net()
@@ -272,6 +274,7 @@ def test_hooks_of_sublayers_run() -> None:
     assert_same(f, *BOTH)
 
 
+@pytest.mark.row(56)
 def test_recursion_over_python_values() -> None:
     """E3: works."""
 
@@ -283,6 +286,7 @@ def test_recursion_over_python_values() -> None:
     assert_same(power, (X, 0), (X, 4))
 
 
+@pytest.mark.row(56, refused="D2S206")
 def test_recursion_over_a_tensor_is_refused() -> None:
     """E3: a coded error, no stack overflow."""
 
@@ -324,6 +328,7 @@ def test_item_stands_for_a_number() -> None:
 
 
 @pytest.mark.parametrize("text", ["x.numpy()", "x.tolist()", "np.asarray(x)"])
+@pytest.mark.row(71, 72, refused="D2S208")
 def test_values_are_not_known_at_capture(text: str) -> None:
     """E5: a coded error with line and cure."""
     f = function_of(
@@ -341,6 +346,7 @@ def test_values_are_not_known_at_capture(text: str) -> None:
     assert caught.value.cure
 
 
+@pytest.mark.row(125)
 def test_ignored_functions_are_called_as_they_are() -> None:
     """E2: ``not_to_static``."""
     seen = []

@@ -5,15 +5,21 @@ The assertions in these functions are part of what is compared: PYTEST_DONT_REWR
 
 from __future__ import annotations
 
+import contextlib
+import io
 import logging
+import random
+import sys
 import traceback
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import paddle
 import pytest
 
 import d2s
+from d2s.errors import ContainerInGraphError, NotStaticError, UnsupportedInGraphError
 from tests.helpers import assert_same, scalar, tensor
 
 PLUS, MINUS = tensor(1.0, 2.0), tensor(-1.0, -2.0)
@@ -87,6 +93,7 @@ def test_formatted_text(capfd) -> None:
     same_text(f, capfd, PLUS, MINUS)
 
 
+@pytest.mark.row(118)
 def test_logging(caplog) -> None:
     """F1: ``logging`` calls with tensor values happen on every run."""
     log = logging.getLogger("tests.effects")
@@ -161,6 +168,7 @@ class OwnError(Exception):
         self.code_ = code
 
 
+@pytest.mark.row(119)
 def test_an_exception_of_the_users() -> None:
     """F1: the very type with its arguments; from the original line."""
 
@@ -229,6 +237,7 @@ def test_attributes_and_buffers_keep_their_values() -> None:
     assert static.state_dict()["total"].tolist() == plain.state_dict()["total"].tolist()
 
 
+@pytest.mark.row(97)
 def test_an_attribute_changed_outside_is_seen() -> None:
     """F3: nothing is frozen at capture."""
     layer = d2s.to_static(Counter())
@@ -239,6 +248,7 @@ def test_an_attribute_changed_outside_is_seen() -> None:
     assert layer(PLUS).tolist() == [1.0, 2.0]
 
 
+@pytest.mark.row(97)
 def test_globals_and_closures_are_not_frozen() -> None:
     """F3: a tensor in a closure is read on every run."""
     weight = tensor(1.0, 1.0)
@@ -252,6 +262,7 @@ def test_globals_and_closures_are_not_frozen() -> None:
     assert static(PLUS).tolist() == [3.0, 6.0]
 
 
+@pytest.mark.row(99)
 def test_batch_norm_statistics() -> None:
     """F3."""
     paddle.seed(1)
@@ -267,20 +278,39 @@ def test_batch_norm_statistics() -> None:
     assert plain(x).numpy() == pytest.approx(static(x).numpy())
 
 
-def test_python_effects_happen_at_capture_only() -> None:
-    """F4."""
-    calls = []
+def test_python_effects_happen_at_capture_only(tmp_path) -> None:
+    """F4: what is no state that the function names."""
+    file = tmp_path / "calls"
+    file.write_text("")
 
     def f(x):
-        calls.append(1)
+        file.write_text(file.read_text() + "called ")
         return x * 2
 
     static = d2s.to_static(f)
     for _ in range(3):
         static(PLUS)
-    assert calls == [1]
+    assert file.read_text() == "called "
 
 
+def test_a_list_that_is_only_filled_grows_on_every_run() -> None:
+    """F3: of one program, whatever the list holds by then."""
+    calls: list[Any] = []
+
+    def f(x):
+        calls.append(1)
+        calls.append(x * 2)
+        return x
+
+    static = d2s.to_static(f)
+    for _ in range(3):
+        static(PLUS)
+    assert calls[::2] == [1, 1, 1]
+    assert [each.tolist() for each in calls[1::2]] == [[2.0, 4.0]] * 3
+    assert len(static.programs) == 1
+
+
+@pytest.mark.row(99)
 def test_dropout_in_train_and_eval() -> None:
     """F5: separate programs; a seed gives a mask again."""
     layer = d2s.to_static(paddle.nn.Dropout(0.5))
@@ -296,6 +326,7 @@ def test_dropout_in_train_and_eval() -> None:
     assert len(layer.forward.programs) == 2
 
 
+@pytest.mark.row(127)
 def test_leaving_a_value_in_an_object_does_not_break_later_calls() -> None:
     """F3: an object of the user's that is no layer."""
 
@@ -324,3 +355,310 @@ def test_two_equal_effects_are_two(capfd) -> None:
         return x
 
     same_text(f, capfd, PLUS, MINUS)
+
+
+class _RangeError(ValueError):
+    def __init__(self, *, low, found):
+        super().__init__(f"it is below {low}")
+        self.low = low
+        self.found = found
+
+
+class _SlottedError(OSError):
+    __slots__ = ("place",)
+
+    def __init__(self, place, code):
+        super().__init__(code, "text", "file")
+        self.place = place
+
+
+@pytest.mark.row(59)
+def test_raise_of_a_class_with_its_own_init() -> None:
+    """F1: attributes, notes, cause and what C keeps; ``__init__`` is not called again."""
+
+    def f(x):
+        if x.sum() < -2:
+            raise _RangeError(low=3, found=x.sum()) from KeyError("cause")
+        if x.sum() < 0:
+            raise _SlottedError("here", 2)
+        return x
+
+    assert_same(f, PLUS, tensor(-1.0, -0.5))
+    static = d2s.to_static(f)
+    for _ in range(2):
+        with pytest.raises(_RangeError) as caught:
+            static(MINUS)
+        error = caught.value
+        assert (error.low, float(error.found)) == (3, -3.0)
+        assert type(error.__cause__) is KeyError
+        assert error.__cause__.args == ("cause",)
+        with pytest.raises(_SlottedError) as slotted:
+            static(tensor(-1.0, -0.5))
+        assert (slotted.value.place, slotted.value.errno, slotted.value.filename) == (
+            "here", 2, "file",
+        )  # fmt: skip
+
+
+@pytest.mark.row(62)
+def test_text_kept_and_joined(capfd) -> None:
+    """F1: ``%``, ``format``, ``join``, methods of text; out of a branch, too."""
+
+    def f(x):
+        total = x.sum()
+        title = "no title"
+        if total > 0:
+            title = f"total {float(total):.1f}"
+        parts = [f"{x[i].item():.2f}" for i in range(2)]
+        print("%s and %.2f" % (total, total), "%d%%" % int(total))  # noqa: UP031
+        print("{:>8.3f}|{!r}".format(float(total), total))  # noqa: UP032
+        print(title + "!", title.upper(), ", ".join(parts).ljust(20) + "|")
+        return x
+
+    same_text(f, capfd, PLUS, MINUS)
+
+
+@pytest.mark.row(6)
+def test_text_of_constants_that_a_tensor_chooses() -> None:
+    """F1, B2: such text is one of several constants: it can be returned and compared."""
+
+    def f(x):
+        kind = "falling"
+        if x[1] >= x[0]:
+            kind = "rising"
+        text = f"the series is {kind}"
+        other = "%s: %s" % ("kind", kind)  # noqa: UP031
+        return x * (2 if text == "the series is rising" else 3), text, other
+
+    assert_same(f, PLUS, MINUS)
+
+
+@pytest.mark.row(71, 72)
+def test_values_for_the_host_in_print(capfd) -> None:
+    """F1, E5: ``tolist()`` and ``numpy()`` that are only printed."""
+
+    def f(x):
+        print("x", x.tolist(), x.detach().numpy().shape, x.numpy()[0])
+        if x.sum() > 1:
+            print(f"best {x.argmax().tolist()} of {x.numpy()}")
+        return x
+
+    same_text(f, capfd, PLUS, MINUS)
+
+
+def test_values_for_the_host_elsewhere() -> None:
+    """E5: any other use of them is refused."""
+
+    def f(x):
+        values = x.tolist()
+        return x * len(values)
+
+    with pytest.raises(NotStaticError) as caught:
+        d2s.to_static(f)(PLUS)
+    assert caught.value.line == f.__code__.co_firstlineno + 1
+
+
+def test_text_needed_at_capture_is_refused() -> None:
+    """F1: D2S208, rather than a comparison that is wrong."""
+
+    def f(x):
+        text = f"{x.sum()}"
+        return x if text == "3.0" else -x
+
+    with pytest.raises(NotStaticError):
+        d2s.to_static(f)(PLUS)
+
+
+@pytest.mark.row(62)
+def test_print_to_the_stream_of_the_run(monkeypatch) -> None:
+    """F1: ``file=sys.stdout`` is looked up on each run."""
+
+    def f(x):
+        print("sum", x.sum().item(), file=sys.stdout)
+        return x
+
+    static = d2s.to_static(f)
+    for number in range(3):
+        with contextlib.redirect_stdout(io.StringIO()) as stream:
+            static(PLUS + number)
+        assert stream.getvalue() == f"sum {3.0 + 2 * number}\n"
+
+
+@pytest.mark.row(109)
+def test_failing_operation_in_a_branch_names_the_line() -> None:
+    """A failure of Paddle inside of a branch or loop points at the user's line."""
+
+    def f(x, index):
+        y = x * 2
+        if x.sum() > 0:
+            y = y + 1
+            y = paddle.gather(y, index)
+        return y
+
+    static = d2s.to_static(f)
+    with pytest.raises(Exception, match="Index") as caught:
+        static(PLUS, paddle.to_tensor([9, 9]))
+    line = f.__code__.co_firstlineno + 4
+    assert traceback.extract_tb(caught.value.__traceback__)[-1].lineno == line
+    if sys.version_info >= (3, 11):
+        assert f"{__file__}:{line}" in "".join(caught.value.__notes__)
+
+
+@pytest.mark.row(107)
+def test_breakpoint_stops_at_the_users_line(monkeypatch) -> None:
+    """F2: ``breakpoint()`` sees the frame of the user."""
+    seen = []
+
+    def hook() -> None:
+        frame = sys._getframe(1)
+        seen.append((frame.f_code.co_filename, frame.f_lineno))
+
+    monkeypatch.setattr(sys, "breakpointhook", hook)
+
+    def f(x):
+        if x.sum() > 0:
+            breakpoint()
+            x = x + 1
+        breakpoint()
+        return x
+
+    d2s.to_static(f)(PLUS)
+    first = f.__code__.co_firstlineno
+    assert seen == [(__file__, first + 2), (__file__, first + 4)]
+
+
+def test_print_before_an_exception_that_is_always_raised(capfd) -> None:
+    """F1: each run prints first."""
+
+    def f(x):
+        print("sum", x.sum())
+        raise ValueError("always")
+
+    def quiet(function):
+        def call(x):
+            with pytest.raises(ValueError, match="always"):
+                function(x)
+
+        return call
+
+    want = printed(quiet(f), capfd, PLUS, MINUS)
+    assert want
+    static = d2s.to_static(f)
+    assert printed(quiet(static), capfd, PLUS, MINUS) == want
+    assert len(static.programs) == 1
+
+
+def drawn(function: Callable[..., Any]) -> list[Any]:
+    """Results of some calls after the generators were seeded, and what they give next."""
+    random.seed(3)
+    np.random.seed(4)
+    found: list[Any] = []
+    for given in (PLUS, MINUS, PLUS, PLUS, MINUS, PLUS):
+        try:
+            found.append([str(item) for item in function(given)])
+        except ValueError as error:
+            found.append(str(error))
+    return [*found, random.random(), np.random.rand()]
+
+
+def test_random_numbers_of_python_and_numpy() -> None:
+    """F2: drawn on every run, in the order of the calls, with dygraph's numbers."""
+
+    def f(x):
+        first = random.gauss(0, 1)
+        if x.min() < 0:
+            raise ValueError("nothing more is drawn")
+        second = np.random.beta(0.4, 0.4)
+        third = random.randint(1, 6)
+        y = x * first + second if random.random() < 0.5 else x - third
+        return y, third, np.random.randint(0, 50), random.gauss(0, 1), random.uniform(-1, 1)
+
+    static = d2s.to_static(f)
+    assert drawn(static) == drawn(f)
+    assert len(static.programs) == 1
+
+
+def test_capture_draws_nothing() -> None:
+    """F2: the first run has the numbers that dygraph has."""
+
+    def f(x):
+        return x * random.random()
+
+    random.seed(7)
+    want = f(PLUS).tolist()
+    random.seed(7)
+    assert d2s.to_static(f)(PLUS).tolist() == pytest.approx(want)
+
+
+def branch_draws(x):
+    return x * random.random() if x.sum() > 0 else x
+
+
+def loop_draws(x):
+    while x.sum() < 100:
+        x = x + random.random()
+    return x
+
+
+def array_draws(x):
+    return x + np.random.rand(2).sum()
+
+
+def choice_draws(x):
+    return x * random.choice([1, 2])
+
+
+def own_generator(x):
+    return x * random.Random(3).random()
+
+
+def seeds(x):
+    np.random.seed(3)
+    return x
+
+
+def old_name(x):
+    return x * np.random.ranf()
+
+
+def tensor_bound(x):
+    return x * random.uniform(0, x.sum())
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        branch_draws, loop_draws, array_draws, choice_draws, own_generator, seeds, old_name,
+        tensor_bound,
+    ],
+)  # fmt: skip
+def test_random_numbers_that_a_program_would_repeat(function: Any) -> None:
+    """F2: refused, where a run cannot draw them ahead."""
+    with pytest.raises(UnsupportedInGraphError, match="repeated on every run"):
+        d2s.to_static(function)(PLUS)
+
+
+def test_saved_programs_draw_nothing(tmp_path) -> None:
+    """F2: a saved program has no Python to draw with."""
+
+    def f(x):
+        return x * random.random()
+
+    static = d2s.to_static(f, input_spec=[paddle.static.InputSpec([2])])
+    assert static(PLUS).shape == [2]
+    with pytest.raises(UnsupportedInGraphError, match="repeated on every run"):
+        paddle.jit.save(static, str(tmp_path / "model"))
+
+
+def test_items_of_different_shapes_in_a_static_loop() -> None:
+    """D1: what only the run finds out has a code, too."""
+
+    def f(x, count):
+        parts = []
+        for i in range(count):
+            parts.append(x[: i + 1])
+        return paddle.concat(parts)
+
+    with pytest.raises(ContainerInGraphError, match="different shapes") as caught:
+        d2s.to_static(f)(PLUS, scalar(2))
+    line = f.__code__.co_firstlineno + 3
+    assert str(caught.value).startswith(f"{__file__}:{line}: ")

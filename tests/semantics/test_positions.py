@@ -271,6 +271,7 @@ def test_generated_code_has_no_lines_of_its_own(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.row(126)
 def test_no_line_is_lost(name: str) -> None:
     """Decision 0001: a breakpoint on any line that had code still has code.
 
@@ -288,6 +289,7 @@ def test_no_line_is_lost(name: str) -> None:
     assert not lost, [text[line - 1] for line in sorted(lost)]
 
 
+@pytest.mark.row(108)
 def test_an_error_of_a_kernel_names_the_line() -> None:
     """A1: what Paddle refuses at capture is raised from the user's line."""
 
@@ -308,6 +310,7 @@ def test_an_error_of_a_kernel_names_the_line() -> None:
     assert mine[-1] == lines[-1]
 
 
+@pytest.mark.row(126)
 def test_the_call_stack_of_an_operation_names_the_line() -> None:
     """Decision 0001: Paddle's own op call stacks speak of the user's file and line."""
 
@@ -330,6 +333,7 @@ def test_the_call_stack_of_an_operation_names_the_line() -> None:
     assert any(__file__ in text and f"{line}" in text for text in stacks[0]), stacks[0]
 
 
+@pytest.mark.row(126)
 def test_a_tracer_sees_the_users_lines() -> None:
     """F2: what a debugger or coverage stops at while converted code runs."""
     import sys

@@ -938,6 +938,7 @@ async def coroutine(log, n):
     return total
 
 
+@pytest.mark.row(120)
 def test_a_coroutine_runs() -> None:
     """A6: ``await`` passes through as Python."""
     import asyncio
@@ -1107,12 +1108,14 @@ class Derived(Base):
 
 
 @pytest.mark.parametrize("x", [0, 1, 2])
+@pytest.mark.row(94, 95)
 def test_super_and_private_names(x: int) -> None:
     """A2: zero-argument ``super()`` and ``self.__x`` in branches and loops."""
     assert d2s.convert(Derived.scale)(Derived(), x) == Derived().scale(x)
     assert d2s.convert(Derived().scale)(x) == Derived().scale(x)
 
 
+@pytest.mark.row(95)
 def test_private_names_in_stores_and_keywords() -> None:
     """A2: keys of a dict are no names."""
     assert d2s.convert(Derived().remember)(a=1, __b=2) == Derived().remember(a=1, __b=2)
@@ -1185,6 +1188,7 @@ def test_exceptions_of_a_caller_are_not_touched() -> None:
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="except* came with Python 3.11")
+@pytest.mark.row(121)
 def test_exception_groups() -> None:
     """A1: ``except*``."""
     handle = function_of("""

@@ -133,6 +133,7 @@ class Heir(Kinds):
     k = 5.0
 
 
+@pytest.mark.row(93)
 def test_methods_class_methods_and_static_methods() -> None:
     """G1: each instance and class has its own."""
     for owner, k in ((Kinds(), 3.0), (Heir(), 5.0), (Kinds(), 3.0)):
@@ -166,6 +167,7 @@ class Box:
     n: int = 1
 
 
+@pytest.mark.row(91, 92)
 def test_ways_to_pass_arguments() -> None:
     """G1: positional, keyword, default, ``*args``, ``**kwargs``, structures in and out."""
 
@@ -194,6 +196,7 @@ def test_ways_to_pass_arguments() -> None:
         )
 
 
+@pytest.mark.row(123)
 def test_structures_in_and_out() -> None:
     """G1: nested containers, dataclasses, namedtuples."""
 
@@ -206,6 +209,7 @@ def test_structures_in_and_out() -> None:
     assert_same(f, (tree,), grad=False)
 
 
+@pytest.mark.row(123)
 def test_numpy_arrays() -> None:
     """G1: arrays are tensors."""
     static = d2s.to_static(branchy)
@@ -216,6 +220,7 @@ def test_numpy_arrays() -> None:
 # -- programs ------------------------------------------------------------------------------------
 
 
+@pytest.mark.row(111)
 def test_a_program_is_reused() -> None:
     """G2: the same kind of call runs the same program."""
     static = d2s.to_static(branchy)
@@ -236,6 +241,7 @@ def test_a_program_is_reused() -> None:
         ((PLUS, 3.0), "scale"),
     ],
 )
+@pytest.mark.row(111)
 def test_another_kind_of_call_has_a_reason(second, reason: str) -> None:
     """G2."""
     static = d2s.to_static(branchy)
@@ -245,6 +251,7 @@ def test_another_kind_of_call_has_a_reason(second, reason: str) -> None:
     assert reason in static.programs[-1].reason
 
 
+@pytest.mark.row(111)
 def test_grad_mode_and_stop_gradient_are_part_of_the_key() -> None:
     """G2."""
     static = d2s.to_static(branchy)
@@ -309,6 +316,7 @@ def test_enable_to_static() -> None:
 # -- not converted -------------------------------------------------------------------------------
 
 
+@pytest.mark.row(125)
 def test_not_to_static() -> None:
     """E2."""
 
@@ -322,6 +330,7 @@ def test_not_to_static() -> None:
     assert d2s.convert(outer)(1) is opaque.__code__
 
 
+@pytest.mark.row(125)
 def test_ignore_module(tmp_path, monkeypatch) -> None:
     """E2: functions of the module run as they are."""
     (tmp_path / "foreign.py").write_text(
@@ -342,6 +351,7 @@ def test_ignore_module(tmp_path, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("saver", [d2s.save, paddle.jit.save])
+@pytest.mark.row(104)
 def test_save_and_load(tmp_path, saver) -> None:
     """G3: our save and Paddle's; both sides of the branch are in the file."""
     layer = d2s.to_static(Small(), input_spec=[SPEC])
@@ -355,6 +365,7 @@ def test_save_and_load(tmp_path, saver) -> None:
             assert loaded(x).numpy() == pytest.approx(layer(x).numpy(), rel=1e-5)
 
 
+@pytest.mark.row(104)
 def test_save_of_a_plain_layer_and_a_function(tmp_path) -> None:
     """G3: converted on the way."""
     d2s.save(Small(), str(tmp_path / "net"), input_spec=[SPEC])
@@ -366,6 +377,7 @@ def test_save_of_a_plain_layer_and_a_function(tmp_path) -> None:
     assert d2s.load(str(tmp_path / "net"))(paddle.ones([2, 3])).shape == [2, 1]
 
 
+@pytest.mark.row(104)
 def test_save_after_a_call_needs_no_spec(tmp_path) -> None:
     """G3: the program of the last call is saved, as Paddle does."""
     layer = d2s.to_static(Small())
@@ -375,6 +387,7 @@ def test_save_after_a_call_needs_no_spec(tmp_path) -> None:
     assert d2s.load(str(tmp_path / "net"))(x).numpy() == pytest.approx(want, rel=1e-5)
 
 
+@pytest.mark.row(117)
 def test_the_inference_predictor_runs_the_file(tmp_path) -> None:
     """G3: in C++; effects are lowered."""
 
@@ -495,6 +508,7 @@ def test_training_without_randomness() -> None:
         assert mine.numpy() == pytest.approx(right.numpy(), rel=1e-4), name
 
 
+@pytest.mark.row(99)
 def test_train_and_eval_are_separate_programs() -> None:
     """F5, G2."""
     net = d2s.to_static(Net())
@@ -507,6 +521,7 @@ def test_train_and_eval_are_separate_programs() -> None:
     assert len(net.forward.programs) == 2
 
 
+@pytest.mark.row(124)
 def test_deepcopy() -> None:
     """G3: the copy has parameters of its own."""
     net = d2s.to_static(Small())
@@ -520,6 +535,7 @@ def test_deepcopy() -> None:
     assert net(x).tolist() == before
 
 
+@pytest.mark.row(124)
 def test_the_state_dict_is_the_layers_own() -> None:
     """G3."""
     net = Small()
@@ -541,6 +557,7 @@ def test_hooks_run() -> None:
     assert seen == ["before"]
 
 
+@pytest.mark.row(125)
 def test_a_converted_function_called_by_another() -> None:
     """G3: it becomes part of the caller's program."""
     inner = d2s.to_static(branchy)
@@ -553,6 +570,7 @@ def test_a_converted_function_called_by_another() -> None:
     assert inner.programs == []
 
 
+@pytest.mark.row(112)
 def test_many_threads() -> None:
     """G4: one warm function and one cold one."""
     static = d2s.to_static(branchy)

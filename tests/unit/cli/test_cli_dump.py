@@ -135,6 +135,7 @@ def refused(capsys: pytest.CaptureFixture[str], *args: str) -> str:
 # -- output ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.row(106)
 def test_text(folder):
     lines = dumped("net.py:f").splitlines()
     first = NET.splitlines().index("def f(x):") + 1
@@ -150,6 +151,7 @@ def test_what_the_file_prints_stays_out_of_the_dump(folder):
     assert "the file says hello" in result.stderr
 
 
+@pytest.mark.row(106)
 def test_side_by_side(folder, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     lines = dumped("net.py:f", "--side-by-side").splitlines()
@@ -158,6 +160,7 @@ def test_side_by_side(folder, monkeypatch):
     assert max(map(len, lines)) <= 120
 
 
+@pytest.mark.row(106)
 def test_passes(folder):
     text = dumped("net.py:f", "--passes")
     assert "\n+++ " in text
@@ -165,6 +168,7 @@ def test_passes(folder):
     assert text.splitlines()[-1].startswith("unchanged by: ")
 
 
+@pytest.mark.row(106)
 def test_program(folder):
     text = dumped("net.py:f", "--program", "--input-spec", "x:float32[None,8]")
     assert 'name:"x"' in text

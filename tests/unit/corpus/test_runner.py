@@ -19,7 +19,9 @@ import pytest
 
 import corpus.case
 import corpus.facts
-from corpus.case import Case, CaseError, UnknownCaseError, load, load_all, names, parse_docstring
+import corpus.record
+import corpus.support
+from corpus.case import Case, CaseError, UnknownCaseError, load, load_all, parse_docstring
 from corpus.runner import run_case
 
 Pair = namedtuple("Pair", "a b")
@@ -62,12 +64,21 @@ X = np.array([1.0, 2.0], dtype="float32")
 WITHOUT = {"grad": False}
 
 
-@pytest.mark.parametrize("name", names())
+def every(grad: bool = False) -> list[Any]:
+    """The cases; those of models on each run, the others at night."""
+    return [
+        pytest.param(each.name, marks=() if each.group == "models" else pytest.mark.slow)
+        for each in load_all()
+        if each.grad or not grad
+    ]
+
+
+@pytest.mark.parametrize("name", every())
 def test_a_case_equals_itself(name: str) -> None:
     assert verdict(load(name), same) == "right"
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", every())
 def test_a_case_needs_its_function(name: str) -> None:
     """No case is right when the converter answers None to everything."""
     of = load(name)
@@ -75,7 +86,7 @@ def test_a_case_needs_its_function(name: str) -> None:
     assert verdict(of, instead(lambda *_: None)).startswith("WRONG")
 
 
-@pytest.mark.parametrize("name", [each.name for each in load_all() if each.grad])
+@pytest.mark.parametrize("name", every(grad=True))
 def test_a_case_needs_its_gradients(name: str) -> None:
     def cut(built: Any, **_: Any) -> Any:
         def call(*arguments: Any) -> Any:
@@ -376,7 +387,7 @@ def test_the_command_line() -> None:
 
 
 def test_doctests() -> None:
-    for module in (corpus.case, corpus.facts):
+    for module in (corpus.case, corpus.facts, corpus.record, corpus.support):
         assert doctest.testmod(module).failed == 0
 
 

@@ -1,0 +1,29 @@
+"""Serve a deque from the left until someone cannot wait.
+
+exercises: while over a collections.deque with popleft and a tensor break; len of the rest
+rows: 31, 39
+"""
+
+from collections import deque
+
+import paddle
+
+
+def serve(parts):
+    queue = deque(parts)
+    total = paddle.zeros([])
+    while queue:
+        p = queue.popleft()
+        if p < 0:
+            break
+        total = total + p
+    return total, len(queue)
+
+
+def build():
+    return serve
+
+
+def inputs():
+    for a, b in ((1.0, 2.0), (-1.0, 2.0), (1.0, -2.0)):
+        yield ([paddle.to_tensor(v) for v in (a, b, 3.0)],)

@@ -1,0 +1,27 @@
+"""Draw again until a value is accepted or the patience is gone.
+
+exercises: two returns of one tensor out of while True, decided by tensors
+rows: 19, 43
+"""
+
+import paddle
+
+
+def accept(x, rate, bound):
+    n = paddle.zeros([], "int64")
+    while True:
+        x = x * rate
+        n = n + 1
+        if x.sum() < bound:
+            return x * 2
+        if n >= 4:
+            return x
+
+
+def build():
+    return accept
+
+
+def inputs():
+    for bound in (99.0, 1.0, 0.0):
+        yield paddle.to_tensor([1.0, 2.0]), paddle.to_tensor(0.6), paddle.to_tensor(bound)

@@ -1,0 +1,191 @@
+"""Who else knows an object: the variables of the functions that are under way.
+
+A branch that leaves one list with two lengths, or a method that changes a tensor in place, makes a
+new object.  Whoever holds the old one has to get the new one, or the program would not be what
+dygraph does; this module finds these variables, attributes and items in the frames that the
+capture runs in, and binds them anew.
+
+Local variables of a frame are written as debuggers do it: through ``frame.f_locals`` (Python
+3.13, PEP 667) or with ``PyFrame_LocalsToFast`` (before).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import dis
+import sys
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.diagnostics.location import is_ours
+from d2s.operators.context import Block, current
+
+DEPTH = 3
+"""How far to look into containers and attributes of a variable."""
+
+
+@dataclass(frozen=True)
+class Holder:
+    """A variable, attribute or item that holds an object.
+
+    Attributes:
+        path: how the user would write it, as ``y``, ``self.mean`` or ``parts[0]``.
+        set: binds it to another object.
+        get: what it holds now.
+        left: the blocks being captured that it lies outside of.
+        live: it may be read again.
+        fixed: it is an item of a tuple, which cannot be bound.
+    """
+
+    path: str
+    set: Callable[[Any], None]
+    get: Callable[[], Any]
+    left: tuple[Block, ...]
+    live: bool
+    fixed: bool
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Whether two objects are one; Paddle makes new Python objects for one value of a program."""
+    return one is other or (bridge.is_value(one) and bridge.is_value(other) and one.id == other.id)
+
+
+def names_of(thing: Any) -> list[str]:
+    """Every variable, or path from one, that holds ``thing`` itself; sorted, none twice."""
+    return sorted({holder.path for holder in holders_of(thing)})
+
+
+def holders_of(thing: Any) -> list[Holder]:
+    """Who holds ``thing`` itself."""
+    capture = current()
+    if capture is None:
+        return []
+    found: list[Holder] = []
+    blocks, left = list(capture.blocks), []
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and frame is not capture.entry:
+        while blocks and frame is blocks[-1].frame:
+            left.append(blocks.pop())
+        if not is_ours(frame.f_code.co_filename):
+            for name, value in list(frame.f_locals.items()):
+                for path, place in _paths(name, value, thing, _Local(frame, name), DEPTH):
+                    fixed = isinstance(place, _Fixed)
+                    live = (path != name and not fixed) or _is_read_later(frame, name)
+                    found.append(Holder(path, place.set, place.get, tuple(left), live, fixed))
+        frame = frame.f_back
+    return found
+
+
+@dataclass(frozen=True)
+class _Local:
+    """A variable of a function that is under way."""
+
+    frame: types.FrameType
+    name: str
+
+    def get(self) -> Any:
+        return self.frame.f_locals[self.name]
+
+    def set(self, value: Any) -> None:
+        self.frame.f_locals[self.name] = value
+        if sys.version_info < (3, 13):
+            ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(self.frame), ctypes.c_int(0))
+
+
+@dataclass(frozen=True)
+class _Item:
+    """An item of a list or dict, or an attribute in the dict of its object."""
+
+    table: Any
+    key: Any
+
+    def get(self) -> Any:
+        return self.table[self.key]
+
+    def set(self, value: Any) -> None:
+        self.table[self.key] = value
+
+
+@dataclass(frozen=True)
+class _Fixed:
+    """An item of a tuple."""
+
+    item: Any
+
+    def get(self) -> Any:
+        return self.item
+
+    def set(self, value: Any) -> None:
+        raise TypeError("a tuple cannot be given another item")
+
+
+_Place = _Local | _Item | _Fixed
+
+
+def _is_read_later(frame: types.FrameType, name: str) -> bool:
+    """Whether the code of ``frame``, or a function in it, may still read the variable ``name``."""
+    code = frame.f_code
+    if name in code.co_cellvars and any(_reads(inner, name) for inner in _inner(code)):
+        return True
+    instructions = list(dis.get_instructions(code))
+    rest = [step for step in instructions if step.offset > frame.f_lasti]
+    if any("BACKWARD" in step.opname or step.opname == "JUMP_ABSOLUTE" for step in rest):
+        rest = instructions
+    return any(step.opname.startswith("LOAD_") and _names(step, name) for step in rest)
+
+
+def _inner(code: types.CodeType) -> Iterator[types.CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield constant
+            yield from _inner(constant)
+
+
+def _reads(code: types.CodeType, name: str) -> bool:
+    return name in code.co_freevars and any(
+        step.opname in ("LOAD_DEREF", "LOAD_CLASSDEREF") and step.argval == name
+        for step in dis.get_instructions(code)
+    )
+
+
+def _names(step: dis.Instruction, name: str) -> bool:
+    # Some instructions of Python 3.13 load two variables at once.
+    return step.argval == name or (isinstance(step.argval, tuple) and name in step.argval)
+
+
+def _paths(
+    path: str, value: Any, thing: Any, place: _Place, depth: int
+) -> Iterator[tuple[str, _Place]]:
+    if is_same(value, thing):
+        yield path, place
+        return
+    if depth == 0 or isinstance(value, types.ModuleType | type | types.FunctionType):
+        return
+    if hasattr(type(value), "d2s_freeze"):
+        return  # what an operator's own object keeps is no name
+    if type(value) is list:
+        for index, item in enumerate(value):
+            yield from _paths(f"{path}[{index}]", item, thing, _Item(value, index), depth - 1)
+    elif type(value) is tuple:
+        for index, item in enumerate(value):
+            yield from _paths(f"{path}[{index}]", item, thing, _Fixed(item), depth - 1)
+    elif isinstance(value, dict):
+        for key, item in list(value.items()):
+            yield from _paths(f"{path}[{key!r}]", item, thing, _Item(value, key), depth - 1)
+    elif isinstance(value, paddle.nn.Layer):
+        tables = (value._parameters, value._buffers, value._sub_layers)
+        for table in (*tables, value.__dict__):
+            for key, item in list(table.items()):
+                if any(item is other for other in tables):
+                    continue
+                yield from _paths(f"{path}.{key}", item, thing, _Item(table, key), depth - 1)
+    else:
+        fields = getattr(value, "__dict__", None)
+        if isinstance(fields, dict):
+            for key, item in list(fields.items()):
+                yield from _paths(f"{path}.{key}", item, thing, _Item(fields, key), depth - 1)

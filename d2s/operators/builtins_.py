@@ -1,0 +1,67 @@
+"""Which operator stands for which built-in function while a program is captured (rule E1).
+
+What calls back into the user's code (``map``, ``sorted`` with a key) is in ``operators.calls``,
+which converts the callback.
+"""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from collections.abc import Callable
+from typing import Any, Final
+
+from d2s.operators import casts, effects, folds, items, iteration, kinds, logic, maths, texts
+
+OPERATORS: Final[dict[Any, Callable[..., Any]]] = {
+    builtins.abs: casts.abs_,
+    builtins.all: folds.all_,
+    builtins.any: folds.any_,
+    builtins.ascii: texts.ascii_,
+    builtins.bool: casts.bool_,
+    builtins.divmod: casts.divmod_,
+    builtins.enumerate: iteration.enumerate_,
+    builtins.float: casts.float_,
+    builtins.format: texts.format_,
+    builtins.getattr: kinds.getattr_,
+    builtins.hasattr: kinds.hasattr_,
+    builtins.int: casts.int_,
+    builtins.isinstance: kinds.isinstance_,
+    builtins.len: casts.len_,
+    builtins.print: effects.print_,
+    builtins.range: iteration.range_,
+    builtins.repr: texts.repr_,
+    builtins.reversed: iteration.reversed_,
+    builtins.round: casts.round_,
+    builtins.str: texts.str_,
+    builtins.sum: folds.sum_,
+    builtins.type: kinds.type_,
+    builtins.next: iteration.next_,
+    builtins.zip: iteration.zip_,
+    operator.contains: lambda container, item: logic.in_(item, container),
+    operator.getitem: items.getitem,
+    operator.is_: logic.is_,
+    operator.is_not: logic.is_not,
+    operator.not_: logic.not_,
+    operator.truth: casts.bool_,
+    **maths.OPERATORS,
+}
+"""Functions and classes that are called with things and give a thing."""
+
+KEYED: Final[dict[Any, Callable[..., Any]]] = {
+    builtins.max: folds.max_,
+    builtins.min: folds.min_,
+    builtins.sorted: folds.sorted_,
+}
+"""Functions that take a callback as ``key``."""
+
+METHODS: Final[dict[tuple[type, str], Callable[..., Any]]] = {
+    (str, "format"): texts.format_template,
+    (str, "join"): texts.join,
+}
+"""Methods of built-in types."""
+
+KEYED_METHODS: Final[dict[tuple[type, str], Callable[..., Any]]] = {
+    (list, "sort"): folds.sort_,
+}
+"""Methods of built-in types that take a callback as ``key``."""

@@ -1,0 +1,424 @@
+"""Built-in functions of many things: ``any all min max sum sorted`` and ``list.sort`` (rule E1).
+
+Items are compared as Python compares them: one wins over another only if it is greater (or less),
+so the first of equals stays.  Keys become one tensor, whose order the run finds; the items are
+then picked by position.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.errors import ConditionError, UnsupportedInGraphError
+from d2s.operators.branches import select
+from d2s.operators.casts import bool_, over
+from d2s.operators.comprehensions import list_, list_of
+from d2s.operators.context import current, error_here
+from d2s.operators.either import Either
+from d2s.operators.hosts import raise_when
+from d2s.operators.items import picked
+from d2s.operators.iteration import Indexed, indexed, items_of
+from d2s.operators.lists import GrowingList
+from d2s.operators.logic import and_, or_
+from d2s.operators.values import (
+    as_value,
+    cast_plain,
+    condition,
+    is_float,
+    is_tensor,
+    mark_number,
+    number_kind,
+)
+
+Key = Callable[[Any], Any]
+
+_STACKED: Final = (paddle.float32, paddle.float64, paddle.int32, paddle.int64)
+"""What Paddle can stack, sort and gather on every device."""
+
+NESTED: Final = 80
+"""How many items of a generator ``any`` and ``all`` look at; each is a branch in the one before."""
+
+
+# -- what is folded ------------------------------------------------------------------------------
+
+
+class _Rows:
+    """Items whose number the run decides, stacked along a first axis.
+
+    Attributes:
+        stacked: the tensor.
+        length: its first dimension, a value that stands for a Python int.
+        kind: the type of the Python numbers that the items stand for.
+    """
+
+    def __init__(self, stacked: Any, length: Any, kind: type | None = None) -> None:
+        self.stacked = stacked
+        self.length = length
+        self.kind = kind
+
+    def marked(self, item: Any) -> Any:
+        """``item``, one of the rows, as the number that it stands for."""
+        return item if self.kind is None else mark_number(item, self.kind)
+
+
+def _rows(things: Any, what: str) -> _Rows | None:
+    """``things`` when the run decides how many they are, else ``None``."""
+    found = indexed(things)
+    if found is None:
+        return None
+    if isinstance(things, Either):
+        things = things.get()
+    if isinstance(things, Indexed):
+        things = list_of(things)
+    if isinstance(things, GrowingList) and len(things.element.leaves) == 1:
+        return _Rows(things.stacked(), found.length, things.element.leaves[0].kind)
+    if isinstance(things, GrowingList):
+        raise _refused(f"{what}() is asked for tuples, and a tensor decides how many")
+    return _Rows(as_value(things), found.length)
+
+
+def _refused(cause: str, cure: str = "use a tensor, or a list whose length is known") -> Exception:
+    return error_here(UnsupportedInGraphError, cause, cure)
+
+
+def items_known(things: Any, what: str) -> list[Any]:
+    """The items of an iterable, whose number must be known now."""
+    if indexed(things) is not None:
+        raise _refused(f"{what}() is asked for items whose number a tensor decides")
+    return list(items_of(things))
+
+
+def _vector(values: Any, what: str) -> Any:
+    """``values``, one number in each row, as a 1-D tensor that can be sorted."""
+    if any(size > 1 for size in values.shape[1:]):
+        raise error_here(
+            ConditionError,
+            f"{what}() compares tensors of shape {list(values.shape)[1:]}, which needs one element",
+            "give a key that is a number or a tensor of one element",
+        )
+    if len(values.shape) > 1:
+        values = paddle.reshape(values, [-1])
+    if values.dtype in _STACKED:
+        return values
+    return paddle.cast(values, "float32" if is_float(values.dtype) else "int32")
+
+
+def _dynamic(thing: Any) -> bool:
+    return is_tensor(thing) or isinstance(thing, Either)
+
+
+def _keys(items: list[Any], what: str) -> Any:
+    """What decides the order of ``items``: a 1-D tensor, or ``None`` when Python knows it."""
+    for item in items:
+        if isinstance(item, tuple | list) and any(map(_dynamic, item)):
+            raise _refused(
+                f"{what}() compares tuples or lists that hold tensors",
+                "give a key that is one number or one tensor of one element",
+            )
+    if not any(map(_dynamic, items)):
+        return None
+    values = [as_value(item) for item in items]
+    dtypes = {
+        value.dtype
+        for value, item in zip(values, items, strict=True)
+        if number_kind(item) is None and is_tensor(item)
+    }
+    if not dtypes:
+        dtypes = {value.dtype for value in values}
+    (dtype,) = dtypes if len(dtypes) == 1 else (paddle.float64,)
+    if not is_float(dtype) and any(number_kind(item) is float for item in items):
+        dtype = paddle.float64
+    for value in values:
+        _vector(value.unsqueeze(0), what)
+    return _vector(
+        paddle.stack([paddle.reshape(cast_plain(value, dtype), []) for value in values]), what
+    )
+
+
+# -- picking by position -------------------------------------------------------------------------
+
+
+def _alike(items: list[Any]) -> type | bool | None:
+    """The number type (``None`` for tensors) of items that can be stacked, else ``False``."""
+    if not all(is_tensor(item) or number_kind(item) is not None for item in items):
+        return False
+    kinds = {number_kind(item) for item in items}
+    if len(kinds) != 1:
+        return False
+    (kind,) = kinds
+    if kind is None:
+        forms = {(str(item.dtype), *item.shape) for item in items}
+        if len(forms) != 1 or items[0].dtype not in _STACKED or -1 in items[0].shape:
+            return False
+    return kind
+
+
+def _columns(items: list[Any]) -> list[list[Any]] | None:
+    """The parts of tuples of one type and length, side by side."""
+    kinds = {type(item) for item in items}
+    if len(kinds) != 1 or not isinstance(items[0], tuple):
+        return None
+    if len({len(item) for item in items}) != 1:
+        return None
+    return [list(column) for column in zip(*items, strict=True)]
+
+
+def _tuple_like(first: Any, parts: list[Any]) -> Any:
+    return type(first)._make(parts) if hasattr(first, "_make") else tuple(parts)
+
+
+def _at(items: list[Any], position: Any) -> Any:
+    """The item at ``position``; tuples of one form part by part."""
+    columns = _columns(items)
+    if columns is not None:
+        return _tuple_like(items[0], [_at(column, position) for column in columns])
+    if all(item is items[0] for item in items):
+        return items[0]
+    return picked(items, position)
+
+
+def _reordered(items: list[Any], order: Any) -> list[Any]:
+    """The items at the positions that the 1-D tensor ``order`` holds."""
+    columns = _columns(items)
+    if columns is not None:
+        parts = [_reordered(column, order) for column in columns]
+        return [_tuple_like(items[0], list(row)) for row in zip(*parts, strict=True)]
+    kind = _alike(items)
+    if kind is False:
+        return [_at(items, order[index]) for index in range(len(items))]
+    rows = paddle.unbind(paddle.gather(paddle.stack([as_value(item) for item in items]), order))
+    return [mark_number(row, kind) for row in rows] if isinstance(kind, type) else list(rows)
+
+
+# -- any, all ------------------------------------------------------------------------------------
+
+
+def any_(things: Any) -> Any:
+    """``any``: stops at the first item that is true."""
+    return _decided(things, True)
+
+
+def all_(things: Any) -> Any:
+    """``all``: stops at the first item that is false."""
+    return _decided(things, False)
+
+
+def _decided(things: Any, stop: bool) -> Any:
+    """Whether an item has the truth ``stop``, which ends the search; the answer then is ``stop``.
+
+    Items of an iterator are evaluated only in the side of an ``if`` that needs them.
+    """
+    if isinstance(things, Either):
+        return over(lambda found: _decided(found, stop), things)
+    name = "any" if stop else "all"
+    if current() is None:
+        return any(things) if stop else all(things)
+    rows = _rows(things, name)
+    if rows is not None:
+        stacked = rows.stacked
+        if len(stacked.shape) != 1:
+            _vector(stacked, name)
+            stacked = paddle.reshape(stacked, [-1])
+        if stacked.dtype != paddle.bool:
+            stacked = stacked > 0 if rows.kind is None else stacked != 0
+        return mark_number(stacked.any() if stop else stacked.all(), bool)
+    items = items_of(things)
+    if isinstance(items, Iterator):
+        return _decided_by(items, stop)
+    found: Any = None
+    for item in items:
+        test = condition(item)
+        if not bridge.is_value(test):
+            if bool(test) is stop:
+                return stop
+            continue
+        found = test if found is None else found | test if stop else found & test
+    return not stop if found is None else mark_number(paddle.assign(found), bool)
+
+
+def _decided_by(items: Iterator[Any], stop: bool, depth: int = 0) -> Any:
+    if depth > NESTED:
+        raise _refused(
+            f"{'any' if stop else 'all'}() would nest more than {NESTED} branches, one for each "
+            "item of a generator",
+            "give it a list, whose items are all evaluated, or a function of Paddle on one tensor",
+        )
+    for item in items:
+        test = condition(item)
+        if not bridge.is_value(test):
+            if bool(test) is stop:
+                return stop
+            continue
+        if stop:
+            return or_(bool_(test), lambda: _decided_by(items, stop, depth + 1))
+        return and_(bool_(test), lambda: _decided_by(items, stop, depth + 1))
+    return not stop
+
+
+# -- min, max ------------------------------------------------------------------------------------
+
+
+def _kept(thing: Any) -> Callable[[], Any]:
+    return lambda: thing
+
+
+def _best(keys: Any, name: str) -> Any:
+    """The position of the winner among ``keys``, a 1-D tensor: the first of equals.
+
+    NaN wins from nobody, and nobody wins from it: it stays if it comes first.
+    """
+    found = paddle.argmax if name == "max" else paddle.argmin
+    if not is_float(keys.dtype):
+        return found(keys)
+    nan = paddle.isnan(keys)
+    worst = paddle.full([1], -float("inf") if name == "max" else float("inf"), keys.dtype)
+    position = found(paddle.where(nan, paddle.expand_as(worst, keys), keys))
+    return paddle.where(nan[0], paddle.full([], 0, position.dtype), position)
+
+
+def _extreme(name: str) -> Any:
+    original = getattr(builtins, name)
+
+    def extreme(*things: Any, **options: Any) -> Any:
+        if current() is None or not things or not set(options) <= {"key", "default"}:
+            return original(*things, **options)
+        if len(things) > 1:
+            if "default" in options:
+                return original(*things, **options)
+            return among(list(things), options.get("key"))
+        if isinstance(things[0], Either):
+            return over(lambda found: extreme(found, **options), things[0])
+        rows = _rows(things[0], name)
+        if rows is not None:
+            return of_rows(rows, **options)
+        items = list(items_of(things[0]))
+        if not items:
+            return original((), **options)
+        return among(items, options.get("key"))
+
+    def among(items: list[Any], key: Key | None) -> Any:
+        if key is None:
+            if not any(map(_dynamic, items)) and not _hidden(items):
+                return original(items)
+            if _alike(items) is False and _columns(items) is None:
+                return folded(items)
+        measures = items if key is None else [key(item) for item in items]
+        keys = _keys(measures, name)
+        if keys is None:
+            return items[original(range(len(items)), key=measures.__getitem__)]
+        return items[0] if len(items) == 1 else _at(items, _best(keys, name))
+
+    def folded(items: list[Any]) -> Any:
+        best = items[0]
+        for item in items[1:]:
+            better = condition(item > best if name == "max" else item < best)
+            if bridge.is_value(better):
+                best = select(better, _kept(item), _kept(best))
+            elif better:
+                best = item
+        return best
+
+    def of_rows(rows: _Rows, key: Key | None = None, **default: Any) -> Any:
+        if key is not None:
+            raise _refused(f"{name}() with a key is asked for items whose number a tensor decides")
+        keys = _vector(rows.stacked, name)
+        if not default:
+            try:
+                original(())
+            except ValueError as error:
+                raise_when(rows.length == 0, error.with_traceback(None))
+            return rows.marked(rows.stacked[_best(keys, name)])
+        return select(
+            condition(rows.length > 0),
+            lambda: rows.marked(rows.stacked[_best(keys, name)]),
+            _kept(default["default"]),
+        )
+
+    extreme.__name__ = extreme.__qualname__ = name
+    return extreme
+
+
+def _hidden(items: list[Any]) -> bool:
+    """Whether tuples or lists among ``items`` hold tensors."""
+    return any(isinstance(item, tuple | list) and any(map(_dynamic, item)) for item in items)
+
+
+max_ = _extreme("max")
+min_ = _extreme("min")
+
+
+# -- sum, prod -----------------------------------------------------------------------------------
+
+
+def sum_(things: Any, start: Any = 0) -> Any:
+    """``sum``."""
+    if current() is None:
+        return sum(things, start)
+    if isinstance(things, Either):
+        return over(lambda found: sum_(found, start), things)
+    rows = _rows(things, "sum")
+    if rows is not None:
+        total = rows.stacked.sum(0)
+        wanted = rows.stacked.dtype
+        if wanted == paddle.bool:
+            wanted = paddle.int64
+        total = cast_plain(total, wanted)
+        if rows.kind is not None:
+            mark_number(total, int if rows.kind is bool else rows.kind)
+        return total if type(start) is int and start == 0 else start + total
+    items = list(items_of(things))
+    if not (_dynamic(start) or any(map(_dynamic, items))):
+        return sum(items, start)
+    total = start
+    for item in items:
+        total = total + item
+    return total
+
+
+# -- sorted --------------------------------------------------------------------------------------
+
+
+def sorted_(*iterables: Any, key: Key | None = None, reverse: Any = False) -> Any:
+    """``sorted``: the order is found by the run when a key is a tensor."""
+    if current() is None or len(iterables) != 1:
+        return sorted(*iterables, key=key, reverse=reverse)
+    (things,) = iterables
+    if isinstance(things, Either):
+        found: list[Any] = over(lambda one: sorted_(one, key=key, reverse=reverse), things)
+        return found
+    if isinstance(reverse, Either) or bridge.is_value(reverse):
+        raise _refused("a tensor decides whether sorted() reverses", "sort in each side of an if")
+    if indexed(things) is not None:
+        whole = list_of(things)
+        keys = whole if key is None else list_(whole, lambda item: key(item))
+        return whole.ordered(keys, bool(reverse))
+    if is_tensor(things) and key is None and len(things.shape) == 1 and things.dtype in _STACKED:
+        value = as_value(things)
+        return list(paddle.unbind(paddle.gather(value, _order(value, reverse))))
+    return _sorted_items(list(items_of(things)), key, reverse)
+
+
+def _order(keys: Any, reverse: Any) -> Any:
+    """The positions of ``keys`` in order; equals stay as they are, also in reverse."""
+    return paddle.argsort(keys, descending=bool(reverse), stable=True)
+
+
+def _sorted_items(items: list[Any], key: Key | None, reverse: Any) -> list[Any]:
+    measures = items if key is None else [key(item) for item in items]
+    if len(items) < 2:
+        return items
+    keys = _keys(measures, "sorted")
+    if keys is None:
+        order = sorted(range(len(items)), key=measures.__getitem__, reverse=reverse)
+        return [items[position] for position in order]
+    return _reordered(items, _order(keys, reverse))
+
+
+def sort_(things: list[Any], *, key: Key | None = None, reverse: Any = False) -> None:
+    """``list.sort``: in place."""
+    things[:] = sorted_(list(things), key=key, reverse=reverse)

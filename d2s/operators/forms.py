@@ -1,0 +1,274 @@
+"""What a variable of a static loop may be: constants, and structures of tensors.
+
+A loop that switches a variable between ``"up"`` and ``"down"``, or binds a tuple of tensors to a
+name that was not bound, carries which of its :class:`Choices` holds, and the leaves of each
+structure; the leaves of those that do not hold are zeros that nobody reads.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import paddle
+
+from d2s.operators.branches import select
+from d2s.operators.context import tentatively
+from d2s.operators.either import Either
+from d2s.operators.likeness import Like
+from d2s.operators.lists import GrowingList
+from d2s.operators.state import Frozen
+from d2s.operators.values import as_dtype, as_value, is_tensor, mark_number, number_kind
+
+MOST: Final = 8
+"""How many different things one variable may be."""
+
+
+class Constant:
+    """A Python value as it is."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def matches(self, value: Any) -> bool:
+        if value is self.value:
+            return True
+        if type(value) is not type(self.value) or not isinstance(value, str | bytes):
+            return False
+        with tentatively():
+            return bool(value == self.value)
+
+
+class Structure:
+    """A list, tuple, dict, named tuple or dataclass with a form for each of its parts."""
+
+    def __init__(self, kind: type, keys: tuple[Any, ...], parts: list[Any]) -> None:
+        self.kind = kind
+        self.keys = keys
+        self.parts = parts
+
+
+class Rows:
+    """A list whose length the run decides."""
+
+    def __init__(self, target: GrowingList) -> None:
+        self.element = target.element
+        self.name = target.name
+        self.likes = [Like(row) for row in target.need_rows()]
+
+
+def _taken_apart(value: Any) -> tuple[type, tuple[Any, ...], list[Any]] | None:
+    """Type, keys and parts of a structure, frozen or not."""
+    if isinstance(value, Frozen):
+        container = value.container
+        if type(container) is list:
+            return list, (len(value.items),), list(value.items)
+        if type(container) is dict:
+            return dict, tuple(k for k, _ in value.items), [part for _, part in value.items]
+        return None
+    if isinstance(value, tuple):
+        return type(value), (len(value),), list(value)
+    if type(value) is list:
+        return list, (len(value),), list(value)
+    if type(value) is dict:
+        return dict, tuple(value), list(value.values())
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        names = tuple(field.name for field in dataclasses.fields(value))
+        return type(value), names, [getattr(value, name) for name in names]
+    return None
+
+
+def _put_together(kind: type, keys: tuple[Any, ...], parts: list[Any]) -> Any:
+    if kind is list:
+        return parts
+    if kind is dict:
+        return dict(zip(keys, parts, strict=True))
+    if issubclass(kind, tuple):
+        return kind._make(parts) if hasattr(kind, "_make") else tuple(parts)
+    fresh = object.__new__(kind)
+    for key, part in zip(keys, parts, strict=True):
+        object.__setattr__(fresh, key, part)
+    return fresh
+
+
+def form_of(value: Any) -> Any:
+    """The form of one alternative; ``None`` when it has none."""
+    if isinstance(value, Like):
+        return value
+    if is_tensor(value) or number_kind(value) is not None:
+        return Like(value)
+    growing = value.container if isinstance(value, Frozen) else value
+    if isinstance(growing, GrowingList):
+        return Rows(growing)
+    if isinstance(value, Either):
+        return None
+    apart = _taken_apart(value)
+    if apart is not None:
+        parts = [form_of(part) for part in apart[2]]
+        return None if any(part is None for part in parts) else Structure(*apart[:2], parts)
+    return None if isinstance(value, Frozen) else Constant(value)
+
+
+def _fits(form: Any, value: Any) -> bool:
+    """Whether ``value`` has this form."""
+    if isinstance(form, Like):
+        kind = number_kind(value)
+        if kind is not None or form.kind is not None:
+            return kind is form.kind
+        return (
+            is_tensor(value)
+            and value.dtype == as_dtype(form.dtype)
+            and len(value.shape) == len(form.shape)
+        )
+    growing = value.container if isinstance(value, Frozen) else value
+    if isinstance(form, Rows):
+        return isinstance(growing, GrowingList) and growing.element.form == form.element.form
+    if isinstance(form, Structure):
+        apart = _taken_apart(value)
+        return (
+            apart is not None
+            and apart[0] is form.kind
+            and apart[1] == form.keys
+            and all(map(_fits, form.parts, apart[2]))
+        )
+    return not isinstance(value, Frozen) and form.matches(value)
+
+
+def _leaves(form: Any, value: Any) -> list[Any]:
+    """The values in ``value``, which fits."""
+    if isinstance(form, Like):
+        return [as_value(value)]
+    if isinstance(form, Rows):
+        growing = value.container if isinstance(value, Frozen) else value
+        return list(growing.need_rows())
+    if isinstance(form, Structure):
+        apart = _taken_apart(value)
+        assert apart is not None
+        return [
+            leaf
+            for part, item in zip(form.parts, apart[2], strict=True)
+            for leaf in _leaves(part, item)
+        ]
+    return []
+
+
+def _likes(form: Any) -> Iterator[Like]:
+    if isinstance(form, Like):
+        yield form
+    elif isinstance(form, Rows):
+        yield from form.likes
+    elif isinstance(form, Structure):
+        for part in form.parts:
+            yield from _likes(part)
+
+
+def _built(form: Any, leaves: Iterator[Any]) -> Any:
+    if isinstance(form, Like):
+        value = next(leaves)
+        return value if form.kind is None else mark_number(value, form.kind)
+    if isinstance(form, Rows):
+        made = GrowingList(form.name, form.element)
+        return made.like([next(leaves) for _ in form.likes])
+    if isinstance(form, Structure):
+        return _put_together(form.kind, form.keys, [_built(part, leaves) for part in form.parts])
+    return form.value
+
+
+def _alternatives(value: Any) -> list[tuple[Any, Any]]:
+    """Every alternative of ``value`` with its flag; ``Either``s inside a tuple are no matter."""
+    if isinstance(value, Either):
+        return value.alternatives()
+    return [(value, None)]
+
+
+class Choices:
+    """The forms that a variable may have, in the order in which they were met."""
+
+    def __init__(self, forms: list[Any] | None = None) -> None:
+        self.forms: list[Any] = list(forms or ())
+
+    def likes(self) -> list[Like]:
+        """A description of each leaf."""
+        return [like for form in self.forms for like in _likes(form)]
+
+    def add(self, value: Any) -> bool:
+        """Take in the form of ``value``, or of its alternatives; whether that is possible."""
+        for item, _ in _alternatives(value):
+            at = None if isinstance(item, Like) else self.position(item)
+            if at is None:
+                form = form_of(item)
+                if form is None or len(self.forms) == MOST:
+                    return False
+                self.forms.append(form)
+            else:
+                self._widen(at, item)
+        return True
+
+    def position(self, value: Any) -> int | None:
+        """Which of the forms ``value`` has."""
+        for index, form in enumerate(self.forms):
+            if _fits(form, value):
+                return index
+        return None
+
+    def _widen(self, at: int, value: Any) -> bool:
+        """Open dimensions that differ, and let gradients through; whether anything changes."""
+        changed = False
+        pairs = zip(_likes(self.forms[at]), _leaves(self.forms[at], value), strict=True)
+        for like, leaf in pairs:
+            shape = [a if a == b else -1 for a, b in zip(like.shape, list(leaf.shape), strict=True)]
+            stop = like.stop_gradient and leaf.stop_gradient
+            changed = changed or shape != like.shape or stop != like.stop_gradient
+            like.shape, like.stop_gradient = shape, stop
+        return changed
+
+    def with_(self, value: Any) -> Choices | None:
+        """Choices that ``value`` fits into: these, if they need no change; ``None``: impossible."""
+        same = True
+        made = Choices(self.forms)
+        for item, _ in _alternatives(value):
+            at = made.position(item)
+            if at is None:
+                same = False
+                if not made.add(item):
+                    return None
+            elif made._widen(at, item):
+                same = False
+        return self if same else made
+
+    def flatten(self, value: Any) -> tuple[Any, list[Any]]:
+        """Which of the forms holds, as an int64 value, and the leaves of all of them."""
+        tag: Any = None
+        found: dict[int, list[Any]] = {}
+        for item, holds in reversed(_alternatives(value)):
+            at = self.position(item)
+            assert at is not None
+            mine = paddle.full([], at, "int64")
+            tag = mine if tag is None or holds is None else paddle.where(holds, mine, tag)
+            leaves = _leaves(self.forms[at], item)
+            before = found.get(at)
+            if before is not None and holds is not None:
+                leaves = [
+                    a if a is b else select(holds, _kept(a), _kept(b))
+                    for a, b in zip(leaves, before, strict=True)
+                ]
+            found[at] = leaves
+        return tag, [
+            leaf
+            for at, form in enumerate(self.forms)
+            for leaf in found.get(at) or [like.zeros() for like in _likes(form)]
+        ]
+
+    def build(self, tag: Any, leaves: list[Any], name: str) -> Any:
+        """What the variable is, of which form and leaves."""
+        rest = iter(leaves)
+        made = [_built(form, rest) for form in self.forms]
+        result = made[-1]
+        for at in reversed(range(len(made) - 1)):
+            result = Either(tag == at, made[at], result, name)
+        return result
+
+
+def _kept(thing: Any) -> Callable[[], Any]:
+    return lambda: thing

@@ -1,0 +1,231 @@
+"""Methods and functions that change a tensor in place: ``y.add_(t)``, ``F.relu_(y)``.
+
+A program has no storage to write into: the new contents are a new value, and every variable,
+attribute and item that holds the tensor is bound to it (``operators.aliases``), so that all names
+of one tensor go on to show one tensor, as in dygraph.  Where a name lies outside of the branch or
+loop that makes the change and is not part of its state, the change is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.errors import InplaceError
+from d2s.operators.aliases import Holder, holders_of
+from d2s.operators.context import Block, error_here
+from d2s.operators.shared import Sharing
+from d2s.operators.state import Frozen
+from d2s.operators.values import as_value, is_tensor, note_written, root_of
+
+_OTHERWISE: Final[dict[str, Callable[..., Any]]] = {
+    "zero_": lambda y: paddle.zeros_like(y),
+    "fill_": lambda y, value: paddle.full_like(y, value),
+    "set_value": lambda y, value: as_value(value if is_tensor(value) else paddle.assign(value)),
+    "copy_": lambda y, other, *_: other,
+    "increment": lambda y, value=1.0: y + value,
+    "fill_diagonal_": lambda y, value=0.0, offset=0, wrap=False: _diagonal(y, value, offset, wrap),
+    "sub_": lambda y, other: y - other,
+    "mul_": lambda y, other: y * other,
+    "div_": lambda y, other: y / other,
+}
+"""What cannot be had by leaving off the underscore."""
+
+_NO_PLACE: Final = frozenset(
+    [
+        "cast_",
+        "resize_",
+        "set_",
+        "detach_",
+        "requires_grad_",
+        "normal_",
+        "uniform_",
+        "exponential_",
+        "bernoulli_",
+        "cauchy_",
+        "geometric_",
+        "log_normal_",
+        "random_",
+        "apply_",
+        "reconstruct_from_",
+    ]
+)
+"""They change the dtype, or draw random numbers: refused."""
+
+_RESHAPING: Final = frozenset(
+    ("reshape_", "squeeze_", "unsqueeze_", "transpose_", "t_", "flatten_")
+)
+"""They leave the numbers as they are."""
+
+
+def is_inplace(name: str) -> bool:
+    """Whether a method or function of Paddle of this name changes its tensor."""
+    return name in ("set_value", "increment") or (name.endswith("_") and not name.endswith("__"))
+
+
+def method(owner: Any, name: str) -> Callable[..., Any]:
+    """The in-place method ``name`` of a tensor, while a program is captured."""
+
+    def change(*arguments: Any, **options: Any) -> Any:
+        return _changed(owner, name, getattr(paddle.Tensor, name[:-1], None), arguments, options)
+
+    return change
+
+
+def function(original: Any) -> Callable[..., Any]:
+    """An in-place function of Paddle, while a program is captured."""
+    name = original.__name__
+
+    def change(owner: Any, *arguments: Any, **options: Any) -> Any:
+        if not is_tensor(owner):
+            return original(owner, *arguments, **options)
+        return _changed(owner, name, _plain_form(original, name), arguments, options)
+
+    return change
+
+
+def _plain_form(original: Any, name: str) -> Any:
+    for module in (paddle, paddle.nn.functional):
+        if getattr(module, name, None) is original or hasattr(module, name):
+            return getattr(module, name[:-1], None)
+    return None
+
+
+def _changed(
+    owner: Any, name: str, plain: Any, arguments: tuple[Any, ...], options: dict[str, Any]
+) -> Any:
+    otherwise = _OTHERWISE.get(name)
+    if name in _NO_PLACE or (otherwise is None and plain is None):
+        raise _refusal(name, "which a captured program cannot express")
+    old = as_value(owner)
+    if otherwise is not None:
+        fresh = otherwise(old, *arguments, **options)
+    elif bridge.is_value(old) and hasattr(old, name[:-1]):
+        fresh = getattr(old, name[:-1])(*arguments, **options)
+    else:
+        fresh = plain(old, *arguments, **options)
+    reshaping = name in _RESHAPING
+    if fresh.dtype != old.dtype or (not reshaping and len(fresh.shape) != len(old.shape)):
+        raise _refusal(name, "and the result has another dtype or rank")
+    if (
+        list(old.shape) and not reshaping
+    ):  # an item assignment, so that a view of the tensor is noticed
+        fresh = bridge.with_item(old, ..., fresh)
+    if not paddle.is_grad_enabled():
+        fresh.stop_gradient = True
+    note_written(root_of(owner), fresh)
+    bind_anew(owner, fresh, f".{name}()")
+    return fresh
+
+
+def _refusal(name: str, why: str) -> Exception:
+    return error_here(
+        InplaceError,
+        f"{name}() changes a tensor in place, {why}",
+        f"write y = y.{name.rstrip('_')}(...) instead",
+    )
+
+
+def bind_anew(old: Any, fresh: Any, what: str) -> None:
+    """Bind ``fresh`` wherever ``old`` is known.
+
+    Args:
+        old: the tensor before the change.
+        fresh: the value after it.
+        what: the change, for messages.
+
+    Raises:
+        InplaceError: (D2S304) a name outside of the present branch or loop would keep the old
+            contents.
+    """
+    value = as_value(old)
+    sharing = Sharing(value)
+    others = {other.id: (other, _live_holders(other)) for other in sharing.others()}
+    wanted = {
+        number
+        for number, (other, holders) in others.items()
+        if holders or root_of(other) is not None
+    }
+    _rebind(_live_holders(old), fresh, what)
+    if not wanted:
+        return
+    for other, new in sharing.settle(fresh, wanted):
+        note_written(root_of(other), new)
+        _rebind(others[other.id][1], new, what)
+
+
+def _live_holders(thing: Any) -> list[Holder]:
+    same = [thing] if bridge.is_eager(thing) else [thing, bridge.tensor_of(thing)]
+    return [
+        holder for each in same if each is not None for holder in holders_of(each) if holder.live
+    ]
+
+
+def _rebind(holders: list[Holder], fresh: Any, what: str) -> None:
+    for holder in holders:
+        _check(holder, what)
+    for holder in holders:
+        try:
+            holder.set(fresh)
+        except TypeError:
+            raise error_here(
+                InplaceError,
+                f"{what} changes a tensor in place that a tuple holds too ({holder.path!r})",
+                "use a list there, or change a copy of the tensor",
+            ) from None
+
+
+def _check(holder: Holder, what: str) -> None:
+    joining = []
+    for block in holder.left:
+        names = block.names if block.state is None else block.state.names
+        known = holder.path in names or holder.path.split("[")[0] in names
+        if not known and block.state is not None and not holder.fixed:
+            joining.append(block)
+            continue
+        other = _other_name(holder, block) if known else holder.path
+        if other is not None:
+            raise error_here(
+                InplaceError,
+                f"{what} changes a tensor in place inside a branch or loop, and {other!r} "
+                "outside of it is the same tensor",
+                "write y = y.add(...) and use the one name y, or change a .clone()",
+            )
+    for block in joining:
+        block.state.join(holder.path, holder)
+
+
+def _other_name(holder: Holder, block: Block) -> str | None:
+    """Another name of what ``holder`` held when the loop ``block`` began."""
+    if holder.path in block.doubled:
+        return holder.path
+    root = holder.path.split("[")[0]
+    for name, value in zip(block.names, block.before, strict=False):
+        for tensor in _tensors(value) if name in (holder.path, root) else ():
+            for found in _live_holders(tensor):
+                inside = found.path in block.names or found.path.split("[")[0] in block.names
+                if not inside and any(each is block for each in found.left):
+                    return found.path
+    return None
+
+
+def _tensors(snapshot: Any) -> list[Any]:
+    if is_tensor(snapshot):
+        return [snapshot]
+    if isinstance(snapshot, Frozen):
+        return _tensors(snapshot.items)
+    return (
+        [found for item in snapshot for found in _tensors(item)] if type(snapshot) is tuple else []
+    )
+
+
+def _diagonal(y: Any, value: float, offset: int, wrap: bool) -> Any:
+    if wrap or len(y.shape) != 2:
+        raise _refusal("fill_diagonal_", "which is known for matrices without wrapping only")
+    mask = paddle.diag(paddle.ones([min(y.shape)]), offset=0) if offset == 0 else None
+    if mask is None or y.shape[0] != y.shape[1]:
+        raise _refusal("fill_diagonal_", "which is known for the main diagonal of squares only")
+    return paddle.where(mask.astype("bool"), paddle.full_like(y, value), y)

@@ -1,0 +1,179 @@
+"""``container[key]`` and ``container[key] = value`` where a tensor may be either of the two.
+
+A tensor of a program gets a new value in place of being written into.  A Python list, tuple or
+dict that is asked for an item which only the run knows gives the one that is meant: stacked and
+indexed where the items are alike, else an :class:`Either` of all of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.operators.branches import select
+from d2s.operators.context import current, tentatively
+from d2s.operators.either import Either, each, simplified
+from d2s.operators.hosts import raise_when
+from d2s.operators.inplace import bind_anew
+from d2s.operators.lists import GrowingList
+from d2s.operators.values import (
+    as_value,
+    cast_plain,
+    is_tensor,
+    mark_number,
+    note_written,
+    number_kind,
+    root_of,
+)
+
+
+def getitem(container: Any, key: Any) -> Any:
+    """``container[key]``."""
+    if current() is None:
+        return container[key]
+    if isinstance(container, Either):
+        return each(lambda found: getitem(found, key), container)
+    chosen = _either_in(key)
+    if chosen is not None:
+        return _by_alternative(container, key, chosen)
+    if not is_tensor(key):
+        return container[key]
+    if isinstance(container, list | tuple | paddle.nn.LayerList | paddle.nn.ParameterList):
+        return picked(list(container), _position(key, len(container)))
+    if isinstance(container, dict) and number_kind(key) is not None:
+        return _looked_up(container, key)
+    return container[key]
+
+
+def _either_in(key: Any) -> Either | None:
+    """The first :class:`Either` in a key."""
+    if isinstance(key, Either):
+        return key
+    parts: Any = key if type(key) is tuple else ()
+    if type(key) is slice:
+        parts = (key.start, key.stop, key.step)
+    found = [_either_in(part) for part in parts]
+    return next((part for part in found if part is not None), None)
+
+
+def _with(key: Any, chosen: Either, value: Any) -> Any:
+    """``key`` with ``value`` in the place of ``chosen``."""
+    if key is chosen:
+        return value
+    if type(key) is tuple:
+        return tuple(_with(part, chosen, value) for part in key)
+    if type(key) is slice:
+        parts = (key.start, key.stop, key.step)
+        return slice(*(_with(part, chosen, value) for part in parts))
+    return key
+
+
+def _by_alternative(container: Any, key: Any, chosen: Either) -> Any:
+    if chosen.plain and not is_tensor(container) and not isinstance(container, GrowingList):
+        try:  # a list or dict of Python: nothing is captured by looking into it
+            with tentatively():
+                return simplified(
+                    chosen.spread(lambda found: getitem(container, _with(key, chosen, found)))
+                )
+        except Exception:  # one of the keys is not there: the run raises that, if it comes to it
+            pass
+    exact = not is_tensor(container) or key is not chosen
+    return each(
+        lambda found: getitem(container, _with(key, chosen, found)), chosen, none=True, exact=exact
+    )
+
+
+def setitem(value: Any, container: Any, key: Any) -> Any:
+    """``container[key] = value``; the container to go on with."""
+    if current() is not None and bridge.capturing():
+        if isinstance(container, Either):
+            return each(lambda found: setitem(value, found, key), container)
+        chosen = _either_in(key)
+        if chosen is not None:
+            return _store_by_alternative(value, container, key, chosen)
+        if is_tensor(container):
+            return each(lambda found: _written(found, container, key), value)
+        if type(container) is list and is_tensor(key):
+            position = _position(key, len(container))
+            for index, item in enumerate(container):
+                container[index] = select(position == index, _kept(value), _kept(item))
+            return container
+    container[key] = value
+    return container
+
+
+def _store_by_alternative(value: Any, container: Any, key: Any, chosen: Either) -> Any:
+    if not is_tensor(container):
+        # The container takes part in the ``if`` as one of its own alternatives.
+        whole = Either(chosen.flag, container, container, chosen.name)
+        return setitem(value, whole, key)
+    exact = key is not chosen
+    return each(
+        lambda found: setitem(value, container, _with(key, chosen, found)),
+        chosen,
+        none=True,
+        exact=exact,
+    )
+
+
+def _written(value: Any, container: Any, key: Any) -> Any:
+    if bridge.is_value(value) and value.dtype != container.dtype:
+        value = paddle.cast(value, container.dtype)
+    fresh = bridge.with_item(as_value(container), key, value)
+    note_written(root_of(container), fresh)
+    bind_anew(container, fresh, "an item assignment")
+    return fresh
+
+
+def _kept(thing: Any) -> Any:
+    return lambda: thing
+
+
+def _position(key: Any, length: int) -> Any:
+    """An index of the run as a 0-D int64 value from 0 on; outside the run raises."""
+    value = as_value(key)
+    if value.dtype == paddle.bool or "int" in str(value.dtype):
+        value = cast_plain(value, "int64")
+    else:
+        raise TypeError("list indices must be integers or slices, not a floating tensor")
+    if list(value.shape):
+        value = paddle.reshape(value, [])
+    raise_when((value < -length) | (value >= length), IndexError("list index out of range"))
+    return paddle.where(value < 0, value + length, value)
+
+
+def picked(items: list[Any], position: Any) -> Any:
+    """The item at ``position``."""
+    kinds = {number_kind(item) for item in items}
+    alike = items and all(is_tensor(item) or number_kind(item) is not None for item in items)
+    if alike and len(kinds) == 1:
+        (kind,) = kinds
+        values = [as_value(item) for item in items]
+        kinds_of_values = {(str(value.dtype), *value.shape) for value in values}
+        if len(kinds_of_values) == 1 and all(size >= 0 for size in values[0].shape):
+            item = paddle.stack(values)[position]
+            return item if kind is None else mark_number(item, kind)
+    return _chain([(position == index, item) for index, item in enumerate(items)])
+
+
+def _looked_up(table: dict[Any, Any], key: Any) -> Any:
+    """The value of a dict under a Python number that the run decides."""
+    known = [(key == number, item) for number, item in table.items() if number_kind(number)]
+    missing = paddle.full([], True, "bool")
+    for holds, _ in known:
+        missing = missing & ~holds
+    raise_when(missing, KeyError("a key that the run has computed"))
+    return _chain(known)
+
+
+def _chain(cases: list[tuple[Any, Any]]) -> Any:
+    """The item of the first case that holds, the last one's if none does."""
+    if not cases:
+        raise IndexError("list index out of range")
+    result = cases[-1][1]
+    for holds, item in reversed(cases[:-1]):
+        if item is not result:
+            result = Either(holds, item, result, "item")
+    return result
