@@ -10,7 +10,7 @@ from d2s.operators.branches import if_, ifelse
 from d2s.operators.calls import call
 from d2s.operators.comprehensions import generator, list_
 from d2s.operators.effects import assert_, error, late, percent, text
-from d2s.operators.either import read, result
+from d2s.operators.either import read, result, subject
 from d2s.operators.items import getitem, setitem
 from d2s.operators.logic import and_, compare, in_, is_, is_not, not_, not_in, or_
 from d2s.operators.loops import for_, while_
@@ -45,6 +45,7 @@ _defined = {
     "setitem": setitem,
     "settle": settle,
     "shape": shape,
+    "subject": subject,
     "text": text,
     "while_": while_,
 }

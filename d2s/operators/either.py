@@ -495,6 +495,15 @@ def read(value: Any, name: str) -> Any:
     return value
 
 
+def subject(value: Any) -> Any:
+    """The subject of a ``match`` of Python's, which cannot look into several things at once.
+
+    Raises:
+        AmbiguousValueError: (D2S203) a tensor decides which of several things it is.
+    """
+    return value.get() if isinstance(value, Either) else value
+
+
 def bound(value: Any) -> Any:
     """``value`` without its unbound alternatives."""
     if not isinstance(value, Either):

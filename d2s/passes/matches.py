@@ -65,7 +65,14 @@ from typing import Any, Final
 import gast
 
 from d2s.analysis.exits import looks_at_frame
-from d2s.analysis.scopes import captured_names, changes_in, dotted, local_names, own_nodes
+from d2s.analysis.scopes import (
+    captured_names,
+    changes_in,
+    dotted,
+    local_names,
+    own_nodes,
+    parameters,
+)
 from d2s.errors import SyntaxNotSupportedError
 from d2s.passes.base import (
     Context,
@@ -305,6 +312,7 @@ class _Matches(ScopeTransformer):
     def __init__(self, ctx: Context, function: Any) -> None:
         super().__init__(ctx)
         self.locals_ = local_names(function)
+        self.given = set(parameters(function)) - changes_in(function.body).bound
         self.own = self.locals_ - captured_names(function)
         self.unsure = ctx.flow(function).unsure
         self.patterns = _Patterns(ctx, lambda name: _is_builtin(name, self.locals_, ctx))
@@ -340,7 +348,7 @@ class _Matches(ScopeTransformer):
     def converted(self, node: Any) -> list[Any]:
         self.generic_visit(node)
         if len(node.cases) > _MOST:
-            return [node]
+            return [self.asked(node)]
         at = header(node)
         before: list[Any] = []
         if self.tests(node, _nameless(node.subject)):
@@ -352,7 +360,7 @@ class _Matches(ScopeTransformer):
             or (self.patterns.is_plain(case.pattern) and not _fits_all(case))
             for case in node.cases
         ):
-            return [node]
+            return [self.asked(node)]
         subject = self.bound(node.subject, node, before, whole=True)
         tests = [self.patterns.tests(case.pattern, subject) for case in node.cases]
         statements = self.statements(_cases(node, tests), subject.name, at, "")
@@ -431,8 +439,23 @@ class _Matches(ScopeTransformer):
             if rest:
                 others = place(gast.MatchAs(None, None), at)
                 nodes.append(gast.match_case(others, None, rest))
-            return [place(gast.Match(load(subject, at), nodes), at)]
+            return [place(gast.Match(self.looked_into(subject, at), nodes), at)]
         return self.guarded(cases[0], cases[1:], subject, at, flag)
+
+    def asked(self, node: Any) -> Any:
+        """A ``match`` that stays as it is, with a subject that must be one thing."""
+        if not (isinstance(node.subject, gast.Name) and node.subject.id in self.given):
+            node.subject = self.ctx.expr(
+                "d2s.subject(thing)", span_of(node.subject), thing=node.subject
+            )
+        return node
+
+    def looked_into(self, subject: str, at: Span) -> Any:
+        """The subject of a ``match`` of Python's, which must not be one of several things."""
+        thing = load(subject, at)
+        if subject in self.given and not self.ctx.careful:
+            return thing
+        return self.ctx.expr("d2s.subject(thing)", at, thing=thing)
 
     def stays(self, case: _Case) -> bool:
         """Whether ``case`` can stay as it is, behind or before others in one ``match``."""
@@ -464,7 +487,7 @@ class _Matches(ScopeTransformer):
         if others:
             test = negated(load(flag, at), at)
             rest = [if_(test, self.statements(others, subject, at, flag), [], at)]
-        return [*before, place(gast.Match(load(subject, at), [one]), at), *rest]
+        return [*before, place(gast.Match(self.looked_into(subject, at), [one]), at), *rest]
 
 
 def _read_first(node: Any, statements: list[Any]) -> list[Any]:

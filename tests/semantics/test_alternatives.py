@@ -243,3 +243,18 @@ def test_an_alternative_cannot_be_hashed_in_silence() -> None:
 
     with pytest.raises(AmbiguousValueError):
         d2s.to_static(f)(PLUS)
+
+
+def test_a_pattern_that_looks_into_alternatives_is_refused() -> None:
+    """B7: Python's match would find that no case fits, in silence."""
+
+    def f(x):
+        shape = {"r": x} if x.sum() > 0 else [x]
+        match shape:
+            case {"r": r}:
+                return r * 2
+            case [w]:
+                return w - 1
+
+    with pytest.raises(AmbiguousValueError):
+        d2s.to_static(f)(PLUS)
