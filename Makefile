@@ -14,7 +14,7 @@ STAMP := $(VENV)/.installed-$(EXTRA)
 
 .DEFAULT_GOAL := demo
 .PHONY: help demo install test doctest nightly golden coverage lint format types contracts docs \
-        support bench ci clean FORCE
+        support onnx bench ci clean FORCE
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -81,8 +81,17 @@ docs: install ## build the documentation into site/
 	@# The variable only turns off an announcement about the future of MkDocs.
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
 
-support: install ## run the corpus with all converters, write the support table; read the diff
-	$(PY) -m corpus.support --jobs $(JOBS)
+support: install ## run the corpus with all converters, write the tables; read the diff
+	@rc=0; \
+	$(PY) -m corpus.support --jobs $(JOBS) || rc=1; \
+	$(PY) -m corpus.defects || rc=1; \
+	exit $$rc
+
+onnx: install ## export branches and loops to ONNX and run them there
+	@# Without their dependencies: paddle2onnx asks for an old onnx, and works with this one.
+	$(PY) -m pip install --disable-pip-version-check --quiet --no-deps --upgrade \
+	  --target .cache/onnx paddle2onnx==2.1.0 onnx onnxruntime flatbuffers ml_dtypes
+	PYTHONPATH=.cache/onnx $(PY) -m pytest -q tests/semantics/test_onnx.py
 
 bench: install ## compare with dygraph, Paddle's own paths and hand-written programs
 	$(PY) -m benchmarks

@@ -105,11 +105,12 @@ class Observation:
 def run_case(case: Case, convert: Convert) -> Result:
     """Run ``case`` in dygraph and through ``convert`` on the same inputs, and compare."""
     start = time.perf_counter()
-    expected = list(observe(case, lambda built, **_: built))
-    problem = _broken(case, expected)
-    if problem:
-        return Result(case.name, f"failed the case itself: {problem}")
-    verdict, calls, trace = _judge(case, convert, expected)
+    with paddle.set_grad_enabled(paddle.is_grad_enabled()):  # a case may leave another mode
+        expected = list(observe(case, lambda built, **_: built))
+        problem = _broken(case, expected)
+        if problem:
+            return Result(case.name, f"failed the case itself: {problem}")
+        verdict, calls, trace = _judge(case, convert, expected)
     return Result(case.name, verdict, calls, time.perf_counter() - start, trace)
 
 

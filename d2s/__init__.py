@@ -21,6 +21,8 @@ try:
     )
     from d2s.config import options
     from d2s.debug.show import dump
+    from d2s.selfcheck.check import Checker, check
+    from d2s.selfcheck.report import Report
 except (PaddleVersionError, ModuleNotFoundError) as _error:
     if isinstance(_error, ModuleNotFoundError):
         if _error.name != "paddle":
@@ -36,7 +38,10 @@ except (PaddleVersionError, ModuleNotFoundError) as _error:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Checker",
     "D2SError",
+    "Report",
+    "check",
     "clear_cache",
     "code",
     "convert",

@@ -20,6 +20,7 @@ from d2s.operators.calls import call as converted_of
 from d2s.operators.objects import ignore_file
 from d2s.pipeline import Trace
 from d2s.program.static_function import ProgramInfo, StaticFunction
+from d2s.selfcheck.check import CheckedFunction, Checker
 from d2s.syntax.printer import to_source
 from d2s.syntax.source import kind_of
 
@@ -48,6 +49,7 @@ def to_static(function: Any = None, input_spec: Any = None, **options: Any) -> A
             value) for each argument. A dimension of ``None`` may vary from call to call.
         **options: ``full_graph=True``, ``build_strategy=None`` and ``backend=None`` are accepted,
             so that calls of ``paddle.jit.to_static`` need no change; other values are refused.
+            ``check=True`` (or a :class:`d2s.Checker`) compares every new program with dygraph.
 
     Returns:
         The converted function; for a layer the same layer, its ``forward`` converted.
@@ -56,6 +58,7 @@ def to_static(function: Any = None, input_spec: Any = None, **options: Any) -> A
         NotAFunctionError: (D2S102) ``function`` is a class, a text, a C function or the like.
         InputSpecError: (D2S302) ``input_spec`` does not fit the function.
         ArgumentsError: (D2S301) an option is unknown, or has a value that is not supported.
+        CheckError: (D2S601) with ``check``, by a call whose program differs from dygraph.
 
     Example:
         >>> import paddle
@@ -75,8 +78,9 @@ def to_static(function: Any = None, input_spec: Any = None, **options: Any) -> A
     if isinstance(function, paddle.nn.Layer):
         return _layer(function, input_spec, options)
     if isinstance(function, StaticFunction):
-        if input_spec is None:
+        if input_spec is None and not options.get("check"):
             return function
+        input_spec = function._spec if input_spec is None else input_spec
         function = function.dygraph_function
     elif isinstance(function, bridge.ASTStaticFunction):
         function = function.dygraph_function
@@ -86,9 +90,22 @@ def to_static(function: Any = None, input_spec: Any = None, **options: Any) -> A
         return _ClassMethod(function.__func__, input_spec, options)
     _check(function)
     if isinstance(function, types.MethodType):
-        made = StaticFunction(function.__func__, input_spec, instance=function.__self__, **options)
+        return _made(function.__func__, input_spec, options, function.__self__)
+    return _made(function, input_spec, options)
+
+
+def _made(
+    function: Any, input_spec: Any, options: dict[str, Any], instance: Any = None
+) -> StaticFunction:
+    rest = {name: value for name, value in options.items() if name != "check"}
+    check = options.get("check")
+    if check:
+        checker = check if isinstance(check, Checker) else Checker()
+        made: StaticFunction = CheckedFunction(
+            function, input_spec, instance=instance, checker=checker, **rest
+        )
     else:
-        made = StaticFunction(function, input_spec, **options)
+        made = StaticFunction(function, input_spec, instance=instance, **rest)
     _all.add(made)
     return made
 
@@ -97,6 +114,7 @@ _OPTIONS: Final[dict[str, tuple[Any, ...]]] = {
     "full_graph": (True, None),
     "build_strategy": (None,),
     "backend": (None,),
+    "check": (True, False, None),
 }
 """The options of ``paddle.jit.to_static``, with the values that d2s honours."""
 
@@ -113,7 +131,12 @@ def _check_options(options: dict[str, Any]) -> None:
                 f"to_static has no option {name!r}",
                 cure=f"the options are input_spec, {', '.join(_OPTIONS)}",
             )
-        if not any(value is allowed for allowed in _OPTIONS[name]):
+        if name == "check" and not isinstance(value, Checker | bool | None):
+            raise ArgumentsError(
+                f"to_static does not support check={value!r}",
+                cure="write check=True, or check=d2s.Checker(...) for other tolerances",
+            )
+        if name != "check" and not any(value is allowed for allowed in _OPTIONS[name]):
             raise ArgumentsError(
                 f"to_static does not support {name}={value!r}",
                 cure=f"leave {name} out: d2s captures a function whole, with Paddle's own settings",
@@ -132,24 +155,21 @@ class _ClassMethod:
     def __get__(self, instance: Any, owner: type) -> StaticFunction:
         made = self._made.get(owner)
         if made is None:
-            made = self._made[owner] = StaticFunction(
-                self.function, self.input_spec, instance=owner, **self.options
-            )
-            _all.add(made)
+            made = self._made[owner] = _made(self.function, self.input_spec, self.options, owner)
         return made
 
 
 def _layer(layer: Any, input_spec: Any, options: dict[str, Any]) -> Any:
     forward = layer.forward
     if isinstance(forward, StaticFunction):
-        if input_spec is None:
+        if input_spec is None and not options.get("check"):
             return layer
+        input_spec = forward._spec if input_spec is None else input_spec
         forward = forward.dygraph_function
     elif isinstance(forward, bridge.ASTStaticFunction):
         forward = forward.dygraph_function
     function = getattr(forward, "__func__", forward)
-    made = StaticFunction(function, input_spec, instance=layer, **options)
-    _all.add(made)
+    made = _made(function, input_spec, options, layer)
     layer._original_funcs["forward"] = function
     layer.forward = made
     return layer

@@ -23,13 +23,20 @@ class Config:
         log: 0 is silent; 1 names each conversion and capture, with its reason (``D2S_LOG``).
         verify: check the tree after every pass (``D2S_VERIFY``; tests switch it on).
         full_traceback: show the frames of d2s and Paddle in tracebacks (``D2S_FULL_TRACEBACK``).
-        max_programs: how many programs one function keeps (``D2S_MAX_PROGRAMS``).
+        max_programs: how many programs one function keeps; the one that was used least recently
+            goes first (``D2S_MAX_PROGRAMS``).
+        warn_programs: with how many programs a function is warned about, once; 0 is never
+            (``D2S_WARN_PROGRAMS``).
+        dynamic_dims: a dimension of an argument that varies becomes open, so that its sizes share
+            one program; off, each size has its own (``D2S_DYNAMIC_DIMS``).
     """
 
     log: int = 0
     verify: bool = False
     full_traceback: bool = False
     max_programs: int = 64
+    warn_programs: int = 16
+    dynamic_dims: bool = True
 
 
 def from_environment(environment: dict[str, str] | os._Environ[str]) -> Config:

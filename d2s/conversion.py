@@ -13,7 +13,7 @@ import types
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import gast
 
@@ -22,7 +22,9 @@ from d2s.errors import NoSourceError, SyntaxNotSupportedError
 from d2s.operators import NAMESPACE
 from d2s.operators.calls import set_converter
 from d2s.operators.context import current
-from d2s.pipeline import Trace, transform
+from d2s.operators.probes import probing
+from d2s.pipeline import PIPELINE, PROBED, WATCHED, Trace, transform
+from d2s.syntax.depth import deep
 from d2s.syntax.load import bind, compile_tree
 from d2s.syntax.source import source_of
 
@@ -35,7 +37,8 @@ class Reads:
 
     Attributes:
         outside: names of globals and of the closure that it reads or assigns.
-        attributes: names of attributes, of whatever object.
+        attributes: names of attributes, of whatever object; ``*`` among them for those that the
+            code computes.
         filled: those of ``outside`` that are only ever appended to.
     """
 
@@ -53,7 +56,10 @@ class _Converted:
     reads: Reads
 
 
-_Key = tuple[int, bool]
+_Key = tuple[int, bool, str]
+"""A code object, whether it is converted with care, and the name of the pipeline."""
+
+_PIPELINES: Final = {"usual": PIPELINE, "probed": PROBED, "watched": WATCHED}
 
 _known: dict[_Key, tuple[weakref.ref[types.CodeType], _Converted]] = {}
 _made: dict[int, weakref.ref[types.CodeType]] = {}
@@ -80,7 +86,11 @@ def resolver(function: types.FunctionType) -> Callable[[str], Any]:
 
 
 def trace_of(
-    function: types.FunctionType, *, keep_steps: bool = False, careful: bool = False
+    function: types.FunctionType,
+    *,
+    keep_steps: bool = False,
+    careful: bool = False,
+    pipeline: str = "usual",
 ) -> Trace:
     """What the transformation makes of ``function``, afresh.
 
@@ -88,47 +98,65 @@ def trace_of(
         function: a plain Python function.
         keep_steps: keep the tree after each pass.
         careful: every variable may hold one of several things, as a tensor decides.
+        pipeline: ``usual``, or one of those of the self-check: ``probed``, ``watched``.
 
     Raises:
         NotAFunctionError, NoSourceError, SyntaxNotSupportedError: see ``syntax.source``.
     """
     return transform(
-        source_of(function), resolve=resolver(function), keep_steps=keep_steps, careful=careful
+        source_of(function),
+        resolve=resolver(function),
+        keep_steps=keep_steps,
+        careful=careful,
+        passes=_PIPELINES[pipeline],
     )
 
 
-def convert_function(function: types.FunctionType, *, careful: bool = False) -> types.FunctionType:
+def convert_function(
+    function: types.FunctionType, *, careful: bool = False, pipeline: str = "usual"
+) -> types.FunctionType:
     """The converted form of a plain Python function; a converted one is returned as it is.
 
     Args:
         function: the function.
         careful: values that a tensor has decided may come in through arguments or attributes, so
             that more of the function goes through operators.
+        pipeline: the name of the pipeline.
     """
     code = function.__code__
     made = _made.get(id(code))
     if made is not None and made() is code:
         return function
-    key = id(code), careful
+    key = id(code), careful, pipeline
     known = _known.get(key)
     if known is None or known[0]() is not code:
         with _lock:
             known = _known.get(key)
             if known is None or known[0]() is not code:
-                known = _convert(function, careful)
+                known = _convert(function, careful, pipeline)
     converted = known[1]
     return bind(converted.code, function, {converted.namespace: NAMESPACE})
 
 
 def _convert(
-    function: types.FunctionType, careful: bool
+    function: types.FunctionType, careful: bool, pipeline: str
 ) -> tuple[weakref.ref[types.CodeType], _Converted]:
     code = function.__code__
-    trace = trace_of(function, careful=careful)
-    free = (*code.co_freevars, trace.namespace)
-    compiled = compile_tree(trace.tree, free, code, trace.generated, function.__qualname__)
+    try:
+        with deep():
+            trace = trace_of(function, careful=careful, pipeline=pipeline)
+        free = (*code.co_freevars, trace.namespace)
+        compiled = compile_tree(trace.tree, free, code, trace.generated, function.__qualname__)
+    except RecursionError:
+        raise SyntaxNotSupportedError(
+            f"the code of {function.__qualname__!r} is nested too deeply to be converted; a long "
+            "chain of elif, of operators or of method calls counts as nested",
+            cure="split it into several functions or statements, or loop over a list",
+            file=code.co_filename,
+            line=code.co_firstlineno,
+        ) from None
     note_made(compiled)
-    key = id(code), careful
+    key = id(code), careful, pipeline
     entry = (
         weakref.ref(code, lambda ref: _drop(_known, key, ref)),
         _Converted(compiled, trace.namespace, _reads(trace.source.tree)),
@@ -144,7 +172,7 @@ def _reads(tree: Any) -> Reads:
         if isinstance(node, gast.Global | gast.Nonlocal):
             names |= set(node.names)
         elif isinstance(node, gast.Attribute):
-            attributes.add(node.attr)
+            attributes.add("*" if node.attr == "__dict__" else node.attr)
         elif (
             isinstance(node, gast.Call)
             and isinstance(node.func, gast.Name)
@@ -152,9 +180,12 @@ def _reads(tree: Any) -> Reads:
         ):
             attributes |= {
                 part.value
-                for part in node.args[1:2]
                 if isinstance(part, gast.Constant) and isinstance(part.value, str)
+                else "*"
+                for part in node.args[1:2]
             }
+    if "vars" in names:
+        attributes.add("*")
     used = collections.Counter(node.id for node in gast.walk(tree) if isinstance(node, gast.Name))
     filled = collections.Counter(
         node.value.func.value.id
@@ -172,8 +203,11 @@ def _reads(tree: Any) -> Reads:
 def reads_of(function: types.FunctionType) -> Reads:
     """What a function that was converted reads; nothing is known of others."""
     code = id(function.__code__)
-    known = _known.get((code, False)) or _known.get((code, True))
-    return known[1].reads if known is not None else Reads((), ())
+    for pipeline in ("usual", "probed"):
+        known = _known.get((code, False, pipeline)) or _known.get((code, True, pipeline))
+        if known is not None:
+            return known[1].reads
+    return Reads((), ())
 
 
 def note_made(code: types.CodeType) -> None:
@@ -214,13 +248,14 @@ def convert_callee(function: types.FunctionType) -> types.FunctionType:
     """
     capture = current()
     if capture is not None:
-        return convert_function(function, careful=capture.eithers)
+        pipeline = "probed" if probing() else "usual"
+        return convert_function(function, careful=capture.eithers, pipeline=pipeline)
     code = function.__code__
     plain = _plain.get(id(code))
     if plain is not None and plain() is code:
         return function
     try:
-        return convert_function(function)
+        return convert_function(function, pipeline="watched" if probing() else "usual")
     except (NoSourceError, SyntaxNotSupportedError):
         key = id(code)
         _plain[key] = weakref.ref(code, lambda ref: _drop(_plain, key, ref))

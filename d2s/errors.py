@@ -9,7 +9,7 @@ net.py:3: the source text of 'f' cannot be found
   cure: define it in a file  [D2S101]
 
 Code families: 1xx what is handed to d2s, 2xx branches and loops, 3xx capture and call,
-4xx save and load, 5xx the command line, 9xx a defect of d2s itself.
+4xx save and load, 5xx the command line, 6xx the self-check, 9xx a defect of d2s itself.
 """
 
 from __future__ import annotations
@@ -172,6 +172,18 @@ class LoopGradientError(D2SError, NotImplementedError):
     code = "D2S307"
 
 
+class ManyProgramsWarning(UserWarning):
+    """A converted function keeps making new programs; the message names what keeps changing."""
+
+    code: ClassVar[str] = "D2S308"
+
+
+class BackwardTwiceError(D2SError, RuntimeError):
+    """A second ``backward`` goes through one call of a converted function."""
+
+    code = "D2S309"
+
+
 # -- 4xx: save and load -----------------------------------------------------------------------
 
 
@@ -212,3 +224,23 @@ class OutputFileError(D2SError):
     """The output file cannot be written."""
 
     code = "D2S504"
+
+
+# -- 6xx: the self-check ----------------------------------------------------------------------
+
+
+class CheckError(D2SError, AssertionError):
+    """The program of a function does something else than the function in dygraph.
+
+    Attributes:
+        report: everything that differs, as ``d2s.check`` gives it.
+    """
+
+    code = "D2S601"
+    report: object = None
+
+
+class NotCheckableError(D2SError, TypeError):
+    """A call cannot be made twice on the same input."""
+
+    code = "D2S602"

@@ -20,6 +20,8 @@ What each private name is for:
 ``core.eager.run_backward``     a coded error that a backward raises reaches the user as it is
 ``apply_general_passes``        Paddle's passes over a program that is about to run, repaired
 ``core.globals``                the interpreter's trace mode, set and restored around a run
+``core.Scope``                  where the values of a run are, one for each run that goes on
+``framework.global_var``        the mode of each thread, which a capture must not give to others
 ==============================  ==========================================================
 """
 
@@ -66,8 +68,10 @@ check_version(str(getattr(paddle, "__version__", "unknown")))
 
 try:
     from paddle.autograd import ir_backward
-    from paddle.base import core
+    from paddle.base import core, framework
+    from paddle.base.core import _switch_tracer as switch_tracer  # type: ignore[attr-defined]
     from paddle.base.dygraph.base import in_to_static_mode, switch_to_static_graph
+    from paddle.base.framework import dygraph_guard_if_declarative
     from paddle.base.libpaddle import pir
     from paddle.jit.dy2static import pir_partial_program
     from paddle.jit.dy2static.parameter_recorder import (
@@ -75,7 +79,11 @@ try:
         _global_parameter_recorder,
     )
     from paddle.jit.dy2static.pir_partial_program import PartialProgramLayer
-    from paddle.jit.dy2static.program_translator import ASTStaticFunction, ConcreteProgram
+    from paddle.jit.dy2static.program_translator import (
+        ASTStaticFunction,
+        ConcreteProgram,
+        _program_hash,
+    )
     from paddle.jit.dy2static.py_layer import StaticPyLayerContext
     from paddle.jit.dy2static.utils import Backend, graph_tracing_guard
     from paddle.pir.core import _convert_into_value
@@ -100,7 +108,108 @@ __all__ = [
 ]
 
 
-_build_lock: Final = threading.RLock()
+static_lock: Final = threading.RLock()
+"""Held while a program is captured or built: Paddle makes one program at a time in a process."""
+
+
+class _Gate:
+    """Runs of programs go on side by side; what changes Paddle's tables of programs, alone.
+
+    A run takes no lock: it notes that its thread is busy, and then looks whether the gate is
+    closed; who closes the gate looks then whether a thread is busy.  One of them sees the other.
+    """
+
+    PATIENCE: Final = 30.0
+    """Seconds that a closed gate waits for the runs that go on: they may wait for us."""
+
+    def __init__(self) -> None:
+        self._busy: dict[int, int] = {}
+        self._closed_by: int | None = None
+        self._changed = threading.Condition()
+
+    def enter(self) -> int:
+        """Begin a run for which Paddle has prepared all; what :meth:`leave` is given."""
+        me = threading.get_ident()
+        depth = self._busy.get(me, 0)
+        self._busy[me] = depth + 1
+        if self._closed_by is not None and self._closed_by != me and not depth:
+            self._wait(me)
+        return depth
+
+    def leave(self, depth: int) -> None:
+        """End the run."""
+        me = threading.get_ident()
+        if depth:
+            self._busy[me] = depth
+        else:
+            self._busy.pop(me, None)
+        if self._closed_by is not None:
+            with self._changed:
+                self._changed.notify_all()
+
+    def _wait(self, me: int) -> None:
+        """Let the one pass that has closed the gate."""
+        with self._changed:
+            while self._closed_by is not None:
+                self._busy.pop(me, None)
+                self._changed.notify_all()
+                self._changed.wait()
+            self._busy[me] = 1
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """While nothing else runs, is captured or built."""
+        me = threading.get_ident()
+        with static_lock:
+            outer = self._closed_by
+            self._closed_by = me
+            try:
+                with self._changed:
+                    self._changed.wait_for(lambda: not self._others(me), self.PATIENCE)
+                yield
+            finally:
+                self._closed_by = outer
+                with self._changed:
+                    self._changed.notify_all()
+
+    def _others(self, me: int) -> bool:
+        return any(thread != me for thread in list(self._busy))
+
+
+_gate: Final = _Gate()
+
+
+class _Quiet(threading.local):
+    depth = 0
+
+
+_quiet = _Quiet()
+
+
+@contextlib.contextmanager
+def keep_mode() -> Iterator[None]:
+    """While this thread captures or builds: threads that begin meanwhile are in dygraph mode.
+
+    A thread takes its mode from a variable of the process when it first uses Paddle, and keeps
+    it.  Paddle writes that variable whenever any thread changes its own mode: a thread that
+    began during a capture would stay in static mode for ever, and write into the program.
+    """
+    _quiet.depth += 1
+    try:
+        yield
+    finally:
+        _quiet.depth -= 1
+
+
+def _set_mode(self: Any, name: str, value: Any) -> None:
+    if name == "_dygraph_tracer_":
+        if not _quiet.depth:
+            framework._dygraph_tracer_ = value
+        switch_tracer(value)
+    self.__dict__[name] = value
+
+
+setattr(type(framework.global_var), "__setattr__", _set_mode)  # noqa: B010 - mypy
 
 
 # -- values --------------------------------------------------------------------------------------
@@ -128,12 +237,21 @@ def as_value(tensor: Any) -> Any:
 
 def tensor_of(value: Any) -> Any:
     """The dygraph tensor that ``value`` stands for, or ``None``."""
+    if not is_value(value):
+        return None
     for key, tensors in _global_parameter_recorder.params_dict.items():
         known = _global_parameter_recorder.tensor2value[key]
         for tensor in tensors:
             if known[id(tensor)].id == value.id:
                 return tensor
     return None
+
+
+def share_storage(one: Any, other: Any) -> bool:
+    """Whether two dygraph tensors are one, or views of one storage."""
+    if one is other:
+        return True
+    return bool(one.size and other.size and one._is_shared_buffer_with(other))
 
 
 def inside_to_static() -> bool:
@@ -154,6 +272,28 @@ def relax(value: Any, shape: Sequence[int]) -> None:
 def take_dtype(value: Any, like: Any) -> None:
     """Declare that ``value`` has the dtype of ``like``, where Paddle declares another."""
     value.set_type(create_shaped_type(like.type(), list(value.shape)))
+
+
+def shape_of(value: Any) -> list[int] | None:
+    """The static shape of ``value``; ``None`` for what is no tensor (several, an array)."""
+    return list(value.shape) if value.is_dense_tensor_type() else None
+
+
+def producer(value: Any) -> tuple[str, list[Any], dict[str, Any]] | None:
+    """The operation that makes ``value``: name without dialect, operands, attributes.
+
+    ``None`` for a variable of a loop body, and what else no operation makes.  The name of an
+    operation that works in place is that of the one that does not.
+    """
+    operation = value.get_defining_op()
+    if operation is None:
+        return None
+    name = operation.name().split(".")[-1]
+    return (
+        name[:-1] if name.endswith("_") else name,
+        list(operation.operands_source()),
+        operation.attrs(),
+    )
 
 
 def callstack(operation: Any) -> list[str]:
@@ -249,10 +389,17 @@ def with_item(value: Any, key: Any, item: Any) -> Any:
         item = paddle.cast(paddle.to_tensor(item), value.dtype)
     operations_ = paddle._C_ops
     names = ("set_value_", "set_value_with_tensor_", "index_put_")
-    with _build_lock:
+
+    def copying(plain: Callable[..., Any], writing: Callable[..., Any]) -> Callable[..., Any]:
+        def operation(operand: Any, *others: Any) -> Any:  # other threads may be in dygraph
+            return (plain if is_value(operand) else writing)(operand, *others)
+
+        return operation
+
+    with static_lock:
         before = {name: getattr(operations_, name) for name in names}
         for name in names:
-            setattr(operations_, name, getattr(operations_, name[:-1]))
+            setattr(operations_, name, copying(getattr(operations_, name[:-1]), before[name]))
         try:
             return paddle.static.setitem(value, key, item)
         finally:
@@ -302,6 +449,14 @@ _ARITHMETIC: Final = [
     "__getitem__",
     "__abs__",
 ]
+_COPYING: Final = ("clone", "detach")
+"""Methods of dygraph tensors that crash in static mode, as the operators do."""
+
+_READING: Final = (
+    "item", "numpy", "tolist", "__array__", "__bool__", "__float__", "__int__", "__index__",
+)  # fmt: skip
+"""Methods of dygraph tensors that give their contents to Python."""
+
 _patch_lock = threading.RLock()
 _patch_depth = 0
 _saved: list[tuple[type, str, Any]] = []
@@ -314,6 +469,15 @@ def _eager_operator(name: str, original: Callable[..., Any]) -> Callable[..., An
         return getattr(as_value(self), name)(*others)
 
     return operator
+
+
+def _reading_method(original: Callable[..., Any], noticed: Callable[[Any], None]) -> Any:
+    def read(self: Any, *arguments: Any, **options: Any) -> Any:
+        if not paddle.in_dynamic_mode():
+            noticed(self)
+        return original(self, *arguments, **options)
+
+    return read
 
 
 def _value_operator(
@@ -330,6 +494,10 @@ def _value_operator(
         if any(operand is NotImplemented for operand in adapted):
             return NotImplemented
         mine = adapt(others[0], self) if others and is_value(others[0]) else self
+        if name == "__truediv__" and type(adapted[0]) in (int, float) and adapted[0] == 0:
+            # Paddle takes the reciprocal while it captures, which Python refuses for zero.
+            dtype = mine.dtype if mine.is_floating_point() else paddle.get_default_dtype()
+            adapted = [paddle.full([], adapted[0], dtype)]
         return finish((self, *others), name, original(mine, *adapted))
 
     return operator
@@ -340,6 +508,7 @@ def tensors_as_values(
     adapt: Callable[[Any, Any], Any],
     finish: Callable[[tuple[Any, ...], str, Any], Any],
     refusals: dict[str, Callable[..., Any]],
+    noticed: Callable[[Any], None] = lambda tensor: None,
 ) -> Iterator[None]:
     """While a program is captured, let dygraph tensors take part in expressions.
 
@@ -352,6 +521,7 @@ def tensors_as_values(
             expression to the second one.
         finish: sees the operands, the operator's name and the result, and gives the result.
         refusals: methods of values that are replaced, such as ``__bool__``.
+        noticed: told of a dygraph tensor whose contents Python reads during the capture.
     """
     global _patch_depth
     with _patch_lock:
@@ -367,6 +537,14 @@ def tensors_as_values(
                         setattr(owner, name, _eager_operator(name, original))
                     else:
                         setattr(owner, name, _value_operator(name, original, adapt, finish))
+            for name in _COPYING:
+                original = getattr(EagerTensor, name)
+                _saved.append((EagerTensor, name, original))
+                setattr(EagerTensor, name, _eager_operator(name, original))
+            for name in _READING:
+                original = getattr(EagerTensor, name)
+                _saved.append((EagerTensor, name, original))
+                setattr(EagerTensor, name, _reading_method(original, noticed))
             for name, method in refusals.items():
                 _saved.append((Value, name, getattr(Value, name, None)))
                 setattr(Value, name, method)
@@ -382,6 +560,31 @@ def tensors_as_values(
                         delattr(owner, name)
                     else:
                         setattr(owner, name, original)
+
+
+@contextlib.contextmanager
+def checked_operations(checks: dict[str, Callable[..., None]]) -> Iterator[None]:
+    """Call ``checks`` with the arguments of these operations before they are made.
+
+    Args:
+        checks: by the name of the operation in ``paddle._C_ops``.
+    """
+
+    def checked(check: Callable[..., None], original: Callable[..., Any]) -> Callable[..., Any]:
+        def operation(*arguments: Any, **options: Any) -> Any:
+            check(*arguments)
+            return original(*arguments, **options)
+
+        return operation
+
+    before = {name: getattr(paddle._C_ops, name) for name in checks}
+    for name, check in checks.items():
+        setattr(paddle._C_ops, name, checked(check, before[name]))
+    try:
+        yield
+    finally:
+        for name, original in before.items():
+            setattr(paddle._C_ops, name, original)
 
 
 _gc_lock = threading.Lock()
@@ -447,6 +650,60 @@ def erase_unread(program: Any, prefix: str) -> int:
         return count
 
     return sweep(program.global_block())
+
+
+def without_copies(program: Any) -> None:
+    """Let blocks take and hand out 0-D values that were made for them, where no copy is needed.
+
+    The copies are there for gradients, and for values that are handed out twice or read again.  A
+    program that is saved has no gradients, and Paddle2ONNX takes the copy of a loop's 0-D counter
+    for a tensor of one dimension.  Larger tensors keep theirs: without it, oneDNN fails in Paddle
+    Inference ("could not create a primitive descriptor for a reorder primitive").
+    """
+    for operation in list(operations(program)):
+        if operation.name() == "cf.yield":
+            taken = {value.id for value in operation.operands_source()}
+            for index, (copy, source) in _copies(operation):
+                if source.id not in taken:
+                    taken.add(source.id)
+                    operation.operand(index).set_source(source)
+                    _remove_unread(copy)
+        elif operation.name() == "pd_op.while":
+            for index, (copy, source) in _copies(operation):
+                others = [user for user in source.all_used_ops() if user.id() != copy.id()]
+                if all(_comes_before(user, operation) for user in others):
+                    operation.operand(index).set_source(source)
+                    _remove_unread(copy)
+
+
+def _copies(operation: Any) -> Iterator[tuple[int, tuple[Any, Any]]]:
+    """Operands that are copies of values that an operation of the same block has made."""
+    block = operation.get_parent_block()
+    for index in range(operation.num_operands()):
+        copy = operation.operand_source(index).get_defining_op()
+        if copy is None or copy.name() != "pd_op.assign" or copy.get_parent_block() != block:
+            continue
+        source = copy.operand_source(0)
+        maker = source.get_defining_op()
+        if maker is None or maker.get_parent_block() != block or shape_of(source) != []:
+            continue
+        if maker.name() not in ("pd_op.if", "pd_op.while", "pd_op.data", "builtin.parameter"):
+            yield index, (copy, source)
+
+
+def _remove_unread(operation: Any) -> None:
+    if all(result.use_empty() for result in operation.results()):
+        operation.get_parent_block().remove_op(operation)
+
+
+def _comes_before(one: Any, other: Any) -> bool:
+    """Whether ``one`` stands before ``other`` in the same block."""
+    for operation in other.get_parent_block().ops:
+        if operation.id() == other.id():
+            return False
+        if operation.id() == one.id():
+            return True
+    return False
 
 
 def is_chosen(value: Any) -> bool:
@@ -517,9 +774,74 @@ def operations(program: Any) -> Iterator[Any]:
 def _inside(operation: Any) -> Iterator[Any]:
     """Every operation in the blocks of ``operation``, in the order of the program."""
     for block in operation.blocks():
-        for inner in block.ops:
-            yield inner
-            yield from _inside(inner)
+        yield from _under(block)
+
+
+def _under(block: Any) -> Iterator[Any]:
+    """Every operation of ``block``, those of inner blocks too, in the order of the program."""
+    for inner in block.ops:
+        yield inner
+        yield from _inside(inner)
+
+
+def _tensor_operands(operation: Any) -> Iterator[int]:
+    """The positions of the operands of ``operation`` that are single tensors."""
+    for index in range(operation.num_operands()):
+        value = operation.operand_source(index)
+        if not pir.is_fake_value(value) and value.is_dense_tensor_type():
+            yield index
+
+
+def pass_into_blocks(
+    program: Any,
+    chosen: Callable[[Any], bool],
+    before: Callable[[Any], Any],
+    inside: Callable[[Any, Any], Any],
+) -> None:
+    """Let blocks read some values from outside of them in another form.
+
+    Args:
+        program: the program; its operations are rewired in place.
+        chosen: whether a value that a block reads from outside is meant.
+        before: makes the form that goes in; its operations come before the branch or loop.
+        inside: makes, from that form and the value, what is read; they come first in the block.
+    """
+
+    def treat(block: Any) -> None:
+        for operation in list(block.ops):
+            if operation.name() not in ("pd_op.if", "pd_op.while"):
+                continue
+            outer: dict[int, Any] = {}
+            for part in operation.blocks():
+                enter(part, operation, outer)
+            for part in operation.blocks():
+                treat(part)
+
+    def enter(part: Any, operation: Any, outer: dict[int, Any]) -> None:
+        reading = [(inner, index) for inner in _under(part) for index in _tensor_operands(inner)]
+        own = {argument.id for argument in part.args()}
+        for inner in _under(part):
+            own |= {result.id for result in inner.results()}
+            own |= {argument.id for block in inner.blocks() for argument in block.args()}
+        if not part.ops:  # the missing side of an `if`
+            return
+        first = part.ops[0]
+        forms: dict[int, Any] = {}
+        for inner, index in reading:
+            value = inner.operand_source(index)
+            if value.id in own or not chosen(value):
+                continue
+            if value.id not in outer:
+                pir.set_insertion_point(operation)
+                outer[value.id] = before(value)
+            if value.id not in forms:
+                pir.set_insertion_point(first)
+                forms[value.id] = inside(outer[value.id], value)
+            inner.operand(index).set_source(forms[value.id])
+
+    with paddle.static.program_guard(program):
+        treat(program.global_block())
+        pir.set_insertion_point_to_block_end(program.global_block())
 
 
 def static_py_layer(
@@ -584,6 +906,26 @@ _REPAIRS: Final = (
         "                        # update grad_op structure\n",
         "                        _enter_again(op, grad_op, control_flow_value_to_copyvalue_map)\n",
     ),
+    (
+        "total_ops = parent_total_ops(block)",
+        "total_ops = _differentiated(parent_total_ops(block))",
+    ),
+    (
+        "    if is_inplace_net(forward_ops):\n",
+        "    forward_ops = _differentiated(forward_ops)\n    if is_inplace_net(forward_ops):\n",
+    ),
+    ("get_real_op_inputs(op), get_grad_sem", "_inputs_of(op), get_grad_sem"),
+    (
+        'if op.name() == "pd_op.if":\n'
+        "                        origin_inputs = get_real_op_inputs(op)",
+        'if op.name() == "pd_op.if":\n                        origin_inputs = _inputs_of(op)',
+    ),
+    (
+        'if op.name() == "pd_op.while":\n'
+        "                        origin_inputs = get_real_op_inputs(op)",
+        'if op.name() == "pd_op.while":\n                        origin_inputs = _inputs_of(op)',
+    ),
+    ("get_used_external_value(while_block)", "_without_stacks(while_block)"),
 )
 """What is wrong in Paddle 3.3's ``ir_backward``, and what it should be.
 
@@ -594,10 +936,45 @@ block, instead of its saved copy, for the shape of a zero.  The fourth leaves ou
 loops that hand on nothing differentiable, which otherwise read saved values before they are back.
 The fifth adds up all uses of a value behind a loop before it goes into the loop's accumulator, not
 only the first of them.  The sixth gives a loop a zero to start from for a value that has had no
-gradient from the code behind it, where Paddle passes ``None`` on and fails.  The last three belong
+gradient from the code behind it, where Paddle passes ``None`` on and fails.  The next three belong
 to :func:`_mark_inner_loops`: how far a loop goes back, that its mark is not dropped unread, and
-whether it is entered at all.
+whether it is entered at all.  The others are for several gradients of one program, which Paddle
+knows as gradients of gradients only: operations of earlier gradients and of optimizers are left
+out, and so are the stacks on which a block has saved for an earlier gradient.
 """
+
+
+_left_out: set[int] = set()
+"""Operations that no gradient goes through: optimizers' steps and earlier gradients."""
+
+
+def _differentiated(operations_: list[Any]) -> list[Any]:
+    return [operation for operation in operations_ if operation.id() not in _left_out]
+
+
+def _inputs_of(operation: Any) -> list[Any]:
+    """The inputs of ``operation`` that may have gradients, and the condition."""
+    if operation.name() == "pd_op.if":
+        return _without_stacks(operation)
+    if operation.name() == "pd_op.while":
+        (body,) = operation.blocks()
+        return [*operation.operands_source(), *_without_stacks(body)]
+    return list(ir_backward.get_real_op_inputs(operation))
+
+
+def _without_stacks(part: Any) -> list[Any]:
+    """What ``part`` reads from outside, without stacks on which it saves for a gradient."""
+
+    def wanted(value: Any) -> bool:
+        return bool(
+            pir.is_fake_value(value)
+            or value.is_dense_tensor_type()
+            or value.is_dense_tensor_array_type()
+            or value.is_combine()
+            or value.is_selected_row_type()
+        )
+
+    return [value for value in pir.get_used_external_value(part) if wanted(value)]
 
 
 def _hands_on_nothing(operation: Any) -> bool:
@@ -613,7 +990,7 @@ _MARKED: Final = "d2s_marked"
 """An attribute of the loops that :func:`_mark_inner_loops` has made."""
 
 
-def _mark_inner_loops(program: Any) -> None:
+def _mark_inner_loops(program: Any) -> list[int]:
     """Let every ``while`` inside a ``while`` save which of its trips are first ones.
 
     Paddle keeps what the trips of a loop save on one stack, and the gradient of the loop takes
@@ -622,6 +999,9 @@ def _mark_inner_loops(program: Any) -> None:
     So such a loop gets one variable more, which is false in the first trip after an entry and
     true in all others, and true behind the loop if there was a trip.  Its saved copies are the
     conditions of the gradient: :func:`_enter_again` and :func:`_more_trips`.
+
+    Returns:
+        The ids of the values that are gone, others having taken their place.
     """
 
     def treat(block: Any, inside: bool) -> None:
@@ -629,11 +1009,15 @@ def _mark_inner_loops(program: Any) -> None:
             loop = operation.name() == "pd_op.while"
             for inner in operation.blocks():
                 treat(inner, inside or loop)
-            if loop and inside and not _hands_on_nothing(operation):
+            if loop and inside and not _marked(operation) and not _hands_on_nothing(operation):
+                (body,) = operation.blocks()
+                gone.extend(value.id for value in [*body.args(), *operation.results()])
                 _mark(operation)
 
+    gone: list[int] = []
     with paddle.static.program_guard(program):
         treat(program.global_block(), False)
+    return gone
 
 
 def _mark(loop: Any) -> None:
@@ -699,7 +1083,15 @@ def _repaired_gradients() -> Any:
         text = text.replace(wrong, right)
     module = types.ModuleType(ir_backward.__name__)
     module.__file__ = ir_backward.__file__
-    for helper in (_hands_on_nothing, _marked, _more_trips, _enter_again):
+    for helper in (
+        _differentiated,
+        _inputs_of,
+        _without_stacks,
+        _hands_on_nothing,
+        _marked,
+        _more_trips,
+        _enter_again,
+    ):
         module.__dict__[helper.__name__] = helper
     exec(compile(text, str(ir_backward.__file__), "exec"), module.__dict__)
     return module.grad
@@ -711,7 +1103,7 @@ _gradients: Any = None
 def gradient_function() -> Any:
     """:func:`_repaired_gradients`, made once."""
     global _gradients
-    with _build_lock:
+    with static_lock:
         if _gradients is None:
             _gradients = _repaired_gradients()
         return _gradients
@@ -721,9 +1113,42 @@ def _differentiate(outputs: Any, inputs: Any, grad_outputs: Any) -> Any:
     """The gradients of ``inputs``, after which blocks save only what the gradients read."""
     made = gradient_function()(outputs, inputs, grad_outputs)
     program = paddle.static.default_main_program()
+    _read_no_saved_shapes(program)
     with paddle.static.program_guard(program):
         _save_what_is_read(program)
     return made
+
+
+_SHAPES_ONLY: Final = ("pd_op.add_grad", "pd_op.subtract_grad")
+"""Gradients that ask the first two operands for their shapes alone."""
+
+
+def _read_no_saved_shapes(program: Any) -> None:
+    """Let what is read for its shape be something that a block saves for its contents anyway.
+
+    The gradient of ``x + y`` asks ``x`` and ``y`` for their shapes only.  Another saved tensor of
+    that shape can stand for one, and the block saves one tensor less.
+    """
+    for pop in list(operations(program)):
+        if pop.name() != "cf.tuple_pop":
+            continue
+        kept: dict[Any, Any] = {}
+        asked: list[tuple[Any, int, Any]] = []
+        for value in pop.results():
+            if not value.is_dense_tensor_type() or any(size < 0 for size in value.shape):
+                continue
+            key = (str(value.dtype), tuple(value.shape))
+            users = value.all_used_ops()
+            if any(user.name() not in _SHAPES_ONLY for user in users):
+                kept.setdefault(key, value)
+                continue
+            for user in users:
+                for index in (0, 1):
+                    if user.operand_source(index).id == value.id:
+                        asked.append((user, index, key))
+        for user, index, key in asked:
+            if key in kept and user.operand_source(2).get_defining_op().id() != pop.id():
+                user.operand(index).set_source(kept[key])
 
 
 def _save_what_is_read(program: Any) -> None:
@@ -777,13 +1202,22 @@ def _filled(value: Any) -> Any:
     return value
 
 
+_SECOND: Final = ("_double_grad", "_triple_grad")
+"""How the names of operations end that differentiate a derivative."""
+
+
 def _general_passes(program: Any, **options: Any) -> None:
     """Paddle's passes, after which no block reads a list of values that was made around it.
 
     The passes merge equal operations, those inside a block with those around it.  A block that
     reads a merged list of values without reading the values themselves frees them when it ends:
     for the next reader, "Tensor holds no memory".  So such a block makes its own list.
+
+    Where derivatives are differentiated, equal operations stay two: what they are merged into is
+    read twice by one operation, which the in-place pass lets write over it in between.
     """
+    if any(operation.name().endswith(_SECOND) for operation in operations(program)):
+        options["enable_cse"] = False
     _passes(program, **options)
 
     def treat(block: Any, inside: bool) -> None:
@@ -813,7 +1247,7 @@ def _parts(values: Any) -> list[Any]:
 
 @contextlib.contextmanager
 def _repaired_build() -> Iterator[None]:
-    """Let Paddle build runnable programs with our corrections; under :data:`_build_lock`."""
+    """Let Paddle build runnable programs with our corrections; under :data:`static_lock`."""
     repaired = {"grad": _differentiate, "apply_general_passes": _general_passes}
     before = {name: getattr(pir_partial_program, name) for name in repaired}
     vars(pir_partial_program).update(repaired)
@@ -932,6 +1366,213 @@ def _keep_read_inside(program: Any) -> None:
     names[:] = [name for name in names if name not in given or given[name].id not in read]
 
 
+# -- training inside a program -------------------------------------------------------------------
+
+
+def gradients_here(
+    outputs: list[Any], inputs: list[Any], seeds: list[Any] | None, left_out: set[int]
+) -> tuple[list[Any], list[int], set[int]]:
+    """Gradients of the program that is being captured; it goes on behind them.
+
+    Args:
+        outputs: values of it, at its top level.
+        inputs: the values of which the gradients are wanted.
+        seeds: the gradient of each output; ``None`` for ones.
+        left_out: ids of operations that no gradient goes through.
+
+    Returns:
+        The gradient of each input, or ``None``; the ids of values that are gone, and of the
+        operations that are there for gradients.
+
+    Raises:
+        LoopGradientError: (D2S307) Paddle cannot differentiate the program.
+    """
+    program = paddle.static.default_main_program()
+    _refuse_untried(program)
+    before = {operation.id() for operation in operations(program)}
+    with _coded_gradients(), static_lock:
+        _copy_into_loops(program)
+        gone = _mark_inner_loops(program)
+        _left_out.update(left_out)
+        try:
+            made = _differentiate(outputs, inputs, seeds)
+        finally:
+            _left_out.clear()
+        _save_sources(program)
+    pir.set_insertion_point_to_block_end(program.global_block())
+    return list(made), gone, {operation.id() for operation in operations(program)} - before
+
+
+_HOOKS: Final = "d2s_hooks"
+
+
+def _counting_hooks() -> None:
+    """Let tensors know how many gradient hooks they have, which Paddle does not tell."""
+    register, remove = EagerTensor._register_grad_hook, EagerTensor._remove_grad_hook
+
+    def noting_register(self: Any, hook: Any) -> Any:
+        known = register(self, hook)
+        with contextlib.suppress(AttributeError):
+            setattr(self, _HOOKS, getattr(self, _HOOKS, frozenset()) | {known})
+        return known
+
+    def noting_remove(self: Any, known: Any) -> Any:
+        with contextlib.suppress(AttributeError):
+            setattr(self, _HOOKS, getattr(self, _HOOKS, frozenset()) - {known})
+        return remove(self, known)
+
+    EagerTensor._register_grad_hook = noting_register
+    EagerTensor._remove_grad_hook = noting_remove
+
+
+_counting_hooks()
+
+
+def has_hooks(tensor: Any) -> bool:
+    """Whether a dygraph tensor has gradient hooks that were set since d2s was imported."""
+    return bool(getattr(tensor, _HOOKS, ()))
+
+
+@contextlib.contextmanager
+def in_dygraph() -> Iterator[None]:
+    """Run operations, and no longer put them into the program that is being captured."""
+    with dygraph_guard_if_declarative():
+        yield
+
+
+def renew(tensor: Any, value: Any) -> None:
+    """Let ``value`` stand for the dygraph tensor from here on, in the program being captured."""
+    _known_tensors()[id(tensor)] = value
+
+
+def filled_like(value: Any, number: float) -> Any:
+    """``paddle.full_like``, which in a program warns that a value has no place."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Tensor do not have 'place' interface")
+        return paddle.full_like(value, number)
+
+
+def _known_tensors() -> Any:
+    key = _program_hash(paddle.static.default_main_program())
+    return _global_parameter_recorder.tensor2value.get(key, {})
+
+
+def write_into(value: Any, fresh: Any) -> Any:
+    """Write ``fresh`` over the contents of a tensor; the value for them afterwards."""
+    return paddle._C_ops.assign_out_(fresh, value)
+
+
+_INPLACE_NAMES: Final = {"output": "out", "x": "out"}
+
+
+def overwriting(start: int) -> Iterator[tuple[int, Any]]:
+    """What the operations from ``start`` on in the program write over: id, and the new value."""
+    block = paddle.static.default_main_program().global_block()
+    for operation in block.ops[start:]:
+        if not operation.name().endswith("_"):
+            continue
+        results = dict(zip(operation.get_output_names(), operation.results(), strict=True))
+        for name, value in zip(
+            operation.get_input_names(), operation.operands_source(), strict=True
+        ):
+            fresh = results.get(f"{name}_out", results.get(_INPLACE_NAMES.get(name, "")))
+            if fresh is not None and not pir.is_fake_value(value):
+                yield value.id, fresh
+
+
+def length() -> int:
+    """How many operations the top level of the program has; for :func:`overwriting`."""
+    return len(paddle.static.default_main_program().global_block().ops)
+
+
+def share_constants(start: int) -> None:
+    """Let the operations from ``start`` on make every constant once.
+
+    A call of ``adam_`` makes three constants of its own, for every parameter.
+    """
+    block = paddle.static.default_main_program().global_block()
+    known: dict[Any, Any] = {}
+    written = {number for number, _ in overwriting(start)}
+    for operation in block.ops[start:]:
+        if operation.name() != "pd_op.full" or operation.result(0).id in written:
+            continue
+        facts = operation.attrs()
+        key = tuple(str(facts[name]) for name in ("value", "dtype", "shape", "place"))
+        first = known.setdefault(key, operation)
+        if first is not operation:
+            operation.result(0).replace_all_uses_with(first.result(0))
+            block.remove_op(operation)
+
+
+def id_of_maker(value: Any) -> int:
+    """The id of the operation that makes ``value``."""
+    return int(value.get_defining_op().id())
+
+
+def ids_from(start: int) -> set[int]:
+    """The ids of the operations from ``start`` on."""
+    block = paddle.static.default_main_program().global_block()
+    return {operation.id() for operation in block.ops[start:]}
+
+
+def is_made_of_constants(value: Any) -> bool:
+    """Whether what makes ``value`` has no operand with a gradient, and no block."""
+    operation = value.get_defining_op()
+    return (
+        operation is not None
+        and not list(operation.blocks())
+        and all(
+            pir.is_fake_value(operand) or operand.stop_gradient
+            for operand in operation.operands_source()
+        )
+    )
+
+
+def sources(value: Any) -> list[Any]:
+    """The values that what makes ``value`` reads, in its blocks too; all of one block."""
+    operation = value.get_defining_op()
+    if operation is None:
+        return []
+    home = operation.get_parent_block()
+    found = []
+    for each in (operation, *_inside(operation)):
+        for source in each.operands_source():
+            origin = None if pir.is_fake_value(source) else source.get_defining_op()
+            if origin is not None and (each is operation or origin.get_parent_block() == home):
+                found.append(source)
+    return found
+
+
+def makes_sparse_gradients() -> bool:
+    """Whether dygraph would have sparse gradients where the program so far has dense ones."""
+    return any(
+        operation.name() == "pd_op.embedding"
+        and operation.attrs().get("sparse")
+        and not operation.operand_source(1).stop_gradient
+        for operation in operations(paddle.static.default_main_program())
+    )
+
+
+@contextlib.contextmanager
+def methods_replaced(table: dict[tuple[Any, str], Any]) -> Iterator[None]:
+    """Classes with other methods for a while.
+
+    Args:
+        table: by class and name, what the class has in place of its own.
+    """
+    before = {key: vars(key[0]).get(key[1]) for key in table}
+    for (owner, name), method in table.items():
+        setattr(owner, name, method)
+    try:
+        yield
+    finally:
+        for (owner, name), original in before.items():
+            if original is None:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, original)
+
+
 # -- run -----------------------------------------------------------------------------------------
 
 _TRACE: Final = "FLAGS_enable_pir_in_executor_trace_run"
@@ -998,33 +1639,106 @@ def keep_backward_error(error: Exception) -> None:
     _backward.error = error
 
 
-def show_backward_errors() -> None:
+def show_backward_errors(twice: Callable[[], Exception]) -> None:
     """From now on ``backward`` and ``paddle.grad`` raise :func:`keep_backward_error`'s errors.
 
     Paddle turns whatever a ``PyLayer`` raises into an ``OSError`` with a traceback as its text.
+
+    Args:
+        twice: gives the error for a program that is gone back through a second time.
     """
     global _backward_shown
-    with _build_lock:
+    with static_lock:
         if _backward_shown:
             return
         _backward_shown = True
         for name in ("run_backward", "run_partial_grad"):
-            setattr(core.eager, name, _showing(getattr(core.eager, name)))
+            setattr(core.eager, name, _showing(getattr(core.eager, name), twice))
 
 
-def _showing(original: Callable[..., Any]) -> Callable[..., Any]:
+def _kept_backward_error() -> Exception | None:
+    error, _backward.error = _backward.error, None
+    return error
+
+
+def _showing(original: Callable[..., Any], twice: Callable[[], Exception]) -> Callable[..., Any]:
     @functools.wraps(original)
     def run(*arguments: Any, **options: Any) -> Any:
         _backward.error = None
         try:
             return original(*arguments, **options)
-        except Exception:
-            error, _backward.error = _backward.error, None
+        except Exception as raised:
+            error = _kept_backward_error()
+            if error is None and "TensorWrappers of Dy2StGradNode" in str(raised):
+                error = twice()
             if error is None:
                 raise
         raise error.with_traceback(None)
 
     return run
+
+
+class _Runnable:
+    """A program that is built, and the scopes that it runs in.
+
+    A scope holds the values of a run; after the forward of a training program it holds them
+    until the backward.  Paddle remembers by a scope's address what it has prepared for it, so a
+    scope is never given up while the program lives.  One program runs in one thread at a time,
+    different ones side by side: with a scope for each thread and no lock, Paddle 3.3.1 mixed up
+    values of two runs of one program ("Variable Id 503511712 is not registered").
+
+    Args:
+        attributes: what ``run_program`` needs besides tensors.
+        lock: held while it runs; its program's other forms have the same.
+        joint: forward and gradients are in it.
+    """
+
+    def __init__(self, attributes: Any, lock: Any, *, joint: bool) -> None:
+        self._attributes = attributes
+        self._joint = joint
+        self._free: list[Any] = []
+        self._held: list[Any] = []
+        self._broken: list[Any] = []
+        self._lock = lock
+
+    def run(self, tensors: list[Any], parameters: list[Any]) -> list[Any]:
+        """Run it."""
+        depth = _gate.enter()  # before the lock: who has closed the gate may want it
+        try:
+            with self._lock:
+                scope = self._scope()
+                if scope is not None:
+                    return self._run_in(scope, tensors, parameters)
+        finally:
+            _gate.leave(depth)
+        # Paddle prepares a program for each scope: nothing else runs then.
+        with _gate.alone(), self._lock:
+            return self._run_in(core.Scope(), tensors, parameters)
+
+    def _run_in(self, scope: Any, tensors: list[Any], parameters: list[Any]) -> list[Any]:
+        given = PartialProgramLayer._valid_vars
+        try:
+            results = list(
+                paddle._C_ops.run_program(
+                    given(tensors), given(parameters), [scope], *self._attributes
+                )
+            )
+        except BaseException:
+            # The stacks of a joint program hold what a run saved that did not end.
+            spoilt = self._broken if self._joint else self._free
+            (spoilt if scope._can_reused else self._held).append(scope)
+            raise
+        (self._free if scope._can_reused else self._held).append(scope)
+        return results
+
+    def _scope(self) -> Any:
+        """A scope that no run uses; ``None`` if there is none."""
+        if self._free:
+            return self._free.pop()
+        for index, scope in enumerate(self._held):
+            if scope._can_reused:
+                return self._held.pop(index)
+        return None
 
 
 class Program:
@@ -1047,14 +1761,37 @@ class Program:
         self._layer = PartialProgramLayer(main, inputs, outputs, parameters)
         # Paddle checks each output for a magic number and drops it; we never yield one.
         self._joint: tuple[Any, list[int]] | None = None
+        self._ready: dict[tuple[Any, bool], _Runnable] = {}
         self._lock = threading.RLock()
 
-    def run(self, tensors: list[Any], *, training: bool) -> list[Any]:
-        """Run the program; with ``training`` the outputs can be differentiated."""
-        layer = self._layer
-        attributes = self._prepared(layer, training)
-        with self._lock:  # a program's scopes serve one thread at a time
-            return list(layer.call_run_impl_with_hook(tensors, self.parameters[0], attributes))
+    def run(
+        self, tensors: list[Any], *, training: bool, parameters: list[Any] | None = None
+    ) -> list[Any]:
+        """Run the program; with ``training`` the outputs can be differentiated.
+
+        Args:
+            tensors: the inputs.
+            training: whether the outputs can be differentiated.
+            parameters: what it reads as its parameters, if other tensors than usual.
+        """
+        read = self.parameters[0] if parameters is None else parameters
+        return self._prepared(self._layer, training).run(tensors, read)
+
+    def prepare(self, *, training: bool) -> None:
+        """Build what :meth:`run` needs, so that what cannot be built is known before."""
+        self._prepared(self._layer, training)
+
+    def prepare_gradients(self) -> None:
+        """Build what :meth:`gradients` runs."""
+        if self._joint is not None:
+            return
+        with static_lock, keep_mode():
+            if self._joint is None:
+                _refuse_untried(self.main)
+                with _coded_gradients(), no_collection():
+                    joint = self._build_joint()
+                    self._prepared(joint[0], False)
+                self._joint = joint
 
     def gradients(
         self, tensors: list[Any], output_gradients: list[Any], parameters: list[Any]
@@ -1069,49 +1806,46 @@ class Program:
         Returns:
             The gradient of each input and then of each parameter; ``None`` where there is none.
         """
-        with self._lock:
-            if self._joint is None:
-                _refuse_untried(self.main)
-                with _coded_gradients(), no_collection():
-                    self._joint = self._build_joint()
-                    self._prepared(self._joint[0], False)
-        layer, found = self._joint
-        attributes = self._prepared(layer, False)
-        with self._lock, _coded_gradients():
-            try:
-                results = layer.call_run_impl_with_hook(
-                    [*tensors, *output_gradients], parameters, attributes
-                )
-            except BaseException:
-                self._joint = None  # its stacks hold what a run saved that did not end
-                raise
+        self.prepare_gradients()
+        joint = self._joint
+        assert joint is not None
+        layer, found = joint
+        with _coded_gradients():
+            results = self._prepared(layer, False).run([*tensors, *output_gradients], parameters)
         gradients: list[Any | None] = [None] * (len(self.inputs) + len(self.parameters[0]))
         for position, result in zip(found, results, strict=True):
             gradients[position] = result
         return gradients
 
-    def _prepared(self, layer: Any, training: bool) -> Any:
-        """What ``run_program`` needs; built on first use, with the repaired gradients."""
-        with self._lock:
-            layer.training = training
-            built = "train_program" if training else "infer_program"
-            if built in layer.__dict__:
+    def _prepared(self, layer: Any, training: bool) -> _Runnable:
+        """What is run; built on first use, with the repaired gradients."""
+        known = self._ready.get((layer, training))
+        if known is not None:
+            return known
+        with static_lock, keep_mode(), no_collection(), _repaired_build():
+            known = self._ready.get((layer, training))
+            if known is None:
+                joint = layer is not self._layer
+                known = _Runnable(self._attributes(layer, training), self._lock, joint=joint)
+                self._ready[layer, training] = known
+            return known
+
+    def _attributes(self, layer: Any, training: bool) -> Any:
+        layer.training = training
+        # Building a training program tells each parameter the type of its gradient, which drops
+        # a gradient that it already has.
+        gradients = [(tensor, tensor.grad) for tensor in layer._params]
+        try:
+            if not training:
                 return layer._prepare_attributes(in_sot_mode=False)
-            with _build_lock, no_collection(), _repaired_build():
-                # Building a training program tells each parameter the type of its gradient,
-                # which drops a gradient that it already has.
-                gradients = [(tensor, tensor.grad) for tensor in layer._params]
-                try:
-                    if not training:
-                        return layer._prepare_attributes(in_sot_mode=False)
-                    _refuse_untried(self.main)
-                    with _coded_gradients():
-                        _keep_read_inside(layer.train_program)
-                        return layer._prepare_attributes(in_sot_mode=False)
-                finally:
-                    for tensor, gradient in gradients:
-                        if gradient is not None and tensor.grad is None:
-                            tensor.grad = gradient
+            _refuse_untried(self.main)
+            with _coded_gradients():
+                _keep_read_inside(layer.train_program)
+                return layer._prepare_attributes(in_sot_mode=False)
+        finally:
+            for tensor, gradient in gradients:
+                if gradient is not None and tensor.grad is None:
+                    tensor.grad = gradient
 
     @switch_to_static_graph  # type: ignore[untyped-decorator]
     def _build_joint(self) -> tuple[Any, list[int]]:

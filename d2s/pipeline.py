@@ -26,6 +26,7 @@ from d2s.passes import (
     loops,
     matches,
     privates,
+    probes,
     raises,
     returns,
     shapes,
@@ -65,6 +66,15 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     boolean.PASS,
     calls.PASS,
 )
+
+
+_FIRST: Final = PIPELINE.index(annotated.PASS) + 1
+
+PROBED: Final[tuple[Pass, ...]] = (*PIPELINE[:_FIRST], probes.PASS, *PIPELINE[_FIRST:])
+"""The pipeline for the self-check: each statement shows what it has bound."""
+
+WATCHED: Final[tuple[Pass, ...]] = (*PIPELINE[:_FIRST], probes.PASS, calls.PASS)
+"""The user's own code with probes, and nothing else: what the self-check compares with."""
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,12 @@ class Location(NamedTuple):
 
 
 def _hidden_roots() -> tuple[str, ...]:
-    roots = [str(Path(__file__).resolve().parents[1]) + "/"]
+    folders = [Path(__file__).parents[1]]
     paddle = sys.modules.get("paddle")
     if paddle is not None and paddle.__file__:
-        roots.append(str(Path(paddle.__file__).resolve().parent) + "/")
-    return tuple(roots)
+        folders.append(Path(paddle.__file__).parent)
+    # Code knows the path it was found under, which may lead through a link.
+    return tuple(f"{path}/" for folder in folders for path in (folder, folder.resolve()))
 
 
 _roots: tuple[str, ...] = ()
@@ -31,7 +32,7 @@ _roots: tuple[str, ...] = ()
 def is_ours(file: str) -> bool:
     """Whether ``file`` belongs to d2s or Paddle rather than to the user."""
     global _roots
-    if len(_roots) < 2:
+    if len(_roots) < 4:
         _roots = _hidden_roots()
     return file.startswith(_roots)
 

@@ -15,6 +15,12 @@ def capture(name: str, reason: str) -> None:
     _say("capture %s: %s", name, reason)
 
 
+def kept(name: str, what: str, error: BaseException) -> None:
+    """A more general capture has failed; a narrower one is made in its place."""
+    reason = next(iter(str(error).strip().splitlines()), "")
+    _say("%s: %s, because of %s: %s", name, what, type(error).__name__, reason)
+
+
 def _say(message: str, *arguments: object) -> None:
     if config.get().log:
         if not LOGGER.handlers and not logging.getLogger().handlers:

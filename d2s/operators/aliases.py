@@ -24,6 +24,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import is_ours
 from d2s.operators.context import Block, current
+from d2s.operators.either import Either
 
 DEPTH = 3
 """How far to look into containers and attributes of a variable."""
@@ -40,6 +41,7 @@ class Holder:
         left: the blocks being captured that it lies outside of.
         live: it may be read again.
         fixed: it is an item of a tuple, which cannot be bound.
+        place: equal for two paths to one variable, attribute or item.
     """
 
     path: str
@@ -48,6 +50,7 @@ class Holder:
     left: tuple[Block, ...]
     live: bool
     fixed: bool
+    place: tuple[int, Any]
 
 
 def is_same(one: Any, other: Any) -> bool:
@@ -55,13 +58,44 @@ def is_same(one: Any, other: Any) -> bool:
     return one is other or (bridge.is_value(one) and bridge.is_value(other) and one.id == other.id)
 
 
-def names_of(thing: Any) -> list[str]:
-    """Every variable, or path from one, that holds ``thing`` itself; sorted, none twice."""
-    return sorted({holder.path for holder in holders_of(thing)})
+def names_of(thing: Any, name: str | None = None) -> list[str]:
+    """Every variable, or path from one, that holds ``thing`` itself; sorted, none twice.
+
+    Args:
+        thing: any object.
+        name: leave out what this path means, also where it is written in another way: in a method
+            ``self.items`` may be the ``layer.items`` of the function around.
+    """
+    found = holders_of(thing)
+    known = {holder.place for holder in found if holder.path == name}
+    return sorted(
+        {holder.path for holder in found if holder.place not in known and holder.path != name}
+    )
 
 
 def holders_of(thing: Any) -> list[Holder]:
     """Who holds ``thing`` itself."""
+    return _holders(lambda value: is_same(value, thing))
+
+
+def choices_with(thing: Any, apart: Either) -> list[str]:
+    """The names of choices between several things of which ``thing`` is one; not of ``apart``."""
+
+    def is_other(value: Any) -> bool:
+        if not isinstance(value, Either):
+            return False
+        leaves, mine = value.leaves(), apart.leaves()
+        if not any(leaf is thing for leaf in leaves):
+            return False
+        starts = range(len(leaves) - len(mine) + 1)
+        return not any(
+            all(a is b for a, b in zip(leaves[start:], mine, strict=False)) for start in starts
+        )
+
+    return sorted({holder.path for holder in _holders(is_other)})
+
+
+def _holders(is_it: Callable[[Any], bool]) -> list[Holder]:
     capture = current()
     if capture is None:
         return []
@@ -73,11 +107,32 @@ def holders_of(thing: Any) -> list[Holder]:
             left.append(blocks.pop())
         if not is_ours(frame.f_code.co_filename):
             for name, value in list(frame.f_locals.items()):
-                for path, place in _paths(name, value, thing, _Local(frame, name), DEPTH):
+                for path, place in _paths(name, value, is_it, _Local(frame, name), DEPTH):
                     fixed = isinstance(place, _Fixed)
                     live = (path != name and not fixed) or _is_read_later(frame, name)
-                    found.append(Holder(path, place.set, place.get, tuple(left), live, fixed))
+                    found.append(
+                        Holder(
+                            path, place.set, place.get, tuple(left), live, fixed, place.identity()
+                        )
+                    )
         frame = frame.f_back
+    known = {holder.place for holder in found}
+    for record in capture.watched():
+        scope, now = record.scope, record.now()
+        for key, value in list(now.items() if isinstance(now, dict) else enumerate(now)):
+            place = record.entry(key)
+            if is_it(value) and (id(scope), key) not in known and not isinstance(scope, set):
+                found.append(
+                    Holder(
+                        place.path,
+                        place.put,
+                        place.get,
+                        tuple(reversed(capture.blocks)),
+                        True,
+                        False,
+                        (id(scope), key),
+                    )
+                )
     return found
 
 
@@ -87,6 +142,9 @@ class _Local:
 
     frame: types.FrameType
     name: str
+
+    def identity(self) -> tuple[int, Any]:
+        return id(self.frame), self.name
 
     def get(self) -> Any:
         return self.frame.f_locals[self.name]
@@ -104,6 +162,9 @@ class _Item:
     table: Any
     key: Any
 
+    def identity(self) -> tuple[int, Any]:
+        return id(self.table), self.key
+
     def get(self) -> Any:
         return self.table[self.key]
 
@@ -116,6 +177,11 @@ class _Fixed:
     """An item of a tuple."""
 
     item: Any
+    table: Any
+    key: int
+
+    def identity(self) -> tuple[int, Any]:
+        return id(self.table), self.key
 
     def get(self) -> Any:
         return self.item
@@ -159,9 +225,9 @@ def _names(step: dis.Instruction, name: str) -> bool:
 
 
 def _paths(
-    path: str, value: Any, thing: Any, place: _Place, depth: int
+    path: str, value: Any, is_it: Callable[[Any], bool], place: _Place, depth: int
 ) -> Iterator[tuple[str, _Place]]:
-    if is_same(value, thing):
+    if is_it(value):
         yield path, place
         return
     if depth == 0 or isinstance(value, types.ModuleType | type | types.FunctionType):
@@ -170,22 +236,24 @@ def _paths(
         return  # what an operator's own object keeps is no name
     if type(value) is list:
         for index, item in enumerate(value):
-            yield from _paths(f"{path}[{index}]", item, thing, _Item(value, index), depth - 1)
+            yield from _paths(f"{path}[{index}]", item, is_it, _Item(value, index), depth - 1)
     elif type(value) is tuple:
         for index, item in enumerate(value):
-            yield from _paths(f"{path}[{index}]", item, thing, _Fixed(item), depth - 1)
+            yield from _paths(
+                f"{path}[{index}]", item, is_it, _Fixed(item, value, index), depth - 1
+            )
     elif isinstance(value, dict):
         for key, item in list(value.items()):
-            yield from _paths(f"{path}[{key!r}]", item, thing, _Item(value, key), depth - 1)
+            yield from _paths(f"{path}[{key!r}]", item, is_it, _Item(value, key), depth - 1)
     elif isinstance(value, paddle.nn.Layer):
         tables = (value._parameters, value._buffers, value._sub_layers)
         for table in (*tables, value.__dict__):
             for key, item in list(table.items()):
                 if any(item is other for other in tables):
                     continue
-                yield from _paths(f"{path}.{key}", item, thing, _Item(table, key), depth - 1)
+                yield from _paths(f"{path}.{key}", item, is_it, _Item(table, key), depth - 1)
     else:
         fields = getattr(value, "__dict__", None)
         if isinstance(fields, dict):
             for key, item in list(fields.items()):
-                yield from _paths(f"{path}.{key}", item, thing, _Item(fields, key), depth - 1)
+                yield from _paths(f"{path}.{key}", item, is_it, _Item(fields, key), depth - 1)

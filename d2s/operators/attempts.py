@@ -14,6 +14,7 @@ from typing import Any
 
 import paddle
 
+from d2s.diagnostics.blame import is_defect
 from d2s.errors import D2SError
 from d2s.operators.branches import decide, leave
 from d2s.operators.context import Capture, current
@@ -182,7 +183,7 @@ def _choose(tried: attempt, raised: Raised, cases: list[int], steps: _Steps) -> 
     except D2SError:
         raise
     except Exception as error:
-        if not capture.guarded:
+        if not capture.guarded or is_defect(error):
             raise
         raise_later(error)
         leave(capture.extents[-1].raised)

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from d2s import paddle_bridge as bridge
-from d2s.errors import D2SError
-from d2s.operators.context import current
+from d2s.diagnostics.blame import is_defect
+from d2s.errors import ContainerInGraphError, D2SError
+from d2s.operators.aliases import choices_with
+from d2s.operators.context import current, error_here
 from d2s.operators.effects import BlockLeft, error, raise_later, raise_with
 from d2s.operators.either import UNBOUND, Either, spread_with
 from d2s.operators.guards import End, close, extent, handed_out, skip_where
 from d2s.operators.merge import Merger
-from d2s.operators.origins import Origins
+from d2s.operators.origins import Origins, note_form
 from d2s.operators.raises import Raised
 from d2s.operators.shared import relink
-from d2s.operators.state import Attribute, Frozen, State, fill, freeze, same_items, thaw
+from d2s.operators.state import (
+    Attribute,
+    Frozen,
+    Slot,
+    State,
+    fill,
+    freeze,
+    same_items,
+    thaw,
+)
+from d2s.operators.unbound import as_local
 from d2s.operators.values import condition
 
 Body = Callable[[], Any]
@@ -32,18 +45,62 @@ def if_(test: Any, body: Body, orelse: Body | None, names: tuple[str, ...]) -> N
     test = condition(test)
     if bridge.is_value(test):
         decide(test, body, orelse, State(names, body, orelse))
-    elif test:
-        body()
-    elif orelse is not None:
-        orelse()
+        return
+    try:
+        if test:
+            body()
+        elif orelse is not None:
+            orelse()
+    except NameError as error:
+        raise as_local(error)  # noqa: B904 - mostly the same one
 
 
 def ifelse(test: Any, body: Body, orelse: Body) -> Any:
     """A conditional expression."""
     test = condition(test)
     if not bridge.is_value(test):
-        return body() if test else orelse()
-    return select(test, body, orelse)
+        try:
+            return body() if test else orelse()
+        except NameError as error:
+            raise as_local(error)  # noqa: B904 - mostly the same one
+    return choose(test, body, orelse, (body, orelse))
+
+
+@dataclass
+class _Outcome(Slot):
+    """The value of an expression, handed on like a variable."""
+
+    value: Any = None
+
+    def get(self) -> Any:
+        return self.value
+
+    def set(self, value: Any) -> None:
+        self.value = value
+
+
+def choose(test: Any, body: Body, orelse: Body, parts: tuple[Body, ...]) -> Any:
+    """:func:`select` of code of the user's, which may change what it reaches.
+
+    Args:
+        test: a bool value.
+        body, orelse: the two sides.
+        parts: the user's code in them, as functions.
+    """
+    outcome = _Outcome()
+    state = State((), *parts)
+    state.names = (*state.names, "value")
+    state.slots.append(outcome)
+
+    def side(make: Body) -> Body:
+        def run() -> None:
+            outcome.value = None
+            outcome.value = make()
+
+        return run
+
+    decide(test, side(body), side(orelse), state)
+    return outcome.value
 
 
 def select(test: Any, body: Body, orelse: Body, name: str = "value") -> Any:
@@ -103,12 +160,26 @@ def _each(use: Callable[[Any], Any], thing: Either) -> Any:
         for was, now in _containers(left, found)
         if not same_items(was, now)
     ]
+    for container, _ in changed:
+        _refuse_other_choices(container, thing)
     results = sides.finish()
     value = build(results)
     for container, contents in changed:
         fill(container, contents(results))
     sides.go_on()
     return value
+
+
+def _refuse_other_choices(container: Any, thing: Either) -> None:
+    """What is changed as one of several lists must not be one of several elsewhere, too."""
+    others = choices_with(container, _subject(thing))
+    if others:
+        raise error_here(
+            ContainerInGraphError,
+            f"{thing.name!r} is one of several lists or dicts, which a tensor decides; it is "
+            f"changed, and {others[0]!r} may be the same one",
+            f"change a copy: {thing.name} = list({thing.name})",
+        )
 
 
 def _containers(was: Any, now: Any) -> Iterator[tuple[Frozen, Frozen]]:
@@ -211,7 +282,9 @@ def _sides(
                 except D2SError:
                     raise
                 except Exception as error:  # dygraph raises it on the runs that come here
-                    raise_later(error)
+                    if is_defect(error):
+                        raise
+                    raise_later(as_local(error))
                     block.left = True
                 outcome = snapshot()
                 labels = (*names, *(["state"] * (len(outcome) - len(names))))
@@ -226,7 +299,7 @@ def _sides(
 def decide(test: Any, body: Body, orelse: Body | None, state: State) -> None:
     """An ``if`` of the program on the bool value ``test``; ``state`` is what it hands on."""
     before = state.freeze()
-    origins = Origins()
+    origins = Origins(before)
 
     def snapshot() -> list[Any]:
         found = state.freeze()
@@ -248,8 +321,10 @@ def decide(test: Any, body: Body, orelse: Body | None, state: State) -> None:
     builders = [
         sides.merger.merge(*sides.outcomes(index), name) for index, name in enumerate(state.names)
     ]
+    dropped = [(root, sides.merger.aside(true, false)) for root, true, false in origins.leavings()]
     results = sides.finish()
     values = [build(results) for build in builders]
+    forms = [(root, build(results)) for root, build in dropped]
     for slot, value in zip(state.slots, values, strict=True):
         if isinstance(slot, Attribute) and isinstance(value, Either):
             value.missing = slot.missing_error()
@@ -257,6 +332,8 @@ def decide(test: Any, body: Body, orelse: Body | None, state: State) -> None:
     if not any(end.left for end in sides.ends):
         relink([(*sides.outcomes(index), value) for index, value in enumerate(values)])
     origins.note(values, [end.left for end in sides.ends])
+    for root, form in forms:
+        note_form(root, form)
     sides.go_on()
 
 

@@ -16,6 +16,7 @@ import logging
 import random
 import sys
 import types
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -29,7 +30,7 @@ from d2s.errors import (
     TensorRecursionError,
     UnsupportedInGraphError,
 )
-from d2s.operators import builtins_, casts, comprehensions, effects, inplace, iteration
+from d2s.operators import builtins_, casts, comprehensions, inplace, iteration, messages, training
 from d2s.operators.context import capture_into, current, error_here
 from d2s.operators.either import Either, each
 from d2s.operators.lists import GrowingList
@@ -167,6 +168,8 @@ def _function(function: types.FunctionType, owner: Any = None) -> Any:
     special = _SPECIAL.get(function)
     if special is not None:
         return special
+    if function in _LOGGING:
+        return messages.log_(function)
     if getattr(function, SKIP, False) or is_library(function.__code__.co_filename):
         if current() is not None and _changes_argument(function):
             return inplace.function(function)
@@ -232,14 +235,24 @@ def _method(method: types.MethodType) -> Any:
         return _tensor_method(owner, method)
     if bridge.is_eager(owner) and current() is not None and inplace.is_inplace(function.__name__):
         return inplace.method(owner, function.__name__)
-    if isinstance(owner, logging.Logger) and function.__name__ in _LOG_METHODS:
-        return effects.log_(method) if current() is not None else method
+    if bridge.is_eager(owner) and current() is not None and _is_computed(function):
+        return _method(getattr(as_value(owner), function.__name__))
+    if isinstance(owner, logging.Logger) and function.__name__ in messages.LOG_METHODS:
+        return messages.log_(method)
     if isinstance(function, types.FunctionType):
         converted = _function(function, owner)
         if converted is function:
             return method
         return types.MethodType(converted, owner)
     return types.MethodType(call(function), owner)
+
+
+def _is_computed(function: Any) -> bool:
+    """Whether a method of tensors is one of Paddle's functions, which values have as well."""
+    name = function.__name__
+    return (_module_of(function).startswith(_COMPUTING) or name in _MOVING) and hasattr(
+        bridge.Value, name
+    )
 
 
 def _py_layer(kind: Any, *arguments: Any, **options: Any) -> Any:
@@ -284,11 +297,27 @@ def _tensor_method(owner: Any, method: Any) -> Any:
         return functools.partial(_unique, owner)
     if name == "register_hook":
         return functools.partial(_register_hook, owner)
+    if name in ("view", "view_as"):
+        return functools.partial(_view, owner)
     if name in ("item", "_item"):
         return lambda *index: _item(owner, *index)
     if inplace.is_inplace(name):
         return inplace.method(owner, name)
     return _plain(method)
+
+
+def _view(owner: Any, form: Any) -> Any:
+    """``.view(shape)``, ``.view(dtype)`` and ``.view_as(other)``."""
+    if is_tensor(form):
+        return owner.reshape(form.shape)
+    if not isinstance(form, list | tuple):
+        raise error_here(
+            UnsupportedInGraphError,
+            ".view() reads the memory of a tensor as another dtype, for which Paddle's programs "
+            "have no operation",
+            "use .astype() where the numbers are meant, or keep this part out of the function",
+        )
+    return owner.reshape(form)
 
 
 def _item(owner: Any, *index: Any) -> Any:
@@ -302,10 +331,10 @@ def _item(owner: Any, *index: Any) -> Any:
 
 def _plain(function: Any) -> Any:
     """``function`` as it is; while a program is captured, its arguments are made plain."""
-    if current() is None or getattr(function, "__name__", "") in _SEES_CALLER:
+    takes_callbacks = _module_of(function).startswith("paddle")
+    sees_caller = getattr(function, "__name__", "") in _SEES_CALLER and not takes_callbacks
+    if current() is None or sees_caller:
         return function
-
-    takes_callbacks = str(getattr(function, "__module__", "")).startswith("paddle")
 
     def plain(*arguments: Any, **options: Any) -> Any:
         given = list(arguments)
@@ -318,6 +347,26 @@ def _plain(function: Any) -> Any:
     if getattr(function, "__name__", "") in _STORING and not is_tensor(_owner_of(function)):
         return function
     return plain
+
+
+_COMPUTING: Final = ("paddle.tensor.", "paddle.nn.functional.")
+"""Modules of functions that want values of a program where they are captured: some look."""
+
+_MOVING: Final = frozenset(("cpu", "cuda", "to", "view", "view_as"))
+"""Methods of tensors that have one form for dygraph and one for programs."""
+
+
+def _module_of(function: Any) -> str:
+    return str(getattr(function, "__module__", ""))
+
+
+def _in_program(thing: Any) -> Any:
+    """``thing`` with the values of the program in place of dygraph tensors."""
+    if bridge.is_eager(thing):
+        return as_value(thing)
+    if type(thing) in (list, tuple) and any(bridge.is_eager(item) for item in thing):
+        return type(thing)(as_value(item) if bridge.is_eager(item) else item for item in thing)
+    return thing
 
 
 _SEES_CALLER: Final = frozenset(("breakpoint", "set_trace", "warn", "currentframe", "stack"))
@@ -357,6 +406,9 @@ def _applied(function: Any, arguments: list[Any], options: dict[str, Any]) -> An
                     places[key] = before
 
             return each(use, found, none=True, exact=True)
+    if current() is not None and _module_of(function).startswith(_COMPUTING):
+        arguments = [_in_program(item) for item in arguments]
+        options = {name: _in_program(item) for name, item in options.items()}
     return function(*arguments, **options)
 
 
@@ -538,13 +590,14 @@ def _add_n(things: Any, *others: Any, **options: Any) -> Any:
     return _applied(paddle.add_n, [things, *others], options)
 
 
-_LOG_METHODS: Final = frozenset(
-    ("debug", "info", "warning", "warn", "error", "critical", "exception", "log")
-)
-
-
 def _grad(*arguments: Any, **options: Any) -> Any:
     """``paddle.grad``: without ``create_graph`` its results are constants, as in dygraph."""
+    capture = current()
+    if capture is not None and not capture.blocks:
+        return training.grad_(*arguments, **options)
+    if current() is not None:
+        arguments = tuple(map(_in_program, arguments))
+        options = {name: _in_program(item) for name, item in options.items()}
     results = paddle.grad(*arguments, **options)
     create = options.get("create_graph", arguments[4] if len(arguments) > 4 else False)
     if current() is not None and not create:
@@ -552,6 +605,13 @@ def _grad(*arguments: Any, **options: Any) -> Any:
             if value is not None:
                 value.stop_gradient = True
     return results
+
+
+def _assign(x: Any, output: Any = None) -> Any:
+    """``paddle.assign``; into a parameter, it writes there."""
+    if training.writes(output):
+        return training.write(x, output)
+    return _applied(paddle.assign, [x] if output is None else [x, output], {})
 
 
 def _unique(x: Any, *others: Any, **options: Any) -> Any:
@@ -577,9 +637,18 @@ _SPECIAL: Final[dict[Any, Callable[..., Any]]] = {
     paddle.amp.auto_cast: _auto_cast,
     paddle.unique: _unique,
     paddle.grad: _grad,
+    paddle.view: _view,
+    paddle.view_as: _view,
+    paddle.assign: _assign,
+    paddle.autograd.backward: training.backward_of,
+    paddle.nn.utils.clip_grad_norm_: training.clip_grad_norm_,
+    paddle.nn.utils.clip_grad_value_: training.clip_grad_value_,
 }
 
+_LOGGING: Final = frozenset(getattr(logging, name) for name in messages.LOG_METHODS)
+
 _CALLING_BACK: Final[dict[Any, Callable[..., Any]]] = {
+    warnings.warn: messages.warn_,
     builtins.filter: _filter,
     builtins.map: _map,
     builtins.sorted: _keyed(builtins_.KEYED[builtins.sorted]),
@@ -587,7 +656,7 @@ _CALLING_BACK: Final[dict[Any, Callable[..., Any]]] = {
     itertools.accumulate: _accumulate,
     itertools.starmap: _starmap,
 }
-"""Functions whose callback is converted, also when no program is being captured."""
+"""Functions that see who calls them, or call back, also when no program is being captured."""
 
 _BUILTINS: Final[dict[Any, Callable[..., Any]]] = {
     builtins.list: comprehensions.list_of,

@@ -39,6 +39,7 @@ from d2s.operators.values import (
     note_carried,
     number_kind,
     root_of,
+    root_to_change,
     weak_dtype,
 )
 
@@ -91,11 +92,13 @@ class Plans(dict[str, Plan]):
     Attributes:
         shared: the carriers of growing lists in the present attempt, by the list that they carry:
             a list that is known under two names is carried once.
+        empties: a variable of the loop may have no elements.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.shared: dict[int, Growing] = {}
+        self.empties = False
 
     def __missing__(self, path: str) -> Plan:
         self[path] = Plan()
@@ -216,7 +219,7 @@ class Leaf(Carrier):
             bridge.relax(init, plan.shape)
         self.init = init
         self.inits = [init]
-        self.root = root_of(value)
+        self.root = root_to_change(value)
         self.became: type | None = None
         self.divided = False
 
@@ -262,6 +265,10 @@ class Leaf(Carrier):
             self.divided = True  # t // 2 has the shape [1] in dygraph
             value, now = paddle.reshape(value, []), []
         if len(before) != len(now):
+            if number_kind(self.before) is not None:  # total = 0, and then total + x
+                choices = choices_of(self.before, value)
+                if choices is not None:
+                    raise Replan(self.path, choices=choices)
             raise error_here(
                 LoopMismatchError,
                 f"the loop changes {self.path!r} from shape {before} to shape {now}",
@@ -532,7 +539,7 @@ class Growing(Carrier):
         if self.seen.rows is None or any(
             a is not b for a, b in zip(self.seen.rows, self.given, strict=True)
         ):
-            known = [name for name in names_of(target.origin or target) if name != self.path]
+            known = names_of(target.origin or target, self.path)
             if known:
                 raise error_here(
                     ContainerInGraphError,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import paddle
 
@@ -59,11 +59,35 @@ def to_number(value: Any, kind: type) -> Any:
     return mark_number(value, kind)
 
 
+def _check_number(thing: Any, kind: type) -> None:
+    """Raise what Python raises for a number that has no form as ``kind``: here, or on the run.
+
+    Raises:
+        TypeError: it is a complex number.
+    """
+    if thing.dtype in (paddle.complex64, paddle.complex128):
+        kind(1j)
+    if kind is int and thing.is_floating_point():
+        value = as_value(thing)
+        strange = paddle.logical_not(paddle.isfinite(value)).any()
+
+        def complain() -> None:
+            raise_when(paddle.isnan(value).any(), _NAN)
+            raise_when(paddle.isinf(value).any(), _INFINITE)
+
+        paddle.static.nn.cond(strange, complain)  # the host is only asked when it has to be
+
+
+_NAN: Final = ValueError("cannot convert float NaN to integer")
+_INFINITE: Final = OverflowError("cannot convert float infinity to integer")
+
+
 def _cast(kind: type) -> Any:
     def cast(thing: Any = 0, *others: Any, **options: Any) -> Any:
         if isinstance(thing, Either):
             return over(cast, thing)
         if current() is not None and is_tensor(thing) and not others and not options:
+            _check_number(thing, kind)
             return to_number(thing, kind)
         return kind(thing, *others, **options)
 
@@ -136,8 +160,8 @@ def round_(number: Any, ndigits: Any = None) -> Any:
         return to_number(number, int)
     if ndigits is None:
         finite = paddle.isfinite(number)
-        raise_when(paddle.isnan(number), ValueError("cannot convert float NaN to integer"))
-        raise_when(paddle.isinf(number), OverflowError("cannot convert float infinity to integer"))
+        raise_when(paddle.isnan(number), _NAN)
+        raise_when(paddle.isinf(number), _INFINITE)
         whole = _half_even(paddle.where(finite, number, wide(0.0)), wide(0.0))
         return mark_number(paddle.cast(whole, "int64"), int)
     return _rounded(number, ndigits)

@@ -93,6 +93,7 @@ class Capture:
         prepared: ids of layers whose ``forward`` and hooks are converted for the present call.
         on_call: told of each converted function before it runs, with the object that it is a
             method of.
+        on_read: told of each tensor of dygraph whose contents user code reads while it is captured.
         watched: gives what is watched of the state outside of the function.
         grown: lists that a static loop has grown: ``id`` of the list -> the list, and what it
             has become.
@@ -101,7 +102,13 @@ class Capture:
             that they stand for, and the choice.
         leaving: what an exception of the run that is captured here leaves changed: the values
             that it needs, and what makes the changes with the run and its tensors for them.
+        stored: tensors of the state that are changed in place, by root: a negative number.
+        filled: values of open shape that have come through a block, and have elements on every run.
         draw: gives what stands for the result of a call that each run makes anew.
+        ask: gives what stands for a Python number that each run asks a function for, by its name.
+        steps: gradients and optimizers that are part of the program.
+        tentative: another capture is made if this one fails, so that it rather fails than keeps
+            for the run what was raised.
     """
 
     export: bool = False
@@ -128,12 +135,18 @@ class Capture:
     adopt: Callable[[Any], None] | None = None
     prepared: set[int] = field(default_factory=set)
     on_call: Callable[[Any, Any], None] | None = None
+    on_read: Callable[[Any], None] | None = None
     watched: Callable[[], list[Any]] = list
     grown: dict[int, tuple[Any, Any]] = field(default_factory=dict)
     callers: dict[int, Any] = field(default_factory=dict)
     forms: dict[tuple[int, ...], tuple[Any, Any]] = field(default_factory=dict)
     leaving: Callable[[], tuple[list[Any], Callable[[Any, list[Any]], None]]] | None = None
+    stored: dict[int, Any] = field(default_factory=dict)
+    filled: dict[int, Any] = field(default_factory=dict)
     draw: Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any] | None = None
+    ask: Callable[[str, Callable[[], Any]], Any] | None = None
+    steps: Any = None
+    tentative: bool = False
 
     @contextmanager
     def block(
@@ -157,13 +170,21 @@ class Capture:
             self.written,
             self.links,
             self.settled,
+            self.filled,
         )
         return tuple(dict(part) for part in parts)
 
     def forget_since(self, notes: tuple[dict[int, Any], ...]) -> None:
         """Drop the notes on values of operations that were taken out of the program again."""
         parts = (dict(part) for part in notes)
-        self.numbers, self.sometimes, self.roots, self.written, self.links, self.settled = parts
+        self.numbers, self.sometimes, self.roots, self.written, self.links, *rest = parts
+        self.settled, self.filled = rest
+
+    def forget(self, ids: list[int]) -> None:
+        """Drop the notes on values that are gone; another value may get the id of one."""
+        for part in (*self.noted(), self.copies, self.detached):
+            for number in ids:
+                part.pop(number, None)
 
     @property
     def guarded(self) -> bool:

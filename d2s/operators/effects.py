@@ -92,7 +92,8 @@ class HostText:
     def __eq__(self, other: object) -> bool:
         return self is other or (_is_text(other) and str(self) == other)
 
-    __hash__ = object.__hash__
+    def __hash__(self) -> int:
+        return hash(str(self))
 
 
 _TEXT_METHODS: Final = frozenset(
@@ -199,7 +200,9 @@ def _with(thing: Any, chosen: Either, found: Any) -> Any:
 
 
 def percent(template: Any, things: Any) -> Any:
-    """``template % things``, where the template is plainly text."""
+    """``template % things``, where the template is plainly text, or ``things`` is a tuple."""
+    if not isinstance(template, str | HostText):
+        return template % things
     if current() is None or not (is_dynamic(template) or is_dynamic(things)):
         return template % things
     return text_of(((things, "%", template),))
@@ -313,25 +316,6 @@ class Shipment:
             return fresh
 
         return rebuilt
-
-
-def log_(method: Callable[..., Any]) -> Callable[..., None]:
-    """A method of a logger: on every run of a program, as :func:`print_`."""
-
-    def log(*things: Any, **options: Any) -> None:
-        capture = current()
-        if capture is None:
-            method(*things, **options)
-        elif not capture.export:
-            shipment = Shipment()
-            arguments, keywords = shipment.pack(things), shipment.pack(options)
-
-            def host(*tensors: Any) -> None:
-                method(*arguments(tensors), **keywords(tensors))
-
-            host_call(host, shipment.values)
-
-    return log
 
 
 def print_(*things: Any, **options: Any) -> None:
@@ -457,6 +441,9 @@ def _raise_on_run(made: BaseException, trace: types.TracebackType | None) -> Non
 
 def raise_later(made: Exception) -> None:
     """Raise on the run, from where it came, what one side of a branch raised at capture."""
+    capture = current()
+    if capture is not None and capture.tentative:
+        raise made
     found = catching(type(made))
     if found is not None:
         note(*found, made)

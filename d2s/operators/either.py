@@ -501,7 +501,15 @@ def subject(value: Any) -> Any:
     Raises:
         AmbiguousValueError: (D2S203) a tensor decides which of several things it is.
     """
-    return value.get() if isinstance(value, Either) else value
+    if isinstance(value, Either):
+        return value.get()
+    if isinstance(value, list | tuple | dict):
+        for item in value.values() if isinstance(value, dict) else value:
+            if isinstance(item, Either) and any(
+                isinstance(leaf, list | tuple | dict) for leaf in item.leaves()
+            ):
+                item.get()
+    return value
 
 
 def bound(value: Any) -> Any:

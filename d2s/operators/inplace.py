@@ -16,10 +16,10 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import InplaceError
 from d2s.operators.aliases import Holder, holders_of
-from d2s.operators.context import Block, error_here
+from d2s.operators.context import Block, current, error_here
 from d2s.operators.shared import Sharing
 from d2s.operators.state import Frozen
-from d2s.operators.values import as_value, is_tensor, note_written, root_of
+from d2s.operators.values import as_value, is_tensor, note_written, root_of, root_to_change
 
 _OTHERWISE: Final[dict[str, Callable[..., Any]]] = {
     "zero_": lambda y: paddle.zeros_like(y),
@@ -63,6 +63,8 @@ _RESHAPING: Final = frozenset(
 
 def is_inplace(name: str) -> bool:
     """Whether a method or function of Paddle of this name changes its tensor."""
+    if name.startswith("_"):  # Paddle calls what is behind x.new_zeros() _new_zeros_
+        return False
     return name in ("set_value", "increment") or (name.endswith("_") and not name.endswith("__"))
 
 
@@ -110,13 +112,23 @@ def _changed(
     reshaping = name in _RESHAPING
     if fresh.dtype != old.dtype or (not reshaping and len(fresh.shape) != len(old.shape)):
         raise _refusal(name, "and the result has another dtype or rank")
+    capture = current()
+    state = None if capture is None else capture.steps
+    kept = bridge.tensor_of(owner) if bridge.is_value(owner) else owner
+    if state is not None and state.keeps(kept) and not paddle.is_grad_enabled():
+        state.overwrite(kept, fresh)
+        if kept is not owner:
+            _rebind([holder for holder in holders_of(owner) if holder.live], kept, f".{name}()")
+        return kept
     if (
         list(old.shape) and not reshaping
     ):  # an item assignment, so that a view of the tensor is noticed
         fresh = bridge.with_item(old, ..., fresh)
     if not paddle.is_grad_enabled():
         fresh.stop_gradient = True
-    note_written(root_of(owner), fresh)
+    if state is not None:
+        fresh = state.renewed(old, fresh)
+    note_written(root_to_change(owner), fresh)
     bind_anew(owner, fresh, f".{name}()")
     return fresh
 
@@ -147,13 +159,13 @@ def bind_anew(old: Any, fresh: Any, what: str) -> None:
     wanted = {
         number
         for number, (other, holders) in others.items()
-        if holders or root_of(other) is not None
+        if holders or root_of(other) is not None or bridge.tensor_of(other) is not None
     }
     _rebind(_live_holders(old), fresh, what)
     if not wanted:
         return
     for other, new in sharing.settle(fresh, wanted):
-        note_written(root_of(other), new)
+        note_written(root_to_change(other), new)
         _rebind(others[other.id][1], new, what)
 
 

@@ -15,7 +15,7 @@ from d2s import paddle_bridge as bridge
 from d2s.operators.branches import select
 from d2s.operators.context import current, tentatively
 from d2s.operators.either import Either, each, simplified
-from d2s.operators.hosts import raise_when
+from d2s.operators.hosts import check_uncaught, host_call, raise_when
 from d2s.operators.inplace import bind_anew
 from d2s.operators.lists import GrowingList
 from d2s.operators.values import (
@@ -25,7 +25,7 @@ from d2s.operators.values import (
     mark_number,
     note_written,
     number_kind,
-    root_of,
+    root_to_change,
 )
 
 
@@ -122,7 +122,7 @@ def _written(value: Any, container: Any, key: Any) -> Any:
     if bridge.is_value(value) and value.dtype != container.dtype:
         value = paddle.cast(value, container.dtype)
     fresh = bridge.with_item(as_value(container), key, value)
-    note_written(root_of(container), fresh)
+    note_written(root_to_change(container), fresh)
     bind_anew(container, fresh, "an item assignment")
     return fresh
 
@@ -164,7 +164,13 @@ def _looked_up(table: dict[Any, Any], key: Any) -> Any:
     missing = paddle.full([], True, "bool")
     for holds, _ in known:
         missing = missing & ~holds
-    raise_when(missing, KeyError("a key that the run has computed"))
+    check_uncaught(KeyError)
+
+    def check(absent: Any, number: Any) -> None:
+        if bool(absent):
+            raise KeyError(number)
+
+    host_call(check, [missing, key], raises=True)
     return _chain(known)
 
 

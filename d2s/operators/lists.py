@@ -722,8 +722,10 @@ class GrowingList:
             "ask in a converted function",
         )
 
-    def d2s_contains(self, item: Any) -> Any:
-        """``in``."""
+    def contains(self, item: Any) -> Any:
+        """``item in list``."""
+        if item is None or isinstance(item, str | bytes):
+            return False  # the items are tensors and numbers
         return mark_number(self._equal(item).any(), bool)
 
     def count(self, item: Any) -> Any:
@@ -938,9 +940,29 @@ def _relaxed(value: Any, shape: list[int]) -> Any:
 
 
 def _joined(rows: list[Any]) -> Any:
-    made = paddle.concat(rows)
+    made = paddle.concat([_fitted(rows[0], rows[-1]), *rows[1:]])
     made.stop_gradient = all(row.stop_gradient for row in rows)
     return made
+
+
+def _fitted(first: Any, other: Any) -> Any:
+    """``first``, with the open dimensions of ``other`` where it has the row of no item only.
+
+    That row is made before any item is there to tell how long an open dimension is.
+    """
+    if first is other or all(size >= 0 for size in first.shape[1:]):
+        return first
+    alone = paddle.shape(first)[0] == 1
+    sizes = [
+        size
+        if size >= 0
+        else paddle.where(alone, paddle.shape(other)[axis], paddle.shape(first)[axis])
+        for axis, size in enumerate(first.shape)
+        if axis
+    ]
+    made = paddle.expand(first, [-1, *sizes])
+    made.stop_gradient = first.stop_gradient
+    return _relaxed(made, list(first.shape))
 
 
 def _atleast_one(length: Any) -> Any:
@@ -1065,7 +1087,7 @@ def join_different(
     if type(others[0]) not in (list, GrowingList):
         return None
     for container in (target, *others):
-        known = [each for each in names_of(container) if each != name]
+        known = names_of(container, name)
         if known:
             raise error_here(
                 ContainerInGraphError,

@@ -14,11 +14,13 @@ from typing import Any, Final
 import paddle
 
 from d2s import paddle_bridge as bridge
+from d2s.diagnostics.location import is_ours
 from d2s.errors import UnsupportedInGraphError
-from d2s.operators.branches import select
+from d2s.operators.branches import choose, select
 from d2s.operators.context import current, error_here
 from d2s.operators.either import Either, each
 from d2s.operators.lists import GrowingList
+from d2s.operators.unbound import as_local
 from d2s.operators.values import condition, is_tensor, mark_number, number_kind
 
 Thunk = Callable[[], Any]
@@ -38,10 +40,10 @@ def and_(left: Any, *thunks: Thunk) -> Any:
     for position, thunk in enumerate(thunks):
         test = condition(left)
         if bridge.is_value(test):
-            return select(test, _rest(and_, thunks[position:]), _kept(left))
+            return _chosen(test, _rest(and_, thunks[position:]), _kept(left), thunks[position:])
         if not test:
             return left
-        left = thunk()
+        left = _operand(thunk)
     return left
 
 
@@ -50,11 +52,25 @@ def or_(left: Any, *thunks: Thunk) -> Any:
     for position, thunk in enumerate(thunks):
         test = condition(left)
         if bridge.is_value(test):
-            return select(test, _kept(left), _rest(or_, thunks[position:]))
+            return _chosen(test, _kept(left), _rest(or_, thunks[position:]), thunks[position:])
         if test:
             return left
-        left = thunk()
+        left = _operand(thunk)
     return left
+
+
+def _operand(thunk: Thunk) -> Any:
+    try:
+        return thunk()
+    except NameError as error:
+        raise as_local(error)  # noqa: B904 - mostly the same one
+
+
+def _chosen(test: Any, body: Thunk, orelse: Thunk, thunks: tuple[Thunk, ...]) -> Any:
+    """One of two sides; ``thunks`` may be the user's code, and change what they reach."""
+    if all(is_ours(thunk.__code__.co_filename) for thunk in thunks):
+        return select(test, body, orelse)
+    return choose(test, body, orelse, thunks)
 
 
 def not_(operand: Any) -> Any:
@@ -101,7 +117,7 @@ def in_(item: Any, container: Any) -> Any:
         value = bridge.as_value(container) if bridge.is_eager(container) else container
         return mark_number(value.equal(item).any(), bool)
     if isinstance(container, GrowingList):
-        return mark_number((container.stacked() == item).any(), bool)
+        return container.contains(item)
     dynamic = _is_decided(item) or (
         isinstance(container, list | tuple | set) and any(map(_is_decided, container))
     )
@@ -144,7 +160,7 @@ _OPERATORS: Final[dict[str, Callable[[Any, Any], Any]]] = {
 def compare(left: Any, *pairs: tuple[str, Thunk]) -> Any:
     """``left < thunk() < ...``: each operand is evaluated once, and only if it must be."""
     (symbol, thunk), rest = pairs[0], pairs[1:]
-    middle = thunk()
+    middle = _operand(thunk)
     holds = _OPERATORS[symbol](left, middle)
     if not rest:
         return holds

@@ -17,11 +17,14 @@ from d2s.operators.carry import Carrier, Leaf, Plans, Replan, carrier_of, grow, 
 from d2s.operators.context import Capture, current, error_here
 from d2s.operators.effects import BlockLeft
 from d2s.operators.either import UNBOUND, Either
+from d2s.operators.empties import axes_of, cut, may_be_empty, note_filled, padded
 from d2s.operators.items import picked
 from d2s.operators.iteration import Indexed, indexed, items_of
 from d2s.operators.lists import GrowingList, NeedsElementError, NeedsRowsError
 from d2s.operators.logic import and_, not_
+from d2s.operators.origins import other_places
 from d2s.operators.state import Attribute, Slot, State
+from d2s.operators.unbound import as_local
 from d2s.operators.values import condition, is_tensor, mark_number, number_kind, number_value
 
 ATTEMPTS = 12
@@ -74,6 +77,60 @@ def _growing_items(things: list[Any]) -> Iterator[Any]:
             )
 
 
+class MayBeEmptyError(BaseException):
+    """A trip may leave a tensor without elements: the loop is captured again, prepared for it."""
+
+
+class Border:
+    """What the variables of one static loop are inside and outside of the trips.
+
+    Attributes:
+        inits: their first values, as the loop takes them.
+    """
+
+    def __init__(self, inits: list[Any], plans: Plans) -> None:
+        self.open = {
+            index: axes for index, init in enumerate(inits) if (axes := _open_dimensions(init))
+        }
+        if any(may_be_empty(inits[index]) for index in self.open):
+            plans.empties = True
+        self.wide = plans.empties
+        self.inits = self._padded(inits) if self.wide else inits
+
+    def _padded(self, values: list[Any]) -> list[Any]:
+        return [
+            padded(value, self.open[index]) if index in self.open else value
+            for index, value in enumerate(values)
+        ]
+
+    def enter(self, values: list[Any]) -> list[Any]:
+        """The variables in a trip, or behind the loop."""
+        if not self.wide:
+            for index in self.open:
+                note_filled(values[index])
+            return values
+        return [
+            cut(value, self.open[index]) if index in self.open else value
+            for index, value in enumerate(values)
+        ]
+
+    def leave(self, values: list[Any]) -> list[Any]:
+        """What a trip leaves, as the loop takes it.
+
+        Raises:
+            MayBeEmptyError: something may be empty, and the loop is not prepared for it.
+        """
+        if self.wide:
+            return self._padded(values)
+        if any(may_be_empty(values[index]) for index in self.open):
+            raise MayBeEmptyError
+        return values
+
+
+def _open_dimensions(value: Any) -> list[int]:
+    return axes_of(value) if bridge.shape_of(value) is not None else []
+
+
 class MoreStateError(BaseException):
     """A trip has changed what it does not name: the loop is captured again with it."""
 
@@ -93,23 +150,26 @@ def while_(
         stop: whether a ``break`` has happened, asked after each trip.
     """
     trips = 0
-    while True:
-        holds = condition(test())
-        if bridge.is_value(holds):
-            _capture(holds, _going_on(test, stop), body, State(names, body, test, stop))
-            return
-        if not holds:
-            return
-        trips += 1
-        _watch(trips, "while")
-        body()
-        stopped = False if stop is None else condition(stop())
-        if bridge.is_value(stopped):
-            assert stop is not None
-            _rest(stopped, test, body, lambda: State(names, body, test, stop), stop)
-            return
-        if stopped:
-            return
+    try:
+        while True:
+            holds = condition(test())
+            if bridge.is_value(holds):
+                _capture(holds, _going_on(test, stop), body, State(names, body, test, stop))
+                return
+            if not holds:
+                return
+            trips += 1
+            _watch(trips, "while")
+            body()
+            stopped = False if stop is None else condition(stop())
+            if bridge.is_value(stopped):
+                assert stop is not None
+                _rest(stopped, test, body, lambda: State(names, body, test, stop), stop)
+                return
+            if stopped:
+                return
+    except NameError as error:
+        raise as_local(error)  # noqa: B904 - mostly the same one
 
 
 def _going_on(test: Callable[[], Any], stop: Callable[[], Any] | None) -> Callable[[], Any]:
@@ -195,15 +255,18 @@ def for_(
         names: the state that the trips change and somebody reads.
         stop: whether a ``break`` has happened, asked after each trip.
     """
-    if isinstance(iter_, Either) and not iter_.single:
-        sides = (_over(side, body, names, stop) for side in (iter_.true, iter_.false))
-        if_(iter_.flag, next(sides), next(sides), names)
-        return
-    run_time = indexed(iter_)
-    if run_time is not None:
-        for_indexed(run_time, body, names, stop)
-        return
-    _Unrolled(iter_, body, names, stop).rest()
+    try:
+        if isinstance(iter_, Either) and not iter_.single:
+            sides = (_over(side, body, names, stop) for side in (iter_.true, iter_.false))
+            if_(iter_.flag, next(sides), next(sides), names)
+            return
+        run_time = indexed(iter_)
+        if run_time is not None:
+            for_indexed(run_time, body, names, stop)
+            return
+        _Unrolled(iter_, body, names, stop).rest()
+    except NameError as error:
+        raise as_local(error)  # noqa: B904 - mostly the same one
 
 
 class _Unrolled:
@@ -417,6 +480,10 @@ def _capture(holds: Any, test: Callable[[], Any], body: Callable[[], Any], state
                 raise
             capture.forget_since(notes)
             plans[path].rows = True
+        except MayBeEmptyError:
+            state.thaw(before)
+            capture.forget_since(notes)
+            plans.empties = True
         except MoreStateError:
             state.thaw(before)
             capture.forget_since(notes)
@@ -491,6 +558,15 @@ def _settle_names(carriers: list[Carrier], capture: Capture) -> None:
                         "static loop; a tuple cannot be given what it becomes",
                         "use one name for it",
                     ) from None
+            for path, bind in other_places(origin):
+                if capture.blocks:
+                    raise error_here(
+                        ContainerInGraphError,
+                        f"the list {growing.path!r}, known as {path!r} too, grows in a static "
+                        "loop inside of a branch or loop",
+                        "use one name for it",
+                    )
+                bind(growing.target)
             capture.grown[id(origin)] = (origin, growing.target)
 
 
@@ -519,8 +595,9 @@ def _attempt(
         for name, value in zip(state.names, before, strict=True)
     ]
     inits = [init for carrier in carriers for init in carrier.inits]
+    border = Border(inits, plans)
     lists = [target for carrier in carriers for target in carrier.lists()]
-    op = bridge.WhileOp(holds, inits)
+    op = bridge.WhileOp(holds, border.inits)
 
     def spread(values: list[Any]) -> None:
         rest = list(values)
@@ -533,7 +610,10 @@ def _attempt(
             if isinstance(slot, Attribute) and isinstance(value, Either):
                 value.missing = slot.missing_error()
         state.write(objects)
+        given[:] = objects
 
+    given: list[Any] = []
+    kept: list[bool] = []
     for growing in lists:
         growing.carried += 1
     try:
@@ -544,24 +624,29 @@ def _attempt(
             entered.before = before
             for growing in lists:
                 growing.home = depth + 1
-            spread(arguments)
+            variables = border.enter(arguments)
+            spread(variables)
             try:
                 body()
                 again = condition(test())
             except BlockLeft:  # the trip ends in a raise; what it leaves is never read
-                spread(arguments)
+                spread(variables)
                 again = False
             if not bridge.is_value(again):
                 again = paddle.full([], bool(again), "bool")
             snapshots = state.freeze()
             if len(snapshots) > len(carriers):
                 raise MoreStateError
+            kept = [  # `y.add_(w)` might change w, by its text; w stays what it was
+                is_tensor(was) and now is mine
+                for was, now, mine in zip(before, snapshots, given, strict=True)
+            ]
             after = [
                 value
                 for carrier, snapshot in zip(carriers, snapshots, strict=True)
                 for value in carrier.split(snapshot)
             ]
-            op.finish(paddle.assign(again), after)
+            op.finish(paddle.assign(again), border.leave(after))
     except BaseException:
         op.drop()
         raise
@@ -569,12 +654,13 @@ def _attempt(
         for growing in lists:
             growing.home = depth
             growing.carried -= 1
-    spread(op.results())
+    spread(border.enter(op.results()))
+    settled = [
+        carrier.settled(value, holds) if isinstance(carrier, Leaf) else value
+        for carrier, value in zip(carriers, state.read(), strict=True)
+    ]
     state.write(
-        [
-            carrier.settled(value, holds) if isinstance(carrier, Leaf) else value
-            for carrier, value in zip(carriers, state.read(), strict=True)
-        ]
+        [was if same else value for was, same, value in zip(before, kept, settled, strict=True)]
     )
     state.forget_scratch()
     return carriers

@@ -23,6 +23,7 @@ from d2s.operators.aliases import names_of
 from d2s.operators.context import current, error_here, tentatively
 from d2s.operators.effects import HostText
 from d2s.operators.either import UNBOUND, Either, optional_parts, simplified
+from d2s.operators.empties import axes_of, cut, may_be_empty, note_filled, padded
 from d2s.operators.lists import (
     GrowingList,
     NeedsElementError,
@@ -30,6 +31,7 @@ from d2s.operators.lists import (
     join_lists,
     kept_list,
 )
+from d2s.operators.origins import is_known_outside
 from d2s.operators.state import Frozen, fill, freeze, same_items
 from d2s.operators.values import (
     NUMBER_DTYPES,
@@ -71,12 +73,41 @@ class Merger:
 
     def finish(self) -> list[Any]:
         """Yield everything; the results in order."""
-        results = self.op.finish(self.true, self.false)
+        axes = [self._widened(position) for position in range(len(self.true))]
+        results = [
+            self._narrowed(result, mine)
+            for result, mine in zip(self.op.finish(self.true, self.false), axes, strict=True)
+        ]
         for result, kind, root in zip(results, self._kinds, self._roots, strict=True):
             if kind is not None:
                 mark_number(result, kind)
             note_carried(root, result)
         return results
+
+    def _widened(self, position: int) -> list[int] | None:
+        """The dimensions that an output gets one more element along, because it may be empty.
+
+        ``None`` for an output of open shape that cannot be empty.
+        """
+        pair = self.true[position], self.false[position]
+        shapes = [bridge.shape_of(value) for value in pair]
+        if any(shape is None or len(shape) != len(shapes[0] or ()) for shape in shapes):
+            return []
+        axes = axes_of(*pair)
+        if not axes:
+            return []
+        if not any(map(may_be_empty, pair)):
+            return None
+        for which, values in ((True, self.true), (False, self.false)):
+            with self.op.side(which):
+                values[position] = padded(values[position], axes)
+        return axes
+
+    def _narrowed(self, result: Any, axes: list[int] | None) -> Any:
+        """A result of the ``if``, of the size that it has behind it."""
+        if axes is None:
+            note_filled(result)
+        return cut(result, axes) if axes else result
 
     def output(
         self, true: Any, false: Any, kind: type | None = None, root: int | None = None
@@ -251,7 +282,7 @@ class Merger:
             joined = join_different(self, true, false, name)
             if joined is not None:
                 return joined
-        if not same and (names_of(first) or names_of(second)):
+        if not same and any(names_of(each) or is_known_outside(each) for each in (first, second)):
             return self.either(true, false, name)  # a later change must reach the one that is meant
         if isinstance(first, GrowingList) and isinstance(second, GrowingList) and same:
             return join_lists(self, first, true.items, false.items)
@@ -275,12 +306,11 @@ class Merger:
             return build_list
         if isinstance(first, dict) and isinstance(second, dict):
             left, right = dict(true.items), dict(false.items)
-            keys = [*left, *(key for key in right if key not in left)]
-            if list(left) != list(right) and set(left) != set(right):
+            if list(left) != list(right):  # their order can be seen, too
                 if not same:
                     return self.either(true, false, name)
                 return self.keyed(first, true, false, name)
-            pairs = {key: self.merge(left[key], right[key], f"{name}[{key!r}]") for key in keys}
+            pairs = {key: self.merge(left[key], right[key], f"{name}[{key!r}]") for key in left}
 
             def build_dict(results: list[Any]) -> Any:
                 made = {key: item(results) for key, item in pairs.items()}
@@ -300,7 +330,7 @@ class Merger:
         if capture is not None and any(block.kind == "loop" for block in capture.blocks):
             longer = true.items if len(true.items) > len(false.items) else false.items
             raise NeedsElementError(target, longer[-1])  # it grows from trip to trip
-        others = [known for known in names_of(target) if known != name]
+        others = names_of(target, name)
         if others:
             raise error_here(
                 ContainerInGraphError,
@@ -313,8 +343,8 @@ class Merger:
         return self.either(true, false, name)
 
     def keyed(self, target: dict[Any, Any], true: Frozen, false: Frozen, name: str) -> Builder:
-        """One dict to which only one side has added a key: two dicts from here on."""
-        others = [known for known in names_of(target) if known != name]
+        """One dict whose keys differ, or their order: two dicts from here on."""
+        others = names_of(target, name)
         if others:
             raise error_here(
                 ContainerInGraphError,
@@ -371,6 +401,13 @@ class Merger:
             return left if left is right else simplified(Either(flag(results), left, right, name))
 
         return build
+
+    def aside(self, true: Any, false: Any) -> Builder:
+        """What a container holds that no variable stands for any more."""
+        name = "a list or dict that is known outside of the function"
+        if self.left[0] or self.left[1]:
+            return self.survivor(true, false, name)
+        return self.either(true, false, name)
 
     def kept(self, side: bool, thing: Any) -> Builder:
         """``thing`` of one side, its tensors handed out beside placeholders of the other."""
@@ -451,6 +488,8 @@ class Merger:
     def changed(self, side: bool, was: Frozen, now: Frozen, name: str) -> Builder:
         """What a list or dict holds that only one side has changed: for all, or for that side."""
         known = names_of(now.container)
+        if not known and is_known_outside(now.container):
+            known = ["a name outside of the function"]
         if not known:
             return self.contents(side, now)
         if len(was.items) != len(now.items):

@@ -25,7 +25,8 @@ def ignore_file(prefix: str) -> None:
 
 
 def _roots_of(*files: str | None) -> tuple[str, ...]:
-    return tuple(str(Path(file).resolve().parent) + os.sep for file in files if file)
+    folders = [Path(file).parent for file in files if file]
+    return tuple(str(path) + os.sep for folder in folders for path in (folder, folder.resolve()))
 
 
 _PACKAGES: Final = _roots_of(paddle.__file__, np.__file__)
@@ -50,9 +51,10 @@ def is_user_class(kind: type) -> bool:
     """Whether ``kind`` is defined in code that is no library's."""
     known = _classes.get(id(kind))
     if known is None or known[0] is not kind:
-        module = sys.modules.get(kind.__module__)
+        home = getattr(kind, "__module__", "builtins")  # Paddle's PyLayer has none
+        module = sys.modules.get(home)
         file = getattr(module, "__file__", None)
-        users = kind.__module__ != "builtins" and not (file and is_library(file))
+        users = home != "builtins" and not (file and is_library(file))
         known = _classes[id(kind)] = (kind, users)
     return known[1]
 

@@ -96,6 +96,8 @@ class Attribute(Slot):
         owner = self.owner
         if isinstance(owner, paddle.nn.Layer) and self.name in owner._buffers:
             owner._buffers[self.name] = value
+        elif self._is_parameter(value):
+            owner.__dict__.pop(self.name, None)  # what a body has seen in its place
         elif value is UNBOUND:
             if hasattr(owner, self.name):
                 delattr(owner, self.name)
@@ -103,6 +105,15 @@ class Attribute(Slot):
             object.__setattr__(owner, self.name, value)
         else:
             setattr(owner, self.name, value)
+
+    def _is_parameter(self, value: Any) -> bool:
+        """Whether ``value`` is, or stands for, the parameter that the layer has under the name."""
+        if not isinstance(self.owner, paddle.nn.Layer):
+            return False
+        found = self.owner._parameters.get(self.name)
+        if found is None or value is found:
+            return found is not None
+        return bridge.is_value(value) and bridge.tensor_of(value) is found
 
     def missing_error(self) -> AttributeError:
         """What Python raises when the attribute is read and not there."""
@@ -249,6 +260,8 @@ def fill(container: Any, contents: Any) -> Any:
 def _is_container(value: Any) -> bool:
     if isinstance(value, Either):
         return any(map(_is_container, (value.true, value.false)))
+    if type(value) is tuple:
+        return len(value) <= REACH and any(map(_is_container, value))
     return (
         type(value) in (list, set, collections.deque)
         or isinstance(value, dict)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import numpy as np
 import paddle
 
 from d2s import paddle_bridge as bridge
@@ -88,6 +89,11 @@ def adapt_operand(other_of: Any, operand: Any) -> Any:
     """``operand`` as a partner of the value ``other_of`` in an expression."""
     if bridge.is_eager(operand):
         return bridge.as_value(operand)
+    if isinstance(operand, np.ndarray):  # Paddle 3.3.1 ends the process
+        return paddle.to_tensor(operand)
+    if type(operand) is complex:
+        wide = other_of.dtype in (paddle.float64, paddle.complex128)
+        return paddle.full([], operand, "complex128" if wide else "complex64")
     kind = number_kind(operand)
     if kind is float and number_kind(other_of) is not None and not bridge.is_value(operand):
         return number_value(operand)  # a plain float would be rounded to float32
@@ -168,12 +174,38 @@ def refuse(what: str, cure: str) -> Any:
 
 
 def root_of(value: Any) -> int | None:
-    """The argument whose contents ``value`` is, changed in place or not; by its index."""
+    """The argument whose contents ``value`` is, changed in place or not; by its index.
+
+    A tensor of the state that has been changed in place has a negative number.
+    """
     capture = current()
+    if capture is not None and bridge.is_eager(value):
+        return next((root for root, kept in capture.stored.items() if kept is value), None)
     if capture is None or not bridge.is_value(value):
         return None
     found = capture.roots.get(value.id)
+    if found is None and capture.stored:
+        tensor = bridge.tensor_of(value)
+        return None if tensor is None else root_of(tensor)
     return None if found is None else found[1]
+
+
+def root_to_change(value: Any) -> int | None:
+    """The root of what is, or may be, changed in place; a tensor of the state gets one."""
+    capture = current()
+    root = root_of(value)
+    if capture is None or root is not None:
+        return root
+    tensor = value if bridge.is_eager(value) else bridge.tensor_of(value)
+    if tensor is None:
+        return None
+    root = root_of(tensor)
+    if root is None:
+        root = -1 - len(capture.stored)
+        capture.stored[root] = tensor
+    known = bridge.as_value(tensor)
+    capture.roots[known.id] = (known, root)
+    return root
 
 
 def note_carried(root: int | None, value: Any) -> None:
@@ -199,7 +231,15 @@ def shape(thing: Any) -> Any:
     if current() is None or not bridge.is_value(thing) or all(size >= 0 for size in sizes):
         return sizes
     known = paddle.shape(thing)
-    return [
+    return Sizes(
         size if size >= 0 else mark_number(known[index].astype("int64"), int)
         for index, size in enumerate(sizes)
-    ]
+    )
+
+
+class Sizes(list[Any]):
+    """The ``shape`` of a tensor with open dimensions; ``SIZE`` can only hold Python numbers."""
+
+
+SIZE: Final[Any] = type(paddle.zeros([1]).shape)
+"""What ``tensor.shape`` is in dygraph: a list of Paddle's own."""

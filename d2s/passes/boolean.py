@@ -120,12 +120,14 @@ class _Operators(gast.NodeTransformer):  # type: ignore[misc]
         return call
 
     def _may_differ(self, node: Any) -> bool:
-        """Whether ``node`` may be one of several things: it was set, or is an attribute or type."""
+        """Whether ``node`` may be one of several things: it was set, or is a part of something."""
         return (
             dotted(node) in self.decided
             or (isinstance(node, gast.Name) and node.id in self.bound)
-            or isinstance(node, gast.Attribute)
+            or isinstance(node, gast.Attribute | gast.Subscript)
             or (isinstance(node, gast.Call) and dotted(node.func) == "type")
+            or self._is_word(node, "read")
+            or self._is_word(node, "getitem")
         )
 
     def _single(self, left: Any, op: Any, right: Any, node: Any) -> Any:
@@ -137,9 +139,20 @@ class _Operators(gast.NodeTransformer):  # type: ignore[misc]
         return self.ctx.expr(f"d2s.{word}(left, right)", span_of(node), left=left, right=right)
 
 
+def _received(tree: Any) -> frozenset[str]:
+    """What patterns capture, and parameters of functions inside: they may be given anything."""
+    found = set()
+    for node in gast.walk(tree):
+        if isinstance(node, gast.MatchAs | gast.MatchStar) and node.name:
+            found.add(node.name)
+        elif node is not tree and isinstance(node, gast.Lambda | gast.FunctionDef):
+            found.update(item.id for item in [*node.args.posonlyargs, *node.args.args])
+    return frozenset(found)
+
+
 def run(tree: Any, ctx: Context) -> Any:
     """Convert the operators of every function, in lambdas and comprehensions too."""
-    bound = functions_bound(tree)
+    bound = functions_bound(tree) | _received(tree)
     operators = _Operators(ctx, bound, decided_in(tree, ctx))
     tree.body = [operators.visit(statement) for statement in tree.body]
     return tree

@@ -28,8 +28,16 @@ from d2s.analysis.scopes import dotted, local_names
 from d2s.passes.base import CHOOSERS, Context, Pass, decided_in, functions_in
 from d2s.syntax.positions import span_of
 
-NEEDS_OPERATOR: Final = ("increment", "auto_cast", "unique", "grad")
+NEEDS_OPERATOR: Final = ("increment", "auto_cast", "unique", "grad", "assign", "backward")
 """Functions of Paddle that mean something else in a program than in dygraph."""
+
+LOOKS_AT_KIND: Final = frozenset(
+    (
+        "cummax", "cummin", "cumprod", "flatten", "median", "nanmedian", "nanquantile", "quantile",
+        "ravel", "repeat_interleave", "take", "view", "view_as",
+    )
+)  # fmt: skip
+"""Functions of Paddle that refuse a tensor of dygraph (a parameter, say) while they capture."""
 
 LIST_TAKERS: Final = frozenset({"stack", "concat", "add_n", "hstack", "vstack", "dstack"})
 """Functions of Paddle that take a list of tensors, which may be one that grew in a loop."""
@@ -111,6 +119,7 @@ class _Calls(gast.NodeTransformer):  # type: ignore[misc]
             and rest[-1] not in LIST_TAKERS
             and not rest[-1].endswith("_")  # it changes a tensor in place
             and rest[-1] not in NEEDS_OPERATOR
+            and rest[-1] not in LOOKS_AT_KIND
             and "random" not in rest  # NumPy's, which a program would repeat
         )
 

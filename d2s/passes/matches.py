@@ -247,9 +247,9 @@ class _Patterns:
                 yield from self.leaves(item)
 
     def may_be_decided(self, leaf: Any) -> bool:
-        """Whether ``leaf`` compares with a number or a named value, or asks for a class."""
+        """Whether ``leaf`` compares with a number, a name or ``None``, or asks for a class."""
         return self.is_plain(leaf) and any(
-            isinstance(part, gast.MatchClass)
+            isinstance(part, gast.MatchClass | gast.MatchSingleton)
             or (isinstance(part, gast.MatchValue) and not _is_text(part.value))
             for part in gast.walk(leaf)
         )

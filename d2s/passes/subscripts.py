@@ -1,14 +1,15 @@
 """Give ``x[key] = value`` a form that a tensor of a program can have: a new ``x``.
 
 On Python values and on tensors in dygraph ``d2s.setitem`` changes the container and returns it.
-A local variable is rebound; where an attribute or an item holds the container, the operator gives
-it the new one.  The value comes first, as Python evaluates it first.
+A local variable is rebound; where an attribute, an item, a global or a closure holds the container,
+the operator gives it the new one.  The value comes first, as Python evaluates it first.
 
 >>> show(PASS, '''
 ... def f(self, x, i):
 ...     x[i] = 0
 ...     x[i, 1:] += 2
 ...     self.cache[0][i] = x
+...     self.seen[i] += 1
 ...     return x
 ... ''')
 def f(self, x, i):
@@ -17,6 +18,10 @@ def f(self, x, i):
     value += 2
     x = d2s.setitem(value, x, (i, slice(1, None)))
     d2s.setitem(x, self.cache[0], i)
+    container = self.seen
+    value_2 = container[i]
+    value_2 += 1
+    d2s.setitem(value_2, container, i)
     return x
 """
 
@@ -39,13 +44,11 @@ class _Stores(ScopeTransformer):
         self.rebindable = rebindable
 
     def simple(self, target: Any) -> bool:
-        """Whether ``target`` is an item, and not one of a variable that cannot be rebound."""
-        return isinstance(target, gast.Subscript) and (
-            not isinstance(target.value, gast.Name) or target.value.id in self.rebindable
-        )
+        """Whether ``target`` is an item."""
+        return isinstance(target, gast.Subscript)
 
     def store(self, target: Any, value: Any, at: Span) -> list[Any]:
-        named = isinstance(target.value, gast.Name)
+        named = isinstance(target.value, gast.Name) and target.value.id in self.rebindable
         return self.ctx.quote(
             ("container = " if named else "") + "d2s.setitem(value, container, key)",
             at,
@@ -98,13 +101,17 @@ class _Stores(ScopeTransformer):
 
     def visit_AugAssign(self, node: Any) -> Any:
         target = node.target
-        if not self.simple(target) or not isinstance(target.value, gast.Name):
+        if not self.simple(target):
             return node
         at = span_of(node)
         statements: list[Any] = []
+        if not isinstance(target.value, gast.Name):
+            held = self.ctx.names.fresh("container")
+            statements = self.ctx.quote("held = value", at, held=held, value=target.value)
+            target.value = place(name(held), at)
         if not _repeatable(target.slice):
             key = self.ctx.names.fresh("key")
-            statements = self.ctx.quote("key = value", at, key=key, value=key_of(target.slice))
+            statements += self.ctx.quote("key = value", at, key=key, value=key_of(target.slice))
             target.slice = place(name(key), at)
         old = copy.deepcopy(target)
         old.ctx = gast.Load()

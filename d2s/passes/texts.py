@@ -7,7 +7,8 @@
 def f(x):
     return d2s.text('loss ', (x, None, '.3f'), ' of ', (x, 'r', ''))
 
-``%`` of a text and, where it is only to be shown, what only the host can make of a tensor:
+``%`` of a text, or with a tuple, and, where it is only to be shown, what only the host can make
+of a tensor:
 
 >>> show(PASS, '''
 ... def f(x):
@@ -37,7 +38,8 @@ class _Texts(gast.NodeTransformer):  # type: ignore[misc]
 
     def visit_BinOp(self, node: Any) -> Any:
         self.generic_visit(node)
-        if not (isinstance(node.op, gast.Mod) and self.is_text(node.left)):
+        several = isinstance(node.right, gast.Tuple)  # no number is divided by a tuple
+        if not (isinstance(node.op, gast.Mod) and (several or self.is_text(node.left))):
             return node
         return self.ctx.expr(
             "d2s.percent(text, things)", span_of(node), text=node.left, things=node.right

@@ -7,16 +7,18 @@ program's outputs and a function that rebuilds the result from the run's tensors
 from __future__ import annotations
 
 import contextlib
+import dis
 import math
-import threading
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.diagnostics.location import user_line
+from d2s.diagnostics.blame import is_defect
+from d2s.diagnostics.location import is_ours, user_line
 from d2s.errors import (
     D2SError,
     InplaceError,
@@ -29,9 +31,12 @@ from d2s.operators.calls import call as converted_of
 from d2s.operators.context import Capture, capture_into, current, error_here
 from d2s.operators.effects import BlockLeft, HostText, Shipment, raise_later
 from d2s.operators.either import UNBOUND, Either, bound
+from d2s.operators.empties import enter_blocks
 from d2s.operators.implicit import methods
 from d2s.operators.lists import GrowingList
 from d2s.operators.objects import is_user_object
+from d2s.operators.origins import origin_of
+from d2s.operators.training import VALUE_METHODS, training_into
 from d2s.operators.unread import drop_unread
 from d2s.operators.values import (
     NUMBER_DTYPES,
@@ -41,16 +46,23 @@ from d2s.operators.values import (
     number_kind,
     refuse,
 )
+from d2s.program.apart import Apart, apart
+from d2s.program.dimensions import SHAPE, is_open
 from d2s.program.draws import Draw, Draws
+from d2s.program.places import CONTAINERS, Place
 from d2s.program.signature import Call, TensorLeaf
-from d2s.program.state import CONTAINERS, Change, Guard, Place, Watch, is_symbol, refill
+from d2s.program.state import Change, Guard, Record, Watch, is_symbol, refill
+from d2s.program.steps import StepsOfRun, changes_of, steps_of
 from d2s.program.structure import parts
 from d2s.program.views import check_views
+from d2s.syntax.depth import deep
 
-capture_lock: Final = threading.RLock()
-"""Paddle's static mode is a switch of the whole process: one capture at a time."""
+capture_lock: Final = bridge.static_lock
+"""One capture at a time in a process, and no program is built meanwhile."""
 
 _broken_programs: Final[list[Any]] = []
+
+_HASH: Final[Callable[[Any], int]] = bridge.Value.__hash__
 
 _SIZE: Final[type] = type(paddle.ones([1]).size)
 """What ``tensor.size`` is in dygraph: an int of Paddle's own."""
@@ -109,7 +121,10 @@ class Captured:
         lifted: places whose numbers are inputs.
         counters: numbers of the state that it changes.
         overwritten: indexes of parameters that it writes into.
+        rewritten: indexes of parameters that get new contents after each run.
         draws: calls for random numbers of Python or NumPy, whose results are the last inputs.
+        apart: what must be different objects on each call.
+        steps: gradients and optimizer steps that are part of it.
     """
 
     program: Any
@@ -130,6 +145,9 @@ class Captured:
     counters: list[Change] = field(default_factory=list)
     overwritten: list[int] = field(default_factory=list)
     draws: list[Draw] = field(default_factory=list)
+    rewritten: list[int] = field(default_factory=list)
+    apart: Apart = field(default_factory=Apart)
+    steps: StepsOfRun | None = None
 
 
 def _unknown(name: str) -> Callable[..., Any]:
@@ -164,6 +182,8 @@ def _refusals() -> dict[str, Any]:
     return {
         "size": property(_size),
         "detach": _detach,
+        "cpu": _to_cpu,
+        "__hash__": _hash,
         "__bool__": refuse(
             f"a tensor is used as a truth value, but {plain}",
             "use if, while, and, or, not of a converted function, or bool(tensor)",
@@ -184,6 +204,7 @@ def _refusals() -> dict[str, Any]:
         "numpy": _unknown("numpy"),
         "tolist": _unknown("tolist"),
         "__format__": _refuse_format,
+        "__str__": _as_text,
         "__iter__": _iterate,
         "__len__": _length,
         "__contains__": refuse(
@@ -191,6 +212,22 @@ def _refusals() -> dict[str, Any]:
             "use (tensor == item).any()",
         ),
     }
+
+
+def _to_cpu(self: Any) -> Any:
+    """``x.cpu()``, which ``x.to("cpu")`` calls as well: Paddle's own has no gradient."""
+    if not paddle.is_compiled_with_cuda():
+        return paddle.assign(self)
+    if self.stop_gradient:
+        return _COPY_TO_CPU(self)
+    raise error_here(
+        UnsupportedInGraphError,
+        ".cpu() moves a tensor that takes a gradient, which Paddle's programs would lose",
+        "leave it on its device, or move a .detach() of it",
+    )
+
+
+_COPY_TO_CPU: Final = bridge.Value.cpu
 
 
 def _adapted(mine: Any, other: Any) -> Any:
@@ -209,6 +246,19 @@ def _refuse_format(self: Any, spec: str) -> str:
     )
 
 
+def _as_text(self: Any) -> str:
+    """What a debugger shows; ``text % tensor`` of code that stays as it is would keep it."""
+    frame = sys._getframe(1)
+    step = dis.opname[frame.f_code.co_code[frame.f_lasti]]
+    if step.startswith(("BINARY_", "INPLACE_")) and not is_ours(frame.f_code.co_filename):
+        raise error_here(
+            NotStaticError,
+            "a tensor is formatted into text by % while the program is being captured",
+            "write the text before the % itself, or a tuple behind it, or use an f-string",
+        )
+    return repr(self)
+
+
 def _length(self: Any) -> int:
     if not list(self.shape):
         raise TypeError("len() of a 0-D tensor")
@@ -218,6 +268,34 @@ def _length(self: Any) -> int:
             cure="call len() in a converted function, or use x.shape[0]",
         )
     return int(self.shape[0])
+
+
+def _noticed(tensor: Any) -> None:
+    """The contents of a tensor go into the program as constants, if user code reads them."""
+    state = current()
+    if state is not None and state.on_read is not None:
+        state.on_read(tensor)
+
+
+def _hash(self: Any) -> int:
+    """A number of the run has no hash by which code that stays Python would find it."""
+    if number_kind(self) is not None and not is_ours(sys._getframe(1).f_code.co_filename):
+        raise error_here(
+            NotStaticError,
+            "a number that only the run knows is hashed, as a key of a dict or an item of a set",
+            "choose with if, or index a list or a tensor with it",
+        )
+    return _HASH(self)
+
+
+def _check_parts(value: Any, axis: int = 0, *others: Any) -> None:
+    """Paddle 3.3.1 ends the process when it takes apart a dimension of unknown size."""
+    if bridge.is_value(value) and list(value.shape)[axis : axis + 1 or None] == [-1]:
+        raise error_here(
+            UnsupportedInGraphError,
+            "a tensor is taken apart along a dimension whose size only the run knows",
+            "iterate over it with for, or index it",
+        )
 
 
 def _detach(self: Any) -> Any:
@@ -266,6 +344,8 @@ class _Results:
 
     def __init__(self, inputs: list[Any], state: Capture, watch: Watch) -> None:
         self.sometimes = state.sometimes
+        self.grown = state.grown
+        self.roots, self.written, self.stored = state.roots, state.written, state.stored
         self.watch = watch
         self.inputs = {value.id: index for index, value in enumerate(inputs)}
         self.outputs: list[Any] = []
@@ -274,6 +354,8 @@ class _Results:
         self.ambiguous: list[str] = []
         self.arguments: dict[int, int] = {}
         self.shared: dict[int, Build] = {}
+        self.moved: dict[int, Any] = {}
+        self.homes: dict[int, list[Place]] = {}
 
     def output(self, value: Any) -> int:
         """The position of ``value`` among the outputs."""
@@ -288,6 +370,17 @@ class _Results:
 
     def take(self, thing: Any) -> Build:
         """A function from a run to ``thing`` with real tensors."""
+        return self.original(thing) or self.new(thing)
+
+    def original(self, thing: Any) -> Build | None:
+        """How a run finds the container outside of the function that has become ``thing``."""
+        if not self.grown or not isinstance(thing, (Either, GrowingList, *CONTAINERS)):
+            return None
+        root = origin_of(thing)
+        return None if root is None or root is thing else self.outside(root)
+
+    def new(self, thing: Any) -> Build:
+        """The same for what stands for no container that was there before."""
         piece = self.piece(thing)
         if piece is not None:
             return piece
@@ -301,14 +394,18 @@ class _Results:
 
     def known(self, thing: Any) -> Build | None:
         """How a run finds a container that is no new one, or that has been taken already."""
+        return self.outside(thing) or self.shared.get(id(thing))
+
+    def outside(self, thing: Any) -> Build | None:
+        """How a run finds a container that was there before."""
         number = self.arguments.get(id(thing))
         if number is not None:
             return lambda run: run.containers[number]
         record = self.watch.holds(thing)
-        if record is not None:
-            place = record.place
-            return (lambda run: thing) if place is None else lambda run: place.get()
-        return self.shared.get(id(thing))
+        if record is None:
+            return None
+        place = record.place
+        return (lambda run: thing) if place is None else lambda run: place.get()
 
     def once(self, thing: Any, build: Build) -> Build:
         """``build``, called once in each run."""
@@ -343,6 +440,8 @@ class _Results:
 
     def instance(self, thing: Any) -> Build:
         """An object of the user's that holds tensors of the program: its like; others as is."""
+        if bridge.is_eager(thing):
+            return self.eager(thing)
         if not is_user_object(thing) or not _holds_values(thing):
             return lambda run: thing
         fields = thing.__dict__
@@ -361,6 +460,27 @@ class _Results:
 
         return self.once(thing, build)
 
+    def eager(self, tensor: Any) -> Build:
+        """A tensor of the state that no operation reads: the one that is in its place now."""
+        self.moved[id(tensor)] = tensor
+
+        def build(run: Run) -> Any:
+            places = self.homes.get(id(tensor))
+            return places[0].get() if places else tensor
+
+        return build
+
+    def find_homes(self) -> list[Guard]:
+        """Note where the tensors of :meth:`eager` are kept; what the program relies on for it."""
+        tensors = list(self.moved.values())
+        for index, place in self.watch.places_of(tensors):
+            self.homes.setdefault(id(tensors[index]), []).append(place)
+        return [
+            Guard(other, _is_at(places[0]), True)
+            for places in self.homes.values()
+            for other in places[1:]
+        ]
+
     def piece(self, item: Any) -> Build | None:
         """How a run gives what stands for one value; ``None`` for anything else."""
         if isinstance(item, Either):
@@ -378,6 +498,9 @@ class _Results:
         if item.id in self.inputs:
             position = self.inputs[item.id]
             return lambda run: run.inputs[position]
+        kept = self.rewritten(item)
+        if kept is not None:
+            return self.eager(kept)
         kind = number_kind(item)
         position = self.output(item)
         if kind is not None:
@@ -391,6 +514,13 @@ class _Results:
                 else run.outputs[position]
             )
         return lambda run: run.outputs[position]
+
+    def rewritten(self, item: Any) -> Any:
+        """The tensor of the state that is changed in place and holds ``item`` in the end."""
+        _, root = self.roots.get(item.id, (None, 0))
+        if root >= 0 or not item.stop_gradient or self.written.get(root) is not item:
+            return None
+        return self.stored[root]
 
     def text(self, item: HostText) -> Build:
         """Text that the host formats."""
@@ -417,6 +547,10 @@ class _Results:
         return build
 
 
+def _is_at(place: Place) -> Callable[[Any], bool]:
+    return lambda thing: thing is place.get()
+
+
 class _Leaving(_Results):
     """Takes changed state apart where an exception of the run leaves the program.
 
@@ -440,8 +574,12 @@ def _leaving(
     containers: dict[int, Any],
     state: Capture,
     drawn: int,
+    guards: list[Guard],
 ) -> tuple[list[Any], Callable[[Run, list[Any]], None]]:
-    """What has changed until here: the values that it needs, and how a run makes it so."""
+    """What has changed until here: the values that it needs, and how a run makes it so.
+
+    What it relies on besides is added to ``guards``.
+    """
     writes: list[tuple[Write, Build]] = []
     results.arguments = {id(made): number for number, made in containers.items()}
     changes = arguments.changed()
@@ -451,10 +589,18 @@ def _leaving(
     for change in results.watch.changed():
         with contextlib.suppress(_HiddenError):  # what a branch has left behind for nobody
             writes.extend(_state(results, [change]))
+    with contextlib.suppress(_HiddenError):
+        writes.extend(_divided(results, containers))
+    with contextlib.suppress(_HiddenError):
+        writes.extend(_trained(results, state))
     updates = []
     for index, value in state.written.items():
         with contextlib.suppress(_HiddenError):
-            updates.append((index, results.output(value)))
+            if index < 0:
+                writes.extend(_contents(results, value))
+            else:
+                updates.append((index, results.output(value)))
+    guards.extend(results.find_homes())
 
     def make(run: Run, tensors: list[Any]) -> None:
         run.drawn = drawn
@@ -489,6 +635,7 @@ def capture(
     gradients: bool,
     export: bool = False,
     lifted: tuple[Change, ...] = (),
+    tentative: bool = False,
 ) -> Captured:
     """Run ``function`` once into a fresh program.
 
@@ -499,9 +646,10 @@ def capture(
         gradients: the program is to be differentiated.
         export: the program is to be saved: effects become Paddle's own operations.
         lifted: places outside of the arguments whose Python numbers become inputs.
+        tentative: another capture is made if this one fails; it keeps no exception for the run.
     """
-    with capture_lock, bridge.no_collection():
-        made: Captured = _capture(function, call, roots, gradients, export, lifted)
+    with capture_lock, bridge.keep_mode(), bridge.no_collection(), deep():
+        made: Captured = _capture(function, call, roots, gradients, export, lifted, tentative)
         return made
 
 
@@ -513,30 +661,37 @@ def _capture(
     gradients: bool,
     export: bool,
     lifted: tuple[Change, ...],
+    tentative: bool,
 ) -> Captured:
     main = paddle.static.Program()
     main.random_seed = paddle.static.default_main_program().random_seed
-    state = Capture(export=export, gradients=gradients)
+    state = Capture(export=export, gradients=gradients, tentative=tentative)
+    refusals = {**_inplace_methods(), **_refusals(), **VALUE_METHODS}
+    if tentative and is_open(call):
+        refusals["shape"] = SHAPE
     watch = Watch()
     for root in roots:
         watch.add(root, type(root).__name__)
     for change in lifted:
         watch.note(change)
+    relied: list[Guard] = []
     state.on_call = watch.function
+    state.on_read = watch.contents
     state.watched = watch.scopes
     try:
         with (
             bridge.tracing(main) as context,
-            bridge.tensors_as_values(
-                _adapted, propagate_numbers, {**_inplace_methods(), **_refusals()}
-            ),
+            bridge.tensors_as_values(_adapted, propagate_numbers, refusals, _noticed),
+            bridge.checked_operations({"unbind": _check_parts, "unstack": _check_parts}),
             _attributes_as_values(),
             capture_into(state),
             methods(state),
+            training_into(state),
         ):
             inputs = _inputs(call, state)
             numbers = [_lift(change.place) for change in lifted]
             draws = Draws()
+            state.ask = draws.ask
             args, kwargs, containers = call.rebuild(inputs)
             arguments = Watch()
             state.callers = {id(container): container for container in containers.values()}
@@ -544,7 +699,12 @@ def _capture(
                 arguments.add(container, "argument")
             if not export:
                 state.leaving = lambda: _leaving(
-                    _Leaving(inputs, state, watch), arguments, containers, state, len(draws)
+                    _Leaving(inputs, state, watch),
+                    arguments,
+                    containers,
+                    state,
+                    len(draws),
+                    relied,
                 )
                 state.draw = draws.make
             try:
@@ -552,8 +712,16 @@ def _capture(
             except BlockLeft:  # every path raises; nothing is returned
                 result = None
             except Exception as error:
-                happened = state.hosts or state.written or watch.changed() or arguments.changed()
+                happened = (
+                    state.hosts
+                    or state.written
+                    or state.steps.used
+                    or watch.changed()
+                    or arguments.changed()
+                )
                 if export or state.refused or isinstance(error, D2SError) or not happened:
+                    raise
+                if is_defect(error):
                     raise
                 raise_later(error)  # each run does first what comes before it
                 result = None
@@ -569,11 +737,28 @@ def _capture(
                 else [
                     *_writes(results, arguments.changed(), containers, state.grown),
                     *_state(results, changes),
+                    *_divided(results, containers),
+                    *_trained(results, state),
+                    *(
+                        write
+                        for root, value in state.written.items()
+                        if root < 0
+                        for write in _contents(results, value)
+                    ),
                 ]
             )
             counters = [change for change in changes if _counts(change)]
+            kept_apart = apart(
+                watch,
+                {*state.grown, *(id(change.record.scope) for change in changes)},
+                _changed_arguments(arguments.changed(), containers, state.grown),
+            )
             updates = _updates(state, main, results)
             drop_unread(main, results.outputs)
+            if export:
+                bridge.without_copies(main)
+            elif gradients and not state.steps.used:
+                enter_blocks(main)
     except BaseException:
         watch.undo()
         raise
@@ -581,10 +766,15 @@ def _capture(
     _broken_programs.append(main)  # a program with a leaked value aborts when it is freed
     _check_leaks(main)
     _broken_programs.pop()
-    check_views(main, set(state.copies), set(state.detached), state.settled)
+    check_views(main, set(state.copies), set(state.detached), state.settled, state.steps.shown)
     parameters = context.get_params_with_values()
     names = [operation.name() for operation in bridge.operations(main)]
     tensors = list(parameters[0])
+    steps = steps_of(state.steps, tensors)
+    homes = watch.places_of(tensors)
+    if steps is not None:
+        homes = steps.keep(homes, tensors)
+        relied += steps.guards
     return Captured(
         main,
         [*inputs, *numbers, *draws.values],
@@ -602,13 +792,33 @@ def _capture(
             *(_number_leaf(draw.name, draw.kind) for draw in draws.made),
         ],
         results.ambiguous,
-        watch.guards(changes, tensors),
-        watch.places_of(tensors),
+        [*watch.guards(changes, tensors), *results.find_homes(), *relied],
+        homes,
         [change.place for change in lifted],
         counters,
         bridge.overwritten(main, list(parameters[1])),
         draws.made,
+        _positions((state.stored[root] for root in state.written if root < 0), tensors),
+        kept_apart,
+        steps,
     )
+
+
+def _positions(wanted: Iterable[Any], tensors: list[Any]) -> list[int]:
+    """Where the ``wanted`` stand among ``tensors``."""
+    known = {id(tensor) for tensor in wanted}
+    return [index for index, tensor in enumerate(tensors) if id(tensor) in known]
+
+
+def _changed_arguments(
+    changes: list[Change], containers: dict[int, Any], grown: dict[int, tuple[Any, Any]]
+) -> list[int]:
+    changed = {id(change.record.scope) for change in changes}
+    return [
+        number
+        for number, container in containers.items()
+        if id(container) in changed or id(container) in grown
+    ]
 
 
 def _lift(place: Place) -> Any:
@@ -664,7 +874,7 @@ def _become(results: _Results, form: Any, container: Any) -> Build:
         true = _become(results, form.true, container)
         false = _become(results, form.false, container)
         return lambda run: (true if bool(run.outputs[where]) else false)(run)
-    return results.take(form)
+    return results.new(form)
 
 
 def _refiller(number: int) -> Write:
@@ -679,15 +889,93 @@ def _setter(number: int) -> Write:
     return write
 
 
+def _contents(results: _Results, value: Any) -> Iterator[tuple[Write, Build]]:
+    """New contents of a tensor of the state that is changed in place.
+
+    Where they have a gradient, the places that are known get a new tensor besides, as a change of
+    the state: a tensor cannot be given another history.
+    """
+    target = results.eager(results.stored[results.roots[value.id][1]])
+    position = results.output(value)
+    yield _overwrite, lambda run: (target(run), run.outputs[position])
+
+
+def _overwrite(run: Run, found: tuple[Any, Any]) -> None:
+    tensor, contents = found
+    with paddle.no_grad():
+        paddle.assign(contents, tensor)
+
+
+def _trained(results: _Results, state: Capture) -> Iterator[tuple[Write, Build]]:
+    """What each run does to gradients and schedulers."""
+    for write, symbol in changes_of(state.steps):
+        yield write, results.take(symbol)
+
+
+def _divided(results: _Results, containers: dict[int, Any]) -> Iterator[tuple[Write, Build]]:
+    """What each run fills lists and dicts with that are state and have become something else."""
+    arguments = {id(container) for container in containers.values()}
+    for root, form in list(results.grown.values()):
+        record = results.watch.holds(root)
+        if record is None or id(root) in arguments:
+            continue
+        if not _only_added(form, record):  # the program relies on what was in it
+            results.watch.filled.discard(record.path)
+        yield _fill, _filled(record, _refilled(results, form, record))
+
+
+def _filled(record: Record, build: Build) -> Build:
+    return lambda run: (record.holder(), *build(run))
+
+
+def _fill(run: Run, found: tuple[Any, bool, Any]) -> None:
+    target, added, contents = found
+    if isinstance(target, list) and added:
+        target.extend(contents)
+    elif isinstance(target, CONTAINERS):
+        refill(target, contents)
+
+
+def _only_added(form: Any, record: Record) -> bool:
+    if isinstance(form, Either):
+        return _only_added(form.true, record) and _only_added(form.false, record)
+    return type(form) is list and Change(record, None, form, record.before).added
+
+
+def _refilled(results: _Results, form: Any, record: Record) -> Build:
+    """Whether items are added, and those or all items, for a list that has become ``form``."""
+    if isinstance(form, Either):
+        where = results.output(form.flag)
+        true = _refilled(results, form.true, record)
+        false = _refilled(results, form.false, record)
+        return lambda run: (true if bool(run.outputs[where]) else false)(run)
+    added = _only_added(form, record)
+    items = form[len(record.before) :] if added else form
+    build = _become(results, items, items if form is record.scope else None)
+    return lambda run: (added, build(run))
+
+
 def _state(results: _Results, changes: list[Change]) -> Iterator[tuple[Write, Build]]:
     """What each run changes outside of the arguments."""
     for change in changes:
-        value = change.contents if change.whole else change.value
-        yield _maker(change), results.take(value)
+        if change.whole and id(change.record.scope) in results.grown:
+            continue  # what it has become fills it
+        if change.whole:
+            yield _changer(change), _with_target(change, results.take(change.contents))
+        else:
+            yield _maker(change), results.take(change.value)
 
 
 def _maker(change: Change) -> Write:
     return lambda run, value: change.make(value)
+
+
+def _changer(change: Change) -> Write:
+    return lambda run, found: change.make(*found)
+
+
+def _with_target(change: Change, build: Build) -> Build:
+    return lambda run: (build(run), change.target())
 
 
 @contextlib.contextmanager
@@ -777,5 +1065,6 @@ def _updates(state: Capture, main: Any, results: _Results) -> list[tuple[int, in
                 "an argument is changed in place inside a branch or loop, and not read afterwards",
                 cure="return the changed tensor, and change the argument in the caller",
             )
-        found.append((index, results.output(value)))
+        if index >= 0:
+            found.append((index, results.output(value)))
     return found

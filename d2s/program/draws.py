@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -60,6 +60,10 @@ class Draw:
         """The next number."""
         return self.function(*self.arguments, **self.options)
 
+    def tensor(self) -> Any:
+        """The next number, as the program takes it."""
+        return paddle.to_tensor(self(), NUMBER_DTYPES[self.kind])
+
     @property
     def state(self) -> Any:
         """The state of the generator."""
@@ -68,6 +72,32 @@ class Draw:
     def restore(self, state: Any) -> None:
         """Give the generator an earlier state."""
         _set_state(self.function, state)
+
+
+@dataclass(frozen=True)
+class Asked(Draw):
+    """A number that each run asks a function for: the learning rate of an optimizer.
+
+    Attributes:
+        last: the newest number and its tensor, which most runs can use again.
+    """
+
+    last: list[Any] = field(default_factory=lambda: [None, None])
+
+    def tensor(self) -> Any:
+        """The number, as the program takes it."""
+        number = self()
+        if self.last[0] != number:
+            self.last[:] = number, paddle.to_tensor(number, NUMBER_DTYPES[self.kind])
+        return self.last[1]
+
+    @property
+    def state(self) -> Any:
+        """Nothing: asking changes nothing."""
+        return None
+
+    def restore(self, state: Any) -> None:
+        """Nothing to put back."""
 
 
 class Draws:
@@ -105,6 +135,14 @@ class Draws:
         name = f"d2s_{function.__name__}_{len(self.made)}"
         self.made.append(Draw(name, function, arguments, dict(options), kind))
         value = paddle.static.data(name, [], NUMBER_DTYPES[kind])
+        self.values.append(value)
+        return mark_number(value, kind)
+
+    def ask(self, name: str, function: Callable[[], Any]) -> Any:
+        """What stands for the number that ``function`` gives when a run begins."""
+        kind = type(function())
+        self.made.append(Asked(f"d2s_{name}", function, (), {}, kind))
+        value = paddle.static.data(f"d2s_{name}", [], NUMBER_DTYPES[kind])
         self.values.append(value)
         return mark_number(value, kind)
 

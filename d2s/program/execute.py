@@ -16,11 +16,14 @@ from typing import Any
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.errors import D2SError
+from d2s.diagnostics.location import here
+from d2s.errors import BackwardTwiceError, D2SError
 from d2s.operators.hosts import running, take_failure
 from d2s.operators.values import NUMBER_DTYPES
+from d2s.program.apart import check_tensors
 from d2s.program.capture import Captured, Run
 from d2s.program.failures import point_out
+from d2s.program.fast import Checks
 
 
 class _Joint(paddle.autograd.PyLayer):  # type: ignore[misc]
@@ -62,6 +65,14 @@ class _Joint(paddle.autograd.PyLayer):  # type: ignore[misc]
         return tuple(found)
 
 
+def _copy(tensor: Any) -> Any:
+    """A tensor with the same contents and the same gradient."""
+    if not tensor.stop_gradient:
+        return paddle.assign(tensor)
+    with paddle.no_grad():
+        return paddle.assign(tensor)
+
+
 def _copies(tensors: list[Any]) -> list[tuple[Any, Any]]:
     """The tensors, each with a copy of its contents."""
     with paddle.no_grad():
@@ -97,6 +108,34 @@ def _random(state: Any) -> Iterator[None]:
         paddle.set_rng_state(now)
 
 
+def _twice() -> BackwardTwiceError:
+    where = here()
+    return BackwardTwiceError(
+        "a second backward goes through one call of a converted function",
+        cure="add the losses up and call backward once, or call the function again",
+        file=None if where is None else where.file,
+        line=None if where is None else where.line,
+    )
+
+
+class _Once:
+    """A hook on a result of a training call: its program can be gone back through once.
+
+    Paddle frees what the program has saved, whatever ``retain_graph`` says, and lets the next call
+    write there; a ``PyLayer`` dies at the second time.
+    """
+
+    def __init__(self) -> None:
+        self.used = False
+
+    def __call__(self, gradient: Any) -> None:
+        if self.used:
+            error = _twice()
+            bridge.keep_backward_error(error)
+            raise error
+        self.used = True
+
+
 class Runner:
     """A captured program, made ready to run.
 
@@ -107,12 +146,18 @@ class Runner:
 
     def __init__(self, captured: Captured) -> None:
         self.captured = captured
-        self.program = bridge.Program(
+        self.program = self._ready()
+        self.runs = 0
+        self._checks = Checks(captured.guards)
+        self._kinds = [(tensor.dtype, tensor.stop_gradient) for tensor in captured.parameters[0]]
+        self._changing = bool(captured.updates or captured.rewritten)
+        bridge.show_backward_errors(_twice)
+
+    def _ready(self) -> bridge.Program:
+        captured = self.captured
+        return bridge.Program(
             captured.program, captured.inputs, captured.outputs, captured.parameters
         )
-        self.runs = 0
-        if captured.has_loop:
-            bridge.show_backward_errors()
 
     def fresh(self) -> bool:
         """Whether the program still fits what it reads besides its arguments.
@@ -120,8 +165,10 @@ class Runner:
         A tensor that was replaced by another one of the same kind is read from now on.
         """
         captured = self.captured
-        for guard in captured.guards:
-            if not guard.holds():
+        if not self._checks.hold():
+            return False
+        for tensor, kind in zip(captured.parameters[0], self._kinds, strict=True):
+            if tensor.dtype != kind[0] or tensor.stop_gradient is not kind[1]:
                 return False
         tensors = captured.parameters[0]
         replaced: dict[int, Any] = {}
@@ -152,7 +199,42 @@ class Runner:
         for guard in self.captured.guards:
             if not guard.holds():
                 return guard.place.path
+        for tensor, kind in zip(self.captured.parameters[0], self._kinds, strict=True):
+            if (tensor.dtype, tensor.stop_gradient) != kind:
+                return f"dtype or stop_gradient of the tensor {tensor.name}"
+        for index, place in self.captured.homes:
+            if place.get() is not self.captured.parameters[0][index]:
+                return place.path
         return None
+
+    @property
+    def training(self) -> bool:
+        """Whether what it gives now can be differentiated."""
+        return (
+            self.captured.steps is None
+            and bool(paddle.is_grad_enabled())
+            and any(not value.stop_gradient for value in self.captured.outputs)
+        )
+
+    def prepare(self) -> None:
+        """Build all that a call in the present mode needs.
+
+        Raises:
+            LoopGradientError: (D2S307) Paddle cannot differentiate it.
+        """
+        training = self.training
+        looped = training and self.captured.has_loop
+        self.program.prepare(training=training and not looped)
+        if looped:
+            self.program.prepare_gradients()
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether a run that has failed in Paddle has left nothing changed behind."""
+        captured = self.captured
+        return captured.steps is None and not (
+            captured.hosts or captured.overwritten or captured.draws or captured.has_random
+        )
 
     def overwritten(self) -> list[Any]:
         """The tensors that the program writes into."""
@@ -168,24 +250,42 @@ class Runner:
         Raises:
             Exception: what the user's ``assert`` and ``raise`` raise on this run.
         """
+        steps = self.captured.steps
+        if steps is None:
+            return self._run(tensors, containers)
+        with steps.lock:  # gradients of before the call are handed in through one list
+            return self._run(tensors, containers)
+
+    def _run(self, tensors: list[Any], containers: list[Any]) -> Any:
         captured = self.captured
+        captured.apart.check(containers)
+        if self._changing:
+            positions = [index for index, _ in captured.updates]
+            check_tensors(tensors, positions, captured.parameters[0], captured.rewritten)
         for place in captured.lifted:
             number = place.get()
             tensors = [*tensors, paddle.to_tensor(number, NUMBER_DTYPES[type(number)])]
         states: list[Any] = []
         for draw in captured.draws:
             states.append(draw.state)
-            tensors = [*tensors, paddle.to_tensor(draw(), NUMBER_DTYPES[draw.kind])]
+            tensors = [*tensors, draw.tensor()]
         present = Run([], tensors, containers)
+        if captured.steps is not None:
+            captured.steps.begin(tensors, captured.parameters[0])
         try:
             with running(present):
                 outputs = self._outputs(tensors)
         except BaseException:
+            if captured.steps is not None:
+                self.program = self._ready()  # its stacks hold what a run saved that did not end
             if present.drawn is not None:  # the exception comes before the other draws
                 undone = list(zip(captured.draws, states, strict=True))[present.drawn :]
                 for draw, state in reversed(undone):
                     draw.restore(state)
             raise
+        finally:
+            if captured.steps is not None:
+                captured.steps.release(captured.parameters[0])
         self.runs += 1
         run = Run(outputs, tensors, containers)
         result = captured.build(run)
@@ -195,18 +295,46 @@ class Runner:
         for index, position in captured.updates:
             with paddle.no_grad():
                 paddle.assign(outputs[position], tensors[index])
+        if captured.steps is not None:
+            captured.steps.end(outputs, captured.outputs)
         return result
+
+    def _apart(self, tensors: list[Any]) -> tuple[list[Any], list[Any]]:
+        """Inputs and parameters for a run that the backward reads again.
+
+        Those that change in place after the run are copies, which keep their contents.
+        """
+        captured = self.captured
+        read = captured.parameters[0]
+        if captured.updates:
+            tensors = list(tensors)
+            for index, _ in captured.updates:
+                tensors[index] = _copy(tensors[index])
+        if captured.rewritten:
+            read = list(read)
+            for index in captured.rewritten:
+                read[index] = _copy(read[index])
+        return tensors, read
 
     def _outputs(self, tensors: list[Any]) -> list[Any]:
         captured = self.captured
-        training = paddle.is_grad_enabled() and any(
-            not value.stop_gradient for value in captured.outputs
-        )
+        training = self.training
         try:
             with bridge.program_order():
-                if training and captured.has_loop:
-                    return list(_Joint.apply(self, *tensors, *captured.parameters[0]))
-                return self.program.run(tensors, training=training)
+                if captured.steps is not None:
+                    with paddle.no_grad():
+                        return self.program.run(tensors, training=False)
+                if not training:
+                    return self.program.run(tensors, training=False)
+                tensors, read = self._apart(tensors)
+                if captured.has_loop:
+                    outputs = list(_Joint.apply(self, *tensors, *read))
+                else:
+                    outputs = self.program.run(tensors, training=True, parameters=read)
+            watched = next((output for output in outputs if not output.stop_gradient), None)
+            if watched is not None:
+                watched.register_hook(_Once())
+            return outputs
         except Exception as error:
             failure = take_failure() or point_out(error, captured.program)
         raise failure  # what the user's code raised on the host, at the user's line

@@ -162,16 +162,24 @@ class Signature:
         containers: list[Any] = []
         seen: dict[int, int] = {}
         made: dict[int, Any] = {}
+        open_: set[int] = set()
 
         def around(thing: Any, path: str, walk: Callable[[], Rebuild]) -> Rebuild:
             known = seen.get(id(thing))
             if known is not None and not isinstance(thing, tuple):
+                if known in open_:
+                    raise ArgumentsError(
+                        f"argument {path!r} of {self.name!r} is a container that holds itself",
+                        cure="pass what the function needs of it",
+                    )
                 others.append((path, ("same", known)))
                 return lambda leaves: made[known]
             number = seen[id(thing)] = len(containers)
             containers.append(thing)
             others.append((path, _form(thing)))
+            open_.add(number)
             build = walk()
+            open_.discard(number)
 
             def kept(leaves: list[Any]) -> Any:
                 made[number] = build(leaves)
@@ -181,7 +189,7 @@ class Signature:
 
         def leaf(thing: Any, path: str) -> int | None:
             if isinstance(thing, np.ndarray):
-                thing = paddle.to_tensor(thing)
+                thing = self._tensor(thing, path)
             if bridge.is_eager(thing):
                 known = seen.get(id(thing))
                 if known is not None and path not in specs:
@@ -207,7 +215,14 @@ class Signature:
             others.append((path, _keyed(thing, path, self.name)))
             return None
 
-        build_arguments = scan_arguments(bound, leaf, around)
+        try:
+            build_arguments = scan_arguments(bound, leaf, around)
+        except RecursionError:
+            raise ArgumentsError(
+                f"the arguments of {self.name!r} hold containers in each other, deeper than "
+                "Python's limit on recursion",
+                cure="pass flatter ones",
+            ) from None
 
         def rebuild(leaves: list[Any]) -> tuple[Any, Any, dict[int, Any]]:
             made.clear()
@@ -216,6 +231,16 @@ class Signature:
 
         key = (tuple(leaves), tuple(others), extra)
         return Call(key, leaves, tensors, containers, rebuild)
+
+    def _tensor(self, array: Any, path: str) -> Any:
+        """A NumPy array as the tensor that the program is given."""
+        if array.dtype.kind not in "biufc":
+            raise ArgumentsError(
+                f"argument {path!r} of {self.name!r} is a NumPy array of dtype {array.dtype}, of "
+                "which Paddle has no tensors",
+                cure="pass numbers, or a list of what it holds",
+            )
+        return paddle.to_tensor(array)
 
     def _spec_leaves(self, bound: inspect.BoundArguments) -> dict[str, Any]:
         if self.specs is None:
@@ -248,7 +273,12 @@ class Signature:
                 f"InputSpec says {[None if size < 0 else size for size in wanted.shape]}",
                 cure="use None in the InputSpec for dimensions that vary",
             )
-        return TensorLeaf(leaf.path, leaf.dtype, wanted.shape, leaf.stop_gradient, wanted.name)
+        # An empty tensor has a program of its own: Paddle must see the 0 while it captures.
+        shape = tuple(
+            0 if actual == 0 else size
+            for size, actual in zip(wanted.shape, leaf.shape, strict=True)
+        )
+        return TensorLeaf(leaf.path, leaf.dtype, shape, leaf.stop_gradient, wanted.name)
 
 
 def from_spec(spec: Any, path: str) -> TensorLeaf:

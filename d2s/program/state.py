@@ -12,110 +12,28 @@ objects that can be reached from there.  Afterwards:
 
 from __future__ import annotations
 
+import array
 import collections
+import operator
+import sys
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.conversion import reads_of
 from d2s.operators.effects import HostText
-from d2s.operators.either import UNBOUND, Either
+from d2s.operators.either import Either
 from d2s.operators.lists import GrowingList
-from d2s.operators.objects import LAYER_FIELDS, is_user_class, is_user_object
+from d2s.operators.objects import LAYER_FIELDS, is_library, is_user_class, is_user_object
+from d2s.program.places import ABSENT, CONTAINERS, LARGE, NAMED, SCALARS, Place, Reading
+from d2s.program.reads import explore
 from d2s.program.signature import Identity
-
-SCALARS: Final = (bool, int, float, str, bytes, type(None))
-
-LARGE: Final = 1000
-"""A list or dict with more items is taken as one object: its items are not looked at."""
-
-NAMED: Final = 64
-"""A list or dict that a function names is guarded item by item up to this length."""
-
-CONTAINERS: Final = (dict, list, set, collections.deque)
-
-ABSENT: Final = UNBOUND
-"""Stands for an entry that is not there."""
-
-
-class Place:
-    """Where a value is kept: an entry of a dict or list, an attribute, or a closure cell.
-
-    Args:
-        scope: globals, an object's attributes, a layer's buffers, a user's dict or list; or the
-            cell.
-        key: the name or index in it.
-        path: how a reader would write it, for messages.
-        parent: where the scope itself is kept, if another one may stand there later.
-        owner: the layer whose attributes the scope holds.
-    """
-
-    __slots__ = ("key", "owner", "parent", "path", "scope")
-
-    def __init__(
-        self, scope: Any, key: Any, path: str, parent: Place | None = None, owner: Any = None
-    ) -> None:
-        self.scope = scope
-        self.key = key
-        self.path = path
-        self.parent = parent
-        self.owner = owner
-
-    def holder(self) -> Any:
-        """What holds the value now."""
-        if self.parent is None:
-            return self.scope
-        found = self.parent.get()
-        if isinstance(found, (*CONTAINERS, tuple)):
-            return found
-        return getattr(found, "__dict__", None)
-
-    def get(self) -> Any:
-        """What is there now; ``ABSENT`` if nothing is."""
-        scope = self.holder()
-        if isinstance(scope, dict):
-            return scope.get(self.key, ABSENT)
-        if isinstance(scope, types.CellType):
-            try:
-                return scope.cell_contents
-            except ValueError:
-                return ABSENT
-        if isinstance(scope, list | tuple | collections.deque) and type(self.key) is int:
-            return scope[self.key] if self.key < len(scope) else ABSENT
-        return ABSENT
-
-    def set(self, value: Any) -> None:
-        """Bind it; unbind it with ``ABSENT``."""
-        scope = self.holder()
-        if isinstance(scope, types.CellType):
-            if value is not ABSENT:
-                scope.cell_contents = value
-            elif self.get() is not ABSENT:
-                del scope.cell_contents
-        elif value is ABSENT:
-            if isinstance(scope, dict):
-                scope.pop(self.key, None)
-        elif self.owner is not None:
-            paddle.nn.Layer.__setattr__(self.owner, self.key, value)
-        elif scope is not None:
-            scope[self.key] = value
-
-    def put(self, value: Any) -> None:
-        """Bind it as it is, whoever owns it."""
-        scope = self.holder()
-        if isinstance(scope, types.CellType):
-            scope.cell_contents = value
-        else:
-            scope[self.key] = value
-
-    @property
-    def identity(self) -> tuple[Any, Any]:
-        """Equal for two places that are one."""
-        return (id(self.scope) if self.parent is None else self.parent.identity), self.key
 
 
 @dataclass
@@ -162,6 +80,10 @@ class Record:
         """
         return self.owner is not None and not is_user_class(type(self.owner))
 
+    def holder(self) -> Any:
+        """What stands now where the scope was."""
+        return self.scope if self.place is None else self.place.get()
+
     def now(self) -> Any:
         """A copy of its contents."""
         if isinstance(self.scope, types.CellType):
@@ -192,6 +114,9 @@ class Record:
                     self.scope[key] = value
         else:
             refill(self.scope, self.before)
+
+
+_OURS: Final = str(Path(__file__).resolve().parents[1])
 
 
 def is_symbol(thing: Any) -> bool:
@@ -237,13 +162,20 @@ class Change:
         """Whether the contents of a list, set or deque are meant."""
         return not isinstance(self.record.scope, dict | types.CellType)
 
-    def make(self, value: Any) -> None:
-        """Do it on a run, with the value of that run."""
+    def target(self) -> Any:
+        """The list, set or deque that is meant, before a run changes anything."""
+        return self.record.holder()
+
+    def make(self, value: Any, target: Any = None) -> None:
+        """Do it on a run, with the value of that run.
+
+        Args:
+            value: the new value, or the :attr:`contents`.
+            target: what :meth:`target` gave.
+        """
         if not self.whole:
             self.place.set(value)
-            return
-        target = self.record.scope if self.record.place is None else self.record.place.get()
-        if isinstance(target, list) and self.added:
+        elif isinstance(target, list) and self.added:
             target.extend(value)
         elif isinstance(target, CONTAINERS):
             refill(target, value)
@@ -268,6 +200,11 @@ class Watch:
     Attributes:
         records: everything that is watched.
         names: names of attributes that the captured code mentions.
+        asked: those of them that it can do without: it asks with ``hasattr`` or ``getattr``, or
+            catches the error.
+        called: the functions of the user's that were captured.
+        explored: places besides those of the records that the code may have read.
+        read: tensors whose contents are constants of the program, by their ids.
         lifted: identities of places whose numbers are inputs of the program.
         filled: names of lists that the captured code only appends to.
         looked_at: other names that it uses.
@@ -276,6 +213,10 @@ class Watch:
     def __init__(self) -> None:
         self.records: dict[int, Record] = {}
         self.names: set[str] = set()
+        self.asked: set[str] = set()
+        self.called: list[Any] = []
+        self.explored: list[Place] = []
+        self.read: dict[int, Any] = {}
         self.lifted: set[Any] = set()
         self.filled: set[str] = set()
         self.looked_at: set[str] = set()
@@ -294,6 +235,8 @@ class Watch:
         self._kept.append(function)
         reads = reads_of(function)
         self.names.update(reads.attributes)
+        self.called.append(function)
+        self.asked.update(_asked(function.__code__, reads.attributes))
         self.filled |= reads.filled - self.looked_at
         self.looked_at |= set(reads.outside) - reads.filled
         self.filled -= self.looked_at
@@ -304,6 +247,14 @@ class Watch:
                 self._cell(cells[name], name)
             else:
                 self._global(function.__globals__, name)
+
+    def contents(self, tensor: Any) -> None:
+        """What is in a tensor was read while the program was captured."""
+        frame: types.FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_code.co_filename.startswith(_OURS):
+            frame = frame.f_back
+        if frame is not None and not is_library(frame.f_code.co_filename):
+            self.read[id(tensor)] = tensor
 
     def note(self, change: Change) -> None:
         """Watch the place of a change, whose number becomes an input."""
@@ -420,7 +371,7 @@ class Watch:
             record.restore()
 
     def places_of(self, tensors: list[Any]) -> list[tuple[int, Place]]:
-        """Every place where one of ``tensors`` is kept, with its index."""
+        """Every place where one of ``tensors`` is kept, with its index; after :meth:`undo`."""
         wanted = {id(tensor): index for index, tensor in enumerate(tensors)}
         found: list[tuple[int, Place]] = []
         for record in self.records.values():
@@ -430,6 +381,11 @@ class Watch:
                     found.append((index, record.entry(key)))
                 elif type(value) is tuple:
                     found.extend(_inside(record.entry(key), value, wanted))
+        self.explored = self.explored or explore(self)
+        for place in self.explored:
+            index = wanted.get(id(place.get()))
+            if index is not None:
+                found.append((index, place))
         return sorted(found, key=lambda item: item[0])
 
     def guards(self, changes: list[Change], tensors: list[Any]) -> list[Guard]:
@@ -440,6 +396,7 @@ class Watch:
             tensors: those that the program reads, which :meth:`places_of` has.
         """
         written = {change.place.identity for change in changes if not change.whole}
+        places = self.explored = explore(self)
         maker = _Guards(self, written, {id(tensor) for tensor in tensors})
         for record in list(self.records.values()):
             if record.names is not None or isinstance(record.scope, types.CellType):
@@ -455,7 +412,17 @@ class Watch:
                 for key in self.names - record.before.keys():
                     if record.entry(key).identity in written:
                         maker.value(record.entry(key))
+        for place in [*places, *(Reading(t, _numbers, t.name) for t in self.read.values())]:
+            maker.value(place)
         return maker.found
+
+
+_ASKING: Final = frozenset(("hasattr", "getattr", "AttributeError", "Exception"))
+
+
+def _asked(code: types.CodeType, attributes: tuple[str, ...]) -> set[str]:
+    """Names of attributes that the code gets along without."""
+    return set(attributes) if _ASKING.intersection(code.co_names) else set()
 
 
 def entries(contents: Any) -> Iterator[tuple[Any, Any]]:
@@ -499,6 +466,13 @@ class Guard:
         return bool(self.test(now) == self.expected)
 
 
+def is_plain(guard: Guard) -> bool:
+    """Whether the guard holds for certain while the same object, of this length, stands there."""
+    if guard.test is Identity or guard.test is _constant:
+        return True
+    return guard.test is form
+
+
 def scalar(value: Any) -> Any:
     """A Python value and its type; zeros by their sign, all that are not numbers alike."""
     if type(value) is float:
@@ -511,6 +485,23 @@ def kind_of_tensor(value: Any) -> Any:
     if not bridge.is_eager(value):
         return None
     return (str(value.dtype), tuple(value.shape), bool(value.stop_gradient))
+
+
+_BUFFERS: Final = (bytearray, array.array)
+
+
+def _contents(value: Any) -> Any:
+    """What is in an array now, as something that can be compared and stays as it is."""
+    if isinstance(value, np.ndarray):
+        if value.dtype.hasobject:
+            return (value.shape, tuple(map(id, value.flat)))
+        return (value.dtype, value.shape, value.tobytes())
+    return (type(value), bytes(value)) if isinstance(value, _BUFFERS) else None
+
+
+def _numbers(tensor: Any) -> Any:
+    """The contents of a tensor, as an array that stays as it is."""
+    return np.array(tensor.numpy())
 
 
 def form(value: Any) -> Any:
@@ -563,10 +554,12 @@ class _Guards:
             kept = value if isinstance(value, SCALARS) else ABSENT
             self.found.append(Guard(place, _constant, _constant(value), kept))
         elif bridge.is_eager(value):
-            if id(value) not in self.tensors:
+            if id(value) in self.watch.read:
+                self.found.append(Guard(place, Identity, Identity(value), value))
+            elif id(value) not in self.tensors:
                 self.found.append(Guard(place, kind_of_tensor, kind_of_tensor(value)))
-        elif isinstance(value, types.ModuleType):
-            return
+        elif isinstance(value, (np.ndarray, *_BUFFERS)):
+            self.found.append(Guard(place, _contents, _contents(value)))
         elif isinstance(value, (*CONTAINERS, tuple)):
             self._container(place, value)
         elif isinstance(value, paddle.nn.Layer):
@@ -581,9 +574,8 @@ class _Guards:
         if type(value) is list and place.path in self.watch.filled:
             self.found.append(Guard(place, Identity, Identity(value), value))
             return
-        if len(value) > NAMED:
-            self.found.append(Guard(place, Identity, Identity(value)))
-            self.found.append(Guard(place, form, form(value)))
+        if len(value) > NAMED and (len(value) > LARGE or not _nested(value)):
+            self.found.append(Guard(place, _shallow(value), True))
             return
         self.found.append(Guard(place, form, form(value)))
         first = self.known.setdefault(id(value), place)
@@ -595,6 +587,41 @@ class _Guards:
             return
         for key, _ in entries(value if isinstance(value, dict) else list(value)):
             self.value(Place(value, key, f"{place.path}[{key!r}]", place))
+
+
+def _nested(value: Any) -> bool:
+    """Whether something else than constants and tensors is in a container."""
+    items = value.values() if isinstance(value, dict) else value
+    return not all(isinstance(item, SCALARS) or bridge.is_eager(item) for item in items)
+
+
+def _shallow(value: Any) -> Callable[[Any], bool]:
+    """Whether a container has the items that it has now, or constants and tensors like them."""
+    kind, items = type(value), _flat(value)
+
+    def same(now: Any) -> bool:
+        if type(now) is not kind or len(now) != count:
+            return False
+        found = _flat(now)
+        return all(map(operator.is_, found, items)) or all(map(_alike, found, items))
+
+    count = len(value)
+    if isinstance(value, set):
+        members = set(value)
+        return lambda now: type(now) is kind and now == members
+    return same
+
+
+def _flat(value: Any) -> list[Any]:
+    return [*value, *value.values()] if isinstance(value, dict) else list(value)
+
+
+def _alike(one: Any, other: Any) -> bool:
+    if one is other:
+        return True
+    if bridge.is_eager(one):
+        return bool(bridge.is_eager(other) and kind_of_tensor(one) == kind_of_tensor(other))
+    return isinstance(one, SCALARS) and bool(scalar(one) == scalar(other))
 
 
 def _members(value: Any) -> Any:

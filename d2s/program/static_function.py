@@ -6,7 +6,6 @@ accept it (rule G3).
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import functools
 import types
@@ -22,12 +21,15 @@ from d2s import paddle_bridge as bridge
 from d2s.analysis.exits import return_lines
 from d2s.conversion import trace_of
 from d2s.diagnostics import log
+from d2s.diagnostics.blame import is_defect
 from d2s.diagnostics.tracebacks import user_traceback
 from d2s.errors import InputSpecError, NotCapturedError, SaveError, StaticModeError
 from d2s.operators.calls import call as converted_of
 from d2s.operators.calls import call_method
 from d2s.program.capture import Captured, capture, capture_lock
+from d2s.program.dimensions import Dimensions, Trial, is_open, shapes_of, with_shapes
 from d2s.program.execute import Runner
+from d2s.program.programs import Entry, Programs, Reason, explain
 from d2s.program.signature import Call, Identity, Signature
 from d2s.program.state import Change
 from d2s.syntax.printer import to_source
@@ -64,6 +66,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         function: the user's function; a bound method is taken apart.
         input_spec: the ``InputSpec`` of each argument, or ``None``.
         instance: the object whose method it is.
+        **options: handed on when it is bound to an instance.
     """
 
     def __init__(
@@ -78,19 +81,12 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         self._instance = None if instance is None else _reference(instance)
         self._options = options
         self._name = getattr(function, "__qualname__", None) or type(function).__name__
-        self._signature = Signature(
-            function,
-            getattr(function, "__name__", self._name),
-            input_spec,
-            bound=instance is not None,
-        )
         self._spec = input_spec
-        self._runners: collections.OrderedDict[Any, Runner] = collections.OrderedDict()
-        self._reasons: dict[Any, str] = {}
-        self._variants: dict[Any, list[Any]] = {}
+        self._signature = self._bound_signature()
+        self._programs = Programs(self._name)
+        self._dimensions = Dimensions()
         self._constant: set[Any] = set()
         self._spec_program: Any = None
-        self._calls: dict[Any, Call] = {}
         super().__init__(
             function,
             input_spec,
@@ -102,6 +98,13 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
             self._class_instance = self._instance
         functools.update_wrapper(self, function)
 
+    def _bound_signature(self) -> Signature:
+        """How calls are bound, with the defaults that the function has now."""
+        function = self.d2s_original
+        self._defaults = getattr(function, "__defaults__", None)
+        name = getattr(function, "__name__", self._name)
+        return Signature(function, name, self._spec, bound=self._instance is not None)
+
     # -- as a method -----------------------------------------------------------------------------
 
     def __get__(self, instance: Any, owner: Any) -> Any:
@@ -110,23 +113,33 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         try:
             found = self._descriptor_cache.get(instance)
         except TypeError:  # the instance cannot be referenced weakly or hashed
-            return StaticFunction(self.d2s_original, self._spec, instance=instance, **self._options)
+            return type(self)(self.d2s_original, self._spec, instance=instance, **self._options)
         if found is None:
-            found = StaticFunction(
-                self.d2s_original, self._spec, instance=instance, **self._options
-            )
+            found = type(self)(self.d2s_original, self._spec, instance=instance, **self._options)
             self._descriptor_cache[instance] = found
             originals = getattr(instance, "_original_funcs", None)
             if originals is not None:
                 originals.setdefault(self.d2s_original.__name__, self.d2s_original)
+            return found._holding(instance)
         return found
+
+    def _holding(self, instance: Any) -> StaticFunction:
+        """This method, keeping its object alive: ``Model().method(x)`` has no other reference.
+
+        It shares its programs with the one that is kept for later calls, which must not keep the
+        object.
+        """
+        made: StaticFunction = object.__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        made._instance = lambda: instance
+        return made
 
     def __deepcopy__(self, memo: Any) -> Any:
         instance = self._object()
         if instance is None:
             return self
         twin = memo.get(id(instance), instance)
-        return StaticFunction(self.d2s_original, self._spec, instance=twin, **self._options)
+        return type(self)(self.d2s_original, self._spec, instance=twin, **self._options)
 
     def __copy__(self) -> Any:
         return self
@@ -136,7 +149,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
 
     # -- the call --------------------------------------------------------------------------------
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run the function as a program; a new kind of call captures a new one."""
         if not self._program_trans.enable_to_static:
             return self.dygraph_function(*args, **kwargs)
@@ -150,9 +163,13 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
             # Called while another function is being captured: become part of its program.
             return converted_of(self.dygraph_function)(*args, **kwargs)
         try:
+            if getattr(self.d2s_original, "__defaults__", None) is not self._defaults:
+                self._signature = self._bound_signature()
             call = self._signature.call(args, kwargs, self._modes())
-            runner = self._runner(call)
-            return runner(call.tensors, call.containers)
+            entry = self._fitting(call) or self._capture(call)
+            if is_open(entry.call) and entry.runner.repeatable:
+                return self._run_open(entry, call)
+            return entry.runner(call.tensors, call.containers)
         except BaseException as error:
             if not config.get().full_traceback:
                 error.__traceback__ = user_traceback(error.__traceback__)
@@ -173,47 +190,73 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
             bridge.amp_state(),
         )
 
-    def _runner(self, call: Call) -> Runner:
-        runner = self._fitting(call)
-        return self._capture(call) if runner is None else runner
-
-    def _fitting(self, call: Call) -> Runner | None:
+    def _fitting(self, call: Call) -> Entry | None:
         """The newest program for calls like this one that fits the state outside, too."""
-        for key in reversed(self._variants.get(call.key, ())):
-            runner = self._runners.get(key)
-            if runner is not None and runner.fresh():
-                return runner
-        return None
+        entry = self._programs.fitting(call.key)
+        if entry is None and self._spec is None:
+            wide = self._dimensions.widened(shapes_of(call))
+            if wide is not None:
+                entry = self._programs.fitting(with_shapes(call, wide).key)
+        return entry
 
-    def _capture(self, call: Call) -> Runner:
+    def _capture(self, call: Call) -> Entry:
+        """Capture a program for ``call``, with open dimensions where it can be."""
         with capture_lock:
-            runner = self._fitting(call)
-            if runner is not None:
-                return runner
-            reason = self._reason(call)
-            log.capture(self._name, reason)
-            runner = Runner(self._lifted(call))
-            variants = self._variants.setdefault(call.key, [])
-            key = (*call.key, 0 if not variants else variants[-1][-1] + 1)
-            variants.append(key)
-            self._runners[key] = runner
-            self._reasons[key] = reason
-            self._calls[key] = dataclasses.replace(call, tensors=[], containers=[])
-            limit = config.get().max_programs
-            while len(self._runners) > limit:
-                self._drop(next(iter(self._runners)))
-            return runner
+            entry = self._fitting(call)
+            if entry is not None:
+                return entry
+            shapes = shapes_of(call)
+            if self._spec is None and config.get().dynamic_dims:
+                for trial in self._dimensions.trials(shapes):
+                    entry = self._opened(call, trial)
+                    if entry is not None:
+                        self._dimensions.open(trial)
+                        break
+                    self._dimensions.close(trial)
+            if entry is None:
+                entry = self._exact(call)
+            self._dimensions.note(shapes)
+            return entry
 
-    def _drop(self, key: Any) -> None:
-        self._runners.pop(key)
-        self._reasons.pop(key, None)
-        self._calls.pop(key, None)
-        variants = self._variants[key[:-1]]
-        variants.remove(key)
-        if not variants:
-            del self._variants[key[:-1]]
+    def _exact(self, call: Call) -> Entry:
+        reason = explain(call, self._programs.entries)
+        log.capture(self._name, reason.text)
+        return self._kept(call, Runner(self._lifted(call)), reason)
 
-    def _lifted(self, call: Call) -> Captured:
+    def _opened(self, call: Call, trial: Trial) -> Entry | None:
+        """A program with open dimensions; ``None`` if the function does not go with them."""
+        wide = with_shapes(call, trial.shapes)
+        reason = explain(wide, self._programs.entries)
+        log.capture(self._name, reason.text)
+        try:
+            runner = Runner(self._lifted(wide, tentative=True))
+            runner.prepare()
+        except Exception as error:  # what the function makes of a size that it does not know
+            log.kept(self._name, "the sizes stay as they are", error)
+            return None
+        return self._kept(wide, runner, reason)
+
+    def _kept(self, call: Call, runner: Runner, reason: Reason) -> Entry:
+        entry = Entry(
+            call.key, dataclasses.replace(call, tensors=[], containers=[]), runner, reason
+        )
+        self._programs.add(entry)
+        return entry
+
+    def _run_open(self, entry: Entry, call: Call) -> Any:
+        """Run a program with open dimensions; one of this very size if Paddle fails in it.
+
+        An error of the user's is raised by both, in the end as dygraph has it.
+        """
+        try:
+            return entry.runner(call.tensors, call.containers)
+        except Exception as error:
+            log.kept(self._name, "a program of this size alone is captured", error)
+        with capture_lock:
+            exact = self._programs.fitting(call.key) or self._exact(call)
+        return exact.runner(call.tensors, call.containers)
+
+    def _lifted(self, call: Call, *, tentative: bool = False) -> Captured:
         """A program for ``call``; numbers of the state that it counts on are inputs.
 
         The first program takes them as constants.  When one of them has another value on a later
@@ -221,20 +264,30 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         program for every value; unless the function cannot be captured like that.
         """
         counters: dict[Any, Change] = {}
-        for key in self._variants.get(call.key, ()):
-            captured = self._runners[key].captured
-            for change in captured.counters:
+        for entry in self._programs.of(call.key):
+            for change in entry.runner.captured.counters:
                 identity = change.place.identity
                 if identity not in self._constant and type(change.place.get()) in (int, float):
                     counters[identity] = change
         if counters:
+            lifted = tuple(counters.values())
             try:
-                return self._captured(call, export=False, lifted=tuple(counters.values()))
-            except Exception:
+                return self._captured(call, export=False, lifted=lifted, tentative=True)
+            except Exception as error:  # what the function makes of a number that it does not know
+                if is_defect(error):
+                    raise
+                log.kept(self._name, "numbers of the state stay as they are", error)
                 self._constant.update(counters)
-        return self._captured(call, export=False)
+        return self._captured(call, export=False, tentative=tentative)
 
-    def _captured(self, call: Call, *, export: bool, lifted: tuple[Change, ...] = ()) -> Captured:
+    def _captured(
+        self,
+        call: Call,
+        *,
+        export: bool,
+        lifted: tuple[Change, ...] = (),
+        tentative: bool = False,
+    ) -> Captured:
         return capture(
             self.dygraph_function,
             call,
@@ -242,6 +295,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
             gradients=paddle.is_grad_enabled(),
             export=export,
             lifted=lifted,
+            tentative=tentative,
         )
 
     def _roots(self, call: Call) -> list[Any]:
@@ -250,32 +304,6 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
             if isinstance(value, Identity):
                 roots.append(value.thing)
         return roots
-
-    def _reason(self, call: Call) -> str:
-        """Why no program fits ``call``, in words."""
-        if not self._runners:
-            return "first call"
-        last = next(reversed(self._runners))
-        for leaf, other in zip(call.key[0], last[0], strict=False):
-            if leaf.dtype != other.dtype:
-                return f"{leaf.path} is {leaf.dtype}, was {other.dtype}"
-            if leaf.shape != other.shape:
-                return f"{leaf.path} has shape {list(leaf.shape)}, had {list(other.shape)}"
-            if leaf.stop_gradient != other.stop_gradient:
-                return f"{leaf.path} has stop_gradient={leaf.stop_gradient}"
-        for (path, value), (_, other) in zip(call.key[1], last[1], strict=False):
-            if value != other:
-                return f"{path} is {_shown(value)}, was {_shown(other)}"
-        for name, mine, theirs in zip(
-            ("layers or train/eval mode", "grad mode", "default dtype", "AMP state"),
-            call.key[2],
-            last[2],
-            strict=False,
-        ):
-            if mine != theirs:
-                return f"{name} changed"
-        broken = self._runners[last].broken() if call.key == last[:-1] else None
-        return "other arguments" if broken is None else f"{broken} changed"
 
     # -- what Paddle asks for --------------------------------------------------------------------
 
@@ -297,33 +325,31 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         """The programs, oldest first, each with the reason why it was captured."""
         return [
             ProgramInfo(
-                self._reasons.get(key, ""),
+                entry.reason.text,
                 tuple(
                     f"{leaf.path}: {leaf.dtype}{list(leaf.shape)}"
-                    for leaf in runner.captured.leaves
+                    for leaf in entry.runner.captured.leaves
                 ),
-                sum(1 for _ in bridge.operations(runner.captured.program)),
-                runner.runs,
-                runner.captured.program,
+                sum(1 for _ in bridge.operations(entry.runner.captured.program)),
+                entry.runner.runs,
+                entry.runner.captured.program,
             )
-            for key, runner in self._runners.items()
+            for entry in self._programs.entries
         ]
 
     def get_traced_count(self) -> int:
         """How many programs there are."""
-        return len(self._runners)
+        return len(self._programs.entries)
 
     @property
     def program_cache(self) -> Any:
-        """The programs by key."""
-        return self._runners
+        """The programs, the oldest first, by the order in which they were captured."""
+        return {number: entry.runner for number, entry in enumerate(self._programs.entries)}
 
     def clear_programs(self) -> None:
         """Drop every program; the next call captures afresh."""
-        self._runners.clear()
-        self._variants.clear()
-        self._reasons.clear()
-        self._calls.clear()
+        self._programs.clear()
+        self._dimensions.clear()
         self._spec_program = None
 
     def get_concrete_program(self, *args: Any, **kwargs: Any) -> Any:
@@ -341,8 +367,9 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         Raises:
             NotCapturedError: (D2S303) nothing was captured yet, and there is no ``input_spec``.
         """
-        if self._runners:
-            return self._concrete(next(reversed(self._runners.values())).captured)
+        newest = self._programs.newest
+        if newest is not None:
+            return self._concrete(newest.runner.captured)
         if self._spec is None:
             raise NotCapturedError(
                 f"{self._name!r} has no program yet",
@@ -360,8 +387,8 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         wanted = self._spec if self._spec is not None else input_spec
         if wanted is not None:
             call = self._spec_call(wanted)
-        elif self._runners:
-            call = self._calls[next(reversed(self._runners))]
+        elif self._programs.newest is not None:
+            call = self._programs.newest.call
         else:
             raise NotCapturedError(
                 f"{self._name!r} has no program yet, so there is nothing to save",
@@ -477,7 +504,3 @@ def _plain(function: Any) -> types.FunctionType:
         else:
             break
     return cast(types.FunctionType, function)
-
-
-def _shown(value: Any) -> str:
-    return repr(value[1]) if isinstance(value, tuple) and len(value) > 1 else repr(value)

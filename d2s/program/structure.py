@@ -18,6 +18,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from d2s.operators.values import SIZE, Sizes
+
 Rebuild = Callable[[list[Any]], Any]
 
 
@@ -37,6 +39,8 @@ def parts(thing: Any) -> tuple[list[tuple[str, Any]], Rebuild] | None:
         return [(f"[{index}]", item) for index, item in enumerate(thing)], make
     if type(thing) is list:
         return [(f"[{index}]", item) for index, item in enumerate(thing)], list
+    if type(thing) is Sizes:
+        return [(f"[{index}]", item) for index, item in enumerate(thing)], SIZE
     if isinstance(thing, dict):
         keys, blank = list(thing), None
         if type(thing) is not dict:

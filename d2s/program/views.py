@@ -8,7 +8,7 @@ itself) is still used.  The search errs on the side of refusing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -91,7 +91,11 @@ def _after(later: _Spot, earlier: _Spot) -> bool:
 
 
 def check_views(
-    program: Any, copies: set[int], detached: set[int], settled: dict[int, Any]
+    program: Any,
+    copies: set[int],
+    detached: set[int],
+    settled: dict[int, Any],
+    gradients: Container[int] = (),
 ) -> None:
     """Refuse ``program`` when a view and an item assignment disagree with dygraph.
 
@@ -100,6 +104,8 @@ def check_views(
         detached: ids of the values that ``detach`` has made, which are views in dygraph.
         copies: ids of the values that d2s itself copied to hand them on.
         settled: for values that a write has made, all that it has made of the storage.
+        gradients: ids of operations that are there for gradients, which dygraph gives what the
+            forward part has seen.
 
     Raises:
         InplaceError: (D2S304) the assignment would be seen through a view in dygraph.
@@ -138,8 +144,10 @@ def check_views(
     uses: dict[int, list[tuple[int, _Spot]]] = {}
     stale = _Stale(spots, storages, copies, settled)
     for operation, spot in spots:
-        if operation.name() == "cf.yield" or (
-            operation.name() == "pd_op.assign" and operation.result(0).id in copies
+        if (
+            operation.name() == "cf.yield"
+            or operation.id() in gradients
+            or (operation.name() == "pd_op.assign" and operation.result(0).id in copies)
         ):
             continue
         for value in operation.operands_source():

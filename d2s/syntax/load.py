@@ -84,16 +84,23 @@ def compile_tree(
         parts = ((qualname or tree.name) + name.removeprefix(prefix)).split(".<locals>.")
         return ".<locals>.".join(part for part in parts if part not in generated)
 
-    code = _requalified(code, prefix, clean)
-    return code.replace(co_name=original.co_name)
+    code = code.replace(co_name=original.co_name)
+    return _requalified(code, prefix, clean, generated)
 
 
-def _requalified(code: types.CodeType, prefix: str, clean: Callable[[str], str]) -> types.CodeType:
-    """``code`` and what is defined in it, with cleaned qualified names (a class has a constant)."""
+def _requalified(
+    code: types.CodeType, prefix: str, clean: Callable[[str], str], generated: frozenset[str]
+) -> types.CodeType:
+    """``code`` and what is defined in it, with cleaned qualified names (a class has a constant).
+
+    A body function is called as the function that it is a part of: in tracebacks, profiles, logs.
+    """
 
     def fixed(item: Any) -> Any:
         if isinstance(item, types.CodeType):
-            return _requalified(item, prefix, clean)
+            if item.co_name in generated:
+                item = item.replace(co_name=code.co_name)
+            return _requalified(item, prefix, clean, generated)
         if isinstance(item, str) and item.startswith(f"{prefix}."):
             return clean(item)
         return item

@@ -34,6 +34,7 @@ WORDS: Final[dict[str, str]] = {
     "settle": "settle(tried): the state after a body whose exceptions are not handled there",
     "again": "again(tried): raises what the body has raised, after finally",
     "call": "call(function): the converted function, or the operator of a built-in",
+    "probe": "probe(kind, name, value): what a statement has bound, for the self-check",
     "read": "read(value, name): a variable that may be unbound on some path",
     "result": "result(value): the value that leaves the function",
     "getitem": "getitem(container, key): container[key], where the run may know the key",

@@ -196,6 +196,7 @@ def test_dtypes_that_differ() -> None:
     assert_same(f, *BOTH)
 
 
+@pytest.mark.row(110, refused="D2S202")
 def test_dtypes_that_differ_in_a_loop_are_refused() -> None:
     """C4: a static loop has no alternatives; the error names the variable and both kinds."""
 

@@ -118,6 +118,29 @@ def test_asking_a_list_of_numbers() -> None:
     assert_same(f, *counts(), grad=False)
 
 
+def test_what_is_in_a_list_that_a_loop_grows() -> None:
+    """D1: numbers of other types, ``None``, and what has several elements: refused in dygraph."""
+
+    def f(x, n):
+        out = []
+        for i in range(n):
+            out.append(i)
+        return 1 in out, 1.0 in out, 1.5 in out, 7 in out, None in out, "a" in out, 2 not in out
+
+    assert_same(f, *counts(), grad=False)
+
+    def g(x, n):
+        out = []
+        for i in range(n):
+            out.append(x * i)
+        return x in out
+
+    with pytest.raises(AssertionError, match="one element"):
+        g(X, scalar(2))
+    with pytest.raises(ContainerInGraphError, match="needs one element"):
+        d2s.to_static(g)(X, scalar(2))
+
+
 def test_a_list_that_becomes_empty_and_grows_again() -> None:
     """D1: Paddle does not hand a tensor without elements out of a loop; the list does."""
 

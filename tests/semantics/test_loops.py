@@ -705,3 +705,21 @@ def test_assignment_in_try_in_a_loop() -> None:
         return x
 
     assert_same(f, *counts())
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "s = 0\n    for i in range(n): s = s + x * i\n    return s",
+        "s = 0.0\n    i = paddle.zeros([], 'int64')\n    while i < n:\n        s += x\n"
+        "        i = i + 1\n    return s * 2, i",
+        "s = 0\n    for row in x:\n        for j in range(n): s = s + row\n    return s",
+        "s, p = 0, 1\n    for i in range(n):\n        if x.sum() > i: s = s + x\n"
+        "        p = p * x\n    return s, p",
+    ],
+)
+def test_a_number_that_a_tensor_of_any_rank_is_added_to(body: str) -> None:
+    """C4: ``total = 0`` stays a Python number when there is no trip."""
+    x = tensor(1.0, 2.0, 3.0, 1.0).reshape([2, 2])
+    f = function_of(f"def f(x, n):\n    {body}")
+    assert_same(f, *((x, scalar(trips)) for trips in (3, 1, 0, 2)))

@@ -185,6 +185,11 @@ EXCLUDED: Final[dict[str, str]] = {
         py::Test02_WithoutPackrat::testWarnUsingLshiftForward
         """,
     ),
+    **_because(
+        _FRAMES,  # gettext itself asks frame by frame whether it is one of its own
+        "test.test_gettext.GNUTranslationsPluralFormsTestCase",
+        "test_plural_context_forms test_plural_forms test_plural_wrong_context_forms",
+    ),
     **_because(_LEN, "test.test_functools.TestLRUPy", "test_lru_reentrancy_with_len"),
     **_because(
         _DEPTH,
@@ -199,15 +204,7 @@ EXCLUDED: Final[dict[str, str]] = {
 }
 """Tests of what is Python's own and differs by nature: test id -> reason."""
 
-_WARNING = "warnings.warn(stacklevel=n) inside an if counts the frames of d2s: wrong file and line"
-_PLURALS = "test_plural_context_forms test_plural_forms test_plural_wrong_context_forms"
-
-DEFECTS: Final[dict[str, str]] = {
-    **_because(_WARNING, "test.test_gettext.GNUTranslationsPluralFormsTestCase", _PLURALS),
-    **_because(
-        _WARNING, "test.test_gettext.GNUTranslationsWithDomainPluralFormsTestCase", _PLURALS
-    ),
-}
+DEFECTS: Final[dict[str, str]] = {}
 """Tests that fail because of a known defect of d2s: test id -> the defect.
 
 An entry whose test passes again fails the run, as a strict ``xfail`` does.

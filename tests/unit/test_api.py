@@ -5,12 +5,14 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
+import gc
 import inspect
 import subprocess
 import sys
 import textwrap
 import threading
 import types
+import weakref
 from collections import namedtuple
 
 import numpy as np
@@ -597,3 +599,26 @@ def test_public_names_exist() -> None:
     """The public names, nothing else."""
     for name in d2s.__all__:
         assert getattr(d2s, name) is not None, name
+
+
+def test_a_method_of_an_object_without_another_reference() -> None:
+    """G1: ``Scaled().double(x)``; and the method keeps no object alive."""
+
+    class Scaled:
+        def __init__(self) -> None:
+            self.factor = 2.0
+
+        @d2s.to_static
+        def double(self, x):
+            return x * self.factor
+
+    x = paddle.to_tensor([1.0])
+    assert Scaled().double(x).tolist() == [2.0]
+    kept = Scaled()
+    kept.double(x)
+    kept.double(x)
+    assert len(kept.double.programs) == 1
+    watched = weakref.ref(kept)
+    del kept
+    gc.collect()
+    assert watched() is None

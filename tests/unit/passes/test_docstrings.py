@@ -11,7 +11,7 @@ import pytest
 
 import d2s.passes
 from d2s.passes.base import Pass
-from d2s.pipeline import PIPELINE
+from d2s.pipeline import PIPELINE, PROBED
 
 MODULES = sorted(
     info.name
@@ -51,13 +51,14 @@ def test_a_module_is_one_pass_of_the_pipeline(name: str) -> None:
     passes = [value for value in vars(module).values() if isinstance(value, Pass)]
     assert passes == [module.PASS]
     assert module.PASS.name == name
-    assert module.PASS in PIPELINE
+    assert module.PASS in (*PIPELINE, *PROBED)
 
 
-def test_the_pipeline_keeps_the_order_that_the_passes_ask_for() -> None:
+@pytest.mark.parametrize("pipeline", [PIPELINE, PROBED], ids=["usual", "probed"])
+def test_the_pipeline_keeps_the_order_that_the_passes_ask_for(pipeline: tuple[Pass, ...]) -> None:
     done: set[str] = set()
-    known = {step.name for step in PIPELINE}
-    for step in PIPELINE:
+    known = {step.name for step in pipeline}
+    for step in pipeline:
         assert set(step.after) <= known, f"{step.name} waits for a pass that does not exist"
         assert set(step.after) <= done, f"{step.name} runs before {set(step.after) - done}"
         done.add(step.name)

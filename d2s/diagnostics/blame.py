@@ -1,0 +1,80 @@
+"""Whose an exception is: the user's code has raised it, or we have a defect.
+
+A converted function does many of the user's operations inside of d2s: what ``items[7]`` raises
+comes out of an operator of ours, and is still the user's.  A frame of the parts that only build
+programs (the merging of branches, the state of loops, the passes) raises nothing of the user's.
+"""
+
+from __future__ import annotations
+
+import dis
+import types
+from typing import Final
+
+from d2s.diagnostics.location import is_ours
+
+_RAISE: Final = dis.opmap["RAISE_VARARGS"]
+
+_BUILDING: Final = frozenset(
+    f"d2s.operators.{name}"
+    for name in [
+        "aliases",
+        "attempts",
+        "branches",
+        "carry",
+        "context",
+        "empties",
+        "forms",
+        "guards",
+        "likeness",
+        "merge",
+        "origins",
+        "shared",
+        "state",
+        "unread",
+    ]
+)
+"""Operators that do none of the user's operations."""
+
+
+def is_defect(error: BaseException) -> bool:
+    """Whether ``error`` comes out of d2s itself, or of Paddle as d2s has called it.
+
+    Args:
+        error: an exception that was caught.
+
+    >>> try:
+    ...     exec("[][7]", {"__name__": "users"})
+    ... except IndexError as error:
+    ...     is_defect(error)
+    False
+    """
+    innermost: types.TracebackType | None = None
+    step = error.__traceback__
+    while step is not None:
+        if not _is_paddle(step.tb_frame):
+            innermost = step
+        step = step.tb_next
+    if innermost is None:
+        return False
+    name = str(innermost.tb_frame.f_globals.get("__name__", ""))
+    if not _is_d2s(name):
+        return False
+    if isinstance(error, AssertionError):
+        return name != "d2s.operators.effects"  # which raises what the user's ``assert`` does
+    code = innermost.tb_frame.f_code
+    if code.co_code[innermost.tb_lasti] == _RAISE:
+        return False  # said on purpose, in Python's words
+    return name in _BUILDING or not name.startswith("d2s.operators.")
+
+
+def _is_d2s(name: str) -> bool:
+    return name == "d2s" or name.startswith("d2s.")
+
+
+def _is_paddle(frame: types.FrameType) -> bool:
+    """Whether a frame is Paddle's, or of the module of ours that stands for Paddle."""
+    name = str(frame.f_globals.get("__name__", ""))
+    if name == "d2s.paddle_bridge":
+        return True
+    return is_ours(frame.f_code.co_filename) and not _is_d2s(name)

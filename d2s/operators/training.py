@@ -1,0 +1,1024 @@
+"""Whole training steps in one program: ``loss.backward()``, ``opt.step()``, ``opt.clear_grad()``.
+
+While a program is captured, ``backward()`` adds the gradients to it and keeps them as the ``.grad``
+of each leaf: a parameter, an argument, or a tensor of the function's own with
+``stop_gradient=False``.  What was in ``.grad`` before the call is read by each run.  An optimizer's
+step is what the optimizer itself emits, with values in place of gradients; it writes into
+parameters and accumulators where it stands in the program, so what an exception of the run leaves
+behind is what dygraph would leave.  The learning rate is asked for on each run.
+
+    before                              in the program
+    loss.backward()                     g = gradient of loss; w.grad = old w.grad + g
+    opt.step()                          sgd_(w, rate, w.grad)
+    opt.clear_grad()                    each run: w.clear_gradient()
+
+:class:`Steps` holds the state of one capture; ``program.steps`` says what each run does with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import paddle
+from paddle.optimizer.lr import LRScheduler
+
+from d2s import paddle_bridge as bridge
+from d2s.errors import UnsupportedInGraphError
+from d2s.operators.context import Capture, current, error_here
+from d2s.operators.empties import enter_blocks
+from d2s.operators.inplace import bind_anew
+from d2s.operators.values import as_value, cast_plain, is_tensor, mark_number, root_of
+
+SCALARS: Final = (bool, int, float, str, type(None))
+
+
+class _Mark:
+    """What a gradient is where it is no value."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+UNTOUCHED: Final = _Mark("as before the call")
+CLEARED: Final = _Mark("zero if there was one")
+DROPPED: Final = _Mark("none")
+ZEROS: Final = _Mark("zero")
+
+
+@dataclass(eq=False)
+class Leaf:
+    """A tensor at which gradients arrive.
+
+    Attributes:
+        tensor: the dygraph tensor; ``None`` for an argument, or a tensor of the function's own.
+        index: the argument's; ``None`` for any other.
+        like: a value with its dtype and shape.
+        grad: its gradient at this point of the capture, or a mark.
+        found: whether it had a gradient when the call began; ``None`` while nobody has asked.
+        content: the value of that gradient.
+        stored: the dygraph tensor that stands for it.
+        nothing: a tensor without elements, to take its place between the runs.
+        alone: the argument's gradient does not add to that of before the call.
+        shown: the user's code has got the gradient, and may have kept it.
+    """
+
+    tensor: Any
+    index: int | None
+    like: Any
+    grad: Any = UNTOUCHED
+    found: bool | None = None
+    content: Any = None
+    stored: Any = None
+    nothing: Any = None
+    alone: bool = False
+    shown: bool = False
+
+    @property
+    def changed(self) -> bool:
+        """Whether the call leaves another gradient than it has found."""
+        return self.grad is not UNTOUCHED and self.grad is not self.content
+
+    @property
+    def added(self) -> bool:
+        """Whether the gradient of before the call is read, zero if there is none."""
+        return self.stored is not None and self.found is None
+
+
+@dataclass
+class Facts:
+    """What a captured step relies on of its optimizer."""
+
+    optimizer: Any
+    keys: tuple[str, ...]
+    scalars: tuple[Any, ...]
+    parts: tuple[tuple[Any, dict[str, Any]], ...]
+    parameters: tuple[tuple[Any, bool], ...]
+    accumulators: tuple[tuple[dict[str, Any], str, Any], ...]
+
+    def hold(self) -> bool:
+        """Whether it is all as it was."""
+        # Plain loops: this is part of every call.
+        fields = vars(self.optimizer)
+        if tuple(map(fields.get, self.keys)) != self.scalars:
+            return False
+        parts = _parts(self.optimizer)
+        if len(parts) != len(self.parts):
+            return False
+        for now, (part, before) in zip(parts, self.parts, strict=True):
+            if now is not part or _plain_fields(part) != before:
+                return False
+        parameters = _parameters(self.optimizer)
+        if len(parameters) != len(self.parameters):
+            return False
+        for now, (tensor, flag) in zip(parameters, self.parameters, strict=True):
+            if now is not tensor or tensor.stop_gradient != flag:
+                return False
+        for table, name, kept in self.accumulators:  # noqa: SIM110 - a generator costs more
+            if table.get(name) is not kept:
+                return False
+        return True
+
+
+_CHANGING: Final = frozenset(("_learning_rate", "_need_refuse", "_fuse_buffer_version"))
+"""Fields of an optimizer that steps change, or that each run asks for."""
+
+
+def _facts(optimizer: Any, before: dict[int, Any]) -> Facts:
+    """The facts of ``optimizer``; ``before`` are the accumulators by their identity."""
+    fields = {
+        key: value
+        for key, value in vars(optimizer).items()
+        if isinstance(value, SCALARS) and key not in _CHANGING
+    }
+    return Facts(
+        optimizer,
+        tuple(fields),
+        tuple(fields.values()),
+        tuple((part, _plain_fields(part)) for part in _parts(optimizer)),
+        tuple((tensor, tensor.stop_gradient) for tensor in _parameters(optimizer)),
+        tuple(
+            (table, name, tensor)
+            for table in optimizer._accumulators.values()
+            for name, tensor in table.items()
+            if id(tensor) in before
+        ),
+    )
+
+
+def _parts(optimizer: Any) -> list[Any]:
+    """The objects that say how ``optimizer`` clips and decays, and its groups."""
+    found = [optimizer._grad_clip, optimizer.regularization]
+    groups = optimizer._param_groups
+    for group in groups if isinstance(groups[0], dict) else ():
+        found += [group, group.get("grad_clip"), group.get("weight_decay")]
+    return [part for part in found if part is not None and not isinstance(part, SCALARS)]
+
+
+def _plain_fields(part: Any) -> dict[str, Any]:
+    fields = part if isinstance(part, dict) else vars(part)
+    return {key: value for key, value in fields.items() if isinstance(value, SCALARS)}
+
+
+def _parameters(optimizer: Any) -> list[Any]:
+    groups: list[Any] = optimizer._param_groups
+    if not isinstance(groups[0], dict):
+        return groups
+    return [tensor for group in groups for tensor in group["params"]]
+
+
+class Steps:
+    """The training that one capture has met.
+
+    Attributes:
+        capture: the capture.
+        leaves: every leaf, by the identity of its tensor, the argument's index, or the value.
+        made: ids of operations that are there for gradients, and have none themselves.
+        shown: ids of all operations that are there for gradients.
+        used: a gradient was made, or a gradient or parameter changed.
+        optimizers: those that have stepped.
+        after: what each run does at its end: functions with arguments of the program.
+        originals: for tensors that the program writes into, what stood for them first.
+    """
+
+    def __init__(self, capture: Capture) -> None:
+        self.capture = capture
+        self.leaves: dict[Any, Leaf] = {}
+        self.made: set[int] = set()
+        self.shown: set[int] = set()
+        self.used = False
+        self.optimizers: dict[int, Any] = {}
+        self.after: list[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = []
+        self.originals: dict[int, tuple[Any, Any]] = {}
+        self._values: dict[int, tuple[Any, Leaf]] = {}
+        self._rates: dict[int, Any] = {}
+        self._touched: dict[int, Any] = {}
+        self._stepping: set[int] = set()
+        self._retained: set[Leaf] = set()
+
+    # -- leaves ----------------------------------------------------------------------------------
+
+    def of_tensor(self, tensor: Any) -> Leaf:
+        """The leaf that a dygraph tensor is."""
+        leaf = self.leaves.get(id(tensor))
+        if leaf is None:
+            value = bridge.as_value(tensor)
+            if not tensor.is_leaf:
+                raise error_here(
+                    UnsupportedInGraphError,
+                    "backward() inside of the function would go on into a computation outside of "
+                    "it, which has made a tensor that the function reads",
+                    "compute it inside of the function, or read a .detach() of it",
+                )
+            if bridge.has_hooks(tensor):
+                raise error_here(
+                    UnsupportedInGraphError,
+                    f"the gradient of {tensor.name!r} is changed by a hook that was set outside of "
+                    "the function, where backward() is part of the program",
+                    "call backward() outside of the function, or change .grad inside of it",
+                )
+            leaf = self.leaves[id(tensor)] = Leaf(tensor, None, value)
+            self._values[value.id] = value, leaf
+        return leaf
+
+    def of_value(self, value: Any) -> Leaf | None:
+        """The leaf whose contents ``value`` is, or ``None``."""
+        known = self._values.get(value.id)
+        if known is not None:
+            return known[1]
+        index = root_of(value)
+        if index is not None and index >= 0:
+            return self._new(value, ("argument", index), index)
+        if value.stop_gradient:
+            return None
+        tensor = bridge.tensor_of(value)
+        if tensor is not None:
+            return self.of_tensor(tensor)
+        if value.id in self.capture.detached or bridge.is_made_of_constants(value):
+            return self._new(value, ("value", value.id), None)
+        return None
+
+    def _new(self, value: Any, key: Any, index: int | None) -> Leaf:
+        leaf = self.leaves.get(key)
+        if leaf is None:
+            leaf = self.leaves[key] = Leaf(None, index, value)
+            if index is None:
+                leaf.found = False
+        self._values[value.id] = value, leaf
+        return leaf
+
+    def is_leaf(self, value: Any) -> bool:
+        """Whether ``value`` is a leaf, not one whose gradient is kept as well."""
+        leaf = self.of_value(value)
+        return leaf is not None and leaf not in self._retained
+
+    def retain(self, value: Any) -> None:
+        """``value.retain_grads()``: gradients of it are kept as well."""
+        if self.of_value(value) is None and not value.stop_gradient:
+            self._retained.add(self._new(value, ("value", value.id), None))
+
+    def _reached(self, outputs: list[Any]) -> list[tuple[Any, Leaf]]:
+        """The leaves that ``outputs`` depend on, each with the value that they have read."""
+        found: dict[int, tuple[Any, Leaf]] = {}
+        seen: set[int] = set()
+        queue = list(outputs)
+        while queue:
+            value = queue.pop()
+            if value.id in seen or value.stop_gradient:
+                continue
+            seen.add(value.id)
+            leaf = self.of_value(value)
+            if leaf is not None:
+                found[value.id] = value, leaf
+                if leaf.tensor is None and leaf.index is None and leaf not in self._retained:
+                    self._stepping.add(bridge.id_of_maker(value))  # it may go on in Paddle's eyes
+            if leaf is None or leaf in self._retained:
+                queue.extend(bridge.sources(value))
+        return list(found.values())
+
+    # -- gradients -------------------------------------------------------------------------------
+
+    def backward(self, outputs: list[Any], seeds: list[Any] | None) -> None:
+        """Add the gradients of ``outputs`` to those of all leaves."""
+        self.check("backward()")
+        with paddle.no_grad():
+            pairs = [
+                (output, bridge.filled_like(output, 1.0) if seed is None else as_value(seed))
+                for output, seed in zip(outputs, seeds or [None] * len(outputs), strict=True)
+                if not output.stop_gradient
+            ]
+        reached = self._reached([output for output, _ in pairs])
+        if not reached:
+            return
+        if bridge.makes_sparse_gradients():
+            raise error_here(
+                UnsupportedInGraphError,
+                "backward() goes through an embedding with sparse=True, whose gradient is dense in "
+                "a program; optimizers treat the two differently",
+                "make the embedding with sparse=False, or call backward() and step() outside of "
+                "the converted function",
+            )
+        self.used = True
+        with paddle.no_grad():
+            made = self.gradients(
+                [output for output, _ in pairs],
+                [value for value, _ in reached],
+                [seed for _, seed in pairs],
+            )
+            for (_, leaf), gradient in zip(reached, made, strict=True):
+                if gradient is not None:
+                    self._add(leaf, _constant(gradient))
+
+    def gradients(
+        self, outputs: list[Any], inputs: list[Any], seeds: list[Any] | None, kept: bool = False
+    ) -> list[Any]:
+        """Gradients as values of the program; with ``kept`` they have gradients themselves."""
+        enter_blocks(paddle.static.default_main_program())
+        left_out = self.made | self._stepping
+        made, gone, operations = bridge.gradients_here(outputs, inputs, seeds, left_out)
+        self.capture.forget(gone)
+        self.shown |= operations
+        if not kept:
+            self.made |= operations
+        return made
+
+    def _add(self, leaf: Leaf, gradient: Any) -> None:
+        if isinstance(leaf.grad, _Mark):
+            if leaf.grad is UNTOUCHED and leaf.found is not False and leaf.tensor is not None:
+                gradient = self._content(leaf) + gradient
+            leaf.alone = leaf.alone or leaf.grad is not UNTOUCHED
+        else:
+            gradient = leaf.grad + gradient
+        self._become(leaf, _constant(gradient), "backward()")
+
+    def _become(self, leaf: Leaf, gradient: Any, what: str) -> None:
+        """Give ``leaf`` another gradient; in dygraph it is the same tensor with other contents."""
+        old = leaf.grad
+        if leaf.shown and not isinstance(old, _Mark):
+            if gradient is ZEROS:
+                with paddle.no_grad():
+                    gradient = _constant(bridge.filled_like(leaf.like, 0.0))
+            if not isinstance(gradient, _Mark):
+                bind_anew(old, gradient, what)
+        leaf.grad = gradient
+
+    def _content(self, leaf: Leaf) -> Any:
+        """The gradient that the leaf has when the call begins; zero if it may have none."""
+        if leaf.content is None:
+            with bridge.in_dygraph(), paddle.no_grad():
+                leaf.stored = paddle.empty_like(leaf.tensor)
+                leaf.nothing = paddle.empty([0], leaf.tensor.dtype)
+                leaf.stored.name = f"d2s_gradient_of_{leaf.tensor.name}"
+            leaf.content = bridge.as_value(leaf.stored)
+            leaf.content.stop_gradient = True
+        return leaf.content
+
+    def _ask(self, leaf: Leaf) -> bool:
+        """Whether the leaf has a gradient when the call begins; the program relies on it."""
+        if leaf.found is None:
+            leaf.found = leaf.tensor is not None and real_gradient(leaf.tensor) is not None
+        return leaf.found
+
+    def read(self, leaf: Leaf) -> Any:
+        """``leaf.grad`` as a value, or ``None``."""
+        if leaf.grad is UNTOUCHED:
+            leaf.grad = self._content(leaf) if self._ask(leaf) else UNTOUCHED
+        elif leaf.grad is CLEARED:
+            leaf.grad = ZEROS if self._ask(leaf) else DROPPED
+        elif leaf.index is not None:
+            self._ask(leaf)
+        if leaf.grad is ZEROS:
+            leaf.alone = True
+            with paddle.no_grad():
+                leaf.grad = _constant(bridge.filled_like(leaf.like, 0.0))
+        return None if isinstance(leaf.grad, _Mark) else leaf.grad
+
+    def show(self, leaf: Leaf) -> Any:
+        """:meth:`read` for the user's code, which may keep what it gets."""
+        leaf.shown = True
+        return self.read(leaf)
+
+    def clear(self, leaf: Leaf, zero: bool) -> None:
+        """``leaf.clear_gradient(zero)``."""
+        self.check("clear_gradient()")
+        self.used = True
+        leaf.alone = True
+        if not zero:
+            leaf.grad = DROPPED
+        elif leaf.grad is UNTOUCHED:
+            leaf.grad = CLEARED
+        elif not isinstance(leaf.grad, _Mark):
+            self._become(leaf, ZEROS, "clear_gradient()")
+
+    def assign(self, leaf: Leaf, gradient: Any) -> None:
+        """``leaf.grad = gradient``."""
+        self.check("an assignment to .grad")
+        self.used = True
+        leaf.alone = True
+        if gradient is None:
+            leaf.grad = DROPPED
+        else:
+            with paddle.no_grad():
+                copy = _constant(paddle.assign(as_value(gradient)))
+            self._become(leaf, copy, "an assignment to .grad")
+
+    def renewed(self, old: Any, fresh: Any) -> Any:
+        """``fresh``, the contents of ``old`` after a change in place, as the right leaf."""
+        for leaf in self.leaves.values():
+            if bridge.is_value(leaf.grad) and leaf.grad.id == old.id:
+                self.check("a change of a gradient in place")
+                self.used = True
+                leaf.grad = _constant(fresh)
+                return fresh
+        known = self._values.get(old.id)
+        if known is None and not old.stop_gradient and not paddle.is_grad_enabled():
+            leaf_of_old = self.of_value(old)
+            known = None if leaf_of_old is None else (old, leaf_of_old)
+        if known is None or paddle.is_grad_enabled():
+            return fresh
+        fresh.stop_gradient = True
+        copy = paddle.assign(fresh)
+        copy.stop_gradient = known[0].stop_gradient
+        self._values[copy.id] = copy, known[1]
+        return copy
+
+    # -- parameters ------------------------------------------------------------------------------
+
+    @staticmethod
+    def keeps(thing: Any) -> bool:
+        """Whether ``thing`` is a tensor that a change in place leaves the same object."""
+        return bridge.is_eager(thing) and not thing.stop_gradient
+
+    def overwrite(self, tensor: Any, fresh: Any) -> None:
+        """Give a dygraph tensor other contents, which every later use of it reads."""
+        self.check("a change of a parameter")
+        self.used = True
+        old = bridge.as_value(tensor)
+        fresh = cast_plain(fresh, old.dtype)
+        if list(fresh.shape) != list(old.shape):
+            fresh = paddle.expand(fresh, old.shape)
+        start = bridge.length()
+        with paddle.no_grad():
+            self._moved(tensor, old, bridge.write_into(old, fresh))
+        self._stepping |= bridge.ids_from(start)
+
+    def _moved(self, tensor: Any, old: Any, fresh: Any) -> None:
+        self.originals.setdefault(id(tensor), (tensor, old))
+        fresh.stop_gradient = tensor.stop_gradient
+        bridge.renew(tensor, fresh)
+        self._touched[id(tensor)] = tensor
+        leaf = self.leaves.get(id(tensor))
+        if leaf is None:
+            leaf = self.leaves[id(tensor)] = Leaf(tensor, None, old)
+            self._values[old.id] = old, leaf
+        self._values[fresh.id] = fresh, leaf
+
+    def restore(self) -> None:
+        """Let the first values stand for the tensors again, as the inputs of the program."""
+        for tensor, value in self.originals.values():
+            bridge.renew(tensor, value)
+
+    # -- optimizers ------------------------------------------------------------------------------
+
+    def step(self, optimizer: Any) -> list[tuple[Any, Any]]:
+        """``optimizer.step()``; the parameters with their gradients."""
+        self.check(f"{type(optimizer).__name__}.step()")
+        _refuse_unknown(optimizer)
+        if any(_owner_of(function) is optimizer._learning_rate for function, _, _ in self.after):
+            raise _late(optimizer)
+        self.used = True
+        self.optimizers[id(optimizer)] = optimizer
+        done: list[tuple[Any, Any]] = []
+        with paddle.no_grad(), self._with_rate(optimizer):
+            groups = optimizer._param_groups
+            if isinstance(groups[0], dict):
+                for group in groups:
+                    pairs = self._pairs(group["params"])
+                    options = {key: value for key, value in group.items() if key != "params"}
+                    done += self._update(optimizer, pairs, group["grad_clip"], options)
+            else:
+                done += self._update(optimizer, self._pairs(groups), optimizer._grad_clip, None)
+        return done
+
+    def _pairs(self, parameters: list[Any]) -> list[tuple[Any, Any]]:
+        pairs = []
+        for tensor in parameters:
+            if not tensor.stop_gradient:
+                gradient = self.read(self.of_tensor(tensor))
+                if gradient is not None:
+                    pairs.append((tensor, gradient))
+        return pairs
+
+    def _update(
+        self,
+        optimizer: Any,
+        pairs: list[tuple[Any, Any]],
+        clip: Any,
+        options: dict[str, Any] | None,
+    ) -> list[tuple[Any, Any]]:
+        if not pairs:
+            return []
+        block = paddle.static.default_main_program().global_block()
+        parameters = [tensor for tensor, _ in pairs]
+        with bridge.in_dygraph(), paddle.no_grad():
+            optimizer._create_accumulators(
+                block, parameters if options is None else {"params": parameters, **options}
+            )
+        known = self._known(optimizer, parameters)
+        start = bridge.length()
+        if clip is not None:
+            pairs = _clipped(clip, pairs)
+        pairs = optimizer.append_regularization_ops(pairs, optimizer.regularization)
+        for pair in pairs:
+            optimizer._append_optimize_op(
+                block, pair if options is None else {"params": pair, **options}
+            )
+        ending: Any = pairs if options is None else {"params": pairs, **options}
+        optimizer._finish_update(block, ending)
+        bridge.share_constants(start)
+        self._stepping |= bridge.ids_from(start)
+        for number, fresh in bridge.overwriting(start):
+            tensor = known.pop(number, None)
+            if tensor is not None:
+                old = bridge.as_value(tensor)
+                known[fresh.id] = tensor
+                self._moved(tensor, old, fresh)
+        return pairs
+
+    def _known(self, optimizer: Any, parameters: list[Any]) -> dict[int, Any]:
+        """The tensors that a step may write into, by the value that stands for them."""
+        names = {tensor.name for tensor in parameters}
+        tensors = list(parameters)
+        masters = getattr(optimizer, "_master_weights", {})
+        for name in list(names):
+            if name in masters:
+                tensors.append(masters[name])
+                names.add(masters[name].name)
+        for table in optimizer._accumulators.values():
+            tensors.extend(tensor for name, tensor in table.items() if name in names)
+        self._touched.update((id(tensor), tensor) for tensor in tensors)
+        return {bridge.as_value(tensor).id: tensor for tensor in tensors}
+
+    @contextlib.contextmanager
+    def _with_rate(self, optimizer: Any) -> Iterator[None]:
+        """Let the learning rate of ``optimizer`` be a number that each run asks for."""
+        program = paddle.static.default_main_program()
+        dtype = optimizer._dtype or paddle.get_default_dtype()
+        low = any(name in str(dtype) for name in ("float16", "bfloat16"))
+        rate = cast_plain(self.rate(optimizer), "float32" if low else dtype)
+        table = optimizer._learning_rate_map
+        table[program] = _constant(rate)
+        try:
+            yield
+        finally:
+            del table[program]
+
+    def rate(self, optimizer: Any) -> Any:
+        """``optimizer.get_lr()``, which each run asks for."""
+        if any(_owner_of(function) is optimizer._learning_rate for function, _, _ in self.after):
+            raise _late(optimizer)
+        rate = self._rates.get(id(optimizer))
+        if rate is None:
+            asked = self.capture.ask
+            assert asked is not None
+            get = _ORIGINALS[paddle.optimizer.Optimizer, "get_lr"]
+            rate = asked(f"lr_{len(self._rates)}", lambda: float(get(optimizer)))
+            self._rates[id(optimizer)] = rate
+        return mark_number(rate, float)
+
+    def later(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> None:
+        """Let each run call ``function`` when the program has run."""
+        self.check("a scheduler's step()")
+        self.used = True
+        self.after.append((function, arguments, options))
+
+    # -- what the program relies on --------------------------------------------------------------
+
+    def facts(self) -> list[Facts]:
+        """What it relies on of its optimizers, as they are now."""
+        return [_facts(optimizer, self._touched) for optimizer in self.optimizers.values()]
+
+    def check(self, what: str) -> None:
+        """Refuse training where a program cannot have it.
+
+        Raises:
+            UnsupportedInGraphError: (D2S205) in a branch or static loop, or in a saved program.
+        """
+        if self.capture.export:
+            raise error_here(
+                UnsupportedInGraphError,
+                f"{what} is part of a function that is to be saved; a file holds no training",
+                "save the layer, or the function that computes the result",
+            )
+        if self.capture.blocks:
+            kind = self.capture.blocks[-1].kind
+            raise error_here(
+                UnsupportedInGraphError,
+                f"{what} stands in a {kind} that a tensor decides, behind which nobody knows what "
+                "the gradients and parameters are",
+                "put it behind the branch or loop and let the loss depend on it, give the loop "
+                "Python bounds, or convert only the function that computes the loss",
+            )
+
+
+class _Named:
+    """A parameter as Paddle's gradient clips see it in a program."""
+
+    def __init__(self, tensor: Any) -> None:
+        self.tensor = tensor
+        self.need_clip = getattr(tensor, "need_clip", True)
+
+    def is_dist_dense_tensor_type(self) -> bool:
+        """No program of ours is distributed."""
+        return False
+
+
+def _clipped(clip: Any, pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    if isinstance(clip, paddle.nn.ClipGradByValue):
+        return list(clip._dygraph_clip(pairs))
+    clipped = clip._pir_clip([(_Named(tensor), gradient) for tensor, gradient in pairs])
+    return [(named.tensor, gradient) for named, gradient in clipped]
+
+
+def _constant(value: Any) -> Any:
+    value.stop_gradient = True
+    return value
+
+
+def _owner_of(function: Any) -> Any:
+    return getattr(function, "__self__", None)
+
+
+def _late(optimizer: Any) -> Exception:
+    return error_here(
+        UnsupportedInGraphError,
+        f"the learning rate of {type(optimizer).__name__} is used after a step of its scheduler "
+        "in one call",
+        "step the scheduler at the end of the function, or outside of it",
+    )
+
+
+KNOWN: Final = tuple(
+    getattr(paddle.optimizer, name)
+    for name in (
+        "SGD", "Momentum", "Adam", "AdamW", "RMSProp", "Adagrad", "Adadelta", "Adamax", "Lamb",
+        "NAdam", "RAdam", "Rprop",
+    )
+    if hasattr(paddle.optimizer, name)
+)  # fmt: skip
+"""Optimizers whose step was tried inside of a program."""
+
+
+def _refuse_unknown(optimizer: Any) -> None:
+    clips = (
+        type(None),
+        paddle.nn.ClipGradByValue,
+        paddle.nn.ClipGradByNorm,
+        paddle.nn.ClipGradByGlobalNorm,
+    )
+    used = [optimizer._grad_clip]
+    used += [group.get("grad_clip") for group in optimizer._param_groups if isinstance(group, dict)]
+    name = type(optimizer).__name__
+    if type(optimizer) not in KNOWN:
+        why = f"{name}.step() is not one that a program can express"
+    elif getattr(optimizer, "_use_multi_tensor", False) or optimizer._use_fusion_storage:
+        why = f"{name} updates many parameters in one operation, which a program cannot express"
+    elif getattr(optimizer, "_lazy_mode", False):
+        why = f"{name} with lazy_mode leaves out rows of sparse gradients, which a program has not"
+    elif any(type(clip) not in clips for clip in used):
+        why = f"{name} clips gradients in a way of its own"
+    elif optimizer._get_auxiliary_var("found_inf") is not None:
+        why = f"{name} is driven by a GradScaler"
+    else:
+        return
+    raise error_here(
+        UnsupportedInGraphError,
+        why,
+        "call backward(), step() and clear_grad() outside of the converted function",
+    )
+
+
+# -- what user code calls ------------------------------------------------------------------------
+
+
+def steps() -> Steps | None:
+    """The training of the capture under way in this thread."""
+    capture = current()
+    return None if capture is None else capture.steps
+
+
+_GRADIENT: Final[Any] = vars(bridge.EagerTensor)["grad"]
+
+
+def real_gradient(tensor: Any) -> Any:
+    """``tensor.grad`` of a dygraph tensor, whatever is being captured."""
+    return _GRADIENT.__get__(tensor)
+
+
+def _get_gradient(self: Any) -> Any:
+    state = steps()
+    if state is None or paddle.in_dynamic_mode():
+        return real_gradient(self)
+    if bridge.is_eager(self):
+        if self.stop_gradient or not self.is_leaf:
+            return real_gradient(self)
+        return state.show(state.of_tensor(self))
+    leaf = state.of_value(self)
+    return None if leaf is None else state.show(leaf)
+
+
+def _set_gradient(self: Any, gradient: Any) -> None:
+    state = steps()
+    if state is None or paddle.in_dynamic_mode():
+        _GRADIENT.__set__(self, gradient)
+        return
+    leaf = state.of_tensor(self) if bridge.is_eager(self) else state.of_value(self)
+    if leaf is not None:
+        state.assign(leaf, gradient)
+
+
+_REAL_CLEAR: Final = bridge.EagerTensor.clear_gradient
+
+
+def _clear_gradient(self: Any, set_to_zero: bool = True) -> None:
+    state = steps()
+    if state is None or paddle.in_dynamic_mode():
+        _REAL_CLEAR(self, set_to_zero)
+        return
+    leaf = state.of_tensor(self) if bridge.is_eager(self) else state.of_value(self)
+    if leaf is not None:
+        state.clear(leaf, set_to_zero)
+
+
+def _backward(self: Any, grad_tensor: Any = None, retain_graph: bool = False, **_: Any) -> None:
+    state = steps()
+    assert state is not None
+    state.backward([self], [grad_tensor])
+
+
+def _is_leaf(self: Any) -> bool:
+    state = steps()
+    return bool(self.stop_gradient) or (state is not None and state.is_leaf(self))
+
+
+def _retain(self: Any) -> None:
+    state = steps()
+    assert state is not None
+    state.retain(self)
+
+
+def backward_of(tensors: Any, grad_tensors: Any = None, retain_graph: bool = False) -> None:
+    """``paddle.autograd.backward``."""
+    state = steps()
+    if state is None:
+        paddle.autograd.backward(tensors, grad_tensors, retain_graph)
+        return
+    seeds = None if grad_tensors is None else _listed(grad_tensors)
+    state.backward([as_value(output) for output in _listed(tensors)], seeds)
+
+
+def grad_(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: Any = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool = False,
+    no_grad_vars: Any = None,
+) -> Any:
+    """``paddle.grad`` outside of branches and static loops, with our gradients of those."""
+    state = steps()
+    assert state is not None
+    given = [as_value(each) for each in _listed(outputs)]
+    wanted = [as_value(each) for each in _listed(inputs)]
+    seeds = None
+    if grad_outputs is not None:
+        seeds = [
+            bridge.filled_like(output, 1.0) if seed is None else as_value(seed)
+            for output, seed in zip(given, _listed(grad_outputs), strict=True)
+        ]
+    if no_grad_vars is not None:
+        fixed = [as_value(each) for each in _listed(no_grad_vars)]
+        made = list(paddle.grad(given, wanted, seeds, None, create_graph, True, True, fixed))
+    else:
+        made = state.gradients(given, wanted, seeds, kept=create_graph)
+    if not allow_unused and any(each is None for each in made):
+        raise ValueError(
+            "paddle.grad: an input does not take part in the output; pass allow_unused=True to "
+            "get None for it"
+        )
+    if not create_graph:
+        made = [None if each is None else _constant(each) for each in made]
+    return made
+
+
+def _listed(things: Any) -> list[Any]:
+    return list(things) if isinstance(things, list | tuple) else [things]
+
+
+def clip_grad_norm_(
+    parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False
+) -> Any:
+    """``paddle.nn.utils.clip_grad_norm_``, with Paddle's own arithmetic."""
+    state = steps()
+    if state is None:
+        return paddle.nn.utils.clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite)
+    if error_if_nonfinite:
+        raise error_here(
+            UnsupportedInGraphError,
+            "clip_grad_norm_ with error_if_nonfinite asks for the norm while the program is being "
+            "captured",
+            "leave it off and assert that the norm that it returns is finite",
+        )
+    leaves = _leaves_of(state, parameters)
+    with paddle.no_grad():
+        found = [(leaf, state.read(leaf)) for leaf in leaves]
+        pairs = [(leaf, gradient) for leaf, gradient in found if gradient is not None]
+        if not pairs:
+            return paddle.full([], 0.0)
+        if norm_type == float("inf"):
+            norms = [gradient.abs().max() for _, gradient in pairs]
+            total = norms[0] if len(norms) == 1 else paddle.max(paddle.stack(norms))
+        else:
+            each = [paddle.linalg.norm(gradient, norm_type) for _, gradient in pairs]
+            total = paddle.linalg.norm(paddle.stack(each), norm_type)
+        factor = paddle.clip(float(max_norm) / (total + 1e-6), max=1.0)
+        for leaf, gradient in pairs:
+            state.assign(leaf, gradient * factor)
+    return total
+
+
+def clip_grad_value_(parameters: Any, clip_value: float) -> None:
+    """``paddle.nn.utils.clip_grad_value_``."""
+    state = steps()
+    if state is None:
+        paddle.nn.utils.clip_grad_value_(parameters, clip_value)
+        return
+    with paddle.no_grad():
+        for leaf in _leaves_of(state, parameters):
+            gradient = state.read(leaf)
+            if gradient is not None:
+                bound = float(clip_value)
+                state.assign(leaf, paddle.clip(gradient, min=-bound, max=bound))
+
+
+def _leaves_of(state: Steps, parameters: Any) -> list[Leaf]:
+    things = [parameters] if is_tensor(parameters) else list(parameters)
+    found = [
+        state.of_tensor(thing) if bridge.is_eager(thing) else state.of_value(thing)
+        for thing in things
+    ]
+    return [leaf for leaf in found if leaf is not None]
+
+
+def writes(output: Any) -> bool:
+    """Whether ``paddle.assign`` to ``output`` writes into a parameter of the program."""
+    state = steps()
+    return state is not None and state.keeps(output)
+
+
+def write(x: Any, output: Any) -> Any:
+    """``paddle.assign(x, output)`` into a parameter."""
+    state = steps()
+    assert state is not None
+    state.overwrite(output, as_value(x) if is_tensor(x) else paddle.assign(x))
+    return output
+
+
+# -- while a program is captured -----------------------------------------------------------------
+
+Method = Callable[..., Any]
+
+
+def _refused(what: str, cure: str) -> Callable[[Method], Method]:
+    def made(original: Method) -> Method:
+        def method(self: Any, *arguments: Any, **options: Any) -> Any:
+            state = steps()
+            if state is None or paddle.in_dynamic_mode():
+                return original(self, *arguments, **options)
+            raise error_here(UnsupportedInGraphError, what, cure)
+
+        return method
+
+    return made
+
+
+def _during(action: Callable[..., Any]) -> Callable[[Method], Method]:
+    """A method that does ``action(steps, self, ...)`` while a program is captured."""
+
+    def made(original: Method) -> Method:
+        def method(self: Any, *arguments: Any, **options: Any) -> Any:
+            state = steps()
+            if state is None or paddle.in_dynamic_mode():
+                return original(self, *arguments, **options)
+            return action(state, self, *arguments, **options)
+
+        return method
+
+    return made
+
+
+def _scheduled(original: Method) -> Method:
+    """A scheduler's ``step``: each run calls it at its end."""
+
+    def method(self: Any, *arguments: Any, **options: Any) -> Any:
+        state = steps()
+        if state is None or paddle.in_dynamic_mode():
+            return original(self, *arguments, **options)
+        return state.later(original.__get__(self), *arguments, **options)
+
+    return method
+
+
+def _scaled(original: Method) -> Method:
+    """A method of a ``GradScaler``, which scales nothing on a CPU."""
+
+    def method(self: Any, *arguments: Any, **options: Any) -> Any:
+        if steps() is not None and not paddle.in_dynamic_mode() and self._enable:
+            raise error_here(
+                UnsupportedInGraphError,
+                "a GradScaler leaves out the step, and changes its scale, when a gradient is not "
+                "finite, which only the run knows",
+                "convert the function that computes the loss, and scale, step and update outside",
+            )
+        return original(self, *arguments, **options)
+
+    return method
+
+
+def _step(state: Steps, optimizer: Any, *_: Any, **__: Any) -> None:
+    state.step(optimizer)
+
+
+_OUTSIDE: Final = "do it outside of the converted function"
+
+_OF_OPTIMIZERS: Final[dict[str, Callable[[Method], Method]]] = {
+    "step": _during(_step),
+    "minimize": _during(lambda state, self, *_, **__: ([], state.step(self))),
+    "get_lr": _during(lambda state, self: state.rate(self)),
+    "set_lr": _refused("the learning rate is set while the program is being captured", _OUTSIDE),
+    "set_lr_scheduler": _refused(
+        "the scheduler is set while the program is being captured", _OUTSIDE
+    ),
+    "apply_gradients": _refused(
+        "apply_gradients() is called inside of a converted function", "use step()"
+    ),
+    "state_dict": _refused(
+        "the state of an optimizer is asked for while the program is being captured", _OUTSIDE
+    ),
+    "set_state_dict": _refused(
+        "the state of an optimizer is set while the program is being captured", _OUTSIDE
+    ),
+}
+
+_OF_SCALERS: Final = ("scale", "step", "update", "minimize", "unscale_")
+
+
+def _decaying(original: Method) -> Method:
+    """The call of a regularizer, which takes values alone in a program."""
+
+    def method(self: Any, param: Any, *others: Any) -> Any:
+        return original(self, param if steps() is None else as_value(param), *others)
+
+    return method
+
+
+def _classes(module: Any, base: type) -> list[type]:
+    found = [thing for thing in vars(module).values() if isinstance(thing, type)]
+    return [base, *(kind for kind in found if issubclass(kind, base) and kind is not base)]
+
+
+def _replacements() -> Iterator[tuple[tuple[Any, str], Method]]:
+    for kind in _classes(paddle.optimizer, paddle.optimizer.Optimizer):
+        for name, make in _OF_OPTIMIZERS.items():
+            if name in vars(kind):
+                yield (kind, name), make(vars(kind)[name])
+    for kind in _classes(paddle.optimizer.lr, LRScheduler):
+        if "step" in vars(kind):
+            yield (kind, "step"), _scheduled(vars(kind)["step"])
+    for kind in paddle.amp.GradScaler.__mro__:
+        for name in _OF_SCALERS:
+            if name in vars(kind):
+                yield (kind, name), _scaled(vars(kind)[name])
+    for kind in (paddle.regularizer.L1Decay, paddle.regularizer.L2Decay):
+        yield (kind, "__call__"), _decaying(vars(kind)["__call__"])
+    for name in ("grad", "grad_"):
+        yield (bridge.EagerTensor, name), property(_get_gradient, _set_gradient)  # type: ignore[misc]
+    for name in ("clear_gradient", "clear_grad"):
+        yield (bridge.EagerTensor, name), _clear_gradient
+
+
+_ORIGINALS: Final[dict[tuple[Any, str], Any]] = {
+    (kind, name): vars(kind)[name]
+    for kind in _classes(paddle.optimizer, paddle.optimizer.Optimizer)
+    for name in _OF_OPTIMIZERS
+    if name in vars(kind)
+}
+
+VALUE_METHODS: Final[dict[str, Any]] = {
+    "backward": _backward,
+    "grad": property(_get_gradient, _set_gradient),
+    "grad_": property(_get_gradient, _set_gradient),
+    "clear_gradient": _clear_gradient,
+    "clear_grad": _clear_gradient,
+    "retain_grads": _retain,
+    "is_leaf": property(_is_leaf),
+}
+"""What a value of a program has for training, as a dygraph tensor has."""
+
+
+@contextlib.contextmanager
+def training_into(capture: Capture) -> Iterator[Steps]:
+    """While a program is captured, let gradients and optimizers be part of it."""
+    capture.steps = state = Steps(capture)
+    with bridge.methods_replaced(dict(_replacements())):
+        try:
+            yield state
+        finally:
+            state.restore()

@@ -1,0 +1,151 @@
+"""Where a value is kept outside of the arguments, and how it is read there again."""
+
+from __future__ import annotations
+
+import collections
+import types
+from typing import Any, Final
+
+import paddle
+
+from d2s.operators.either import UNBOUND
+
+SCALARS: Final = (bool, int, float, str, bytes, type(None))
+
+LARGE: Final = 1000
+"""A list or dict with more items is taken as one object: its items are not looked at."""
+
+NAMED: Final = 64
+"""A list or dict that a function names is guarded item by item up to this length."""
+
+CONTAINERS: Final = (dict, list, set, collections.deque)
+
+ABSENT: Final = UNBOUND
+"""Stands for an entry that is not there."""
+
+
+class Place:
+    """Where a value is kept: an entry of a dict or list, an attribute, or a closure cell.
+
+    Args:
+        scope: globals, an object's attributes, a layer's buffers, a user's dict or list; or the
+            cell.
+        key: the name or index in it.
+        path: how a reader would write it, for messages.
+        parent: where the scope itself is kept, if another one may stand there later.
+        owner: the layer whose attributes the scope holds.
+    """
+
+    __slots__ = ("key", "owner", "parent", "path", "scope")
+
+    def __init__(
+        self, scope: Any, key: Any, path: str, parent: Place | None = None, owner: Any = None
+    ) -> None:
+        self.scope = scope
+        self.key = key
+        self.path = path
+        self.parent = parent
+        self.owner = owner
+
+    def holder(self) -> Any:
+        """What holds the value now."""
+        if self.parent is None:
+            return self.scope
+        found = self.parent.get()
+        if isinstance(found, (*CONTAINERS, tuple)):
+            return found
+        return getattr(found, "__dict__", None)
+
+    def get(self) -> Any:
+        """What is there now; ``ABSENT`` if nothing is."""
+        scope = self.holder()
+        if isinstance(scope, dict):
+            return scope.get(self.key, ABSENT)
+        if isinstance(scope, types.CellType):
+            try:
+                return scope.cell_contents
+            except ValueError:
+                return ABSENT
+        if isinstance(scope, list | tuple | collections.deque) and type(self.key) is int:
+            return scope[self.key] if self.key < len(scope) else ABSENT
+        return ABSENT
+
+    def set(self, value: Any) -> None:
+        """Bind it; unbind it with ``ABSENT``."""
+        scope = self.holder()
+        if isinstance(scope, types.CellType):
+            if value is not ABSENT:
+                scope.cell_contents = value
+            elif self.get() is not ABSENT:
+                del scope.cell_contents
+        elif value is ABSENT:
+            if isinstance(scope, dict):
+                scope.pop(self.key, None)
+        elif self.owner is not None:
+            paddle.nn.Layer.__setattr__(self.owner, self.key, value)
+        elif scope is not None:
+            scope[self.key] = value
+
+    def put(self, value: Any) -> None:
+        """Bind it as it is, whoever owns it."""
+        scope = self.holder()
+        if isinstance(scope, types.CellType):
+            scope.cell_contents = value
+        else:
+            scope[self.key] = value
+
+    @property
+    def identity(self) -> tuple[Any, Any]:
+        """Equal for two places that are one."""
+        return (id(self.scope) if self.parent is None else self.parent.identity), self.key
+
+
+class Member(Place):
+    """An attribute of a class, as an instance finds it: the class's own, or a base's."""
+
+    __slots__ = ()
+
+    def holder(self) -> Any:
+        """The class that has it now."""
+        for kind in self.scope.__mro__:
+            if self.key in kind.__dict__:
+                return kind
+        return None
+
+    def get(self) -> Any:
+        """What is there now, no method bound; ``ABSENT`` if nothing is."""
+        kind = self.holder()
+        return ABSENT if kind is None else kind.__dict__.get(self.key, ABSENT)
+
+
+class Slot(Place):
+    """An attribute that is kept in no dict: in a slot, or of a function."""
+
+    __slots__ = ()
+
+    def holder(self) -> Any:
+        """The object."""
+        return self.scope
+
+    def get(self) -> Any:
+        """What is there now; ``ABSENT`` if nothing is."""
+        return getattr(self.scope, self.key, ABSENT)
+
+
+class Reading(Place):
+    """What calling something gives, such as a context variable."""
+
+    __slots__ = ()
+
+    def holder(self) -> Any:
+        """What is called."""
+        return self.scope
+
+    def get(self) -> Any:
+        """What it gives now."""
+        return self.key(self.scope)
+
+    @property
+    def identity(self) -> tuple[Any, Any]:
+        """Equal for two places that are one."""
+        return id(self.scope), self.path

@@ -1,0 +1,196 @@
+"""The programs of one function: found by the call's key, dropped when there are too many.
+
+The program that was used least recently is dropped first.  A function that keeps making programs
+is told so once, with what keeps changing and the cure (D2S308).
+"""
+
+from __future__ import annotations
+
+import collections
+import itertools
+import sys
+import types
+import warnings
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from d2s import config
+from d2s.diagnostics.location import is_ours
+from d2s.errors import ManyProgramsWarning
+from d2s.program.execute import Runner
+from d2s.program.signature import Call
+
+_clock: Final = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a program was captured.
+
+    Attributes:
+        kind: what sort of thing has changed; one of :data:`CURES`, or ``"first"``.
+        subject: the argument or the value that has changed, as a reader would write it.
+        text: the whole reason.
+    """
+
+    kind: str
+    subject: str
+    text: str
+
+
+CURES: Final = {
+    "shape": "give to_static an input_spec with InputSpec([None, ...]) for the sizes that vary, "
+    "or pad to a few sizes",
+    "dtype": "cast it with .astype() before the call",
+    "stop_gradient": "set its stop_gradient to the same value for every call",
+    "value": "pass it as a tensor, or keep to a few values",
+    "object": "pass the same object on every call, or a tensor in its place",
+    "mode": "call the function in few modes: each has programs of its own",
+    "state": "keep it in a tensor, or pass it as an argument",
+}
+
+
+@dataclass
+class Entry:
+    """One program.
+
+    Attributes:
+        key: the key of the calls that it is for.
+        call: such a call, without its tensors.
+        runner: the program.
+        reason: why it was captured.
+        used: when it was last used, on a clock of its own.
+    """
+
+    key: Any
+    call: Call
+    runner: Runner
+    reason: Reason
+    used: int = field(default_factory=lambda: next(_clock))
+
+
+class Programs:
+    """Every program of one function, the oldest first.
+
+    A call only reads, and what it reads is replaced as a whole, so that no lock is needed; who
+    captures holds the lock of captures.
+
+    Args:
+        name: the function's name, for messages.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.entries: tuple[Entry, ...] = ()
+        self._by_key: dict[Any, tuple[Entry, ...]] = {}
+        self._changes: collections.Counter[tuple[str, str]] = collections.Counter()
+        self._made = 0
+        self._told = False
+
+    def fitting(self, key: Any) -> Entry | None:
+        """The newest program for calls with this key that fits the state outside, too."""
+        for entry in self._by_key.get(key, ()):
+            if entry.runner.fresh():
+                entry.used = next(_clock)
+                return entry
+        return None
+
+    def of(self, key: Any) -> tuple[Entry, ...]:
+        """All programs for calls with this key, the newest first."""
+        return self._by_key.get(key, ())
+
+    @property
+    def newest(self) -> Entry | None:
+        """The program that was captured last."""
+        entries = self.entries
+        return entries[-1] if entries else None
+
+    def add(self, entry: Entry) -> None:
+        """Keep a program; drop the least recently used ones beyond the limit."""
+        limit = max(config.get().max_programs, 1)
+        kept = [*self.entries, entry]
+        while len(kept) > limit:
+            kept.remove(min(kept[:-1], key=lambda old: old.used))
+        by_key: dict[Any, tuple[Entry, ...]] = {}
+        for old in kept:
+            by_key[old.key] = (old, *by_key.get(old.key, ()))
+        self.entries, self._by_key = tuple(kept), by_key
+        self._made += 1
+        if entry.reason.kind != "first":
+            self._changes[entry.reason.kind, entry.reason.subject] += 1
+        self._tell(limit)
+
+    def clear(self) -> None:
+        """Drop all."""
+        self.entries, self._by_key = (), {}
+
+    def _tell(self, limit: int) -> None:
+        """Warn once of a function that makes ever more programs."""
+        at = config.get().warn_programs
+        if self._told or not at or self._made < min(at, limit + 1):
+            return
+        self._told = True
+        (kind, subject), times = self._changes.most_common(1)[0]
+        last = next(e.reason for e in reversed(self.entries) if e.reason.subject == subject)
+        warnings.warn(
+            f"{self.name!r} has been captured {self._made} times, {times} of them because "
+            f"{subject} has changed (the last time: {last.text})\n"
+            f"  cure: {CURES[kind]}  [{ManyProgramsWarning.code}]",
+            ManyProgramsWarning,
+            stacklevel=_user_level(),
+        )
+
+
+def explain(call: Call, entries: tuple[Entry, ...]) -> Reason:
+    """Why no program fits ``call``: how it differs from the program that is closest to it."""
+    if not entries:
+        return Reason("first", "", "first call")
+    found = [_differences(call, entry) for entry in reversed(entries)]
+    closest = min(found, key=len)
+    if not closest:
+        return Reason("state", "other arguments", "other arguments")
+    return closest[0]
+
+
+def _differences(call: Call, entry: Entry) -> list[Reason]:
+    found: list[Reason] = []
+    key, other = call.key, entry.key
+    for leaf, was in zip(key[0], other[0], strict=False):
+        path = leaf.path
+        if leaf.dtype != was.dtype:
+            found.append(Reason("dtype", path, f"{path} is {leaf.dtype}, was {was.dtype}"))
+        if leaf.shape != was.shape:
+            now, before = list(leaf.shape), list(was.shape)
+            found.append(Reason("shape", path, f"{path} has shape {now}, had {before}"))
+        if leaf.stop_gradient != was.stop_gradient:
+            text = f"{path} has stop_gradient={leaf.stop_gradient}"
+            found.append(Reason("stop_gradient", path, text))
+    for (path, value), (_, was) in zip(key[1], other[1], strict=False):
+        if value != was:
+            kind = "value" if isinstance(value, tuple) else "object"
+            found.append(Reason(kind, path, f"{path} is {_shown(value)}, was {_shown(was)}"))
+    names = ("layers or train/eval mode", "grad mode", "default dtype", "AMP state")
+    for name, mine, theirs in zip(names, key[2], other[2], strict=False):
+        if mine != theirs:
+            found.append(Reason("mode", f"the {name}", f"{name} changed"))
+    lengths = len(key[0]) + len(key[1]), len(other[0]) + len(other[1])
+    if lengths[0] != lengths[1]:
+        found.append(Reason("object", "the structure of the arguments", "other arguments"))
+    if not found:
+        broken = entry.runner.broken()
+        if broken is not None:
+            found.append(Reason("state", broken, f"{broken} changed"))
+    return found
+
+
+def _shown(value: Any) -> str:
+    return repr(value[1]) if isinstance(value, tuple) and len(value) > 1 else repr(value)
+
+
+def _user_level() -> int:
+    """The ``stacklevel`` at which a warning of our caller's names the user's line."""
+    frame: types.FrameType | None = sys._getframe(1)
+    level = 1
+    while frame is not None and is_ours(frame.f_code.co_filename):
+        frame, level = frame.f_back, level + 1
+    return level

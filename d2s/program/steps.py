@@ -1,0 +1,209 @@
+"""What each run of a program with training in it does besides running it.
+
+Before: the gradients that parameters have are handed in.  Afterwards: those that are left become
+``.grad`` again, and schedulers step.  :mod:`d2s.operators.training` makes such programs.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.diagnostics.location import here
+from d2s.errors import UnsupportedInGraphError
+from d2s.operators.training import CLEARED, DROPPED, ZEROS, Leaf, Steps
+from d2s.program.places import Place
+from d2s.program.state import Guard
+
+
+@dataclass
+class _Relied(Guard):
+    """A guard that asks a function."""
+
+    def holds(self) -> bool:
+        return bool(self.test(None))
+
+
+def _relied(path: str, holds: Callable[[], bool]) -> Guard:
+    return _Relied(Place({}, path, path), lambda _: holds(), True)
+
+
+@dataclass
+class StepsOfRun:
+    """The training of a program, for its runs.
+
+    Attributes:
+        given: gradients that the program reads: index of the parameter, the tensor, and what is
+            there between the runs.
+        arguments: arguments at which gradients arrive, and whether each may have one before.
+        tensors: ids of the tensors that get gradients, or that an optimizer changes.
+        guards: what the program relies on.
+        lock: held for the time of a run.
+    """
+
+    given: list[tuple[int, Any, Any]] = field(default_factory=list)
+    arguments: list[tuple[int, bool]] = field(default_factory=list)
+    tensors: set[int] = field(default_factory=set)
+    guards: list[Guard] = field(default_factory=list)
+    lock: Any = field(default_factory=threading.RLock)
+
+    def keep(self, homes: list[tuple[int, Place]], tensors: list[Any]) -> list[tuple[int, Place]]:
+        """The homes of what may be replaced; what is trained must stay where it is."""
+        kept = []
+        for index, place in homes:
+            tensor = tensors[index]
+            if id(tensor) in self.tensors:
+                flag = tensor.stop_gradient
+                self.guards.append(_relied(place.path, _stays(place, tensor, flag)))
+            else:
+                kept.append((index, place))
+        return kept
+
+    def begin(self, inputs: list[Any], parameters: list[Any]) -> None:
+        """Hand in the gradients of before the call.
+
+        Raises:
+            UnsupportedInGraphError: (D2S205) an argument has one, or is no leaf.
+        """
+        for index, tensor, _ in self.given:
+            gradient = tensor.grad
+            if gradient is None:
+                gradient = paddle.zeros_like(tensor)
+            parameters[index] = gradient
+        for index, free in self.arguments:
+            tensor = inputs[index]
+            if not tensor.is_leaf:
+                raise _refusal(
+                    "an argument was computed outside of the function, where backward() would go "
+                    "on",
+                    "compute it inside of the function, or pass a .detach() of it",
+                )
+            if not free and tensor.grad is not None:
+                raise _refusal(
+                    "an argument has a gradient already, and the function asks for its gradient",
+                    "call clear_gradient(set_to_zero=False) on it before",
+                )
+
+    def release(self, parameters: list[Any]) -> None:
+        """Let go of the gradients that were handed in."""
+        for index, _, nothing in self.given:
+            parameters[index] = nothing
+
+    def end(self, outputs: list[Any], values: list[Any]) -> None:
+        """Let results look as in dygraph: one that had a gradient refuses a second backward."""
+        for tensor, value in zip(outputs, values, strict=True):
+            if not value.stop_gradient:
+                tensor.stop_gradient = False
+                tensor.register_hook(_refuse_backward)
+
+
+def _stays(place: Place, tensor: Any, flag: bool) -> Callable[[], bool]:
+    return lambda: place.get() is tensor and tensor.stop_gradient == flag
+
+
+def _refusal(cause: str, cure: str) -> UnsupportedInGraphError:
+    place = here()
+    if place is None:
+        return UnsupportedInGraphError(cause, cure=cure)
+    return UnsupportedInGraphError(cause, cure=cure, file=place.file, line=place.line)
+
+
+def _refuse_backward(gradient: Any) -> None:
+    error = _refusal(
+        "backward() goes into a result of a converted function that calls backward() itself",
+        "call every backward() of a step inside of the function, or all of them outside",
+    )
+    bridge.keep_backward_error(error)
+    raise error
+
+
+def steps_of(steps: Steps, parameters: list[Any]) -> StepsOfRun | None:
+    """What the runs of a program have to do for ``steps``; ``None`` without training.
+
+    Args:
+        steps: those of the capture, which is over.
+        parameters: the tensors that the program reads.
+    """
+    leaves = list(steps.leaves.values())
+    if not steps.used and all(leaf.found is None or leaf.tensor is None for leaf in leaves):
+        return None
+    found = StepsOfRun()
+    indexes = {id(tensor): index for index, tensor in enumerate(parameters)}
+    for leaf in leaves:
+        if leaf.tensor is not None:
+            found.tensors.add(id(leaf.tensor))
+            if leaf.stored is not None and id(leaf.stored) in indexes:
+                index = indexes[id(leaf.stored)]
+                parameters[index] = leaf.nothing
+                found.given.append((index, leaf.tensor, parameters[index]))
+            if leaf.found is not None:
+                path = f"{leaf.tensor.name}.grad"
+                found.guards.append(_relied(path, _has_gradient(leaf.tensor, leaf.found)))
+        elif leaf.index is not None and (leaf.changed or leaf.found is not None):
+            found.arguments.append((leaf.index, leaf.found is None))
+    for facts in steps.facts():
+        found.guards.append(_relied(type(facts.optimizer).__name__, facts.hold))
+    return found
+
+
+def _has_gradient(tensor: Any, before: bool) -> Callable[[], bool]:
+    return lambda: (tensor.grad is not None) == before
+
+
+def changes_of(steps: Steps) -> Iterator[tuple[Callable[[Any, Any], None], Any]]:
+    """What a run changes, at this point of the capture: how, and the value that it needs."""
+    for leaf in steps.leaves.values():
+        if not leaf.changed or (leaf.tensor is None and leaf.index is None):
+            continue
+        if bridge.is_value(leaf.grad):
+            yield _setter(leaf), leaf.grad
+        elif leaf.grad is DROPPED:
+            yield _clearer(leaf, False), None
+        elif leaf.grad in (CLEARED, ZEROS):
+            yield _clearer(leaf, True, leaf.grad is ZEROS), None
+    for function, arguments, options in steps.after:
+        yield _caller(function), (arguments, options)
+
+
+def _target(leaf: Leaf) -> Callable[[Any], Any]:
+    tensor, index = leaf.tensor, leaf.index
+    return (lambda run: run.inputs[index]) if tensor is None else lambda run: tensor
+
+
+def _setter(leaf: Leaf) -> Callable[[Any, Any], None]:
+    target, adds = _target(leaf), leaf.index is not None and not leaf.alone
+
+    def write(run: Any, gradient: Any) -> None:
+        tensor = target(run)
+        with paddle.no_grad():
+            before = tensor.grad if adds else None
+            if tensor.stop_gradient:
+                tensor.stop_gradient = False
+            tensor.grad = gradient if before is None else before + gradient
+
+    return write
+
+
+def _clearer(leaf: Leaf, zero: bool, there: bool = False) -> Callable[[Any, Any], None]:
+    target = _target(leaf)
+
+    def write(run: Any, _: Any) -> None:
+        tensor = target(run)
+        if there and tensor.grad is None:
+            tensor.grad = paddle.zeros_like(tensor)
+        tensor.clear_gradient(zero)
+
+    return write
+
+
+def _caller(function: Callable[..., Any]) -> Callable[[Any, Any], None]:
+    def write(run: Any, given: Any) -> None:
+        arguments, options = given
+        function(*arguments, **options)
+
+    return write

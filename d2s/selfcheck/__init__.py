@@ -1,0 +1,1 @@
+"""The self-check: one call in dygraph and as a program, compared in all that can be seen."""

@@ -1,0 +1,366 @@
+"""``Checker``: hold the program of one call against the same call in dygraph.
+
+The verdict is about the very program that a user runs.  Only when it differs are both run again
+with probes, to find the first line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import random
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.errors import D2SError, NotAFunctionError, StaticModeError
+from d2s.operators.calls import call as converted_of
+from d2s.operators.calls import call_method
+from d2s.operators.probes import probes
+from d2s.program.static_function import StaticFunction
+from d2s.selfcheck.locate import Record, first_difference
+from d2s.selfcheck.report import Difference, Report
+from d2s.selfcheck.runs import Call, Seen, differences, observe
+from d2s.selfcheck.snapshot import Snapshot, plain_of
+from d2s.selfcheck.values import Tolerance
+from d2s.syntax.source import kind_of
+
+
+@dataclass(frozen=True)
+class Checker:
+    """Compares the program of a call with the call in dygraph.
+
+    Attributes:
+        rtol, atol: tolerances of floating values; by their dtype unless given.
+        gradients: compare gradients too.
+        seed: for Paddle's, Python's and NumPy's generators; they are left as they are unless
+            given, and in either case afterwards they are as before.
+        input_spec: the ``InputSpec`` of each argument, as ``to_static`` takes it.
+
+    Example:
+        >>> import paddle
+        >>> def f(x):
+        ...     if x.sum() > 0:
+        ...         x = x * 2
+        ...     return x
+        >>> print(Checker(rtol=1e-4)(f, paddle.to_tensor([1.0, 2.0])))
+        f: the program agrees with dygraph in result, arguments, printed text
+    """
+
+    rtol: float | None = None
+    atol: float | None = None
+    gradients: bool = True
+    seed: int | None = None
+    input_spec: Any = None
+
+    def __call__(self, function: Any, /, *args: Any, **kwargs: Any) -> Report:
+        """Check ``function`` on these arguments; nothing is changed by it.
+
+        Raises:
+            NotAFunctionError: (D2S102) it is a class, a text, a C function or the like.
+            NotCheckableError: (D2S602) an argument is used up by a call.
+            StaticModeError: (D2S306) Paddle is in static mode.
+            TypeError: the arguments do not fit the function.
+        """
+        if not paddle.in_dynamic_mode():
+            raise StaticModeError(
+                "a function is checked in static mode", cure="call paddle.disable_static() first"
+            )
+        return self.report(_target(function, self.input_spec), args, kwargs)
+
+    # -- the parts -------------------------------------------------------------------------------
+
+    @property
+    def tolerance(self) -> Tolerance:
+        """How far floating values may be apart."""
+        return Tolerance(self.rtol, self.atol)
+
+    def report(self, target: Target, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Report:
+        """Compare; see :meth:`__call__`."""
+        work = _Work(self, target, args, kwargs)
+        want = work.dygraph()
+        report = work.report(want)
+        for number in (1, 2):
+            got = work.static()
+            if got.refused is not None:
+                return replace(report, refused=got.refused)
+            found = differences(want, got, self.tolerance, number)
+            if found:
+                return work.explained(report, want, found)
+            lost = got.without_gradients
+            if lost is not None:
+                report = replace(report, remark=f"gradients are not compared: {lost}")
+        return report
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is checked.
+
+    Attributes:
+        function: the user's function, method or layer.
+        converted: it, converted.
+        run: calls the program.
+        specs: its ``input_spec``.
+    """
+
+    function: Any
+    converted: StaticFunction
+    run: Callable[..., Any]
+    specs: Any
+
+    def again(self) -> Callable[..., Any]:
+        """The program's call, with programs of its own."""
+        return _runner(self.function, _converted(self.function, self.specs))
+
+
+def _target(function: Any, specs: Any) -> Target:
+    """What ``function`` is about.
+
+    Raises:
+        NotAFunctionError: (D2S102).
+    """
+    if isinstance(function, bridge.ASTStaticFunction):
+        specs = getattr(function, "_spec", None) if specs is None else specs
+        function = function.dygraph_function
+    elif isinstance(function, paddle.nn.Layer) and specs is None:
+        specs = getattr(function.forward, "_spec", None)
+    callable_object = isinstance(call_method(function), types.FunctionType)
+    if isinstance(function, type) or not (
+        callable_object
+        or isinstance(function, types.FunctionType | types.MethodType | functools.partial)
+    ):
+        raise NotAFunctionError(
+            f"{kind_of(function)} cannot be checked",
+            cure="pass a Python function, a method or a paddle.nn.Layer"
+            + (" instance, not the class" if isinstance(function, type) else ""),
+        )
+    converted = _converted(function, specs)
+    return Target(function, converted, _runner(function, converted), specs)
+
+
+def _converted(function: Any, specs: Any) -> StaticFunction:
+    if isinstance(function, paddle.nn.Layer):
+        forward = function.forward
+        if isinstance(forward, bridge.ASTStaticFunction):
+            forward = forward.dygraph_function
+        return StaticFunction(getattr(forward, "__func__", forward), specs, instance=function)
+    if isinstance(function, types.MethodType):
+        return StaticFunction(function.__func__, specs, instance=function.__self__)
+    return StaticFunction(function, specs)
+
+
+def _runner(function: Any, converted: StaticFunction) -> Callable[..., Any]:
+    if not isinstance(function, paddle.nn.Layer):
+        return converted
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        """The layer with its hooks, and a converted ``forward``."""
+        fields = function.__dict__
+        before = fields.get("forward")
+        fields["forward"] = converted
+        try:
+            return function(*args, **kwargs)
+        finally:
+            if before is None:
+                del fields["forward"]
+            else:
+                fields["forward"] = before
+
+    return run
+
+
+class _Work:
+    """One check: the calls that it makes.
+
+    Args:
+        checker: the options.
+        target: what is checked.
+        args, kwargs: the arguments of the call.
+    """
+
+    def __init__(
+        self, checker: Checker, target: Target, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        self.checker = checker
+        self.target = target
+        signature = target.converted._signature.signature
+        try:
+            self.bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{target.converted.__name__}() {error}") from None
+        self.snapshot = Snapshot(target.function, dict(self.bound.arguments))
+
+    def dygraph(self) -> Seen:
+        """The call in dygraph."""
+        return self._observe(self.target.function, program=False)
+
+    def static(self) -> Seen:
+        """The call of the program."""
+        return self._observe(self.target.run, program=True)
+
+    def _observe(self, function: Any, *, program: bool, gradients: bool = True) -> Seen:
+        def call(arguments: dict[str, Any]) -> Any:
+            bound = inspect.BoundArguments(self.bound.signature, type(self.bound.arguments)())
+            bound.arguments.update(arguments)
+            with _enabled(self.target.converted, program):
+                return function(*bound.args, **bound.kwargs)
+
+        made: Call = call
+        return observe(
+            made,
+            self.snapshot,
+            gradients=gradients and self.checker.gradients,
+            start=self._seed,
+        )
+
+    def _seed(self) -> None:
+        seed = self.checker.seed
+        if seed is not None:
+            paddle.seed(seed)
+            random.seed(seed)
+            np.random.seed(seed % 2**32)
+
+    def report(self, want: Seen) -> Report:
+        """A report without differences."""
+        compared = ["exception"] if not isinstance(want.outcome, list) else ["result"]
+        compared += ["arguments"] if self.bound.arguments else []
+        compared += ["state"] if want.state else []
+        compared += ["printed text"]
+        compared += ["gradients"] if isinstance(want.gradients, dict) else []
+        plain = plain_of(self.target.function)
+        code = None if plain is None else plain.__code__
+        return Report(
+            getattr(self.target.function, "__qualname__", type(self.target.function).__name__)
+            .split("<locals>.")[-1],
+            compared=tuple(compared),
+            file=None if code is None else code.co_filename,
+            line=None if code is None else code.co_firstlineno,
+        )  # fmt: skip
+
+    # -- where -----------------------------------------------------------------------------------
+
+    def explained(self, report: Report, want: Seen, found: list[Difference]) -> Report:
+        """The report with the differences, and the first line that differs."""
+        again = differences(want, self.dygraph(), self.checker.tolerance)
+        unsteady = {item.name for item in again}
+        if unsteady:
+            found = [item for item in found if item.name not in unsteady]
+            listed = ", ".join(sorted(unsteady))
+            remark = f"dygraph itself differs from one call to the next in {listed}"
+            if not found:
+                return replace(report, remark=remark + ", which is not compared")
+            return replace(report, differences=tuple(found), remark=remark)
+        first, remark = self._first(want, found)
+        return replace(report, differences=tuple(found), first=first, remark=remark)
+
+    def _first(self, want: Seen, found: list[Difference]) -> tuple[Difference | None, str]:
+        """The first line that differs; if there is none, what is known instead."""
+        records = Record(), Record()
+        run = self.target.again()
+        calls = found[0].call
+        with probes(records[0].note):
+            self._observe(lambda *a, **k: converted_of(self.target.function)(*a, **k),
+                          program=False, gradients=False)  # fmt: skip
+        for _ in range(calls):
+            records[1].entries.clear()
+            with probes(records[1].note):
+                got = self._observe(run, program=True, gradients=False)
+        refusal: D2SError | None = got.refused
+        if refusal is not None:
+            return None, f"no line was found: with probes in it the program is refused ({refusal})"
+        first = first_difference(*records, self.checker.tolerance)
+        if first is not None:
+            return first, ""
+        if all(item.kind == "gradient" for item in found):
+            return None, "every value on the way is right; only gradients differ"
+        if not differences(want, replace(got, gradients=want.gradients), self.checker.tolerance):
+            return None, (
+                "no line was found: the program differs only without the probes that look for it; "
+                "with them it is right"
+            )
+        cut = "that were looked at " if records[0].full or records[1].full else ""
+        return None, f"no line was found: all values {cut}that statements bind are right"
+
+
+@contextlib.contextmanager
+def _enabled(static: StaticFunction, flag: bool) -> Iterator[None]:
+    """Converted functions run as programs, or as they are."""
+    before = static._program_trans.enable_to_static
+    paddle.jit.enable_to_static(flag)
+    try:
+        yield
+    finally:
+        paddle.jit.enable_to_static(before)
+
+
+class CheckedFunction(StaticFunction):
+    """A converted function that holds every new program against dygraph, on the call it is for.
+
+    The state afterwards is that of one call, and so is what is printed.
+
+    Args:
+        checker: the options.
+    """
+
+    def __init__(self, function: Any, input_spec: Any = None, *, checker: Checker, **options: Any):
+        super().__init__(function, input_spec, checker=checker, **options)
+        self._checker = checker
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Check the call if it needs a new program; then make it.
+
+        Raises:
+            CheckError: (D2S601) the program differs from dygraph; it is not kept.
+        """
+        if self._program_trans.enable_to_static and paddle.in_dynamic_mode():
+            call = self._signature.call(args, kwargs, self._modes())
+            if self._fitting(call) is None:
+                self._verify(args, kwargs)
+        return super().__call__(*args, **kwargs)
+
+    def _verify(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        program = super().__call__
+        target = Target(self.dygraph_function, self, program, self._spec)
+        try:
+            self._checker.report(target, args, kwargs).raise_for_difference()
+        except BaseException:
+            self.clear_programs()
+            raise
+
+
+def check(function: Any, /, *args: Any, **kwargs: Any) -> Report:
+    """Run a function in dygraph and as a program on the same input, and compare.
+
+    Compared are values, dtypes, shapes and structure of the result, arguments that are changed in
+    place, attributes, buffers, globals and closure afterwards, exceptions with their lines, printed
+    and logged text, and gradients.  Where something differs, the report names the first source
+    line whose value does.  Nothing is changed: state and random generators are put back.
+
+    Args:
+        function: a function, method, callable object or layer, converted or not.
+        *args, **kwargs: the arguments of the call.  :class:`Checker` takes options.
+
+    Returns:
+        The report; ``report.ok``, ``print(report)``, ``report.raise_for_difference()``.
+
+    Raises:
+        NotAFunctionError: (D2S102) it is a class, a text, a C function or the like.
+        NotCheckableError: (D2S602) an argument is used up by a call.
+        StaticModeError: (D2S306) Paddle is in static mode.
+        TypeError: the arguments do not fit the function.
+
+    Example:
+        >>> import paddle
+        >>> def f(x):
+        ...     return x * 2 if x.sum() > 0 else -x
+        >>> check(f, paddle.to_tensor([1.0, 2.0])).ok
+        True
+    """
+    return Checker()(function, *args, **kwargs)

@@ -1,0 +1,137 @@
+"""Whose an exception is: a defect of ours must not pass for the program's own exception."""
+
+from __future__ import annotations
+
+import types
+
+import paddle
+import pytest
+
+import d2s
+from d2s.diagnostics.blame import is_defect
+from d2s.operators import merge
+from d2s.program import capture
+from tests.helpers import function_of
+
+
+def broken(*arguments: object, **options: object) -> None:
+    """Fails as code of ours with a mistake in it fails."""
+    None.missing
+
+
+def as_ours(monkeypatch: pytest.MonkeyPatch, owner: type | types.ModuleType, name: str) -> None:
+    """Let ``name`` of ``owner`` be :func:`broken`, as if it were written in the owner's module."""
+    scope = {"__name__": owner.__module__ if isinstance(owner, type) else owner.__name__}
+    made = type(broken)(broken.__code__, scope)
+    monkeypatch.setattr(owner, name, made)
+
+
+X = paddle.to_tensor([1.0, 2.0])
+
+
+def raised(function) -> Exception:
+    """What a call raises."""
+    try:
+        function(X)
+    except Exception as error:
+        return error
+    raise AssertionError("nothing was raised")
+
+
+def test_a_defect_after_an_effect_is_raised_at_capture(monkeypatch, capsys) -> None:
+    """A1, F1: it is not kept for the run, and no program stays behind."""
+    kept = []
+
+    def f(x):
+        kept.append(x)
+        print("before")
+        if x.sum() > 0:
+            y = x + 1
+        else:
+            y = x - 1
+        return y
+
+    static = d2s.to_static(f)
+    as_ours(monkeypatch, merge.Merger, "finish")
+    with pytest.raises(AttributeError, match="missing"):
+        static(X)
+    assert static.programs == []
+    assert kept == []
+    assert capsys.readouterr().out == ""
+    monkeypatch.undo()
+    assert static(X).tolist() == [2.0, 3.0]
+    assert len(kept) == 1
+
+
+def test_a_defect_in_a_branch_of_a_branch_is_raised_at_capture(monkeypatch) -> None:
+    """B1: the branch around does not keep it as an exception of its side."""
+
+    def f(x):
+        if x.sum() > 100:
+            if x.max() > 1:
+                x = x + 1
+        return x
+
+    as_ours(monkeypatch, merge.Merger, "finish")
+    with pytest.raises(AttributeError, match="missing"):
+        d2s.to_static(f)(X)
+
+
+class Counter(paddle.nn.Layer):
+    """Counts its calls in Python."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        return x * self.calls
+
+
+def test_a_defect_while_a_number_is_lifted_is_not_hidden(monkeypatch) -> None:
+    """G2: it is no reason to take the number as a constant."""
+    layer = d2s.to_static(Counter())
+    layer(X)
+    as_ours(monkeypatch, capture, "_lift")
+    with pytest.raises(AttributeError, match="missing"):
+        layer(X)
+    monkeypatch.undo()
+    assert layer(X).tolist() == [2.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{}['key']",
+        "[1, 2][7]",
+        "x.no_such_attribute",
+        "paddle.concat([x, x.reshape([2, 1])])",
+        "x.reshape([3, 5])",
+        "int('no number')",
+        "x + None",
+        "len(3)",
+        "max(x, 1, 2, key=7)",
+        "(lambda a: a)(1, 2)",
+        "next(iter([]))",
+        "sorted([1, 'a'])",
+        "x[5][6][7][8]",
+        "[*7]",
+        "{**7}",
+    ],
+)
+def test_what_the_users_operations_raise_is_the_users(line: str, capsys) -> None:
+    """A1, F1: the text before it is printed, then the run raises it, every time."""
+    f = function_of(f"def f(x):\n    print(x)\n    return {line}\n")
+    want = raised(f)
+    printed = capsys.readouterr().out
+    static = d2s.to_static(f)
+    for _ in range(2):
+        assert type(raised(static)) is type(want)
+        assert capsys.readouterr().out == printed
+
+
+def test_an_exception_of_the_users_own_code_is_none() -> None:
+    """A1: nor one that the user's code lets a library raise."""
+    for make in (lambda: 1 / 0, lambda: paddle.ones([2]).reshape([3])):
+        assert not is_defect(raised(lambda x, make=make: make()))
