@@ -22,7 +22,7 @@ from d2s.operators.context import current, error_here
 from d2s.operators.either import Either, simplified
 from d2s.operators.hosts import host_call
 from d2s.operators.raises import catching, note
-from d2s.operators.values import condition, is_tensor, number_kind
+from d2s.operators.values import SIZE, Sizes, condition, is_tensor, number_kind
 
 _CONVERSIONS: Final[dict[str, Callable[[Any], str]]] = {"r": repr, "s": str, "a": ascii}
 
@@ -277,9 +277,9 @@ class Shipment:
             flag = self.pack(thing.flag)
             true, false = self.pack(thing.true), self.pack(thing.false)
             return lambda tensors: (true if bool(flag(tensors)) else false)(tensors)
-        if type(thing) in (list, tuple, set):
+        if type(thing) in (list, tuple, set, Sizes):
             items = [self.pack(item) for item in thing]
-            kind = type(thing)
+            kind: Any = SIZE if type(thing) is Sizes else type(thing)
             return lambda tensors: kind(item(tensors) for item in items)
         if type(thing) is dict:
             pairs = [(key, self.pack(value)) for key, value in thing.items()]
