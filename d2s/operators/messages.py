@@ -117,8 +117,15 @@ def _warn(
     warnings.warn_explicit(message, kind, file, line, module, registry, None, source)
 
 
-_SYS: Final = ("<sys>", 0) if sys.version_info >= (3, 12) else ("sys", 1)
-"""Where a warning comes from when there are not so many callers."""
+def _beyond_all_callers() -> tuple[str, int]:
+    """Where Python says that a warning comes from when there are not so many callers."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warnings.warn("", UserWarning, stacklevel=sys.getrecursionlimit() * 10)
+    return caught[0].filename, caught[0].lineno
+
+
+_SYS: Final = _beyond_all_callers()
 
 
 def _is_import(file: str) -> bool:
