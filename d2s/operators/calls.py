@@ -369,7 +369,12 @@ def _in_program(thing: Any) -> Any:
     return thing
 
 
-_SEES_CALLER: Final = frozenset(("breakpoint", "set_trace", "warn", "currentframe", "stack"))
+_SEES_CALLER: Final = frozenset(
+    [
+        *("breakpoint", "set_trace", "warn", "currentframe", "stack"),
+        *("globals", "locals", "vars", "dir", "eval", "exec"),
+    ]
+)
 """Functions that look at the frame that calls them: it has to be the user's."""
 
 _FUNCTIONS: Final = (types.FunctionType, types.MethodType)

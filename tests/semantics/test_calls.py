@@ -387,3 +387,17 @@ def test_tensor_methods(case: str) -> None:
         return y
 
     assert_same(f, *BOTH)
+
+
+def test_functions_that_look_at_their_caller() -> None:
+    """A1: ``globals``, ``locals``, ``vars``, ``dir`` and ``eval`` see the user's frame."""
+    f = function_of(
+        """
+        Z = 5
+        def f(x):
+            k = 3
+            a = globals()["Z"] + locals()["k"] + eval("k + Z") + vars()["k"]
+            return x + a, "k" in dir()
+        """
+    )
+    assert_same(f, tensor(1.0), tensor(-1.0))
