@@ -62,7 +62,13 @@ def test_recorded(defect: Defect, shown: Shown) -> None:
 def test_live(defect: Defect, shown: Shown) -> None:
     """The same, run now."""
     seen = {name: Verdict("", live(shown.name, name)) for name in ("d2s", *shown.claims())}
-    assert problems(shown, seen) == [], (
+    crashed = [
+        f"{shown.name}: {name} is {each.verdict}"
+        for name, each in seen.items()
+        if name != "d2s" and each.verdict.startswith("failed the process ended")
+    ]  # what is wrong in most runs, and kills the process in some, is no repair
+    found = [text for text in problems(shown, seen) if not text.startswith(tuple(crashed))]
+    assert found == [], (
         "Paddle has changed: where it is repaired, take the entry out of corpus/defects.py"
     )
 
