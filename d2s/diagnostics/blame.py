@@ -75,6 +75,6 @@ def _is_d2s(name: str) -> bool:
 def _is_paddle(frame: types.FrameType) -> bool:
     """Whether a frame is Paddle's, or of the module of ours that stands for Paddle."""
     name = str(frame.f_globals.get("__name__", ""))
-    if name == "d2s.paddle_bridge":
+    if name.startswith("d2s.paddle_bridge"):
         return True
     return is_ours(frame.f_code.co_filename) and not _is_d2s(name)

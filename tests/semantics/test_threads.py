@@ -19,7 +19,7 @@ import pytest
 
 import d2s
 from d2s import config
-from d2s import paddle_bridge as bridge
+from d2s.paddle_bridge import gate as gates
 
 THREADS = 8
 _count = itertools.count()
@@ -316,7 +316,7 @@ def test_programs_that_are_dropped_while_they_run() -> None:
 
 def test_the_gate_lets_one_pass_alone() -> None:
     """G4: who changes Paddle's tables waits for runs that go on, and runs wait for it."""
-    gate = bridge._Gate()
+    gate = gates._Gate()
     order: list[str] = []
     inside, passed = threading.Event(), threading.Event()
 
@@ -348,8 +348,8 @@ def test_the_gate_lets_one_pass_alone() -> None:
 
 def test_the_gate_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     """G4: a run may itself wait for who has closed the gate."""
-    gate = bridge._Gate()
-    monkeypatch.setattr(bridge._Gate, "PATIENCE", 0.05)
+    gate = gates._Gate()
+    monkeypatch.setattr(gates._Gate, "PATIENCE", 0.05)
     depth = gate.enter()
     passed: list[bool] = []
 

@@ -13,6 +13,8 @@ from paddle.autograd import ir_backward
 
 import d2s
 from d2s import paddle_bridge as bridge
+from d2s.paddle_bridge import names as private
+from d2s.paddle_bridge import repairs, runs
 from tests.helpers import scalar, tensor
 
 LAYER = paddle.nn.Linear(3, 3)
@@ -22,20 +24,20 @@ POINTS = (((0.5, -0.3, 0.8), (0.9, 1.1, -0.7)), ((1.2, 0.4, -0.5), (1.3, 0.8, 0.
 def test_each_repair_finds_its_place() -> None:
     """C7: on a tried version no repair may fall away in silence."""
     text = inspect.getsource(ir_backward)
-    assert [text.count(wrong) for wrong, _ in bridge._REPAIRS] == [1] * len(bridge._REPAIRS)
+    assert [text.count(wrong) for wrong, _ in repairs._REPAIRS] == [1] * len(repairs._REPAIRS)
     assert bridge.gradient_function() is not ir_backward.grad
 
 
 def test_the_flag_of_the_interpreter_is_restored() -> None:
     """A user's global flag is his."""
-    flags = bridge.core.globals()
-    before = flags[bridge._TRACE]
+    flags = private.core.globals()
+    before = flags[runs._TRACE]
     with bridge.program_order():
-        assert flags[bridge._TRACE] is True
+        assert flags[runs._TRACE] is True
         with bridge.program_order():
-            assert flags[bridge._TRACE] is True
-        assert flags[bridge._TRACE] is True
-    assert flags[bridge._TRACE] == before
+            assert flags[runs._TRACE] is True
+        assert flags[runs._TRACE] is True
+    assert flags[runs._TRACE] == before
 
 
 # -- gradients, added up over three calls --------------------------------------------------------
@@ -283,8 +285,8 @@ def test_gradients_through_loops_in_loops(function: Callable[..., Any]) -> None:
 def test_only_gradients_mark_inner_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     """Inference does not pay for the variable by which the gradient knows where to stop."""
     marked = []
-    mark = bridge._mark
-    monkeypatch.setattr(bridge, "_mark", lambda loop: (marked.append(loop), mark(loop)))
+    mark = repairs._mark
+    monkeypatch.setattr(repairs, "_mark", lambda loop: (marked.append(loop), mark(loop)))
     static = d2s.to_static(inner_trips_vary)
     with paddle.no_grad():
         static(tensor(1.0, 2.0, 3.0), tensor(1.0, 1.0, 1.0), scalar(2))
@@ -465,7 +467,7 @@ def test_blocks_save_what_gradients_read(
 ) -> None:
     """Paddle copies whatever a block makes, on each trip."""
     counts = []
-    save = bridge._save_what_is_read
+    save = repairs.save_what_is_read
 
     def count(program: Any) -> int:
         return sum(
@@ -479,7 +481,7 @@ def test_blocks_save_what_gradients_read(
         save(program)
         counts.append((before, count(program)))
 
-    monkeypatch.setattr(bridge, "_save_what_is_read", watched)
+    monkeypatch.setattr(repairs, "save_what_is_read", watched)
     three_calls(d2s.to_static(function), POINTS[0], 2)
     ((before, after),) = counts
     assert after < before

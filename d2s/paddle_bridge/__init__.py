@@ -1,0 +1,146 @@
+"""The only room that touches names of Paddle that are not public.
+
+=============  ===================================================================================
+``names``      every private name, looked up once, with what it is for
+``gate``       which threads may do what at one time
+``values``     values of a program, tensors of dygraph
+``capture``    a program under capture
+``blocks``     ``if`` and ``while`` of a program
+``walks``      the operations of a program
+``saved``      what gradients read of the forward
+``repairs``    Paddle's builder of gradients, corrected
+``passes``     a program made ready for its gradients and its run
+``steps``      training inside of a program
+``runs``       programs that run
+=============  ===================================================================================
+"""
+
+from d2s.paddle_bridge.blocks import IfOp, WhileOp, pass_into_blocks, static_py_layer
+from d2s.paddle_bridge.capture import (
+    checked_operations,
+    no_collection,
+    tensors_as_values,
+    tracing,
+)
+from d2s.paddle_bridge.gate import keep_mode, static_lock
+from d2s.paddle_bridge.names import (
+    ASTStaticFunction,
+    Backend,
+    ConcreteProgram,
+    EagerTensor,
+    Value,
+    check_version,
+    switch_to_static_graph,
+)
+from d2s.paddle_bridge.repairs import gradient_function
+from d2s.paddle_bridge.runs import (
+    Program,
+    amp_state,
+    keep_backward_error,
+    program_order,
+    show_backward_errors,
+)
+from d2s.paddle_bridge.steps import (
+    filled_like,
+    gradients_here,
+    has_hooks,
+    id_of_maker,
+    ids_from,
+    in_dygraph,
+    is_made_of_constants,
+    length,
+    makes_sparse_gradients,
+    methods_replaced,
+    overwriting,
+    renew,
+    share_constants,
+    sources,
+    write_into,
+)
+from d2s.paddle_bridge.values import (
+    array_to_tensor,
+    as_value,
+    callstack,
+    capturing,
+    inside_to_static,
+    is_eager,
+    is_fake,
+    is_value,
+    producer,
+    relax,
+    shape_of,
+    share_storage,
+    take_dtype,
+    tensor_of,
+    with_item,
+)
+from d2s.paddle_bridge.walks import (
+    is_chosen,
+    is_visible,
+    misplaced,
+    operations,
+    overwritten,
+    without_copies,
+)
+
+__all__ = [
+    "ASTStaticFunction",
+    "Backend",
+    "ConcreteProgram",
+    "EagerTensor",
+    "IfOp",
+    "Program",
+    "Value",
+    "WhileOp",
+    "amp_state",
+    "array_to_tensor",
+    "as_value",
+    "callstack",
+    "capturing",
+    "check_version",
+    "checked_operations",
+    "filled_like",
+    "gradient_function",
+    "gradients_here",
+    "has_hooks",
+    "id_of_maker",
+    "ids_from",
+    "in_dygraph",
+    "inside_to_static",
+    "is_chosen",
+    "is_eager",
+    "is_fake",
+    "is_made_of_constants",
+    "is_value",
+    "is_visible",
+    "keep_backward_error",
+    "keep_mode",
+    "length",
+    "makes_sparse_gradients",
+    "methods_replaced",
+    "misplaced",
+    "no_collection",
+    "operations",
+    "overwriting",
+    "overwritten",
+    "pass_into_blocks",
+    "producer",
+    "program_order",
+    "relax",
+    "renew",
+    "shape_of",
+    "share_constants",
+    "share_storage",
+    "show_backward_errors",
+    "sources",
+    "static_lock",
+    "static_py_layer",
+    "switch_to_static_graph",
+    "take_dtype",
+    "tensor_of",
+    "tensors_as_values",
+    "tracing",
+    "with_item",
+    "without_copies",
+    "write_into",
+]

@@ -1,0 +1,152 @@
+"""``if`` and ``while`` of a program, built when both sides or the body are known."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import paddle
+
+from d2s.paddle_bridge.names import StaticPyLayerContext, build_if_op, build_while_op, cf_yield, pir
+from d2s.paddle_bridge.walks import tensor_operands, under
+
+
+class IfOp:
+    """An ``if`` of a program: both sides are captured, then unified, then yield."""
+
+    def __init__(self, pred: Any) -> None:
+        self._op = build_if_op(pred)
+
+    def side(self, which: bool) -> Any:
+        """The context in which the true (or false) side is captured; may be entered again."""
+        return self._op.true_block() if which else self._op.false_block()
+
+    def makes(self, value: Any) -> bool:
+        """Whether ``value`` is made inside one of the sides; code around cannot see it."""
+        mine = self._op.as_operation().id()
+        operation = value.get_defining_op()
+        while operation is not None:
+            block = operation.get_parent_block()
+            operation = None if block is None else block.parent_op
+            if operation is not None and operation.id() == mine:
+                return True
+        return False
+
+    def finish(self, true: list[Any], false: list[Any]) -> list[Any]:
+        """Yield the two lists of values, one for one, and return the results."""
+        with self._op.true_block():
+            cf_yield(true)
+        with self._op.false_block():
+            cf_yield(false)
+        self._op.update_output()
+        results = list(self._op.results())
+        for result, left, right in zip(results, true, false, strict=True):
+            result.stop_gradient = left.stop_gradient and right.stop_gradient
+        return results
+
+    def drop(self) -> None:
+        """Take the operation out of the program again."""
+        operation = self._op.as_operation()
+        operation.get_parent_block().remove_op(operation)
+
+
+class WhileOp:
+    """A ``while`` of a program over values that are known to be loop variables."""
+
+    def __init__(self, pred: Any, inits: list[Any]) -> None:
+        # The loop writes its later conditions over the first one, which others may read.
+        self._op = build_while_op(paddle.assign(pred), inits)
+        self._inits = inits
+
+    @contextlib.contextmanager
+    def body(self) -> Iterator[list[Any]]:
+        """The context in which the body is captured; gives the loop variables inside."""
+        with self._op.body() as block:
+            arguments = [argument._clone() for argument in block.args()]
+            for argument, init in zip(arguments, self._inits, strict=True):
+                argument.stop_gradient = init.stop_gradient
+            yield arguments
+
+    def finish(self, pred: Any, values: list[Any]) -> list[Any]:
+        """Yield from within :meth:`body`; call :meth:`results` outside of it."""
+        pred.stop_gradient = True
+        cf_yield([pred, *values])
+        return values
+
+    def results(self) -> list[Any]:
+        """The loop variables after the loop."""
+        return list(self._op.optimize_update())
+
+    def drop(self) -> None:
+        """Take the operation out of the program again."""
+        operation = self._op.as_operation()
+        operation.get_parent_block().remove_op(operation)
+
+
+def pass_into_blocks(
+    program: Any,
+    chosen: Callable[[Any], bool],
+    before: Callable[[Any], Any],
+    inside: Callable[[Any, Any], Any],
+) -> None:
+    """Let blocks read some values from outside of them in another form.
+
+    Args:
+        program: the program; its operations are rewired in place.
+        chosen: whether a value that a block reads from outside is meant.
+        before: makes the form that goes in; its operations come before the branch or loop.
+        inside: makes, from that form and the value, what is read; they come first in the block.
+    """
+
+    def treat(block: Any) -> None:
+        for operation in list(block.ops):
+            if operation.name() not in ("pd_op.if", "pd_op.while"):
+                continue
+            outer: dict[int, Any] = {}
+            for part in operation.blocks():
+                enter(part, operation, outer)
+            for part in operation.blocks():
+                treat(part)
+
+    def enter(part: Any, operation: Any, outer: dict[int, Any]) -> None:
+        reading = [(inner, index) for inner in under(part) for index in tensor_operands(inner)]
+        own = {argument.id for argument in part.args()}
+        for inner in under(part):
+            own |= {result.id for result in inner.results()}
+            own |= {argument.id for block in inner.blocks() for argument in block.args()}
+        if not part.ops:  # the missing side of an `if`
+            return
+        first = part.ops[0]
+        forms: dict[int, Any] = {}
+        for inner, index in reading:
+            value = inner.operand_source(index)
+            if value.id in own or not chosen(value):
+                continue
+            if value.id not in outer:
+                pir.set_insertion_point(operation)
+                outer[value.id] = before(value)
+            if value.id not in forms:
+                pir.set_insertion_point(first)
+                forms[value.id] = inside(outer[value.id], value)
+            inner.operand(index).set_source(forms[value.id])
+
+    with paddle.static.program_guard(program):
+        treat(program.global_block())
+        pir.set_insertion_point_to_block_end(program.global_block())
+
+
+def static_py_layer(
+    forward: Callable[..., Any], backward: Callable[..., Any]
+) -> Callable[[list[Any]], Any]:
+    """From the inputs of a ``PyLayer`` with this forward and backward to its outputs."""
+    context = StaticPyLayerContext()
+
+    def apply(inputs: list[Any]) -> Any:
+        return paddle.static.nn.static_pylayer(
+            forward_fn=lambda *values: forward(context, *values),
+            inputs=inputs,
+            backward_fn=lambda *gradients: backward(context, *gradients),
+        )
+
+    return apply

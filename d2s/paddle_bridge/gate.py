@@ -1,0 +1,113 @@
+"""Threads: one makes programs at a time, runs go on side by side (decision 0010)."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Any, Final
+
+from d2s.paddle_bridge.names import framework, switch_tracer
+
+static_lock: Final = threading.RLock()
+"""Held while a program is captured or built: Paddle makes one program at a time in a process."""
+
+
+class _Gate:
+    """Runs of programs go on side by side; what changes Paddle's tables of programs, alone.
+
+    A run takes no lock: it notes that its thread is busy, and then looks whether the gate is
+    closed; who closes the gate looks then whether a thread is busy.  One of them sees the other.
+    """
+
+    PATIENCE: Final = 30.0
+    """Seconds that a closed gate waits for the runs that go on: they may wait for us."""
+
+    def __init__(self) -> None:
+        self._busy: dict[int, int] = {}
+        self._closed_by: int | None = None
+        self._changed = threading.Condition()
+
+    def enter(self) -> int:
+        """Begin a run for which Paddle has prepared all; what :meth:`leave` is given."""
+        me = threading.get_ident()
+        depth = self._busy.get(me, 0)
+        self._busy[me] = depth + 1
+        if self._closed_by is not None and self._closed_by != me and not depth:
+            self._wait(me)
+        return depth
+
+    def leave(self, depth: int) -> None:
+        """End the run."""
+        me = threading.get_ident()
+        if depth:
+            self._busy[me] = depth
+        else:
+            self._busy.pop(me, None)
+        if self._closed_by is not None:
+            with self._changed:
+                self._changed.notify_all()
+
+    def _wait(self, me: int) -> None:
+        """Let the one pass that has closed the gate."""
+        with self._changed:
+            while self._closed_by is not None:
+                self._busy.pop(me, None)
+                self._changed.notify_all()
+                self._changed.wait()
+            self._busy[me] = 1
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """While nothing else runs, is captured or built."""
+        me = threading.get_ident()
+        with static_lock:
+            outer = self._closed_by
+            self._closed_by = me
+            try:
+                with self._changed:
+                    self._changed.wait_for(lambda: not self._others(me), self.PATIENCE)
+                yield
+            finally:
+                self._closed_by = outer
+                with self._changed:
+                    self._changed.notify_all()
+
+    def _others(self, me: int) -> bool:
+        return any(thread != me for thread in list(self._busy))
+
+
+GATE: Final = _Gate()
+
+
+class _Quiet(threading.local):
+    depth = 0
+
+
+_quiet = _Quiet()
+
+
+@contextlib.contextmanager
+def keep_mode() -> Iterator[None]:
+    """While this thread captures or builds: threads that begin meanwhile are in dygraph mode.
+
+    A thread takes its mode from a variable of the process when it first uses Paddle, and keeps
+    it.  Paddle writes that variable whenever any thread changes its own mode: a thread that
+    began during a capture would stay in static mode for ever, and write into the program.
+    """
+    _quiet.depth += 1
+    try:
+        yield
+    finally:
+        _quiet.depth -= 1
+
+
+def _set_mode(self: Any, name: str, value: Any) -> None:
+    if name == "_dygraph_tracer_":
+        if not _quiet.depth:
+            framework._dygraph_tracer_ = value
+        switch_tracer(value)
+    self.__dict__[name] = value
+
+
+setattr(type(framework.global_var), "__setattr__", _set_mode)  # noqa: B010 - mypy

@@ -1,0 +1,119 @@
+"""Every name of Paddle that is not public, looked up once; tried on Paddle 3.3.1 (CPU).
+
+A version where a name is gone fails at ``import d2s`` with one clear message (D2S104).  What the
+names are for:
+
+==============================  ==========================================================
+``pir.build_if_op``             an ``if`` whose two sides can be unified after both are captured
+``pir.build_while_op``          a ``while`` whose loop variables are known only after its body
+``pir.cf_yield``                the values that a block hands out
+``pir.create_shaped_type``      a loop variable whose dimension is relaxed to -1
+``graph_tracing_guard``         tensors of dygraph become parameters of the program
+``_convert_into_value``         one tensor of dygraph as a parameter of the program
+``PartialProgramLayer``         forward/backward split and run of a captured program
+``ConcreteProgram``             what ``paddle.jit.save`` and friends read
+``ASTStaticFunction``           the base of our ``StaticFunction`` (G3)
+``StaticPyLayerContext``        what a ``PyLayer`` saves for its backward, in a program
+``ir_backward``                 gradients inside one program, repaired
+``core.eager.run_backward``     a coded error that a backward raises reaches the user as it is
+``apply_general_passes``        Paddle's passes over a program that is about to run, repaired
+``core.globals``                the interpreter's trace mode, set and restored around a run
+``core.Scope``                  where the values of a run are, one for each run that goes on
+``framework.global_var``        the mode of each thread, which a capture must not give to others
+==============================  ==========================================================
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import paddle
+
+from d2s.errors import PaddleVersionError
+
+TRIED: Final = ("3.3.1",)
+"""Versions of Paddle on which the private names below were tried."""
+
+
+def _refuse(reason: object, version: str = "") -> PaddleVersionError:
+    version = version or str(getattr(paddle, "__version__", "unknown"))
+    return PaddleVersionError(
+        f"Paddle {version} is not one that d2s works with ({reason})",
+        cure=f"install Paddle {TRIED[-1]}: pip install 'paddlepaddle=={TRIED[-1]}'",
+    )
+
+
+def check_version(version: str) -> None:
+    """Refuse a Paddle that is not 3.x.
+
+    Raises:
+        PaddleVersionError: (D2S104) it is another one.
+    """
+    major = version.split(".")[0]
+    if major != "3" and version != "0.0.0":  # 0.0.0 is a build from source
+        raise _refuse(f"d2s needs 3.x, tried on {', '.join(TRIED)}", version)
+
+
+check_version(str(getattr(paddle, "__version__", "unknown")))
+
+try:
+    from paddle.autograd import ir_backward
+    from paddle.base import core, framework
+    from paddle.base.core import _switch_tracer as switch_tracer  # type: ignore[attr-defined]
+    from paddle.base.dygraph.base import in_to_static_mode, switch_to_static_graph
+    from paddle.base.framework import dygraph_guard_if_declarative
+    from paddle.base.libpaddle import pir
+    from paddle.jit.dy2static import pir_partial_program
+    from paddle.jit.dy2static.parameter_recorder import (
+        _global_inplace_map,
+        _global_parameter_recorder,
+    )
+    from paddle.jit.dy2static.pir_partial_program import PartialProgramLayer
+    from paddle.jit.dy2static.program_translator import (
+        ASTStaticFunction,
+        ConcreteProgram,
+        _program_hash,
+    )
+    from paddle.jit.dy2static.py_layer import StaticPyLayerContext
+    from paddle.jit.dy2static.utils import Backend, graph_tracing_guard
+    from paddle.pir.core import _convert_into_value
+    from paddle.tensor.manipulation import tensor_array_to_tensor
+
+    Value = paddle.pir.Value
+    EagerTensor = core.eager.Tensor
+    build_if_op, build_while_op, cf_yield = pir.build_if_op, pir.build_while_op, pir.cf_yield
+    create_shaped_type = pir.create_shaped_type
+    general_passes = pir_partial_program.apply_general_passes
+except (ImportError, AttributeError) as error:  # pragma: no cover - another Paddle
+    raise _refuse(error) from error
+__all__ = [
+    "TRIED",
+    "ASTStaticFunction",
+    "Backend",
+    "ConcreteProgram",
+    "EagerTensor",
+    "PartialProgramLayer",
+    "StaticPyLayerContext",
+    "Value",
+    "_convert_into_value",
+    "_global_inplace_map",
+    "_global_parameter_recorder",
+    "_program_hash",
+    "build_if_op",
+    "build_while_op",
+    "cf_yield",
+    "check_version",
+    "core",
+    "create_shaped_type",
+    "dygraph_guard_if_declarative",
+    "framework",
+    "general_passes",
+    "graph_tracing_guard",
+    "in_to_static_mode",
+    "ir_backward",
+    "pir",
+    "pir_partial_program",
+    "switch_to_static_graph",
+    "switch_tracer",
+    "tensor_array_to_tensor",
+]

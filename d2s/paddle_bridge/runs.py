@@ -1,0 +1,309 @@
+"""Programs that run: in the order of their text, with Paddle's split of forward and backward."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import paddle
+
+from d2s.paddle_bridge.capture import no_collection
+from d2s.paddle_bridge.gate import GATE, keep_mode, static_lock
+from d2s.paddle_bridge.names import PartialProgramLayer, core, switch_to_static_graph
+from d2s.paddle_bridge.passes import (
+    copy_into_loops,
+    keep_read_inside,
+    refuse_untried,
+    repaired_build,
+    save_sources,
+)
+from d2s.paddle_bridge.repairs import coded_gradients, differentiate, mark_inner_loops
+from d2s.paddle_bridge.walks import erase_unread
+
+_TRACE: Final = "FLAGS_enable_pir_in_executor_trace_run"
+_order_lock = threading.Lock()
+_order_runs = 0
+_order_before = False
+
+
+@contextlib.contextmanager
+def program_order() -> Iterator[None]:
+    """Run programs in the interpreter's trace mode; the user's flag is restored at the end.
+
+    Trace mode runs the operations one by one in the order of the program, so host operators keep
+    theirs (serial mode does not: an operation runs as soon as its operands are there), and it is
+    several times cheaper for small programs than the multi-thread mode.
+    """
+    global _order_runs, _order_before
+    flags = core.globals()
+    with _order_lock:
+        _order_runs += 1
+        if _order_runs == 1:
+            _order_before = flags[_TRACE]
+            flags[_TRACE] = True
+    try:
+        yield
+    finally:
+        with _order_lock:
+            _order_runs -= 1
+            if _order_runs == 0:
+                flags[_TRACE] = _order_before
+
+
+class _BackwardError(threading.local):
+    error: Exception | None = None
+
+
+_backward = _BackwardError()
+_backward_shown = False
+
+
+def keep_backward_error(error: Exception) -> None:
+    """Note what a backward function of ours is about to raise in this thread."""
+    _backward.error = error
+
+
+def show_backward_errors(twice: Callable[[], Exception]) -> None:
+    """From now on ``backward`` and ``paddle.grad`` raise :func:`keep_backward_error`'s errors.
+
+    Paddle turns whatever a ``PyLayer`` raises into an ``OSError`` with a traceback as its text.
+
+    Args:
+        twice: gives the error for a program that is gone back through a second time.
+    """
+    global _backward_shown
+    with static_lock:
+        if _backward_shown:
+            return
+        _backward_shown = True
+        for name in ("run_backward", "run_partial_grad"):
+            setattr(core.eager, name, _showing(getattr(core.eager, name), twice))
+
+
+def _kept_backward_error() -> Exception | None:
+    error, _backward.error = _backward.error, None
+    return error
+
+
+def _showing(original: Callable[..., Any], twice: Callable[[], Exception]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def run(*arguments: Any, **options: Any) -> Any:
+        _backward.error = None
+        try:
+            return original(*arguments, **options)
+        except Exception as raised:
+            error = _kept_backward_error()
+            if error is None and "TensorWrappers of Dy2StGradNode" in str(raised):
+                error = twice()
+            if error is None:
+                raise
+        raise error.with_traceback(None)
+
+    return run
+
+
+class _Runnable:
+    """A program that is built, and the scopes that it runs in.
+
+    A scope holds the values of a run; after the forward of a training program it holds them
+    until the backward.  Paddle remembers by a scope's address what it has prepared for it, so a
+    scope is never given up while the program lives.  One program runs in one thread at a time,
+    different ones side by side: with a scope for each thread and no lock, Paddle 3.3.1 mixed up
+    values of two runs of one program ("Variable Id 503511712 is not registered").
+
+    Args:
+        attributes: what ``run_program`` needs besides tensors.
+        lock: held while it runs; its program's other forms have the same.
+        joint: forward and gradients are in it.
+    """
+
+    def __init__(self, attributes: Any, lock: Any, *, joint: bool) -> None:
+        self._attributes = attributes
+        self._joint = joint
+        self._free: list[Any] = []
+        self._held: list[Any] = []
+        self._broken: list[Any] = []
+        self._lock = lock
+
+    def run(self, tensors: list[Any], parameters: list[Any]) -> list[Any]:
+        """Run it."""
+        depth = GATE.enter()  # before the lock: who has closed the gate may want it
+        try:
+            with self._lock:
+                scope = self._scope()
+                if scope is not None:
+                    return self._run_in(scope, tensors, parameters)
+        finally:
+            GATE.leave(depth)
+        # Paddle prepares a program for each scope: nothing else runs then.
+        with GATE.alone(), self._lock:
+            return self._run_in(core.Scope(), tensors, parameters)
+
+    def _run_in(self, scope: Any, tensors: list[Any], parameters: list[Any]) -> list[Any]:
+        given = PartialProgramLayer._valid_vars
+        try:
+            results = list(
+                paddle._C_ops.run_program(
+                    given(tensors), given(parameters), [scope], *self._attributes
+                )
+            )
+        except BaseException:
+            # The stacks of a joint program hold what a run saved that did not end.
+            spoilt = self._broken if self._joint else self._free
+            (spoilt if scope._can_reused else self._held).append(scope)
+            raise
+        (self._free if scope._can_reused else self._held).append(scope)
+        return results
+
+    def _scope(self) -> Any:
+        """A scope that no run uses; ``None`` if there is none."""
+        if self._free:
+            return self._free.pop()
+        for index, scope in enumerate(self._held):
+            if scope._can_reused:
+                return self._held.pop(index)
+        return None
+
+
+class Program:
+    """A captured program made ready to run: for inference, for training, or as one joint program.
+
+    Args:
+        main: the captured program; not changed after the first run.
+        inputs: its input values.
+        outputs: its output values, each once.
+        parameters: dygraph tensors and the values that stand for them.
+    """
+
+    def __init__(
+        self, main: Any, inputs: list[Any], outputs: list[Any], parameters: tuple[list[Any], ...]
+    ) -> None:
+        self.main = main
+        self.inputs = inputs
+        self.outputs = outputs
+        self.parameters = parameters
+        self._layer = PartialProgramLayer(main, inputs, outputs, parameters)
+        # Paddle checks each output for a magic number and drops it; we never yield one.
+        self._joint: tuple[Any, list[int]] | None = None
+        self._ready: dict[tuple[Any, bool], _Runnable] = {}
+        self._lock = threading.RLock()
+
+    def run(
+        self, tensors: list[Any], *, training: bool, parameters: list[Any] | None = None
+    ) -> list[Any]:
+        """Run the program; with ``training`` the outputs can be differentiated.
+
+        Args:
+            tensors: the inputs.
+            training: whether the outputs can be differentiated.
+            parameters: what it reads as its parameters, if other tensors than usual.
+        """
+        read = self.parameters[0] if parameters is None else parameters
+        return self._prepared(self._layer, training).run(tensors, read)
+
+    def prepare(self, *, training: bool) -> None:
+        """Build what :meth:`run` needs, so that what cannot be built is known before."""
+        self._prepared(self._layer, training)
+
+    def prepare_gradients(self) -> None:
+        """Build what :meth:`gradients` runs."""
+        if self._joint is not None:
+            return
+        with static_lock, keep_mode():
+            if self._joint is None:
+                refuse_untried(self.main)
+                with coded_gradients(), no_collection():
+                    joint = self._build_joint()
+                    self._prepared(joint[0], False)
+                self._joint = joint
+
+    def gradients(
+        self, tensors: list[Any], output_gradients: list[Any], parameters: list[Any]
+    ) -> list[Any | None]:
+        """Run the forward again together with its gradients, as one program.
+
+        Args:
+            tensors: the inputs of the forward.
+            output_gradients: one tensor for each output with ``stop_gradient=False``.
+            parameters: the tensors that the forward has read as its parameters.
+
+        Returns:
+            The gradient of each input and then of each parameter; ``None`` where there is none.
+        """
+        self.prepare_gradients()
+        joint = self._joint
+        assert joint is not None
+        layer, found = joint
+        with coded_gradients():
+            results = self._prepared(layer, False).run([*tensors, *output_gradients], parameters)
+        gradients: list[Any | None] = [None] * (len(self.inputs) + len(self.parameters[0]))
+        for position, result in zip(found, results, strict=True):
+            gradients[position] = result
+        return gradients
+
+    def _prepared(self, layer: Any, training: bool) -> _Runnable:
+        """What is run; built on first use, with the repaired gradients."""
+        known = self._ready.get((layer, training))
+        if known is not None:
+            return known
+        with static_lock, keep_mode(), no_collection(), repaired_build():
+            known = self._ready.get((layer, training))
+            if known is None:
+                joint = layer is not self._layer
+                known = _Runnable(self._attributes(layer, training), self._lock, joint=joint)
+                self._ready[layer, training] = known
+            return known
+
+    def _attributes(self, layer: Any, training: bool) -> Any:
+        layer.training = training
+        # Building a training program tells each parameter the type of its gradient, which drops
+        # a gradient that it already has.
+        gradients = [(tensor, tensor.grad) for tensor in layer._params]
+        try:
+            if not training:
+                return layer._prepare_attributes(in_sot_mode=False)
+            refuse_untried(self.main)
+            with coded_gradients():
+                keep_read_inside(layer.train_program)
+                return layer._prepare_attributes(in_sot_mode=False)
+        finally:
+            for tensor, gradient in gradients:
+                if gradient is not None and tensor.grad is None:
+                    tensor.grad = gradient
+
+    @switch_to_static_graph  # type: ignore[untyped-decorator]
+    def _build_joint(self) -> tuple[Any, list[int]]:
+        copied = self._layer.origin_runnable_program.clone()
+        inputs, parameters = list(copied.x_values), list(copied.param_values)
+        outputs = list(copied.out_values)
+        for copy, original in zip(outputs, self.outputs, strict=True):
+            copy.stop_gradient = original.stop_gradient
+        erase_unread(copied.program, "py_op.d2s_host")
+        copy_into_loops(copied.program)
+        mark_inner_loops(copied.program)
+        with paddle.static.program_guard(copied.program):
+            wanted = [value for value in outputs if not value.stop_gradient]
+            seeds = []
+            for index, value in enumerate(wanted):
+                seed = paddle.static.data(f"d2s_gradient_{index}", value.shape, value.dtype)
+                seeds.append(seed)
+            made = differentiate(wanted, [*inputs, *parameters], seeds)
+        save_sources(copied.program)
+        found = [index for index, value in enumerate(made) if value is not None]
+        with paddle.static.program_guard(copied.program):
+            results = [paddle.assign(made[index]) for index in found]
+        layer = PartialProgramLayer(
+            copied.program, [*inputs, *seeds], results, (self.parameters[0], parameters)
+        )
+        return layer, found
+
+
+def amp_state() -> tuple[Any, ...]:
+    """What a program depends on of automatic mixed precision."""
+    tracer = paddle.framework._dygraph_tracer()
+    if tracer is None or tracer._amp_level == core.AmpLevel.O0:
+        return ()
+    return (str(tracer._amp_level), str(tracer._amp_dtype))

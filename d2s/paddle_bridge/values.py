@@ -1,0 +1,143 @@
+"""Values of a program and tensors of dygraph: what they are, what they hold, what made them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import paddle
+
+from d2s.paddle_bridge.gate import static_lock
+from d2s.paddle_bridge.names import (
+    EagerTensor,
+    Value,
+    _convert_into_value,
+    _global_parameter_recorder,
+    create_shaped_type,
+    in_to_static_mode,
+    pir,
+    tensor_array_to_tensor,
+)
+
+
+def is_value(thing: object) -> bool:
+    """Whether ``thing`` is a tensor of a program that is being captured."""
+    return isinstance(thing, Value)
+
+
+def is_fake(value: Any) -> bool:
+    """Whether ``value`` stands for an absent operand."""
+    return bool(pir.is_fake_value(value))
+
+
+def is_eager(thing: object) -> bool:
+    """Whether ``thing`` is a tensor of dygraph (a parameter too)."""
+    return isinstance(thing, EagerTensor)
+
+
+def as_value(tensor: Any) -> Any:
+    """The value that stands for a dygraph tensor in the program being captured."""
+    return _convert_into_value(tensor)
+
+
+def tensor_of(value: Any) -> Any:
+    """The dygraph tensor that ``value`` stands for, or ``None``."""
+    if not is_value(value):
+        return None
+    for key, tensors in _global_parameter_recorder.params_dict.items():
+        known = _global_parameter_recorder.tensor2value[key]
+        for tensor in tensors:
+            if known[id(tensor)].id == value.id:
+                return tensor
+    return None
+
+
+def share_storage(one: Any, other: Any) -> bool:
+    """Whether two dygraph tensors are one, or views of one storage."""
+    if one is other:
+        return True
+    return bool(one.size and other.size and one._is_shared_buffer_with(other))
+
+
+def inside_to_static() -> bool:
+    """Whether Paddle (or d2s) is capturing a function, rather than the user building a program."""
+    return bool(in_to_static_mode())
+
+
+def capturing() -> bool:
+    """Whether operations go into a program rather than being run."""
+    return not paddle.in_dynamic_mode()
+
+
+def relax(value: Any, shape: Sequence[int]) -> None:
+    """Give ``value`` the static shape ``shape`` (-1 for a dimension that may vary)."""
+    value.set_type(create_shaped_type(value.type(), list(shape)))
+
+
+def take_dtype(value: Any, like: Any) -> None:
+    """Declare that ``value`` has the dtype of ``like``, where Paddle declares another."""
+    value.set_type(create_shaped_type(like.type(), list(value.shape)))
+
+
+def shape_of(value: Any) -> list[int] | None:
+    """The static shape of ``value``; ``None`` for what is no tensor (several, an array)."""
+    return list(value.shape) if value.is_dense_tensor_type() else None
+
+
+def producer(value: Any) -> tuple[str, list[Any], dict[str, Any]] | None:
+    """The operation that makes ``value``: name without dialect, operands, attributes.
+
+    ``None`` for a variable of a loop body, and what else no operation makes.  The name of an
+    operation that works in place is that of the one that does not.
+    """
+    operation = value.get_defining_op()
+    if operation is None:
+        return None
+    name = operation.name().split(".")[-1]
+    return (
+        name[:-1] if name.endswith("_") else name,
+        list(operation.operands_source()),
+        operation.attrs(),
+    )
+
+
+def callstack(operation: Any) -> list[str]:
+    """The Python call stack under which ``operation`` was made, as text."""
+    return list(operation.callstack)
+
+
+def with_item(value: Any, key: Any, item: Any) -> Any:
+    """A new value: ``value`` after ``value[key] = item``.
+
+    ``paddle.static.setitem`` writes into its operand, whose old contents a gradient may need; the
+    same operations exist without the writing.  The gradient of the operation that takes a
+    constant is wrong (the overwritten item still gets one), so constants become tensors.
+    """
+    if isinstance(item, bool | int | float):
+        item = paddle.full([], item, value.dtype)
+    elif not is_value(item) and not is_eager(item):
+        item = paddle.cast(paddle.to_tensor(item), value.dtype)
+    operations_ = paddle._C_ops
+    names = ("set_value_", "set_value_with_tensor_", "index_put_")
+
+    def copying(plain: Callable[..., Any], writing: Callable[..., Any]) -> Callable[..., Any]:
+        def operation(operand: Any, *others: Any) -> Any:  # other threads may be in dygraph
+            return (plain if is_value(operand) else writing)(operand, *others)
+
+        return operation
+
+    with static_lock:
+        before = {name: getattr(operations_, name) for name in names}
+        for name in names:
+            setattr(operations_, name, copying(getattr(operations_, name[:-1]), before[name]))
+        try:
+            return paddle.static.setitem(value, key, item)
+        finally:
+            for name, original in before.items():
+                setattr(operations_, name, original)
+
+
+def array_to_tensor(array: Any) -> Any:
+    """The elements of a TensorArray, stacked along a new first axis."""
+    stacked, _ = tensor_array_to_tensor(array, axis=0, use_stack=True)
+    return stacked

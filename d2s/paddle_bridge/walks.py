@@ -1,0 +1,178 @@
+"""The operations of a captured program: found, walked, removed where nobody reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import paddle
+
+from d2s.paddle_bridge.names import pir
+from d2s.paddle_bridge.values import is_fake, shape_of
+
+
+def erase_unread(program: Any, prefix: str) -> int:
+    """Remove operations whose name begins with ``prefix`` and whose results nobody reads."""
+
+    def sweep(block: Any) -> int:
+        count = 0
+        for operation in list(block.ops):
+            for inner in operation.blocks():
+                count += sweep(inner)
+            if operation.name().startswith(prefix) and all(
+                result.use_empty() for result in operation.results()
+            ):
+                block.remove_op(operation)
+                count += 1
+        return count
+
+    return sweep(program.global_block())
+
+
+def without_copies(program: Any) -> None:
+    """Let blocks take and hand out 0-D values that were made for them, where no copy is needed.
+
+    The copies are there for gradients, and for values that are handed out twice or read again.  A
+    program that is saved has no gradients, and Paddle2ONNX takes the copy of a loop's 0-D counter
+    for a tensor of one dimension.  Larger tensors keep theirs: without it, oneDNN fails in Paddle
+    Inference ("could not create a primitive descriptor for a reorder primitive").
+    """
+    for operation in list(operations(program)):
+        if operation.name() == "cf.yield":
+            taken = {value.id for value in operation.operands_source()}
+            for index, (copy, source) in _copies(operation):
+                if source.id not in taken:
+                    taken.add(source.id)
+                    operation.operand(index).set_source(source)
+                    _remove_unread(copy)
+        elif operation.name() == "pd_op.while":
+            for index, (copy, source) in _copies(operation):
+                others = [user for user in source.all_used_ops() if user.id() != copy.id()]
+                if all(_comes_before(user, operation) for user in others):
+                    operation.operand(index).set_source(source)
+                    _remove_unread(copy)
+
+
+def _copies(operation: Any) -> Iterator[tuple[int, tuple[Any, Any]]]:
+    """Operands that are copies of values that an operation of the same block has made."""
+    block = operation.get_parent_block()
+    for index in range(operation.num_operands()):
+        copy = operation.operand_source(index).get_defining_op()
+        if copy is None or copy.name() != "pd_op.assign" or copy.get_parent_block() != block:
+            continue
+        source = copy.operand_source(0)
+        maker = source.get_defining_op()
+        if maker is None or maker.get_parent_block() != block or shape_of(source) != []:
+            continue
+        if maker.name() not in ("pd_op.if", "pd_op.while", "pd_op.data", "builtin.parameter"):
+            yield index, (copy, source)
+
+
+def _remove_unread(operation: Any) -> None:
+    if all(result.use_empty() for result in operation.results()):
+        operation.get_parent_block().remove_op(operation)
+
+
+def _comes_before(one: Any, other: Any) -> bool:
+    """Whether ``one`` stands before ``other`` in the same block."""
+    for operation in other.get_parent_block().ops:
+        if operation.id() == other.id():
+            return False
+        if operation.id() == one.id():
+            return True
+    return False
+
+
+def is_chosen(value: Any) -> bool:
+    """Whether ``value`` comes out of a branch or loop, or is carried by one."""
+    operation = value.get_defining_op()
+    return operation is None or operation.name() in ("pd_op.if", "pd_op.while")
+
+
+def misplaced(program: Any) -> tuple[Any, Any] | None:
+    """The first operation that uses a value of a block that it cannot see, with the value."""
+
+    def check(block: Any, visible: set[int]) -> tuple[Any, Any] | None:
+        visible = visible | {argument.id for argument in block.args()}
+        for operation in block.ops:
+            for value in operation.operands_source():
+                if not pir.is_fake_value(value) and value.id not in visible:
+                    return operation, value
+            for inner in operation.blocks():
+                found = check(inner, visible)
+                if found is not None:
+                    return found
+            visible.update(result.id for result in operation.results())
+        return None
+
+    return check(program.global_block(), set())
+
+
+def is_visible(value: Any) -> bool:
+    """Whether the operation that is made next can use ``value``."""
+    block = paddle.pir.get_current_insertion_point().block()
+    operation = value.get_defining_op()
+    if operation is None:  # an argument of a block: of the loops around, the innermost ones'
+        return True
+    home = operation.get_parent_block()
+    while block is not None:
+        if block == home:
+            return True
+        outer = block.parent_op
+        block = None if outer is None else outer.get_parent_block()
+    return False
+
+
+def overwritten(program: Any, parameters: list[Any]) -> list[int]:
+    """Indexes of the ``parameters`` of ``program`` that one of its operations writes into."""
+    indexes = {value.id: index for index, value in enumerate(parameters)}
+    found = set()
+    for operation in operations(program):
+        if not operation.name().endswith("_"):
+            continue
+        targets = operation.operands_source()
+        if operation.name() == "pd_op.assign_out_":
+            targets = targets[1:]
+        else:  # running statistics, not the weights beside them
+            targets = [value for value in targets if not is_fake(value) and value.stop_gradient]
+        found |= {indexes[value.id] for value in targets if value.id in indexes}
+    return sorted(found)
+
+
+def operations(program: Any) -> Iterator[Any]:
+    """Every operation of ``program``, those inside branches and loops too."""
+    stack = [program.global_block()]
+    while stack:
+        for operation in stack.pop().ops:
+            yield operation
+            stack.extend(operation.blocks())
+
+
+def inside(operation: Any) -> Iterator[Any]:
+    """Every operation in the blocks of ``operation``, in the order of the program."""
+    for block in operation.blocks():
+        yield from under(block)
+
+
+def under(block: Any) -> Iterator[Any]:
+    """Every operation of ``block``, those of inner blocks too, in the order of the program."""
+    for inner in block.ops:
+        yield inner
+        yield from inside(inner)
+
+
+def tensor_operands(operation: Any) -> Iterator[int]:
+    """The positions of the operands of ``operation`` that are single tensors."""
+    for index in range(operation.num_operands()):
+        value = operation.operand_source(index)
+        if not pir.is_fake_value(value) and value.is_dense_tensor_type():
+            yield index
+
+
+def parts_of(values: Any) -> list[Any]:
+    """The values of which the list ``values`` was made, or into which it is taken apart."""
+    origin = values.get_defining_op()
+    if origin.name() == "builtin.combine":
+        return list(origin.operands_source())
+    (split,) = (user for user in values.all_used_ops() if user.name() == "builtin.split")
+    return list(split.results())
