@@ -30,6 +30,10 @@ DEPTH = 3
 """How far to look into containers and attributes of a variable."""
 
 
+OUTSIDE = "<outside>"
+"""In the place of a function's name: the place is watched, as a cell or an attribute may be."""
+
+
 @dataclass(frozen=True)
 class Holder:
     """A variable, attribute or item that holds an object.
@@ -42,6 +46,7 @@ class Holder:
         live: it may be read again.
         fixed: it is an item of a tuple, which cannot be bound.
         place: equal for two paths to one variable, attribute or item.
+        function: the name of the function whose variable it is, or where the path begins.
     """
 
     path: str
@@ -51,6 +56,7 @@ class Holder:
     live: bool
     fixed: bool
     place: tuple[int, Any]
+    function: str
 
 
 def is_same(one: Any, other: Any) -> bool:
@@ -63,13 +69,18 @@ def names_of(thing: Any, name: str | None = None) -> list[str]:
 
     Args:
         thing: any object.
-        name: leave out what this path means, also where it is written in another way: in a method
-            ``self.items`` may be the ``layer.items`` of the function around.
+        name: leave out what this path means where it is read, also where it is written in another
+            way: in a method ``self.items`` may be the ``layer.items`` of the function around.  A
+            variable of the same name in another function is another variable.
     """
     found = holders_of(thing)
-    known = {holder.place for holder in found if holder.path == name}
+    mine = next((holder.place for holder in found if holder.path == name), None)
     return sorted(
-        {holder.path for holder in found if holder.place not in known and holder.path != name}
+        {
+            f"{holder.path} of {holder.function}" if holder.path == name else holder.path
+            for holder in found
+            if holder.place != mine and not (holder.path == name and holder.function == OUTSIDE)
+        }
     )
 
 
@@ -78,15 +89,34 @@ def holders_of(thing: Any) -> list[Holder]:
     return _holders(lambda value: is_same(value, thing))
 
 
-def choices_with(thing: Any, apart: Either) -> list[str]:
+def holders_of_form(form: Any) -> list[Holder]:
+    """Who holds a container, or a choice between the same things under the same conditions."""
+    return _holders(lambda value: is_same_choice(value, form))
+
+
+def is_same_choice(one: Any, other: Any) -> bool:
+    """Whether two things are one, or choices between the same under the same conditions."""
+    if isinstance(one, Either) and isinstance(other, Either):
+        return (
+            one.flag is other.flag
+            and is_same_choice(one.true, other.true)
+            and is_same_choice(one.false, other.false)
+        )
+    return one is other
+
+
+def choices_with(thing: Any, apart: Either | None = None) -> list[str]:
     """The names of choices between several things of which ``thing`` is one; not of ``apart``."""
 
     def is_other(value: Any) -> bool:
         if not isinstance(value, Either):
             return False
-        leaves, mine = value.leaves(), apart.leaves()
+        leaves = value.leaves()
         if not any(leaf is thing for leaf in leaves):
             return False
+        if apart is None:
+            return True
+        mine = apart.leaves()
         starts = range(len(leaves) - len(mine) + 1)
         return not any(
             all(a is b for a, b in zip(leaves[start:], mine, strict=False)) for start in starts
@@ -112,7 +142,14 @@ def _holders(is_it: Callable[[Any], bool]) -> list[Holder]:
                     live = (path != name and not fixed) or _is_read_later(frame, name)
                     found.append(
                         Holder(
-                            path, place.set, place.get, tuple(left), live, fixed, place.identity()
+                            path,
+                            place.set,
+                            place.get,
+                            tuple(left),
+                            live,
+                            fixed,
+                            place.identity(),
+                            frame.f_code.co_name,
                         )
                     )
         frame = frame.f_back
@@ -131,6 +168,7 @@ def _holders(is_it: Callable[[Any], bool]) -> list[Holder]:
                         True,
                         False,
                         (id(scope), key),
+                        OUTSIDE,
                     )
                 )
     return found
@@ -144,7 +182,7 @@ class _Local:
     name: str
 
     def identity(self) -> tuple[int, Any]:
-        return id(self.frame), self.name
+        return id(_owner(self.frame, self.name)), self.name
 
     def get(self) -> Any:
         return self.frame.f_locals[self.name]
@@ -153,6 +191,17 @@ class _Local:
         self.frame.f_locals[self.name] = value
         if sys.version_info < (3, 13):
             ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(self.frame), ctypes.c_int(0))
+
+
+def _owner(frame: types.FrameType, name: str) -> types.FrameType:
+    """The frame of the function that the variable ``name`` of ``frame`` belongs to."""
+    outer = frame.f_back
+    while name in frame.f_code.co_freevars and outer is not None:
+        names = (*outer.f_code.co_cellvars, *outer.f_code.co_freevars)
+        if name in names and any(inner is frame.f_code for inner in _inner(outer.f_code)):
+            frame = outer
+        outer = outer.f_back
+    return frame
 
 
 @dataclass(frozen=True)

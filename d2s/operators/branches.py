@@ -11,6 +11,7 @@ from d2s.diagnostics.blame import is_defect
 from d2s.errors import ContainerInGraphError, D2SError
 from d2s.operators.aliases import choices_with
 from d2s.operators.context import current, error_here
+from d2s.operators.divided import join_again
 from d2s.operators.effects import BlockLeft, error, raise_later, raise_with
 from d2s.operators.either import UNBOUND, Either, spread_with
 from d2s.operators.guards import End, close, extent, handed_out, skip_where
@@ -334,6 +335,7 @@ def decide(test: Any, body: Body, orelse: Body | None, state: State) -> None:
     origins.note(values, [end.left for end in sides.ends])
     for root, form in forms:
         note_form(root, form)
+    join_again(state, select)
     sides.go_on()
 
 

@@ -41,6 +41,9 @@ _CONSTANTS: Final = (bool, int, float, str, bytes, type(None))
 MANY: Final = 4
 """So many different constants stay Python constants; more become one 0-D value."""
 
+MOST: Final = 64
+"""So many alternatives a value may have: each use is captured once for each of them."""
+
 
 class Unbound:
     """The mark of a variable that is not bound; never seen by user code."""
@@ -73,9 +76,14 @@ class Either:
         true, false: anything, an ``Either`` too.
         name: the variable or path that it came from, for messages.
         missing: what a read raises on a path that has not bound it; as a variable by default.
+        size: how many alternatives there are.
+
+    Raises:
+        AmbiguousValueError: (D2S203) there are more than :data:`MOST`: every operation on it
+            would be captured once for each.
     """
 
-    __slots__ = ("false", "flag", "missing", "name", "true")
+    __slots__ = ("false", "flag", "missing", "name", "size", "true")
 
     def __init__(self, flag: Any, true: Any, false: Any, name: str = "value") -> None:
         self.flag = flag
@@ -83,6 +91,13 @@ class Either:
         self.false = false
         self.name = name
         self.missing: Exception | None = None
+        self.size: int = sum(side.size if isinstance(side, Either) else 1 for side in (true, false))
+        if self.size > MOST:
+            raise error_here(
+                AmbiguousValueError,
+                f"{name!r} depends on tensor conditions and may be one of more than {MOST} things",
+                "give it the same type, dtype, shape and length on every path",
+            )
         capture = current()
         if capture is not None:
             capture.eithers = True
@@ -315,7 +330,21 @@ def simplified(value: Any) -> Any:
             return value.get(check=False)
         if type(leaves[0]) in NUMBER_DTYPES and len(set(leaves)) > MANY:
             return value.get(check=False)
+        if len(leaves) > MANY and len(set(leaves)) < len(leaves):
+            return _without_repeats(value)
     return value
+
+
+def _without_repeats(value: Either) -> Any:
+    """The same choice between constants of one type, each of them once."""
+    flags: dict[Any, Any] = {}
+    for constant, holds in value.alternatives():
+        flags[constant] = flags[constant] | holds if constant in flags else holds
+    (last, _), *others = flags.items()
+    result: Any = last
+    for constant, holds in others:
+        result = Either(holds, constant, result, value.name)
+    return result
 
 
 def _bound_on(name: str) -> str:

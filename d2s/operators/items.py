@@ -89,7 +89,8 @@ def setitem(value: Any, container: Any, key: Any) -> Any:
     """``container[key] = value``; the container to go on with."""
     if current() is not None and bridge.capturing():
         if isinstance(container, Either):
-            return each(lambda found: setitem(value, found, key), container)
+            stored = each(lambda found: setitem(value, found, key), container)
+            return stored if any(map(is_tensor, container.leaves())) else container
         chosen = _either_in(key)
         if chosen is not None:
             return _store_by_alternative(value, container, key, chosen)
@@ -108,7 +109,8 @@ def _store_by_alternative(value: Any, container: Any, key: Any, chosen: Either) 
     if not is_tensor(container):
         # The container takes part in the ``if`` as one of its own alternatives.
         whole = Either(chosen.flag, container, container, chosen.name)
-        return setitem(value, whole, key)
+        setitem(value, whole, key)
+        return container
     exact = key is not chosen
     return each(
         lambda found: setitem(value, container, _with(key, chosen, found)),

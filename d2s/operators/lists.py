@@ -1106,7 +1106,7 @@ def join_different(
             items = list(snapshot.items)
             with tentatively():
                 try:
-                    rows = merger.on(side, lambda items=items: _rows_of(element, items))
+                    rows = merger.on(side, lambda items=items: rows_of(element, items))
                 except ContainerInGraphError:
                     return None
         sides.append(rows)
@@ -1126,7 +1126,8 @@ def join_different(
     return build
 
 
-def _rows_of(element: Element, items: list[Any]) -> list[Any]:
+def rows_of(element: Element, items: list[Any]) -> list[Any]:
+    """The rows of a list with these items."""
     made = GrowingList("", element)
     made = made.like([_no_rows(leaf) for leaf in element.leaves])
     if items:

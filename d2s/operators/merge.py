@@ -307,9 +307,7 @@ class Merger:
         if isinstance(first, dict) and isinstance(second, dict):
             left, right = dict(true.items), dict(false.items)
             if list(left) != list(right):  # their order can be seen, too
-                if not same:
-                    return self.either(true, false, name)
-                return self.keyed(first, true, false, name)
+                return self.either(true, false, name)
             pairs = {key: self.merge(left[key], right[key], f"{name}[{key!r}]") for key in left}
 
             def build_dict(results: list[Any]) -> Any:
@@ -330,28 +328,8 @@ class Merger:
         if capture is not None and any(block.kind == "loop" for block in capture.blocks):
             longer = true.items if len(true.items) > len(false.items) else false.items
             raise NeedsElementError(target, longer[-1])  # it grows from trip to trip
-        others = names_of(target, name)
-        if others:
-            raise error_here(
-                ContainerInGraphError,
-                f"the list {name!r}, known as {others[0]!r} too, has {len(true.items)} items "
-                f"behind one side of a tensor branch and {len(false.items)} behind the other",
-                "use one name for it, or keep its length the same on both sides",
-            )
         if capture is not None:
             capture.divided.append(target)
-        return self.either(true, false, name)
-
-    def keyed(self, target: dict[Any, Any], true: Frozen, false: Frozen, name: str) -> Builder:
-        """One dict whose keys differ, or their order: two dicts from here on."""
-        others = names_of(target, name)
-        if others:
-            raise error_here(
-                ContainerInGraphError,
-                f"the dict {name!r}, known as {others[0]!r} too, has other keys behind one side of "
-                "a tensor branch than behind the other",
-                "use one name for it, or give it the same keys on both sides",
-            )
         return self.either(true, false, name)
 
     def eithers(self, true: Any, false: Any, name: str) -> Builder:

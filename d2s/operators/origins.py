@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from d2s.errors import ContainerInGraphError
+from d2s.operators.aliases import holders_of_form, is_same_choice
 from d2s.operators.context import current, error_here
 from d2s.operators.either import Either
 from d2s.operators.state import Frozen, freeze, same_items
@@ -90,8 +91,8 @@ class Origins:
         """The branch is over: ``values`` are the state now; sides that have raised do not count.
 
         Raises:
-            ContainerInGraphError: (D2S207) a container that is known outside of the function has
-                changed on one side, and no variable stands for what has become of it.
+            ContainerInGraphError: (D2S207) a container that has another name has changed on one
+                side, and no variable stands for what has become of it.
         """
         counted = [index for index, gone in enumerate(left) if not gone]
         for index in counted:
@@ -103,13 +104,18 @@ class Origins:
                 self.capture.grown.pop(id(root), None)
                 settled.add(id(root))
             elif _leaves(value) is not None:
+                _bind_other_names(root, self.grown.get(id(root), (root, root))[1], value)
                 note_form(root, value)
                 settled.add(id(root))
-                _refuse_other_names(root)
         for key, (root, _) in self.before.items():
             changed = any(self._is_changed(key, index) for index in counted)
-            if changed and key not in settled and _is_outer(root):
+            if changed and key not in settled and self._is_known(root):
                 raise _lost(root)
+
+    def _is_known(self, root: Any) -> bool:
+        """Whether somebody may still look into ``root``."""
+        old = self.grown.get(id(root), (root, root))[1]
+        return _is_outer(root) or any(holder.live for holder in holders_of_form(old))
 
     def _common(self, counted: list[int]) -> Iterator[tuple[Path, Any]]:
         """The places that stand for one container on every side that counts."""
@@ -249,14 +255,41 @@ def _binding(container: Any, key: Any) -> Callable[[Any], None]:
     return bind
 
 
-def _refuse_other_names(root: Any) -> None:
+def _bind_other_names(root: Any, old: Any, new: Any) -> None:
+    """Let the variables, attributes and items that stood for ``root`` show what it is now.
+
+    Args:
+        root: the container.
+        old: what it was before the branch: itself, or a choice.
+        new: what it is now.
+
+    Raises:
+        ContainerInGraphError: (D2S207) one of them cannot be bound: it is an item of a tuple, or
+            lies outside of a loop, or of the function.
+    """
+    if is_same_choice(old, new):
+        return
     for path, _ in other_places(root):
-        raise error_here(
-            ContainerInGraphError,
-            f"a {type(root).__name__}, known as {path!r} too, has another length or other keys "
-            "behind one side of a tensor branch than behind the other",
-            "use one name for it, or keep its length and keys the same on both sides",
-        )
+        raise _known_too(root, path)
+    holders = [holder for holder in holders_of_form(old) if holder.live]
+    for holder in holders:
+        if holder.fixed or any(block.kind == "loop" for block in holder.left):
+            raise _known_too(root, holder.path)
+    for holder in holders:
+        for block in holder.left:
+            if block.state is not None and holder.path not in block.state.names:
+                block.state.join(holder.path, holder)
+    for holder in holders:
+        holder.set(new)
+
+
+def _known_too(root: Any, path: str) -> Exception:
+    return error_here(
+        ContainerInGraphError,
+        f"a {type(root).__name__}, known as {path!r} too, has another length or other keys "
+        "behind one side of a tensor branch than behind the other",
+        "use one name for it, or keep its length and keys the same on both sides",
+    )
 
 
 def _is_outer(root: Any) -> bool:
@@ -278,8 +311,8 @@ def is_known_outside(container: Any) -> bool:
 def _lost(root: Any) -> Exception:
     return error_here(
         ContainerInGraphError,
-        f"a {type(root).__name__} that is known outside of the function is changed on one side of "
-        "a tensor branch, and another one takes its place there",
+        f"a {type(root).__name__} that has another name too is changed on one side of a tensor "
+        "branch, and another one takes its place on a side",
         "change it or replace it, not both: give the other one a name of its own",
     )
 

@@ -386,9 +386,10 @@ class _Reach:
     def _cells(self, function: types.FunctionType) -> Iterator[tuple[str, Any]]:
         code = function.__code__
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-            if name in _stored(code):
+            value = Cell(cell).get()
+            if name in _stored(code) or _is_container(value):
                 self._note(Scope(cell, name))
-            yield name, Cell(cell).get()
+            yield name, value
 
     def _note(self, scope: Scope) -> Scope:
         return self.scopes.setdefault(id(scope.holder), scope)

@@ -220,19 +220,29 @@ def test_one_of_two_globals_is_changed_item_by_item() -> None:
     ("setup", "body", "signature", "given"),
     [
         ("q = {'l': l}; r = l", "q['l'].append(x)", "x, q, r", "q, r"),
-        ("q = {'l': l}; r = {'l': l}", "q['l'].append(x)", "x, q, r", "q, r"),
         ("q = {'l': l, 'm': l}", "q['l'].append(x)", "x, q", "q,"),
         ("q = [l, l]", "q[0].append(x)", "x, q", "q,"),
+        ("q = {'l': l}; g = [l]", "q['l'].append(x); x = x + len(g[0])", "x", ""),
+    ],
+)
+def test_two_names_on_one_side(setup: str, body: str, signature: str, given: str) -> None:
+    """F3: both are arguments, or both are state: the one list is changed."""
+    same(scene(f"l = [T(1)]; {setup}", f"if x > 0: {body}\nreturn x", signature, given, "l"))
+
+
+@pytest.mark.parametrize(
+    ("setup", "body", "signature", "given"),
+    [
+        ("q = {'l': l}; r = {'l': l}", "q['l'].append(x)", "x, q, r", "q, r"),
         ("q = {'l': l}", "q['l'].append(x); x = x + len(l)", "x, q", "q,"),
         ("q = {'l': l}; g = [l]", "q['l'].append(x); x = x + len(g[0])", "x, q", "q,"),
-        ("q = {'l': l}; g = [l]", "q['l'].append(x); x = x + len(g[0])", "x", ""),
         ("b = Box(); b.l = l", "b.l.append(x); x = x + len(q)", "x, q, b", "l, b"),
         ("q = {'l': l}", "q['l'][0] = x; x = x + l[0]", "x, q", "q,"),
         ("q = {'l': l}", "q['d'] = x; q['l'].append(x)", "x, q", "q,"),
     ],
 )
 def test_two_names_within_the_function(setup: str, body: str, signature: str, given: str) -> None:
-    """G1: right or refused; a program keeps arguments and state apart."""
+    """G1: refused; a program keeps arguments and state apart."""
     make = scene(f"l = [T(1)]; {setup}", f"if x > 0: {body}\nreturn x", signature, given, "l")
     with pytest.raises(ContainerInGraphError) as caught:
         same(make)
