@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Final
 
 import paddle
@@ -23,34 +23,46 @@ from d2s.paddle_bridge.passes import (
 from d2s.paddle_bridge.repairs import coded_gradients, differentiate, mark_inner_loops
 from d2s.paddle_bridge.walks import erase_unread
 
+_run_program: Final = paddle._C_ops.run_program
+
 _TRACE: Final = "FLAGS_enable_pir_in_executor_trace_run"
-_order_lock = threading.Lock()
-_order_runs = 0
-_order_before = False
 
 
-@contextlib.contextmanager
-def program_order() -> Iterator[None]:
+class _Order:
+    """Sets a flag of Paddle's while any thread is inside; see :func:`program_order`."""
+
+    def __init__(self) -> None:
+        self._flags = core.globals()
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._before: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._inside += 1
+            if self._inside == 1:
+                self._before = self._flags[_TRACE]
+                if not self._before:
+                    self._flags[_TRACE] = True
+
+    def __exit__(self, *raised: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0 and not self._before:
+                self._flags[_TRACE] = self._before
+
+
+_ORDER: Final = _Order()
+
+
+def program_order() -> contextlib.AbstractContextManager[None]:
     """Run programs in the interpreter's trace mode; the user's flag is restored at the end.
 
     Trace mode runs the operations one by one in the order of the program, so host operators keep
     theirs (serial mode does not: an operation runs as soon as its operands are there), and it is
     several times cheaper for small programs than the multi-thread mode.
     """
-    global _order_runs, _order_before
-    flags = core.globals()
-    with _order_lock:
-        _order_runs += 1
-        if _order_runs == 1:
-            _order_before = flags[_TRACE]
-            flags[_TRACE] = True
-    try:
-        yield
-    finally:
-        with _order_lock:
-            _order_runs -= 1
-            if _order_runs == 0:
-                flags[_TRACE] = _order_before
+    return _ORDER
 
 
 class _BackwardError(threading.local):
@@ -70,6 +82,7 @@ def show_backward_errors(twice: Callable[[], Exception]) -> None:
     """From now on ``backward`` and ``paddle.grad`` raise :func:`keep_backward_error`'s errors.
 
     Paddle turns whatever a ``PyLayer`` raises into an ``OSError`` with a traceback as its text.
+    Programs that they run are run as :func:`program_order` says.
 
     Args:
         twice: gives the error for a program that is gone back through a second time.
@@ -93,7 +106,8 @@ def _showing(original: Callable[..., Any], twice: Callable[[], Exception]) -> Ca
     def run(*arguments: Any, **options: Any) -> Any:
         _backward.error = None
         try:
-            return original(*arguments, **options)
+            with _ORDER:  # gradients run like what they are gradients of
+                return original(*arguments, **options)
         except Exception as raised:
             error = _kept_backward_error()
             if error is None and "TensorWrappers of Dy2StGradNode" in str(raised):
@@ -143,12 +157,10 @@ class _Runnable:
             return self._run_in(core.Scope(), tensors, parameters)
 
     def _run_in(self, scope: Any, tensors: list[Any], parameters: list[Any]) -> list[Any]:
-        given = PartialProgramLayer._valid_vars
         try:
+            # Without a tensor Paddle wants None, not an empty list.
             results = list(
-                paddle._C_ops.run_program(
-                    given(tensors), given(parameters), [scope], *self._attributes
-                )
+                _run_program(tensors or None, parameters or None, [scope], *self._attributes)
             )
         except BaseException:
             # The stacks of a joint program hold what a run saved that did not end.
@@ -189,6 +201,8 @@ class Program:
         # Paddle checks each output for a magic number and drops it; we never yield one.
         self._joint: tuple[Any, list[int]] | None = None
         self._ready: dict[tuple[Any, bool], _Runnable] = {}
+        self._inference: _Runnable | None = None
+        self._training: _Runnable | None = None
         self._lock = threading.RLock()
 
     def run(
@@ -202,7 +216,14 @@ class Program:
             parameters: what it reads as its parameters, if other tensors than usual.
         """
         read = self.parameters[0] if parameters is None else parameters
-        return self._prepared(self._layer, training).run(tensors, read)
+        ready = self._training if training else self._inference
+        if ready is None:
+            ready = self._prepared(self._layer, training)
+            if training:
+                self._training = ready
+            else:
+                self._inference = ready
+        return ready.run(tensors, read)
 
     def prepare(self, *, training: bool) -> None:
         """Build what :meth:`run` needs, so that what cannot be built is known before."""
@@ -301,9 +322,12 @@ class Program:
         return layer, found
 
 
+_NO_AMP: Final = core.AmpLevel.O0.value
+
+
 def amp_state() -> tuple[Any, ...]:
     """What a program depends on of automatic mixed precision."""
     tracer = paddle.framework._dygraph_tracer()
-    if tracer is None or tracer._amp_level == core.AmpLevel.O0:
+    if tracer is None or tracer._amp_level.value == _NO_AMP:
         return ()
     return (str(tracer._amp_level), str(tracer._amp_dtype))

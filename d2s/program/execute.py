@@ -10,8 +10,9 @@ program writes into, so that running statistics move once.
 from __future__ import annotations
 
 import contextlib
+import operator
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import paddle
 
@@ -23,7 +24,12 @@ from d2s.operators.values import NUMBER_DTYPES
 from d2s.program.apart import check_tensors
 from d2s.program.capture import Captured, Run
 from d2s.program.failures import point_out
-from d2s.program.fast import Checks
+from d2s.program.fast import Check, Checks, in_place
+
+_KIND: Final = operator.attrgetter("dtype", "stop_gradient")
+
+_MOST: Final = 32
+"""How often tensors may turn out to have been replaced before their places are always asked."""
 
 
 class _Joint(paddle.autograd.PyLayer):  # type: ignore[misc]
@@ -149,8 +155,22 @@ class Runner:
         self.program = self._ready()
         self.runs = 0
         self._checks = Checks(captured.guards)
-        self._kinds = [(tensor.dtype, tensor.stop_gradient) for tensor in captured.parameters[0]]
+        self._always = not (captured.guards or captured.parameters[0] or captured.homes)
+        self._kinds = list(map(_KIND, captured.parameters[0]))
+        self._in_place: Check | None = None
+        self._misses = 0
         self._changing = bool(captured.updates or captured.rewritten)
+        self._bare = not (
+            self._changing
+            or captured.steps
+            or captured.lifted
+            or captured.draws
+            or captured.writes
+            or captured.hosts
+            or captured.apart.arguments
+            or captured.apart.records
+        )
+        self._differentiable = any(not value.stop_gradient for value in captured.outputs)
         bridge.show_backward_errors(_twice)
 
     def _ready(self) -> bridge.Program:
@@ -164,12 +184,29 @@ class Runner:
 
         A tensor that was replaced by another one of the same kind is read from now on.
         """
+        if self._always:
+            return True
         captured = self.captured
         if not self._checks.hold():
             return False
-        for tensor, kind in zip(captured.parameters[0], self._kinds, strict=True):
-            if tensor.dtype != kind[0] or tensor.stop_gradient is not kind[1]:
-                return False
+        if list(map(_KIND, captured.parameters[0])) != self._kinds:
+            return False
+        if self._in_place is not None and self._in_place():
+            return True
+        if not self._moved():
+            return False
+        # A buffer that each call replaces is not worth remembering.
+        self._misses += self._in_place is not None
+        self._in_place = self._remembered() if self._misses < _MOST else None
+        return True
+
+    def _remembered(self) -> Check:
+        tensors = self.captured.parameters[0]
+        return in_place([(place, tensors[index]) for index, place in self.captured.homes])
+
+    def _moved(self) -> bool:
+        """Read the tensors that are in their places now; whether the program goes with them."""
+        captured = self.captured
         tensors = captured.parameters[0]
         replaced: dict[int, Any] = {}
         for index, place in captured.homes:
@@ -200,7 +237,7 @@ class Runner:
             if not guard.holds():
                 return guard.place.path
         for tensor, kind in zip(self.captured.parameters[0], self._kinds, strict=True):
-            if (tensor.dtype, tensor.stop_gradient) != kind:
+            if _KIND(tensor) != kind:
                 return f"dtype or stop_gradient of the tensor {tensor.name}"
         for index, place in self.captured.homes:
             if place.get() is not self.captured.parameters[0][index]:
@@ -211,9 +248,7 @@ class Runner:
     def training(self) -> bool:
         """Whether what it gives now can be differentiated."""
         return (
-            self.captured.steps is None
-            and bool(paddle.is_grad_enabled())
-            and any(not value.stop_gradient for value in self.captured.outputs)
+            self.captured.steps is None and bool(paddle.is_grad_enabled()) and self._differentiable
         )
 
     def prepare(self) -> None:
@@ -250,6 +285,13 @@ class Runner:
         Raises:
             Exception: what the user's ``assert`` and ``raise`` raise on this run.
         """
+        if self._bare:
+            if self._differentiable and paddle.is_grad_enabled():
+                outputs = self._outputs(tensors)
+            else:
+                outputs = self._inference(tensors)
+            self.runs += 1
+            return self.captured.build(Run(outputs, tensors, containers))
         steps = self.captured.steps
         if steps is None:
             return self._run(tensors, containers)
@@ -315,6 +357,15 @@ class Runner:
             for index in captured.rewritten:
                 read[index] = _copy(read[index])
         return tensors, read
+
+    def _inference(self, tensors: list[Any]) -> list[Any]:
+        """The outputs of a run without gradients, of a program that only computes."""
+        try:
+            with bridge.program_order():
+                return self.program.run(tensors, training=False)
+        except Exception as error:
+            failure = take_failure() or point_out(error, self.captured.program)
+        raise failure
 
     def _outputs(self, tensors: list[Any]) -> list[Any]:
         captured = self.captured

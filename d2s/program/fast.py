@@ -56,6 +56,21 @@ class Checks:
         return True
 
 
+def in_place(places: list[tuple[Place, Any]]) -> Check:
+    """A check that tells whether each place still holds the object that it holds now.
+
+    Where there is no fast way to see, it says that one does not.
+
+    Args:
+        places: places, and the objects that they hold.
+    """
+    plan = _Plan([])
+    if not all(plan.expect(place, thing) for place, thing in places):
+        return lambda: False
+    checks = plan.checks()
+    return lambda: all(check() for check in checks)
+
+
 class _Plan:
     """Sorts guards that hold now into checks."""
 

@@ -82,6 +82,8 @@ class Signature:
                 ]
             )
         parameters = list(signature.parameters.values())
+        self._all = tuple(parameters)
+        self._qualname: str = getattr(function, "__qualname__", name)
         if (
             bound
             and parameters
@@ -134,14 +136,37 @@ class Signature:
         """The call's arguments by parameter, defaults filled in.
 
         Raises:
-            TypeError: the arguments do not fit; Python's own message with the function's name.
+            TypeError: the arguments do not fit; Python's own message.
         """
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise TypeError(f"{self.name}() {error}") from None
+            raise TypeError(self._in_pythons_words(args, kwargs) or str(error)) from None
         bound.apply_defaults()
         return bound
+
+    def _in_pythons_words(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        """What a call says that does not fit: asked of an empty function of the same form."""
+        parameters = [
+            each.replace(
+                annotation=inspect.Parameter.empty,
+                default=each.default if each.default is inspect.Parameter.empty else None,
+            )
+            for each in self._all
+        ]
+        scope: dict[str, Any] = {}
+        exec(f"def empty{inspect.Signature(parameters)}: pass", scope)
+        empty = scope["empty"]
+        empty.__qualname__ = self._qualname
+        try:
+            empty(
+                *(None for _ in range(len(self._all) - len(self.signature.parameters))),
+                *args,
+                **kwargs,
+            )
+        except TypeError as error:
+            return str(error)
+        return ""
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any], extra: tuple[Any, ...]) -> Call:
         """Take a call apart.

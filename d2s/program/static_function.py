@@ -6,6 +6,7 @@ accept it (rule G3).
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import types
@@ -27,9 +28,10 @@ from d2s.errors import InputSpecError, NotCapturedError, SaveError, StaticModeEr
 from d2s.operators.calls import call as converted_of
 from d2s.operators.calls import call_method
 from d2s.program.capture import Captured, capture, capture_lock
-from d2s.program.dimensions import Dimensions, Trial, is_open, shapes_of, with_shapes
+from d2s.program.dimensions import Dimensions, Trial, shapes_of, with_shapes
 from d2s.program.execute import Runner
-from d2s.program.programs import Entry, Programs, Reason, explain
+from d2s.program.programs import Entry, Programs, Reason, explain, remember
+from d2s.program.quick import Modes, QuickKey, quick_key
 from d2s.program.signature import Call, Identity, Signature
 from d2s.program.state import Change
 from d2s.syntax.printer import to_source
@@ -84,6 +86,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         self._spec = input_spec
         self._signature = self._bound_signature()
         self._programs = Programs(self._name)
+        self._layer_modes = Modes()
         self._dimensions = Dimensions()
         self._constant: set[Any] = set()
         self._spec_program: Any = None
@@ -165,24 +168,46 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         try:
             if getattr(self.d2s_original, "__defaults__", None) is not self._defaults:
                 self._signature = self._bound_signature()
-            call = self._signature.call(args, kwargs, self._modes())
-            entry = self._fitting(call) or self._capture(call)
-            if is_open(entry.call) and entry.runner.repeatable:
-                return self._run_open(entry, call)
-            return entry.runner(call.tensors, call.containers)
+            modes = self._modes()
+            quick = quick_key(args, kwargs, modes)
+            again = None if quick is None else self._programs.again(*quick)
+            if again is not None:
+                entry, tensors = again
+                if not entry.fallible:
+                    return entry.runner(tensors, [])
+                with contextlib.suppress(Exception):  # the long way finds out what it is
+                    return entry.runner(tensors, [])
+            return self._run(args, kwargs, modes, quick)
         except BaseException as error:
             if not config.get().full_traceback:
                 error.__traceback__ = user_traceback(error.__traceback__)
             raise
+
+    def _run(
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        modes: tuple[Any, ...],
+        quick: tuple[QuickKey, list[Any]] | None,
+    ) -> Any:
+        """Run the program for a call that has to be taken apart; capture it if there is none."""
+        call = self._signature.call(args, kwargs, modes)
+        known = self._programs.known
+        entry = self._fitting(call)
+        if entry is None:
+            entry = self._capture(call)
+        elif quick is not None:
+            remember(known, quick, entry, call.tensors)
+        if entry.fallible:
+            return self._run_open(entry, call)
+        return entry.runner(call.tensors, call.containers)
 
     def _modes(self) -> tuple[Any, ...]:
         """What else a program depends on: the instance's modes, grad mode, AMP."""
         instance = self._object()
         training: tuple[Any, ...] = (self._training,)
         if isinstance(instance, paddle.nn.Layer):
-            training = tuple(
-                (id(layer), layer.training) for layer in instance.sublayers(include_self=True)
-            )
+            training = self._layer_modes.of(instance)
         return (
             training,
             paddle.is_grad_enabled(),
