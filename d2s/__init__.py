@@ -20,7 +20,8 @@ try:
         to_static,
     )
     from d2s.config import options
-    from d2s.debug.show import dump
+    from d2s.debug.on_run import debug_on_run
+    from d2s.debug.show import dump, source_map
     from d2s.selfcheck.check import Checker, check
     from d2s.selfcheck.report import Report
 except (PaddleVersionError, ModuleNotFoundError) as _error:
@@ -45,11 +46,13 @@ __all__ = [
     "clear_cache",
     "code",
     "convert",
+    "debug_on_run",
     "dump",
     "ignore_module",
     "load",
     "not_to_static",
     "options",
     "save",
+    "source_map",
     "to_static",
 ]

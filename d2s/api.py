@@ -14,11 +14,13 @@ import paddle
 
 from d2s import conversion
 from d2s import paddle_bridge as bridge
+from d2s.diagnostics.leaving import leaving
 from d2s.errors import ArgumentsError, D2SError, LoadError, NotAFunctionError, SaveError
 from d2s.operators.calls import SKIP, call_method
 from d2s.operators.calls import call as converted_of
 from d2s.operators.objects import ignore_file
 from d2s.pipeline import Trace
+from d2s.program.loaded import explaining, write_sources
 from d2s.program.static_function import ProgramInfo, StaticFunction
 from d2s.selfcheck.check import CheckedFunction, Checker
 from d2s.syntax.printer import to_source
@@ -39,6 +41,7 @@ def to_static(
 def to_static(function: F, input_spec: Any = None, **options: Any) -> F: ...
 
 
+@leaving
 def to_static(function: Any = None, input_spec: Any = None, **options: Any) -> Any:
     """Make a function, method or layer run as a captured Paddle program.
 
@@ -194,6 +197,7 @@ def _check(function: Any) -> None:
     )
 
 
+@leaving
 def convert(function: F) -> F:
     """The rewritten Python function, without capture.
 
@@ -297,6 +301,7 @@ def ignore_module(modules: Any) -> None:
             ignore_file(file)
 
 
+@leaving
 def save(function: Any, path: str, input_spec: Any = None, **options: Any) -> None:
     """Save a converted function or layer for deployment, as ``paddle.jit.save`` does.
 
@@ -317,6 +322,8 @@ def save(function: Any, path: str, input_spec: Any = None, **options: Any) -> No
     elif isinstance(function, paddle.nn.Layer) and not isinstance(function.forward, StaticFunction):
         function = to_static(function)
     try:
+        # Paddle would take out what no result depends on: Print and Assert.
+        options = {"skip_prune_program": True, **options}
         paddle.jit.save(function, os.fspath(path), input_spec=input_spec, **options)
     except D2SError:
         raise
@@ -326,8 +333,18 @@ def save(function: Any, path: str, input_spec: Any = None, **options: Any) -> No
             f"Paddle cannot save this program ({reason})",
             cure="check that the path names a file and that the result uses every argument",
         ) from error
+    write_sources(os.fspath(path), _sources(function))
 
 
+def _sources(function: Any) -> dict[str, Any]:
+    """Where the operations come from of all that a saved layer or function has."""
+    if isinstance(function, StaticFunction):
+        return {"forward": function.d2s_sources}
+    found = ((name, getattr(function, name, None)) for name in dir(function))
+    return {name: made.d2s_sources for name, made in found if isinstance(made, StaticFunction)}
+
+
+@leaving
 def load(path: str, **options: Any) -> Any:
     """Load a saved program, as ``paddle.jit.load`` does.
 
@@ -340,7 +357,7 @@ def load(path: str, **options: Any) -> Any:
             f"there is no saved program at {path!r}",
             cure="pass the path that was given to save, without suffix",
         )
-    return paddle.jit.load(path, **options)
+    return explaining(paddle.jit.load(path, **options), path)
 
 
 def clear_cache() -> None:

@@ -29,6 +29,8 @@ class Config:
             (``D2S_WARN_PROGRAMS``).
         dynamic_dims: a dimension of an argument that varies becomes open, so that its sizes share
             one program; off, each size has its own (``D2S_DYNAMIC_DIMS``).
+        debug_on_run: breakpoints stop while a program runs, not while it is captured
+            (``D2S_DEBUG_ON_RUN``).
     """
 
     log: int = 0
@@ -37,6 +39,7 @@ class Config:
     max_programs: int = 64
     warn_programs: int = 16
     dynamic_dims: bool = True
+    debug_on_run: bool = False
 
 
 def from_environment(environment: dict[str, str] | os._Environ[str]) -> Config:

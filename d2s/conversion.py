@@ -11,7 +11,7 @@ import inspect
 import threading
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -208,6 +208,14 @@ def reads_of(function: types.FunctionType) -> Reads:
         if known is not None:
             return known[1].reads
     return Reads((), ())
+
+
+def originals() -> Iterator[types.CodeType]:
+    """The code of the functions that are converted, as the user wrote it."""
+    for reference, _ in list(_known.values()):
+        code = reference()
+        if code is not None:
+            yield code
 
 
 def note_made(code: types.CodeType) -> None:

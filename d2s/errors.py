@@ -1,12 +1,23 @@
 """Every exception that leaves d2s, each with its code.  Imports nothing of d2s.
 
 An error speaks about the *user's* code: the place (``file:line``), the cause in one
-sentence, the cure, and at the end the code, which ``docs/errors`` explains:
+sentence, the cure, and at the end the code, which ``d2s explain`` and ``docs/errors`` explain:
 
 >>> print(NoSourceError("the source text of 'f' cannot be found", cure="define it in a file",
 ...                     file="net.py", line=3))
 net.py:3: the source text of 'f' cannot be found
   cure: define it in a file  [D2S101]
+
+Where things do not fit together, a table says what each of them is:
+
+>>> rows = [Row("y", "in the if", "Tensor", "float32", "[2]", 4),
+...         Row("y", "in the else", "Tensor", "int64", "[2]", 6)]
+>>> print(AmbiguousValueError("'y' may be two things", cure="cast it", table=rows))
+'y' may be two things
+  variable  where        type    dtype    shape  line
+  y         in the if    Tensor  float32  [2]    4
+  y         in the else  Tensor  int64    [2]    6
+  cure: cast it  [D2S203]
 
 Code families: 1xx what is handed to d2s, 2xx branches and loops, 3xx capture and call,
 4xx save and load, 5xx the command line, 6xx the self-check, 9xx a defect of d2s itself.
@@ -14,7 +25,34 @@ Code families: 1xx what is handed to d2s, 2xx branches and loops, 3xx capture an
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+
+class Row(NamedTuple):
+    """What a variable is at one place: a line of the table of an error.
+
+    Attributes:
+        variable: the variable, or the path to a part of it, as a reader would write it.
+        where: the side of the branch, or the moment of the loop.
+        type: its type.
+        dtype, shape: those of a tensor; empty for anything else.
+        line: the line of the user's file that has given it this value, when known.
+    """
+
+    variable: str
+    where: str
+    type: str
+    dtype: str
+    shape: str
+    line: int | None
+
+
+def texts_of(table: Sequence[Row]) -> list[tuple[str, ...]]:
+    """The cells of a table, headings first; a column that nobody needs is left out."""
+    rows = [Row._fields, *(["" if cell is None else str(cell) for cell in row] for row in table)]
+    columns = [column for column in zip(*rows, strict=True) if any(column[1:])]
+    return list(zip(*columns, strict=True))
 
 
 class D2SError(Exception):
@@ -25,34 +63,75 @@ class D2SError(Exception):
         cure: what to write instead; empty when there is nothing to advise.
         file: the user's file, when known.
         line: the line in that file (1-based), when known.
+        columns: the first column in that line and the one behind the last (0-based, in
+            characters), when known.
+        table: the things that do not fit together, one row for each.
     """
 
     code: ClassVar[str] = "D2S900"
+    severity: ClassVar[str] = "error"
 
     def __init__(
-        self, cause: str, *, cure: str = "", file: str | None = None, line: int | None = None
+        self,
+        cause: str,
+        *,
+        cure: str = "",
+        file: str | None = None,
+        line: int | None = None,
+        columns: tuple[int, int] | None = None,
+        table: Iterable[Row] = (),
     ) -> None:
         super().__init__(cause)
         self.cause = cause
         self.cure = cure
         self.file = file
         self.line = line
+        self.columns = columns
+        self.table = tuple(table)
+
+    @property
+    def place(self) -> str:
+        """``file:line``; empty when the file is not known."""
+        return "" if self.file is None else f"{self.file}:{self.line or 1}"
 
     def __str__(self) -> str:
-        place = "" if self.file is None else f"{self.file}:{self.line or 1}: "
+        first = f"{self.place}: {self.cause}" if self.place else self.cause
+        lines = [first, *(f"  {line}" for line in _aligned(self.table))]
         if not self.cure:
-            return f"{place}{self.cause}  [{self.code}]"
-        return f"{place}{self.cause}\n  cure: {self.cure}  [{self.code}]"
+            return "\n".join(lines) + f"  [{self.code}]"
+        return "\n".join([*lines, f"  cure: {self.cure}  [{self.code}]"])
 
-    def as_dict(self) -> dict[str, str | int | None]:
-        """The same facts for editors and other programs."""
+    def as_dict(self) -> dict[str, Any]:
+        """The same facts for editors and other programs; ``json`` can write them.
+
+        The keys are ``code``, ``severity`` (``"error"``), ``cause``, ``cure`` (may be empty),
+        ``file``, ``line`` (1-based), ``column`` and ``end_column`` (0-based, in characters, the
+        end excluded), ``table`` (a list with one dictionary for each :class:`Row`), and ``docs``,
+        the page of the code below ``docs/``.  What is not known is ``None``.
+        """
+        column, end_column = self.columns or (None, None)
         return {
             "code": self.code,
+            "severity": self.severity,
             "cause": self.cause,
             "cure": self.cure,
             "file": self.file,
             "line": self.line,
+            "column": column,
+            "end_column": end_column,
+            "table": [row._asdict() for row in self.table],
+            "docs": f"errors/{self.code}.md",
         }
+
+
+def _aligned(table: Sequence[Row]) -> list[str]:
+    """The lines of a table, its columns aligned."""
+    texts = texts_of(table)
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    return [
+        "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
+        for line in texts
+    ]
 
 
 # -- 1xx: what is handed to d2s ---------------------------------------------------------------
@@ -155,7 +234,7 @@ class InplaceError(D2SError, TypeError):
 
 
 class LeakedValueError(D2SError, TypeError):
-    """A value of a program that is long finished is used again."""
+    """A tensor that a branch or static loop has made is used outside of it."""
 
     code = "D2S305"
 
@@ -199,6 +278,12 @@ class LoadError(D2SError, ValueError):
     code = "D2S402"
 
 
+class LoweredEffectWarning(UserWarning):
+    """A program with effects is saved; the message names what becomes of each."""
+
+    code: ClassVar[str] = "D2S403"
+
+
 # -- 5xx: the command line --------------------------------------------------------------------
 
 
@@ -226,6 +311,24 @@ class OutputFileError(D2SError):
     code = "D2S504"
 
 
+class ErrorCodeError(D2SError):
+    """``d2s explain`` is asked for a code that there is not."""
+
+    code = "D2S505"
+
+
+class BenchInputError(D2SError):
+    """An ``--input`` of ``d2s bench`` cannot be understood, or is not one of the function's."""
+
+    code = "D2S506"
+
+
+class BenchCallError(D2SError):
+    """``d2s bench`` cannot call the function in dygraph."""
+
+    code = "D2S507"
+
+
 # -- 6xx: the self-check ----------------------------------------------------------------------
 
 
@@ -244,3 +347,24 @@ class NotCheckableError(D2SError, TypeError):
     """A call cannot be made twice on the same input."""
 
     code = "D2S602"
+
+
+class MissingPackageError(D2SError, ImportError):
+    """A package that only this part of d2s needs is not installed."""
+
+    code = "D2S603"
+
+
+class NoInputsError(D2SError, TypeError):
+    """Inputs for a parameter cannot be made up: nothing says what it takes."""
+
+    code = "D2S604"
+
+
+# -- 9xx: a defect of d2s ---------------------------------------------------------------------
+
+
+class PassError(D2SError):
+    """A pass has left a tree that breaks a rule of ``syntax.verify``: a defect of d2s."""
+
+    code = "D2S901"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from d2s import config
-from d2s.errors import D2SError
+from d2s.errors import PassError
 from d2s.passes import (
     annotated,
     asserts,
@@ -103,12 +103,6 @@ class Trace:
     tree: Any
     namespace: str
     generated: frozenset[str] = frozenset()
-
-
-class PassError(D2SError):
-    """A pass has left a tree that breaks a rule of ``syntax.verify``: a defect of d2s."""
-
-    code = "D2S901"
 
 
 def _nothing(name: str) -> Any:

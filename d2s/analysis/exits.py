@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import gast
 
-from d2s.analysis.scopes import SCOPES
+from d2s.analysis.walk import SCOPES, children
 
 LOOPS = (gast.For, gast.AsyncFor, gast.While)
 
@@ -160,4 +160,4 @@ def _walk_scope(tree: Any) -> Any:
         node = stack.pop()
         yield node
         if not isinstance(node, SCOPES):
-            stack.extend(gast.iter_child_nodes(node))
+            stack += children(node)

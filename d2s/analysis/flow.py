@@ -19,6 +19,7 @@ from typing import Any
 import gast
 
 from d2s.analysis import scopes
+from d2s.analysis.walk import SCOPES, children
 
 Set = frozenset[str]
 EMPTY: Set = frozenset()
@@ -150,8 +151,8 @@ def _walrus(test: Any) -> Set:
             stack.append(node.test)
         elif isinstance(node, gast.Compare):
             stack.extend([node.left, node.comparators[0]])
-        elif not isinstance(node, (*scopes.SCOPES, *scopes.COMPREHENSIONS)):
-            stack.extend(gast.iter_child_nodes(node))
+        elif not isinstance(node, (*SCOPES, *scopes.COMPREHENSIONS)):
+            stack += children(node)
     return frozenset(found)
 
 
@@ -305,7 +306,7 @@ def flow_of(function: Any) -> Flow:
     """
     locals_ = scopes.local_names(function)
     captured = scopes.captured_names(function) & locals_
-    outside = scopes.declared(function, gast.Global) | scopes.declared(function, gast.Nonlocal)
+    outside = scopes.declared(function, gast.Global | gast.Nonlocal)
     always = captured | outside
     if scopes.reads_in(function.body) & _SEES_ALL:
         always |= locals_

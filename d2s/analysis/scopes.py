@@ -15,8 +15,7 @@ from typing import Any, Final
 
 import gast
 
-SCOPES: Final = (gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda, gast.ClassDef)
-"""Node types that open a scope of their own."""
+from d2s.analysis.walk import SCOPES, children, statements_in, walk
 
 COMPREHENSIONS: Final = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 
@@ -101,7 +100,29 @@ def own_nodes(tree: Any) -> Iterator[Any]:
             if not isinstance(node, gast.Lambda):
                 stack.extend(reversed(node.decorator_list))
             continue
-        stack.extend(reversed(list(gast.iter_child_nodes(node))))
+        stack += children(node)[::-1]
+
+
+_HARMLESS: Final = frozenset(
+    (
+        gast.Constant,
+        gast.BinOp,
+        gast.UnaryOp,
+        gast.BoolOp,
+        gast.Compare,
+        gast.Expr,
+        gast.Assign,
+        gast.AugAssign,
+        gast.Return,
+        gast.If,
+        gast.While,
+        gast.For,
+        gast.Tuple,
+        gast.List,
+        gast.keyword,
+    )
+)
+"""Nodes that bind and change nothing by themselves; what is below them is looked at."""
 
 
 def changes_in(statements: Iterable[Any]) -> Changes:
@@ -109,9 +130,11 @@ def changes_in(statements: Iterable[Any]) -> Changes:
     found = _Collector()
     hidden: set[int] = set()
     for node in own_nodes(list(statements)):
+        if type(node) in _HARMLESS:
+            continue
         if isinstance(node, COMPREHENSIONS):
             for generator in node.generators:
-                hidden.update(id(name) for name in gast.walk(generator.target))
+                hidden.update(id(name) for name in walk(generator.target))
         if isinstance(node, gast.Name):
             if not isinstance(node.ctx, gast.Load | gast.Param) and id(node) not in hidden:
                 found.bound.add(node.id)
@@ -180,7 +203,7 @@ def reads_in(tree: Any) -> frozenset[str]:
     roots = tree if isinstance(tree, list | tuple) else [tree]
     found: set[str] = set()
     for root in roots:
-        for node in gast.walk(root):
+        for node in walk(root):
             if isinstance(node, gast.Name):
                 if isinstance(node.ctx, gast.Load):
                     found.add(node.id)
@@ -211,13 +234,16 @@ def parameters(function: Any) -> tuple[str, ...]:
 def declared(function: Any, kind: Any) -> frozenset[str]:
     """Names that ``function`` declares ``global`` or ``nonlocal``."""
     return frozenset(
-        name for node in own_nodes(function.body) if isinstance(node, kind) for name in node.names
+        name
+        for node in statements_in(function.body)
+        if isinstance(node, kind)
+        for name in node.names
     )
 
 
 def local_names(function: Any) -> frozenset[str]:
     """Every local variable of ``function``: parameters and what its body binds."""
-    outside = declared(function, gast.Global) | declared(function, gast.Nonlocal)
+    outside = declared(function, gast.Global | gast.Nonlocal)
     return (frozenset(parameters(function)) | changes_in(function.body).bound) - outside
 
 
@@ -225,6 +251,6 @@ def functions_bound(tree: Any) -> frozenset[str]:
     """Names that some assignment in ``tree`` binds, in nested functions too; not parameters."""
     return frozenset(
         node.id
-        for node in gast.walk(tree)
+        for node in walk(tree)
         if isinstance(node, gast.Name) and isinstance(node.ctx, gast.Store)
     )

@@ -1,7 +1,7 @@
 """The command ``d2s``: one file per command, and one place that turns errors into exit status 2.
 
-A ``D2SError`` is a message to the user: one or two lines on stderr.  Anything else that leaves a
-command is a defect of d2s, and keeps its traceback.
+A ``D2SError`` is a message to the user on stderr, laid out on a terminal.  Anything else that
+leaves a command is a defect of d2s, and keeps its traceback.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Annotated
 import typer
 
 from d2s import __version__, config
-from d2s.cli import dump
+from d2s.cli import bench, dump, explain, test
+from d2s.diagnostics import render
 from d2s.errors import D2SError
 
 app = typer.Typer(
@@ -24,7 +25,10 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help: paragraphs are filled, and it can be piped
     pretty_exceptions_enable=False,  # a traceback is for a bug report: plain text, in full
 )
+app.command()(bench.bench)
 app.command()(dump.dump)
+app.command()(explain.explain)
+app.command("test")(test.compare)
 
 
 def _version(wanted: bool) -> None:
@@ -63,6 +67,6 @@ def main(args: Sequence[str] | None = None) -> int:
     except D2SError as error:
         if config.get().full_traceback:
             raise
-        print(error, file=sys.stderr)
+        render.show(error, sys.stderr)
         return 2
     return 0

@@ -32,6 +32,7 @@ from rich.syntax import Syntax
 
 from d2s.api import to_static, trace
 from d2s.debug.dump import render_passes, render_program, render_side_by_side, render_text
+from d2s.debug.show import source_map as map_of
 from d2s.errors import (
     D2SError,
     InputSpecTextError,
@@ -87,6 +88,15 @@ def dump(
             show_default=False,
         ),
     ] = None,
+    source_map: Annotated[
+        Path | None,
+        typer.Option(
+            "--source-map",
+            metavar="FILE",
+            help="Write a Source Map v3 there; the text is then the generated code alone.",
+            show_default=False,
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write here.", show_default=False),
@@ -97,8 +107,10 @@ def dump(
     Without options: the generated code, with its own line numbers and those of the original. The
     file or module is imported, and nothing is called (with --program, the function is captured).
     """
-    if side_by_side + passes + program > 1:
-        raise typer.BadParameter("choose one of --side-by-side, --passes and --program")
+    if side_by_side + passes + program + (source_map is not None) > 1:
+        raise typer.BadParameter(
+            "choose one of --side-by-side, --passes, --program and --source-map"
+        )
     if input_spec and not program:
         raise typer.BadParameter("--input-spec is for --program")
     specs = [parse_input_spec(text) for text in input_spec or ()]
@@ -112,6 +124,12 @@ def dump(
             text, lexer = render_passes(trace(found.function)), "diff"
         elif side_by_side:
             text = render_side_by_side(trace(found.function))
+        elif source_map is not None:
+            made = map_of(found.function)
+            text = made.text
+            write(
+                source_map, made.to_json(None if output is None else output.name, indent=2) + "\n"
+            )
         else:
             text = render_text(trace(found.function))
     if output is not None:
@@ -302,6 +320,7 @@ def _explain(error: BaseException, file: str | None) -> None:
             cure="correct the line; Python itself reports the same",
             file=error.filename or file,
             line=error.lineno,
+            columns=_columns(error),
         ) from error
     frames = traceback.extract_tb(error.__traceback__)
     places = [frame for frame in frames if frame.filename == file] or (
@@ -315,6 +334,16 @@ def _explain(error: BaseException, file: str | None) -> None:
         file=places[-1].filename if places else file,
         line=places[-1].lineno if places else None,
     ) from error
+
+
+def _columns(error: SyntaxError) -> tuple[int, int] | None:
+    """Where in its line Python stumbles."""
+    if not error.offset:
+        return None
+    start = error.offset - 1
+    same_line = error.end_lineno in (None, error.lineno)
+    end = (error.end_offset or 0) - 1 if same_line else len((error.text or "").rstrip())
+    return start, max(end, start + 1)
 
 
 def _member(module: types.ModuleType, name: str, folder: Path, file: str) -> Found:

@@ -1,4 +1,4 @@
-"""``d2s.dump``: print what d2s makes of a function, from Python."""
+"""``d2s.dump`` and ``d2s.source_map``: what d2s makes of a function, from Python."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, TextIO
 
 from d2s.api import to_static, trace
 from d2s.debug.dump import render_passes, render_program, render_side_by_side, render_text
+from d2s.diagnostics.sourcemap import SourceMap, source_map_of
 from d2s.errors import ArgumentsError
 
 
@@ -56,3 +57,27 @@ def dump(
     else:
         text = render_text(trace(function))
     print(text, end="", file=file or sys.stdout)
+
+
+def source_map(function: Any) -> SourceMap:
+    """Where each place of the generated code came from, and back.
+
+    Args:
+        function: a function, method or layer, converted or not.
+
+    Returns:
+        The map of the text that ``d2s.code`` gives; its ``to_json`` writes a Source Map v3.
+
+    Raises:
+        NotAFunctionError: (D2S102) it is something else.
+        NoSourceError: (D2S101) its text cannot be found.
+
+    Example:
+        >>> def f(x):
+        ...     return x if x > 0 else -x
+        >>> place = source_map(f).original(2, 26)  # of the ``0``
+        >>> place.line, place.column
+        (2, 20)
+    """
+    made = trace(function, keep_steps=False)
+    return source_map_of(made.tree, made.source.file)

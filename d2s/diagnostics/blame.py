@@ -60,7 +60,7 @@ def is_defect(error: BaseException) -> bool:
     name = str(innermost.tb_frame.f_globals.get("__name__", ""))
     if not _is_d2s(name):
         return False
-    if isinstance(error, AssertionError):
+    if isinstance(error, AssertionError) and not error.args:  # ours have no message
         return name != "d2s.operators.effects"  # which raises what the user's ``assert`` does
     code = innermost.tb_frame.f_code
     if code.co_code[innermost.tb_lasti] == _RAISE:

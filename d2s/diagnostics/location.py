@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import re
 import sys
 import types
 from pathlib import Path
 from typing import NamedTuple
+
+
+class Span(NamedTuple):
+    """Where an expression ends, and its columns, counted in bytes as Python does."""
+
+    end_line: int
+    column: int
+    end_column: int
 
 
 class Location(NamedTuple):
@@ -15,6 +25,7 @@ class Location(NamedTuple):
     file: str
     line: int
     function: str
+    span: Span | None = None
 
 
 def _hidden_roots() -> tuple[str, ...]:
@@ -37,21 +48,37 @@ def is_ours(file: str) -> bool:
     return file.startswith(_roots)
 
 
+def is_hidden(file: str) -> bool:
+    """Whether frames of ``file`` say nothing to the user: ours, Paddle's, the import system's."""
+    return is_ours(file) or file.startswith("<frozen")
+
+
+_HELPERS = (contextlib.__file__, functools.__file__)
+
+
+def is_helper(file: str) -> bool:
+    """Whether ``file`` is of Python's own, and ours and Paddle's code goes through it."""
+    return file in _HELPERS
+
+
 def here() -> Location | None:
     """The innermost user frame of the calling thread, or ``None``."""
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
-        if not is_ours(code.co_filename) and not code.co_filename.startswith("<frozen"):
+        if not is_hidden(code.co_filename):
             return Location(code.co_filename, frame.f_lineno, code.co_name)
         frame = frame.f_back
     return None
 
 
+_FRAME = re.compile(r'File "(.+?)", line (\d+)(?:, in (.+))?')
+
+
 def user_line(stack: list[str]) -> tuple[str | None, int | None]:
     """File and line of the innermost user frame in the call stack that an operation keeps."""
     for text in reversed(stack):
-        match = re.search(r'File "(.+?)", line (\d+)', text)
+        match = _FRAME.search(text)
         if match and not is_ours(match[1]):
             return match[1], int(match[2])
     return None, None

@@ -282,7 +282,7 @@ def _sides(
                     block.left = True
                 except D2SError:
                     raise
-                except Exception as error:  # dygraph raises it on the runs that come here
+                except (Exception, SystemExit) as error:  # dygraph raises it on these runs
                     if is_defect(error):
                         raise
                     raise_later(as_local(error))

@@ -7,21 +7,13 @@ and mean those that the original would have.
 
 from __future__ import annotations
 
-import sys
 import types
 from collections.abc import Iterator
 from typing import Final
 
+from d2s.diagnostics.frames import is_same_function, is_structure
 from d2s.diagnostics.location import is_ours
 from d2s.operators.context import current
-
-_STRUCTURES: Final = frozenset(
-    f"d2s.operators.{name}"
-    for name in ["attempts", "branches", "effects", "logic", "loops", "raises", "texts"]
-)
-"""Operators that run parts of one function, written by passes as functions."""
-
-_LAMBDA: Final = "<lambda>"
 
 _CALLED: Final = "d2s.program.static_function"
 """Where a captured program is called by the user."""
@@ -82,26 +74,6 @@ def _is_part(inner: types.FrameType, outer: types.FrameType, entry: types.FrameT
     """Whether ``inner`` runs a part of the function of ``outer``, which has called ``entry``."""
     thunks = entry is not None and is_structure(entry)
     return is_same_function(inner.f_code, outer.f_code, thunks=thunks)
-
-
-def is_structure(frame: types.FrameType) -> bool:
-    """Whether ``frame`` is of an operator that runs parts of one function."""
-    return _name(frame) in _STRUCTURES
-
-
-def is_same_function(code: types.CodeType, around: types.CodeType, *, thunks: bool) -> bool:
-    """Whether ``code`` is a part of the function ``around``, which a pass has written.
-
-    Args:
-        code: of a body, or of an operand that waits.
-        around: the code that it stands in.
-        thunks: a function without a name is an operand that waits.
-    """
-    if not any(item is code for item in around.co_consts):
-        return False
-    if code.co_name == around.co_name and sys.version_info >= (3, 11):
-        return code.co_qualname == around.co_qualname or (thunks and code.co_name == _LAMBDA)
-    return thunks if code.co_name == _LAMBDA else code.co_name == around.co_name
 
 
 def _name(frame: types.FrameType) -> str:

@@ -30,11 +30,20 @@ from d2s.errors import (
     TensorRecursionError,
     UnsupportedInGraphError,
 )
-from d2s.operators import builtins_, casts, comprehensions, inplace, iteration, messages, training
-from d2s.operators.context import capture_into, current, error_here
+from d2s.operators import (
+    builtins_,
+    casts,
+    comprehensions,
+    debugging,
+    inplace,
+    iteration,
+    messages,
+    training,
+)
+from d2s.operators.context import Capture, capture_into, current, error_here
 from d2s.operators.either import Either, each
 from d2s.operators.lists import GrowingList
-from d2s.operators.objects import is_library
+from d2s.operators.objects import is_library, is_user_object
 from d2s.operators.values import as_value, cast_plain, is_tensor, mark_number, number_kind
 
 SKIP: Final = "__d2s_not_to_static__"
@@ -72,6 +81,8 @@ def call(function: Any) -> Any:
     """The function to call in place of ``function``."""
     if type(function) is types.FunctionType:
         return _function(function)
+    if current() is not None and debugging.is_stop(function):
+        return debugging.stop(function)
     if current() is not None and _is_random(function):
         return functools.partial(_drawn, function)
     if type(function) is types.MethodType:
@@ -97,6 +108,8 @@ def call(function: Any) -> Any:
             return functools.partial(_py_layer, owner)
         if isinstance(function, type) and capture is not None and capture.adopt is not None:
             capture.adopt(function)
+            if _makes_empty_objects(function):
+                return functools.partial(_made, capture, function)
         return _plain(function)
     implementation = call_method(function)
     if isinstance(implementation, types.FunctionType):
@@ -104,6 +117,21 @@ def call(function: Any) -> Any:
         if converted is not implementation:
             return types.MethodType(converted, function)
     return _plain(function)
+
+
+def _makes_empty_objects(kind: type) -> bool:
+    """Whether ``kind`` has no ``__init__`` of the user's that would tell of a new object."""
+    if kind is types.SimpleNamespace:
+        return True
+    plain = vars(object)
+    return all(getattr(kind, name) is plain[name] for name in ("__init__", "__new__"))
+
+
+def _made(capture: Capture, kind: type, *arguments: Any, **options: Any) -> Any:
+    fresh = kind(*arguments, **options)
+    if is_user_object(fresh):
+        capture.born[id(fresh)] = fresh
+    return fresh
 
 
 _RANDOM: Final = (random.Random, np.random.RandomState, np.random.Generator)
@@ -170,6 +198,8 @@ def _function(function: types.FunctionType, owner: Any = None) -> Any:
         return special
     if function in _LOGGING:
         return messages.log_(function)
+    if current() is not None and debugging.is_stop(function):
+        return debugging.stop(function)
     if getattr(function, SKIP, False) or is_library(function.__code__.co_filename):
         if current() is not None and _changes_argument(function):
             return inplace.function(function)
@@ -183,9 +213,9 @@ def _function(function: types.FunctionType, owner: Any = None) -> Any:
         if wrapped is not None:
             return wrapped
         return _plain(function)
-    _watch_recursion(function)
     assert _converter is not None
     converted = _converter(function)
+    _watch_recursion(function, converted)
     capture = current()
     if capture is not None and capture.on_call is not None:
         capture.on_call(function, owner)
@@ -508,28 +538,22 @@ def _swapped(table: Any, values: dict[Any, Any]) -> Iterator[None]:
                 table[key] = value
 
 
-def _watch_recursion(function: types.FunctionType) -> None:
+def _watch_recursion(function: types.FunctionType, converted: Any) -> None:
     """Refuse endless capture: a function that calls itself under a tensor condition (E3)."""
     capture = current()
     if capture is None or not capture.guarded:
         return
-    code, count = function.__code__, 0
+    code, count = converted.__code__, 0
     frame: types.FrameType | None = sys._getframe(2)
     while frame is not None:
-        other = frame.f_code
-        if (
-            other.co_firstlineno == code.co_firstlineno
-            and other.co_filename == code.co_filename
-            and other.co_name == code.co_name
-        ):
-            count += 1
-            if count > RECURSION_LIMIT:
-                raise error_here(
-                    TensorRecursionError,
-                    f"{function.__name__!r} calls itself under a condition that only the run can "
-                    "decide",
-                    "write the recursion as a while loop",
-                )
+        count += frame.f_code is code or frame.f_code == code
+        if count > RECURSION_LIMIT:
+            raise error_here(
+                TensorRecursionError,
+                f"{function.__name__!r} calls itself under a condition that only the run can "
+                "decide",
+                "write the recursion as a while loop",
+            )
         frame = frame.f_back
 
 

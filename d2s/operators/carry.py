@@ -17,16 +17,17 @@ from typing import Any
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.errors import ContainerInGraphError, LoopMismatchError
+from d2s.errors import ContainerInGraphError, LoopMismatchError, Row
 from d2s.operators.aliases import names_of
 from d2s.operators.branches import select
 from d2s.operators.context import current, error_here, tentatively
-from d2s.operators.either import UNBOUND, Either, describe, optional_parts
+from d2s.operators.either import UNBOUND, Either, describe, optional_parts, places_of
 from d2s.operators.forms import Choices
 from d2s.operators.likeness import Like, common, description_of, sample, wants_gradients
 from d2s.operators.lists import GrowingList
 from d2s.operators.origins import is_callers, note_form, origin_of
 from d2s.operators.state import Frozen, fill, thaw
+from d2s.operators.tables import moments
 from d2s.operators.values import (
     NUMBER_DTYPES,
     as_dtype,
@@ -165,6 +166,7 @@ class Constant(Carrier):
             f"the loop changes {self.path!r} from {describe(before)} to {_words(after)}",
             f"give {self.path!r} a tensor (or a structure of tensors of the final form) before "
             "the loop",
+            _moments(self.path, before, after),
         )
 
 
@@ -240,6 +242,7 @@ class Leaf(Carrier):
                 LoopMismatchError,
                 f"the loop changes {self.path!r} from {describe(self.init)} to {_words(after)}",
                 f"keep {self.path!r} a tensor in every trip",
+                _moments(self.path, self.before, after),
             )
         mine, dtype = self.kind, self.init.dtype
         if kind is not None and mine is not None:
@@ -259,6 +262,7 @@ class Leaf(Carrier):
                 f"the loop changes {self.path!r} from {describe(self.init)} to {describe(value)}",
                 f"cast it: {self.path} = {self.path}.astype("
                 f"'{str(value.dtype).split('.')[-1]}') before the loop, or keep its dtype",
+                _moments(self.path, self.init, value),
             )
         before, now = list(self.init.shape), list(value.shape)
         if before == [] and now == [1]:
@@ -272,7 +276,9 @@ class Leaf(Carrier):
             raise error_here(
                 LoopMismatchError,
                 f"the loop changes {self.path!r} from shape {before} to shape {now}",
-                "keep the number of dimensions the same in every trip",
+                f"begin with a tensor of {len(now)} dimensions, such as paddle.zeros({now}), or "
+                "keep their number the same in every trip",
+                _moments(self.path, self.init, value),
             )
         relaxed = [a if a == b else -1 for a, b in zip(before, now, strict=True)]
         if relaxed != before:
@@ -336,6 +342,7 @@ class Optional(Carrier):
         self.path = path
         self.absent = absent
         self.like = like
+        self.places = places_of(init)
         flag, value = paddle.full([], True, "bool"), None
         if isinstance(init, Either):
             parts = optional_parts(init)
@@ -348,7 +355,7 @@ class Optional(Carrier):
         flag, value = values
         if self.like.kind is not None:
             value = mark_number(value, self.like.kind)
-        return Either(flag, self.absent, value, self.path)
+        return Either(flag, self.absent, value, self.path).chosen_at(self.places)
 
     def split(self, after: Any) -> list[Any]:
         if after is self.absent:
@@ -371,6 +378,7 @@ class Optional(Carrier):
                 LoopMismatchError,
                 f"the loop changes {self.path!r} to {_words(after)}",
                 "keep it a tensor in every trip",
+                _moments(self.path, self.absent, after),
             )
         value = as_value(after)
         kind = number_kind(after)
@@ -385,6 +393,7 @@ class Optional(Carrier):
                     LoopMismatchError,
                     f"the loop changes {self.path!r} from shape {self.like.shape} to {shape}",
                     "keep the number of dimensions the same in every trip",
+                    _moments(self.path, self.like.zeros(), value),
                 )
             relaxed = [a if a == b else -1 for a, b in zip(shape, self.like.shape, strict=True)]
             if relaxed != self.like.shape:
@@ -453,6 +462,7 @@ class Sequence(Carrier):
                 ContainerInGraphError,
                 f"the static loop changes {self.path!r} from {describe(mine)} to {_words(after)}",
                 "keep its type and form in every trip",
+                _moments(self.path, self.value, after),
             )
         keys = keys or {}
         if isinstance(mine, list) and isinstance(container, GrowingList):
@@ -470,7 +480,8 @@ class Sequence(Carrier):
             raise error_here(
                 ContainerInGraphError,
                 f"the static loop changes the form of {self.path!r} (its type, length or keys)",
-                "give it its final form before the loop",
+                _cure_of_form(self.path, self.keys, keys),
+                _moments(self.path, self.value, after),
             )
         if container is not mine and isinstance(mine, list | dict | deque) and not self.rebound:
             raise Replan(self.path, anew=True)
@@ -555,6 +566,7 @@ class Growing(Carrier):
                 f"the static loop changes {self.path!r} from a list to {_words(after)}, or to a "
                 "list with items of another structure",
                 "keep it a list of the same kind of items",
+                _moments(self.path, target, after),
             )
         return after
 
@@ -608,6 +620,7 @@ class Chosen(Carrier):
 
     def __init__(self, path: str, value: Any, choices: Choices) -> None:
         self.path = path
+        self.value = value
         self.choices = choices
         tag, leaves = choices.flatten(value)
         self.inits = [_seed(tag), *map(_seed, leaves)]
@@ -627,6 +640,7 @@ class Chosen(Carrier):
                 f"the loop changes {self.path!r} to {_words(after)}, which is no tensor or "
                 "structure of tensors",
                 "keep it one of a few constants, or a structure of tensors",
+                _moments(self.path, self.value, after),
             )
         if choices is not self.choices:
             raise Replan(self.path, choices=choices)
@@ -744,6 +758,7 @@ def carrier_of(
                 f"{path!r} may be {' or '.join(map(_words, value.leaves()))} where a static loop "
                 "begins, as a tensor has decided",
                 "let it have one form on every path before the loop",
+                value.table(),
             )
         if is_callers(value):
             raise error_here(
@@ -804,6 +819,38 @@ def _same(before: Any, after: Any) -> bool:
             return bool(before == after)
     except Exception:  # a user's __eq__ that fails does not say "equal"
         return False
+
+
+def _cure_of_form(path: str, before: Any, after: Any) -> str:
+    """How to give a container before the loop the form that a trip gives it."""
+    added = [key for key in after if key not in list(before)]
+    if added and isinstance(added[0], str | float):
+        return f"make the key {added[0]!r} before the loop: {path}[{added[0]!r}] = ..."
+    return "give it its final form before the loop"
+
+
+class _OpenList:
+    """What stands for a growing list in a table."""
+
+    d2s_words = "list of open length"
+
+
+def _moments(path: str, before: Any, after: Any) -> list[Row]:
+    """The table of a mismatch: what ``path`` is before the loop, and what a trip makes of it."""
+    sides = after.leaves() if isinstance(after, Either) else [after]
+    return moments(path, _shown(before), map(_shown, sides))
+
+
+def _shown(value: Any) -> Any:
+    """A value as a table shows it: a snapshot as a container with its items."""
+    container = value.container if isinstance(value, Frozen) else value
+    if isinstance(container, GrowingList):
+        return _OpenList()
+    if not isinstance(value, Frozen):
+        return value
+    if isinstance(container, dict):
+        return dict(value.items)
+    return list(value.items) if isinstance(container, list) else container
 
 
 def _words(value: Any) -> str:

@@ -122,7 +122,7 @@ def len_(thing: Any) -> Any:
         # Python's len() would insist on an int; the run may be what knows it.
         return method(thing) if isinstance(method, types.FunctionType) else len(thing)
     if not list(thing.shape):
-        raise TypeError("len() of a 0-D tensor")
+        raise AssertionError("len() of a 0-D tensor is wrong")
     if thing.shape[0] >= 0:
         return int(thing.shape[0])
     return mark_number(paddle.shape(thing)[0].astype("int64"), int)

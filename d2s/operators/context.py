@@ -10,13 +10,14 @@ from __future__ import annotations
 import sys
 import threading
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from d2s.diagnostics.columns import columns_here
 from d2s.diagnostics.location import Location, here
-from d2s.errors import D2SError
+from d2s.errors import D2SError, Row
 
 
 @dataclass
@@ -93,6 +94,7 @@ class Capture:
         prepared: ids of layers whose ``forward`` and hooks are converted for the present call.
         on_call: told of each converted function before it runs, with the object that it is a
             method of.
+        born: objects that the captured code has made, by their ids.
         on_read: told of each tensor of dygraph whose contents user code reads while it is captured.
         watched: gives what is watched of the state outside of the function.
         grown: lists that a static loop has grown: ``id`` of the list -> the list, and what it
@@ -109,6 +111,7 @@ class Capture:
         steps: gradients and optimizers that are part of the program.
         tentative: another capture is made if this one fails, so that it rather fails than keeps
             for the run what was raised.
+        lowered: what becomes of effects in a program that is saved, by the lines on which.
     """
 
     export: bool = False
@@ -135,6 +138,7 @@ class Capture:
     adopt: Callable[[Any], None] | None = None
     prepared: set[int] = field(default_factory=set)
     on_call: Callable[[Any, Any], None] | None = None
+    born: dict[int, Any] = field(default_factory=dict)
     on_read: Callable[[Any], None] | None = None
     watched: Callable[[], list[Any]] = list
     grown: dict[int, tuple[Any, Any]] = field(default_factory=dict)
@@ -147,6 +151,7 @@ class Capture:
     ask: Callable[[str, Callable[[], Any]], Any] | None = None
     steps: Any = None
     tentative: bool = False
+    lowered: dict[str, list[Location]] = field(default_factory=dict)
 
     @contextmanager
     def block(
@@ -218,13 +223,22 @@ def capture_into(capture: Capture) -> Iterator[Capture]:
         capture.entry = None
 
 
-def error_here(kind: Callable[..., D2SError], cause: str, cure: str) -> D2SError:
+def error_here(
+    kind: Callable[..., D2SError], cause: str, cure: str, table: Iterable[Row] = ()
+) -> D2SError:
     """An error of ``kind`` at the user's present line."""
     place: Location | None = here()
     if place is None:
-        error = kind(cause, cure=cure)
+        error = kind(cause, cure=cure, table=table)
     else:
-        error = kind(cause, cure=cure, file=place.file, line=place.line)
+        error = kind(
+            cause,
+            cure=cure,
+            file=place.file,
+            line=place.line,
+            columns=columns_here(),
+            table=table,
+        )
     capture = current()
     if capture is not None:
         capture.refused.append(error)

@@ -15,12 +15,13 @@ from typing import Any, Final
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.diagnostics.location import is_ours
-from d2s.diagnostics.tracebacks import user_traceback
+from d2s.diagnostics.location import Location
+from d2s.diagnostics.tracebacks import name_tensors, places_in, settled
 from d2s.errors import NotStaticError
 from d2s.operators.context import current, error_here
 from d2s.operators.either import Either, simplified
-from d2s.operators.hosts import host_call
+from d2s.operators.hosts import host_call, places_here
+from d2s.operators.lowering import lowered
 from d2s.operators.raises import catching, note
 from d2s.operators.values import SIZE, Sizes, condition, is_tensor, number_kind
 
@@ -300,6 +301,7 @@ class Shipment:
             None if other is None or other is error else self.pack_error(other)
             for other in (error.__cause__, error.__context__)
         ]
+        trace = settled(error.__traceback__)
 
         def rebuilt(tensors: tuple[Any, ...]) -> BaseException:
             base = next(kind for kind in type(error).__mro__ if kind.__module__ == "builtins")
@@ -310,9 +312,13 @@ class Shipment:
             object.__setattr__(fresh, "args", arguments(tensors))
             vars(fresh).update(fields(tensors))
             cause, context = (None if other is None else other(tensors) for other in chain)
-            fresh.__cause__, fresh.__context__ = cause, context
-            fresh.__suppress_context__ = error.__suppress_context__
-            fresh.__traceback__ = user_traceback(error.__traceback__)
+            for name, value in (
+                ("__cause__", cause),
+                ("__context__", context),
+                ("__suppress_context__", error.__suppress_context__),
+            ):
+                object.__setattr__(fresh, name, value)
+            object.__setattr__(fresh, "__traceback__", trace)
             return fresh
 
         return rebuilt
@@ -325,9 +331,7 @@ def print_(*things: Any, **options: Any) -> None:
         print(*things, **options)
         return
     if capture.export:
-        for thing in things:
-            if bridge.is_value(thing):
-                paddle.static.Print(thing)
+        _print_in_file(things)
         return
     stream = options.get("file")
     name = next((n for n in ("stdout", "stderr") if stream is getattr(sys, n)), None)
@@ -341,6 +345,32 @@ def print_(*things: Any, **options: Any) -> None:
         print(*arguments(tensors), **options)
 
     host_call(host, shipment.values)
+
+
+def _print_in_file(things: tuple[Any, ...]) -> None:
+    """``print`` as Paddle's own operation: each tensor with the text before it."""
+    said: list[str] = []
+    for piece in _pieces(things):
+        if bridge.is_value(piece):
+            paddle.static.Print(piece, message=" ".join(said) or None)
+            said.clear()
+        else:
+            said.append(str(piece).strip())
+    lowered("print shows the tensors, in Paddle's format")
+
+
+def _pieces(things: Any) -> Iterator[Any]:
+    """Tensors, and what has a text already, in their order."""
+    for thing in things:
+        if isinstance(thing, HostText):
+            for part in thing.parts:
+                yield from _pieces(part[:1] if isinstance(part, tuple) else [part])
+        elif bridge.is_value(thing) or not is_dynamic(thing):
+            yield thing
+        elif isinstance(thing, list | tuple | set):
+            yield from _pieces(thing)
+        elif isinstance(thing, dict):
+            yield from _pieces(thing.values())
 
 
 def assert_(test: Any, message: Callable[[], Any] | None = None) -> None:
@@ -359,21 +389,19 @@ def assert_(test: Any, message: Callable[[], Any] | None = None) -> None:
         if not test:
             raise error(failure)
         return
-    if catching(AssertionError) is not None:
-        _Raising.where(paddle.logical_not(test), failure)
-        return
-    if capture.export:
+    caught = catching(AssertionError) is not None
+    if capture.export and not caught:
+        lowered("assert fails without its message")
         paddle.static.nn.control_flow.Assert(test)
-        return
-    shipment = Shipment()
-    parts = () if message is None else (message(),)
-    arguments = shipment.pack(parts)
+    elif caught or message is not None:  # the message is made when it is needed, as in Python
+        _Raising.where(paddle.logical_not(test), failure)
+    else:
 
-    def host(holds: Any, *tensors: Any) -> None:
-        if not bool(holds):
-            raise AssertionError(*arguments(tensors))
+        def host(holds: Any) -> None:
+            if not bool(holds):
+                raise AssertionError
 
-    host_call(host, [test, *shipment.values], raises=True)
+        host_call(host, [test], raises=True)
 
 
 class _Raising:
@@ -412,7 +440,7 @@ def error(make: Callable[[], Any], cause: Callable[[], Any] | None = None) -> An
     if made.__context__ is None and context is not made and context is not capture.handled:
         made.__context__ = context
     if found is None:
-        _raise_on_run(made, None)
+        _raise_on_run(made, [*places_here(), *places_in(made.__traceback__)])
     else:
         note(*found, made)
     raise BlockLeft
@@ -422,33 +450,32 @@ def _instance(error: Any) -> Any:
     return error() if isinstance(error, type) else error
 
 
-def _raise_on_run(made: BaseException, trace: types.TracebackType | None) -> None:
+def _raise_on_run(made: BaseException, places: list[Location]) -> None:
     """Raise ``made`` on the run, where no ``try`` of the program catches it."""
     capture = current()
     assert capture is not None
     if capture.export:
+        lowered(f"the {type(made).__name__} is a failed assertion")
         paddle.static.nn.control_flow.Assert(paddle.full([], False, "bool"))
         return
-    made.__traceback__ = None
+    object.__setattr__(made, "__traceback__", None)
     shipment = Shipment()
     rebuilt = shipment.pack_error(made)
 
     def host(*tensors: Any) -> None:
         raise rebuilt(tensors[: len(shipment.values)])
 
-    host_call(host, shipment.values, trace, raises=True)
+    host_call(host, shipment.values, places, raises=True)
 
 
-def raise_later(made: Exception) -> None:
+def raise_later(made: BaseException) -> None:
     """Raise on the run, from where it came, what one side of a branch raised at capture."""
     capture = current()
     if capture is not None and capture.tentative:
         raise made
+    name_tensors(made)
     found = catching(type(made))
     if found is not None:
         note(*found, made)
         return
-    trace = user_traceback(made.__traceback__)
-    if trace is not None and is_ours(trace.tb_frame.f_code.co_filename):
-        trace = None  # raised by an operator: the user's present line is where it comes from
-    _raise_on_run(made, trace)
+    _raise_on_run(made, places_here(made))

@@ -12,18 +12,18 @@ from __future__ import annotations
 
 import functools
 import operator
-import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import paddle
 
-from d2s.analysis.definitions import definitions_of
-from d2s.diagnostics.location import here, is_ours
-from d2s.errors import AmbiguousValueError
+from d2s.analysis.assignments import Side
+from d2s.diagnostics.location import Location, here, is_ours
+from d2s.errors import AmbiguousValueError, Row
 from d2s.operators.context import current, error_here
 from d2s.operators.hosts import raise_when
+from d2s.operators.tables import MOST_ROWS, bound_on, not_reached, noted, row, sides_at
 from d2s.operators.values import (
     NUMBER_DTYPES,
     as_value,
@@ -34,7 +34,6 @@ from d2s.operators.values import (
     mark_number,
     number_kind,
 )
-from d2s.syntax.source import function_at
 
 _CONSTANTS: Final = (bool, int, float, str, bytes, type(None))
 
@@ -47,6 +46,8 @@ MOST: Final = 64
 
 class Unbound:
     """The mark of a variable that is not bound; never seen by user code."""
+
+    d2s_words = "not bound"
 
     def __repr__(self) -> str:
         return "UNBOUND"
@@ -76,14 +77,18 @@ class Either:
         true, false: anything, an ``Either`` too.
         name: the variable or path that it came from, for messages.
         missing: what a read raises on a path that has not bound it; as a variable by default.
+        hint: what a read adds to what it raises, once that is asked for.
         size: how many alternatives there are.
+        places: the branches and loops that choose, the last one first; empty where no statement
+            is to be named.
+        body_first: ``true`` is what the body of that branch leaves; ``None`` if not known.
 
     Raises:
         AmbiguousValueError: (D2S203) there are more than :data:`MOST`: every operation on it
             would be captured once for each.
     """
 
-    __slots__ = ("false", "flag", "missing", "name", "size", "true")
+    __slots__ = ("body_first", "false", "flag", "hint", "missing", "name", "places", "size", "true")
 
     def __init__(self, flag: Any, true: Any, false: Any, name: str = "value") -> None:
         self.flag = flag
@@ -91,6 +96,9 @@ class Either:
         self.false = false
         self.name = name
         self.missing: Exception | None = None
+        self.hint: str | None = None
+        self.places: tuple[Location, ...] = ()
+        self.body_first: bool | None = None
         self.size: int = sum(side.size if isinstance(side, Either) else 1 for side in (true, false))
         if self.size > MOST:
             raise error_here(
@@ -106,7 +114,18 @@ class Either:
         """The same choice between other things."""
         fresh = Either(self.flag, true, false, self.name)
         fresh.missing = self.missing
-        return fresh
+        return fresh.chosen_at(self.places, self.body_first)
+
+    def chosen_at(self, places: tuple[Location, ...], body_first: bool | None = None) -> Either:
+        """Note what statements choose, for messages; itself."""
+        self.places = places
+        self.body_first = body_first
+        return self
+
+    def all_places(self) -> tuple[Location, ...]:
+        """The statements that choose between its alternatives, those of its parts too."""
+        inner = [side.all_places() for side in (self.true, self.false) if isinstance(side, Either)]
+        return tuple(dict.fromkeys(sum(inner, self.places)))
 
     def leaves(self) -> list[Any]:
         """Every alternative; nothing is captured to tell which one holds."""
@@ -114,6 +133,21 @@ class Either:
         for side in (self.true, self.false):
             found.extend(side.leaves() if isinstance(side, Either) else [side])
         return found
+
+    def table(self) -> list[Row]:
+        """What it may be, for a message: a row for each alternative."""
+        return [row(self.name, side, value) for side, value in self._sided()][:MOST_ROWS]
+
+    def _sided(self) -> Iterator[tuple[Side, Any]]:
+        known = self.places and self.body_first is not None
+        sides = sides_at(self.places[0] if known else None, self.name)
+        values = (self.false, self.true) if self.body_first is False else (self.true, self.false)
+        for side, value in zip(sides, values, strict=True):
+            if isinstance(value, Either):
+                for inner, leaf in value._sided():
+                    yield Side(f"{side.where}, {inner.where}", inner.line or side.line), leaf
+            else:
+                yield side, value
 
     def alternatives(self, when: Any = None) -> list[tuple[Any, Any]]:
         """Every alternative with the bool value under which it holds."""
@@ -152,9 +186,10 @@ class Either:
                 kinds = "; ".join(map(describe, self.leaves()))
                 raise error_here(
                     AmbiguousValueError,
-                    f"{self.name!r}{_bound_on(self.name)} depends on a tensor condition and may "
+                    f"{self.name!r}{bound_on(self.name)} depends on a tensor condition and may "
                     f"be {kinds}, which cannot be one value of a program",
                     "give it the same type, dtype and rank on every path",
+                    self.table(),
                 )
             value = chosen
         else:
@@ -209,7 +244,11 @@ class Either:
 
     def unbound(self) -> Exception:
         """What a read raises on a path that has not bound the value."""
-        return self.missing or unbound_error(self.name)
+        if self.missing is not None:
+            return self.missing
+        if self.hint is None:
+            self.hint = not_reached(self.all_places(), self.name)
+        return noted(unbound_error(self.name), self.hint)
 
     def _check(self) -> None:
         for value, holds in self.alternatives():
@@ -263,7 +302,7 @@ class Either:
             else function(side)
             for side in (self.true, self.false)
         ]
-        return Either(self.flag, sides[0], sides[1], self.name)
+        return self._with(sides)
 
     def spread(self, function: Callable[[Any], Any]) -> Either:
         """``function`` of every alternative, which must not need the run."""
@@ -271,7 +310,11 @@ class Either:
             side.spread(function) if isinstance(side, Either) else function(side)
             for side in (self.true, self.false)
         ]
-        return Either(self.flag, sides[0], sides[1], self.name)
+        return self._with(sides)
+
+    def _with(self, sides: list[Any]) -> Either:
+        fresh = Either(self.flag, sides[0], sides[1], self.name)
+        return fresh.chosen_at(self.places, self.body_first)
 
     def __getitem__(self, key: Any) -> Any:
         return each(lambda value: value[key], self)
@@ -298,6 +341,7 @@ class Either:
             AmbiguousValueError,
             f"{self.name!r}, which depends on a tensor, is hashed by code that stays Python",
             "look it up with container[key] or container.get(key) in a converted function",
+            self.table(),
         )
 
     def __bool__(self) -> bool:
@@ -305,6 +349,7 @@ class Either:
             AmbiguousValueError,
             f"the truth of {self.name!r} depends on a tensor, in code that stays Python",
             "move the test into an if statement of the function",
+            self.table(),
         )
 
 
@@ -345,18 +390,6 @@ def _without_repeats(value: Either) -> Any:
     for constant, holds in others:
         result = Either(holds, constant, result, value.name)
     return result
-
-
-def _bound_on(name: str) -> str:
-    """Where the variable ``name`` gets its values, in words; empty when it is not known."""
-    place = here()
-    tree = None if place is None else function_at(place.file, place.line)
-    if tree is None:
-        return ""
-    lines = definitions_of(tree).lines.get(re.split(r"[.\[]", name)[0], ())
-    if not lines:
-        return ""
-    return f" (bound on line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines))})"
 
 
 def _binary(
@@ -476,13 +509,21 @@ def describe(value: Any) -> str:
     if kind is not None:
         return f"a Python {kind.__name__}"
     if is_tensor(value):
-        return f"a {str(value.dtype).split('.')[-1]} tensor of shape {list(value.shape)}"
+        dtype = str(value.dtype).split(".")[-1]
+        return f"{'an' if dtype[0] == 'i' else 'a'} {dtype} tensor of shape {list(value.shape)}"
     return f"a {type(value).__name__}"
 
 
 def unbound_error(name: str) -> UnboundLocalError:
     """What Python raises when the variable ``name`` is read while it is unbound."""
     return UnboundLocalError(_UNBOUND_MESSAGE.format(name))
+
+
+def places_of(*values: Any) -> tuple[Location, ...]:
+    """The present place, and the statements that choose between what ``values`` may be."""
+    place = here()
+    inner = [value.all_places() for value in values if isinstance(value, Either)]
+    return tuple(dict.fromkeys(sum(inner, (place,) if place else ())))
 
 
 def optional_parts(value: Any) -> tuple[Any, Any, Any] | None:
@@ -518,7 +559,7 @@ def optional_parts(value: Any) -> tuple[Any, Any, Any] | None:
 def read(value: Any, name: str) -> Any:
     """A variable that some path leaves unbound, read: the run raises where dygraph would."""
     if isinstance(value, Either) and any(v is UNBOUND for v in value.leaves()):
-        missing = value.missing or unbound_error(name)
+        missing = value.unbound()
         raise_when(value.holds(lambda side: side is UNBOUND), missing)
         return bound(value)
     return value
@@ -550,7 +591,8 @@ def bound(value: Any) -> Any:
         return false
     if false is UNBOUND:
         return true
-    return Either(value.flag, true, false, value.name)
+    fresh = Either(value.flag, true, false, value.name)
+    return fresh.chosen_at(value.places, value.body_first)
 
 
 def result(value: Any) -> Any:

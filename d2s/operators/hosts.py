@@ -11,13 +11,14 @@ import contextlib
 import itertools
 import sys
 import threading
-import types
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import paddle
 
-from d2s.diagnostics.location import Location, here
+from d2s.diagnostics.frames import of_stack, of_traceback, users
+from d2s.diagnostics.location import Location
+from d2s.diagnostics.tracebacks import is_made, traceback_of, user_traceback
 from d2s.errors import UnsupportedInGraphError
 from d2s.operators.context import current, error_here
 from d2s.operators.values import as_value, number_kind
@@ -65,7 +66,7 @@ def take_failure() -> BaseException | None:
 def host_call(
     function: Callable[..., None],
     inputs: list[Any],
-    trace: types.TracebackType | None = None,
+    places: list[Location] | None = None,
     *,
     raises: bool = False,
 ) -> None:
@@ -75,7 +76,7 @@ def host_call(
         function: gets one dygraph tensor for each input, with the input's ``stop_gradient``; a
             value that stands for a Python number arrives as that number.
         inputs: values of the program; empty is allowed.
-        trace: the traceback of what it raises; the user's present line unless given.
+        places: the frames of what it raises; the user's present ones unless given.
         raises: it stands for an exception of the user's: what the function has changed until
             here stays changed when it raises.
     """
@@ -89,7 +90,7 @@ def host_call(
     count = len(inputs)
     values = [*map(as_value, inputs), *changed] or [paddle.full([], True, "bool")]
     flags = [value.stop_gradient for value in values]
-    place = here()
+    places = places_here() if places is None else places
 
     def host(*tensors: Any) -> Any:
         arguments: list[Any] = []
@@ -104,7 +105,7 @@ def host_call(
             if change is not None and _present.run is not None:
                 last = zip(tensors[count:], flags[count:], strict=False)
                 change(_present.run, [_kept(tensor, flag) for tensor, flag in last])
-            _failure.error = _at(error, place) if trace is None else error.with_traceback(trace)
+            _failure.error = raised_at(error, places)
             _silence()
             raise HostStopError from None
         return paddle.full([], True, "bool")
@@ -153,29 +154,31 @@ def _silence() -> None:
     sys.excepthook = hook
 
 
-def _at(error: BaseException, place: Location | None) -> BaseException:
-    """``error`` with a traceback whose innermost frame is the user's line."""
-    if place is None:
-        return error
-    return error.with_traceback(traceback_at(place))
+def raised_at(error: BaseException, places: list[Location]) -> BaseException:
+    """``error``, raised by a host operator, as if what it did were done at ``places``."""
+    trace = traceback_of(places, user_traceback(error.__traceback__))
+    object.__setattr__(error, "__traceback__", trace)
+    return error
 
 
-def traceback_at(place: Location) -> types.TracebackType | None:
-    """A traceback of one frame that stands at ``place``.
+def places_here(error: BaseException | None = None) -> list[Location]:
+    """Where the user's functions stand that are being captured, the outermost first.
 
-    The method is the one that Jinja2 uses for its templates: code that only raises is compiled
-    under the wanted file name, line and function name, and run.
+    Args:
+        error: what has been raised and caught: the places at which it was, instead.
     """
-    text = "\n" * (place.line - 1) + "raise signal"
-    code = compile(text, place.file, "exec").replace(co_name=place.function)
-    if sys.version_info >= (3, 11):
-        code = code.replace(co_qualname=place.function)
-    signal = HostStopError()
-    try:
-        exec(code, {"signal": signal})
-    except HostStopError as caught:
-        return caught.__traceback__.tb_next if caught.__traceback__ else None
-    return None  # pragma: no cover - the code does nothing but raise
+    capture = current()
+    stack = list(of_stack(sys._getframe(1), None if capture is None else capture.entry))
+    trace = None if error is None else error.__traceback__
+    if trace is None:
+        return [step.place for step in users(stack)]
+    known = [index for index, step in enumerate(stack) if step.frame is trace.tb_frame]
+    found = users([*stack[: known[0] if known else None], *of_traceback(trace)])
+    for index, (step, after) in enumerate(itertools.pairwise(found)):
+        if is_made(after.frame) and not is_made(step.frame):  # the same function, before and now
+            del found[index]
+            break
+    return [step.place for step in found]
 
 
 def check_uncaught(error: BaseException | type[BaseException]) -> None:

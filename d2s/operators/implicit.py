@@ -22,7 +22,7 @@ import paddle
 from d2s.errors import NoSourceError, SyntaxNotSupportedError
 from d2s.operators.calls import call, layer_call
 from d2s.operators.context import Capture, current
-from d2s.operators.objects import is_library
+from d2s.operators.objects import is_library, is_user_object
 
 _LEFT_ALONE: Final = frozenset(
     f"__{name}__"
@@ -129,10 +129,15 @@ def _lazily(function: Any) -> Any:
     if not isinstance(function, types.FunctionType) or is_library(function.__code__.co_filename):
         return function
 
+    begins = function.__name__ == "__init__"
+
     @functools.wraps(function)
     def run(*arguments: Any, **options: Any) -> Any:
-        if current() is None:
+        capture = current()
+        if capture is None:
             return function(*arguments, **options)
+        if begins and is_user_object(arguments[0]) and not vars(arguments[0]):
+            capture.born[id(arguments[0])] = arguments[0]
         try:
             converted = call(types.MethodType(function, arguments[0]))
         except (NoSourceError, SyntaxNotSupportedError):  # made by exec, as for data classes

@@ -170,7 +170,9 @@ class Element:
 
 def _words(leaf: Leaf) -> str:
     name = str(leaf.dtype).rsplit(".", 1)[-1]
-    return f"a {name} tensor" if leaf.kind is None else f"a Python {leaf.kind.__name__}"
+    if leaf.kind is not None:
+        return f"a Python {leaf.kind.__name__}"
+    return f"{'an' if name[0] == 'i' else 'a'} {name} tensor"
 
 
 def _parts(item: Any) -> tuple[type, tuple[Any, ...], list[Any]] | None:

@@ -448,6 +448,7 @@ def _capture(holds: Any, test: Callable[[], Any], body: Callable[[], Any], state
     before = state.freeze()
     plans = Plans()
     known = state.read()
+    unstable = "the state of the loop"
     for _ in range(ATTEMPTS):
         notes = capture.noted()
         try:
@@ -462,6 +463,7 @@ def _capture(holds: Any, test: Callable[[], Any], body: Callable[[], Any], state
             state.thaw(before)
             capture.forget_since(notes)
             plans.change(replan)
+            unstable = repr(replan.path)
         except NeedsElementError as need:
             capture.forget_since(notes)
             state.thaw(before)
@@ -493,7 +495,7 @@ def _capture(holds: Any, test: Callable[[], Any], body: Callable[[], Any], state
             raise
     raise error_here(
         LoopMismatchError,
-        "the state of the loop has another form in every trip",
+        f"{unstable} has another form in every trip",
         "give every variable that the loop changes its final type before the loop",
     )
 

@@ -22,7 +22,7 @@ from d2s.errors import ContainerInGraphError
 from d2s.operators.aliases import names_of
 from d2s.operators.context import current, error_here, tentatively
 from d2s.operators.effects import HostText
-from d2s.operators.either import UNBOUND, Either, optional_parts, simplified
+from d2s.operators.either import UNBOUND, Either, optional_parts, places_of, simplified
 from d2s.operators.empties import axes_of, cut, may_be_empty, note_filled, padded
 from d2s.operators.lists import (
     GrowingList,
@@ -361,7 +361,10 @@ class Merger:
                 sides.append(self.copied(side, type(like)(0)))
         value = self.output(sides[0], sides[1], kind)
         flag = self.output(self.as_flag(True, left[1]), self.as_flag(False, right[1]))
-        return lambda results: Either(flag(results), absent, value(results), name)
+        body_first = {(True, False): True, (False, True): False}.get((left[1], right[1]))
+        return lambda results: Either(flag(results), absent, value(results), name).chosen_at(
+            places_of(true, false), body_first
+        )
 
     def as_flag(self, side: bool, flag: Any) -> Any:
         """A bool, or bool value, as a fresh bool value of ``side``."""
@@ -376,7 +379,9 @@ class Merger:
 
         def build(results: list[Any]) -> Any:
             left, right = kept[0](results), kept[1](results)
-            return left if left is right else simplified(Either(flag(results), left, right, name))
+            if left is right:
+                return left
+            return simplified(Either(flag(results), left, right, name).chosen_at(places_of(), True))
 
         return build
 
@@ -398,7 +403,7 @@ class Merger:
             def build(results: list[Any]) -> Any:
                 fresh = Either(flag(results), true(results), false(results), thing.name)
                 fresh.missing = thing.missing
-                return fresh
+                return fresh.chosen_at(thing.places, thing.body_first)
 
             return build
         if type(thing) in (list, set, collections.deque) or isinstance(thing, dict):

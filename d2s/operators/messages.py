@@ -19,6 +19,7 @@ from d2s.operators.callers import callers, name_of
 from d2s.operators.context import current
 from d2s.operators.effects import Shipment
 from d2s.operators.hosts import host_call
+from d2s.operators.lowering import lowered
 
 LOG_METHODS: Final = frozenset(
     ("debug", "info", "warning", "warn", "error", "critical", "exception", "log")
@@ -56,6 +57,8 @@ def warn_(*things: Any, **named: Any) -> None:
         return
     given = (message, category, source)
     if capture is None or capture.export:
+        if capture is not None and capture.guarded:
+            lowered("the warning is given while the program is saved")
         _warn(*given, stacklevel, options, callers(sys._getframe(1)))
         return
     shipment = Shipment()
@@ -147,7 +150,9 @@ def log_(method: Callable[..., Any]) -> Callable[..., Any]:
         capture = current()
         if capture is None:
             method(*things, **options)
-        elif not capture.export:
+        elif capture.export:
+            lowered(f"{method.__name__}() of logging is left out")
+        else:
             level = options.get("stacklevel", 1)
             if not (_may_count(method) and type(level) is int and level > 1):
                 level = 1

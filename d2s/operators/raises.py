@@ -11,11 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from d2s.diagnostics.location import here
-from d2s.diagnostics.tracebacks import user_traceback
+from d2s.diagnostics.tracebacks import traceback_of
 from d2s.errors import UnsupportedInGraphError
 from d2s.operators.context import Capture, current, error_here
-from d2s.operators.hosts import traceback_at
+from d2s.operators.hosts import places_here
 from d2s.operators.state import State, freeze
 
 _PLAIN = (bool, int, float, str, bytes, type(None))
@@ -44,6 +43,7 @@ class Try:
         state: the variables that its handlers get as they were; ``None``: it has no way to let
             the run decide.
         depth: the number of blocks around it.
+        around: the number of functions around its own.
     """
 
     def __init__(self, caught: Callable[[], Any] | None, state: State | None) -> None:
@@ -51,6 +51,7 @@ class Try:
         self.state = state
         capture = current()
         self.depth = 0 if capture is None else len(capture.blocks)
+        self.around = len(places_here()) - 1
 
     def handler_of(self, kind: type[BaseException]) -> int | None:
         """The index of the handler that catches ``kind``."""
@@ -128,12 +129,7 @@ def note(attempt: Try, handler: int, error: BaseException) -> None:
     capture = current()
     assert capture is not None
     assert attempt.state is not None
-    if error.__traceback__ is None:
-        place = here()
-        trace = None if place is None else traceback_at(place)
-    else:
-        trace = user_traceback(error.__traceback__)
-    error.__traceback__ = trace
+    object.__setattr__(error, "__traceback__", traceback_of(places_here(error)[attempt.around :]))
     number = _number(capture, Case(error, attempt, handler))
     capture.extents[-1].raised = Raised(
         number,

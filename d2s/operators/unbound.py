@@ -10,12 +10,13 @@ from __future__ import annotations
 import sys
 import types
 
+from d2s.diagnostics.frames import is_same_function, is_structure
 from d2s.diagnostics.location import is_ours
-from d2s.operators.callers import is_same_function, is_structure, parts
+from d2s.operators.callers import parts
 from d2s.operators.either import unbound_error
 
 
-def as_local(error: Exception) -> Exception:
+def as_local(error: BaseException) -> BaseException:
     """What the original raises in the place of ``error``, which a body has raised.
 
     To be called by an operator that the user's code has called, while ``error`` is handled.

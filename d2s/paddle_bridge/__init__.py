@@ -12,6 +12,7 @@
 ``passes``     a program made ready for its gradients and its run
 ``steps``      training inside of a program
 ``runs``       programs that run
+``errors``     what Paddle says of a failed run, and which operation it was
 =============  ===================================================================================
 """
 
@@ -21,6 +22,16 @@ from d2s.paddle_bridge.capture import (
     no_collection,
     tensors_as_values,
     tracing,
+)
+from d2s.paddle_bridge.errors import (
+    Failed,
+    SavedProgram,
+    elements,
+    failed_operation,
+    note_source,
+    noted_source,
+    saved_programs,
+    words_of,
 )
 from d2s.paddle_bridge.gate import keep_mode, static_lock
 from d2s.paddle_bridge.names import (
@@ -78,6 +89,7 @@ from d2s.paddle_bridge.walks import (
     is_chosen,
     is_visible,
     misplaced,
+    never_free,
     operations,
     overwritten,
     without_copies,
@@ -88,8 +100,10 @@ __all__ = [
     "Backend",
     "ConcreteProgram",
     "EagerTensor",
+    "Failed",
     "IfOp",
     "Program",
+    "SavedProgram",
     "Value",
     "WhileOp",
     "amp_state",
@@ -99,6 +113,8 @@ __all__ = [
     "capturing",
     "check_version",
     "checked_operations",
+    "elements",
+    "failed_operation",
     "filled_like",
     "gradient_function",
     "gradients_here",
@@ -119,7 +135,10 @@ __all__ = [
     "makes_sparse_gradients",
     "methods_replaced",
     "misplaced",
+    "never_free",
     "no_collection",
+    "note_source",
+    "noted_source",
     "operations",
     "overwriting",
     "overwritten",
@@ -128,6 +147,7 @@ __all__ = [
     "program_order",
     "relax",
     "renew",
+    "saved_programs",
     "shape_of",
     "share_constants",
     "share_storage",
@@ -142,5 +162,6 @@ __all__ = [
     "tracing",
     "with_item",
     "without_copies",
+    "words_of",
     "write_into",
 ]

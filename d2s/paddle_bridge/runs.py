@@ -66,26 +66,31 @@ def program_order() -> contextlib.AbstractContextManager[None]:
 
 
 class _BackwardError(threading.local):
-    error: Exception | None = None
+    error: tuple[BaseException, Any] | None = None
 
 
 _backward = _BackwardError()
 _backward_shown = False
 
 
-def keep_backward_error(error: Exception) -> None:
-    """Note what a backward function of ours is about to raise in this thread."""
-    _backward.error = error
+def keep_backward_error(error: BaseException, trace: Any = None) -> None:
+    """Note what a backward function of ours is about to raise in this thread.
+
+    Args:
+        error: the exception.
+        trace: the traceback that it is to have.
+    """
+    _backward.error = error, trace
 
 
-def show_backward_errors(twice: Callable[[], Exception]) -> None:
+def show_backward_errors(explain: Callable[[Exception], BaseException | None]) -> None:
     """From now on ``backward`` and ``paddle.grad`` raise :func:`keep_backward_error`'s errors.
 
     Paddle turns whatever a ``PyLayer`` raises into an ``OSError`` with a traceback as its text.
     Programs that they run are run as :func:`program_order` says.
 
     Args:
-        twice: gives the error for a program that is gone back through a second time.
+        explain: gives what to raise in the place of any other error; ``None`` leaves it.
     """
     global _backward_shown
     with static_lock:
@@ -93,28 +98,35 @@ def show_backward_errors(twice: Callable[[], Exception]) -> None:
             return
         _backward_shown = True
         for name in ("run_backward", "run_partial_grad"):
-            setattr(core.eager, name, _showing(getattr(core.eager, name), twice))
+            setattr(core.eager, name, _showing(getattr(core.eager, name), explain))
 
 
-def _kept_backward_error() -> Exception | None:
+def _kept_backward_error() -> tuple[BaseException, Any] | None:
     error, _backward.error = _backward.error, None
     return error
 
 
-def _showing(original: Callable[..., Any], twice: Callable[[], Exception]) -> Callable[..., Any]:
+def _showing(
+    original: Callable[..., Any], explain: Callable[[Exception], BaseException | None]
+) -> Callable[..., Any]:
     @functools.wraps(original)
     def run(*arguments: Any, **options: Any) -> Any:
         _backward.error = None
         try:
-            with _ORDER:  # gradients run like what they are gradients of
+            with program_order():
                 return original(*arguments, **options)
         except Exception as raised:
-            error = _kept_backward_error()
-            if error is None and "TensorWrappers of Dy2StGradNode" in str(raised):
-                error = twice()
-            if error is None:
-                raise
-        raise error.with_traceback(None)
+            kept = _kept_backward_error()
+            if kept is None:
+                error = explain(raised)
+                if error is None:
+                    raise
+                kept = error, error.__traceback__
+        try:
+            raise kept[0].with_traceback(kept[1])
+        except BaseException as error:
+            error.__traceback__ = kept[1]
+            raise  # without this frame, from Python 3.11 on
 
     return run
 
@@ -240,6 +252,13 @@ class Program:
                     joint = self._build_joint()
                     self._prepared(joint[0], False)
                 self._joint = joint
+
+    def differentiated(self) -> list[Any]:
+        """The programs that compute its gradients, those that have been built."""
+        built = [layer.train_program.program for layer, training in self._ready if training]
+        if self._joint is not None:
+            built.append(self._joint[0].infer_program.program)
+        return built
 
     def gradients(
         self, tensors: list[Any], output_gradients: list[Any], parameters: list[Any]

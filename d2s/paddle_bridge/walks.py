@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator
 from typing import Any
 
@@ -81,6 +82,14 @@ def _comes_before(one: Any, other: Any) -> bool:
         if operation.id() == one.id():
             return True
     return False
+
+
+def never_free(program: Any) -> None:
+    """Keep a program in which a value is read outside of its block, past the interpreter's end.
+
+    Paddle aborts the process when it takes such a program apart.
+    """
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(program))
 
 
 def is_chosen(value: Any) -> bool:

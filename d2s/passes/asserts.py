@@ -31,7 +31,7 @@ class _Asserts(gast.NodeTransformer):  # type: ignore[misc]
         at = span_of(node)
         if node.msg is None:
             return self.ctx.quote("d2s.assert_(test)", at, test=node.test)
-        message = self.ctx.thunk(node.msg)
+        message = self.ctx.thunk(node.msg, at)
         if message is None:
             return node
         return self.ctx.quote("d2s.assert_(test, message)", at, test=node.test, message=message)

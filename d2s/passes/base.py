@@ -11,6 +11,7 @@ import gast
 from d2s.analysis.exits import looks_at_frame
 from d2s.analysis.flow import Flow, flow_of
 from d2s.analysis.scopes import Changes, changes_in, dotted, own_nodes, parameters
+from d2s.analysis.walk import statements_in, walk
 from d2s.syntax import quote as quoting
 from d2s.syntax.names import Names, names_in
 from d2s.syntax.positions import Span, header, place, span_of
@@ -134,15 +135,19 @@ class Context:
             and node.attr in WORDS
         )
 
-    def thunk(self, expression: Any) -> Any | None:
-        """``lambda: expression``, or ``None`` where that would change its meaning."""
+    def thunk(self, expression: Any, at: Span | None = None) -> Any | None:
+        """``lambda: expression``, or ``None`` where that would change its meaning.
+
+        Args:
+            expression: what waits.
+            at: where the lambda is made, if that happens before its own line is come to.
+        """
         for node in own_nodes(expression):
             if isinstance(node, gast.NamedExpr | gast.Await | gast.Yield | gast.YieldFrom):
                 return None
             if looks_at_frame(node):
                 return None
-        at = header(expression)
-        return self.expr("lambda: expression", at, expression=expression)
+        return self.expr("lambda: expression", at or header(expression), expression=expression)
 
 
 def _outside(paths: frozenset[str], private: Collection[str]) -> frozenset[str]:
@@ -151,7 +156,7 @@ def _outside(paths: frozenset[str], private: Collection[str]) -> frozenset[str]:
 
 def functions_in(tree: Any) -> Iterator[Any]:
     """``tree`` and the functions inside it, innermost first; class bodies are not entered."""
-    for node in own_nodes(tree.body):
+    for node in statements_in(tree.body):
         if isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef):
             yield from functions_in(node)
     yield tree
@@ -212,11 +217,11 @@ def decided_in(tree: Any, ctx: Context) -> frozenset[str]:
     not plainly a tensor: a loop keeps dtype and rank of its tensors.
     """
     if ctx.careful:
-        return frozenset(path for node in gast.walk(tree) if (path := dotted(node)) is not None)
+        return frozenset(path for node in walk(tree) if (path := dotted(node)) is not None)
     found: set[str] = set()
     looped: set[str] = set()
     plain: set[str] = set()
-    for node in gast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, gast.Call) and ctx.is_word(node.func):
             into = looped if node.func.attr in ("while_", "for_") else found
             if node.func.attr in STATEFUL:
@@ -335,7 +340,7 @@ def shared_state(
     after = flow.after.get(id(node), frozenset())
     entering = flow.entering.get(id(node), frozenset())
     carried = after | entering if isinstance(node, gast.While | gast.For) else after
-    handed = changes.bound & carried
+    handed = (changes.bound | _written_by_functions(ctx, statements)) & carried
     nonlocals = changes.bound & (after | entering)
     outside = flow.globals_
     private = changes.bound - nonlocals
@@ -351,3 +356,17 @@ def shared_state(
         in_text_order(nonlocals - outside, [*targets, *statements]),
         tuple(sorted(nonlocals & outside)),
     )
+
+
+def _written_by_functions(ctx: Context, statements: list[Any]) -> frozenset[str]:
+    """Variables that the user's functions among ``statements`` declare ``nonlocal``."""
+    found: set[str] = set()
+    for node in own_nodes(statements):
+        if not isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef):
+            continue
+        if ctx.is_generated(node):
+            found |= _written_by_functions(ctx, node.body)
+        else:
+            inner = [item for item in walk(node) if isinstance(item, gast.Nonlocal)]
+            found.update(name for item in inner for name in item.names)
+    return frozenset(found)

@@ -27,8 +27,9 @@ from typing import Any
 import gast
 
 from d2s.analysis.scopes import dotted, functions_bound
+from d2s.analysis.walk import walk
 from d2s.passes.base import Context, Pass, decided_in
-from d2s.syntax.positions import place, span_of
+from d2s.syntax.positions import Span, place, put, span_of
 
 SYMBOLS = {
     gast.Lt: "<", gast.LtE: "<=", gast.Gt: ">", gast.GtE: ">=", gast.Eq: "==", gast.NotEq: "!=",
@@ -53,24 +54,27 @@ class _Operators(gast.NodeTransformer):  # type: ignore[misc]
         first, *others = node.values
         thunks = []
         for operand in others:
-            thunk = self.ctx.thunk(operand)
+            thunk = self.ctx.thunk(operand, at)
             if thunk is None:
                 return node
             thunks.append(thunk)
         if self._is_word(first, word):  # and_(and_(a, b), c) is and_(a, b, c)
-            first.args += thunks
+            first.args += [put(thunk, span_of(first)) for thunk in thunks]
             return first
         call = self.ctx.expr(f"d2s.{word}(first)", at, first=first)
         for thunk in thunks:
             inner = thunk.body
             if word == "and_" and self._is_word(inner, word):
-                call.args += [self._thunk(inner.args[0]), *inner.args[1:]]
+                call.args += [
+                    self._thunk(inner.args[0], at),
+                    *(put(arg, at) for arg in inner.args[1:]),
+                ]
             else:
                 call.args.append(thunk)
         return call
 
-    def _thunk(self, expression: Any) -> Any:
-        thunk = self.ctx.thunk(expression)
+    def _thunk(self, expression: Any, at: Span) -> Any:
+        thunk = self.ctx.thunk(expression, at)
         assert thunk is not None  # it came out of a thunk
         return thunk
 
@@ -99,14 +103,14 @@ class _Operators(gast.NodeTransformer):  # type: ignore[misc]
                     left = copy.deepcopy(left)
                 pair = place(gast.Compare(left, [op], [operands[position + 1]]), at)
                 pair = self._single(pair.left, op, pair.comparators[0], pair)
-                thunk = self.ctx.thunk(pair) if position else pair
+                thunk = self.ctx.thunk(pair, at) if position else pair
                 if thunk is None:
                     return node
                 call.args.append(thunk)
             return call
         call = self.ctx.expr("d2s.compare(left)", at, left=node.left)
         for op, operand in zip(node.ops, node.comparators, strict=True):
-            thunk = self.ctx.thunk(operand)
+            thunk = self.ctx.thunk(operand, at)
             if thunk is None:
                 return node
             if (
@@ -142,7 +146,7 @@ class _Operators(gast.NodeTransformer):  # type: ignore[misc]
 def _received(tree: Any) -> frozenset[str]:
     """What patterns capture, and parameters of functions inside: they may be given anything."""
     found = set()
-    for node in gast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, gast.MatchAs | gast.MatchStar) and node.name:
             found.add(node.name)
         elif node is not tree and isinstance(node, gast.Lambda | gast.FunctionDef):

@@ -38,6 +38,7 @@ import gast
 
 from d2s.analysis.exits import looks_at_frame
 from d2s.analysis.scopes import COMPREHENSIONS, declared, own_nodes
+from d2s.analysis.walk import walk
 from d2s.passes.base import Context, Pass, ScopeTransformer, each_function
 from d2s.syntax.positions import Span, place, span_of
 from d2s.syntax.quote import constant, name
@@ -149,7 +150,7 @@ class _Comprehensions(ScopeTransformer):
         self, wish: str, targets: list[str], value: Any, at: Span, hoisted: list[Any] | None
     ) -> Any:
         """``lambda targets: value``."""
-        made = self.ctx.expr("lambda: value", span_of(value), value=value)
+        made = self.ctx.expr("lambda: value", at, value=value)
         made.args.args = [place(name(target, gast.Param()), at) for target in targets]
         return made
 
@@ -222,14 +223,14 @@ def _suits(node: Any) -> bool:
 
 
 def _inner_walrus(node: Any) -> bool:
-    return any(isinstance(inner, gast.NamedExpr) for inner in gast.walk(node))
+    return any(isinstance(inner, gast.NamedExpr) for inner in walk(node))
 
 
 def _keeps(node: Any, targets: list[str]) -> bool:
     """Whether ``node`` is code that runs later and reads the one variable of all trips."""
     if not isinstance(node, gast.Lambda):
         return False
-    return any(isinstance(inner, gast.Name) and inner.id in targets for inner in gast.walk(node))
+    return any(isinstance(inner, gast.Name) and inner.id in targets for inner in walk(node))
 
 
 def _plain(iterable: Any) -> bool:

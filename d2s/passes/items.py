@@ -20,6 +20,7 @@ from typing import Any
 import gast
 
 from d2s.analysis.scopes import dotted
+from d2s.analysis.walk import walk
 from d2s.passes.base import Context, Pass, decided_in, key_of
 from d2s.syntax.positions import span_of
 
@@ -55,7 +56,7 @@ class _Items(gast.NodeTransformer):  # type: ignore[misc]
     def _is_fixed(self, key: Any) -> bool:
         """Whether ``key`` is a constant, or a slice or tuple that no branch has decided."""
         if isinstance(key, gast.Slice | gast.Tuple):
-            return not any(dotted(node) in self.decided for node in gast.walk(key))
+            return not any(dotted(node) in self.decided for node in walk(key))
         if isinstance(key, gast.UnaryOp):
             key = key.operand
         return isinstance(key, gast.Constant | gast.Starred)

@@ -35,7 +35,9 @@ def f(x):
 def f(xs):
     s = 0
     for x in xs:
-        if not x < 0:
+        if x < 0:
+            pass
+        else:
             s = s + x
     return s
 """
@@ -90,7 +92,7 @@ class _Loop:
                 return []
             return [assign(self.flag_broken(), constant(True, at), at)]
         if tail:
-            return []
+            return _pass(at)  # a breakpoint on the line is come to
         return [assign(self.flag_skipped(), constant(True, at), at)]
 
     def guarded(self, node: Any, rest: list[Any], tail: bool) -> list[Any]:

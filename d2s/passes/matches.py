@@ -412,7 +412,7 @@ class _Matches(ScopeTransformer):
         guard, body = case.node.guard, case.node.body
         test, bindings = case.tests.test(case.at), case.tests.bindings(case.at)
         if test is None and guard is None:
-            return [*bindings, *body]
+            return [*(bindings or [place(gast.Pass(), case.at)]), *body]
         before: list[Any] = []
         if guard is None:
             body = [*bindings, *body]

@@ -187,7 +187,8 @@ def _lower(function: Any, ctx: Context) -> None:
     if not returns(early) or any(stays_python(node) for node in statements):
         return
     lowering = _Returns(ctx)
-    at = header(last)
+    # Of all statements this one is surely come to, whichever path returns.
+    at = header(next(node for node in early if returns([node])))
     docstring: list[Any] = []
     if isinstance(statements[0], gast.Expr) and isinstance(statements[0].value, gast.Constant):
         docstring, statements = statements[:1], statements[1:]

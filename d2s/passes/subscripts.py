@@ -33,6 +33,7 @@ from typing import Any
 import gast
 
 from d2s.analysis.scopes import captured_names, local_names
+from d2s.analysis.walk import walk
 from d2s.passes.base import Context, Pass, ScopeTransformer, each_function, key_of
 from d2s.syntax.positions import Span, place, span_of
 from d2s.syntax.quote import name
@@ -137,7 +138,7 @@ def _repeatable(key: Any) -> bool:
             | gast.unaryop
             | gast.expr_context,
         )
-        for node in gast.walk(key)
+        for node in walk(key)
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import gast
 
 from d2s.passes.base import Context, Pass
-from d2s.syntax.positions import span_of
+from d2s.syntax.positions import header
 
 
 class _Ternaries(gast.NodeTransformer):  # type: ignore[misc]
@@ -27,12 +27,13 @@ class _Ternaries(gast.NodeTransformer):  # type: ignore[misc]
 
     def visit_IfExp(self, node: Any) -> Any:
         self.generic_visit(node)
-        body, orelse = self.ctx.thunk(node.body), self.ctx.thunk(node.orelse)
+        at = header(node)
+        body, orelse = self.ctx.thunk(node.body, at), self.ctx.thunk(node.orelse, at)
         if body is None or orelse is None:
             return node
         return self.ctx.expr(
             "d2s.ifelse(test, body, orelse)",
-            span_of(node),
+            at,
             test=node.test,
             body=body,
             orelse=orelse,

@@ -24,6 +24,7 @@ from typing import Any, Final
 
 import gast
 
+from d2s.analysis.walk import walk
 from d2s.passes.base import Context, Pass
 from d2s.syntax.positions import place, span_of
 from d2s.syntax.quote import constant, name
@@ -137,7 +138,7 @@ def _is_constant(node: Any) -> bool:
             | gast.unaryop
             | gast.expr_context,
         )
-        for part in gast.walk(node)
+        for part in walk(node)
     )
 
 

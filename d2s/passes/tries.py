@@ -71,6 +71,7 @@ import gast
 
 from d2s.analysis.exits import jumps, returns, stays_python
 from d2s.analysis.scopes import dotted, reads_in
+from d2s.analysis.walk import walk
 from d2s.passes.base import (
     Context,
     Pass,
@@ -202,10 +203,12 @@ class _Tries(ScopeTransformer):
         done: list[Any] = []
         functions: list[Any] = []
         for handler in node.handlers:
-            functions.append(load(self.handler(handler, after | reads_in(later), done), at))
+            made = self.handler(handler, after | reads_in(later), header(node), done)
+            functions.append(load(made, at))
         orelse: Any = constant(None, at)
         if node.orelse:
-            orelse = load(self.function_of(node.orelse, after | reads_in(later), done), at)
+            made = self.function_of(node.orelse, after | reads_in(later), header(node), done)
+            orelse = load(made, at)
         tried = self.ctx.names.fresh("tried")
         reads = reads_in(node.body)
         node.body = [self.within(self.block(node.body), caught, body, tried, reads)]
@@ -219,8 +222,15 @@ class _Tries(ScopeTransformer):
         )
         return [*done, node]
 
-    def handler(self, handler: Any, carried: frozenset[str], done: list[Any]) -> str:
-        """The name of the function that is made of ``handler``, which calls it from now on."""
+    def handler(self, handler: Any, carried: frozenset[str], before: Span, done: list[Any]) -> str:
+        """The name of the function that is made of ``handler``, which calls it from now on.
+
+        Args:
+            handler: of a ``try``.
+            carried: what is read afterwards.
+            before: where the function is defined.
+            done: gets the definition.
+        """
         bound = getattr(handler.name, "id", handler.name)
         at = header(handler.body[0])
         error = bound or self.ctx.names.fresh("error")
@@ -235,7 +245,7 @@ class _Tries(ScopeTransformer):
                 def made(error):
                     statements
                 """,
-                at,
+                before,
                 made=made,
                 error=error,
                 statements=[*declarations, *self.block(handler.body)],
@@ -244,7 +254,9 @@ class _Tries(ScopeTransformer):
         handler.body = self.ctx.quote("made(error)", at, made=made, error=error)
         return made
 
-    def function_of(self, statements: list[Any], carried: frozenset[str], done: list[Any]) -> str:
+    def function_of(
+        self, statements: list[Any], carried: frozenset[str], before: Span, done: list[Any]
+    ) -> str:
         at = header(statements[0])
         made = self.ctx.names.fresh("orelse")
         shared = self.shared(statements, carried)
@@ -254,7 +266,7 @@ class _Tries(ScopeTransformer):
                 def made():
                     statements
                 """,
-                at,
+                before,
                 made=made,
                 statements=[*_declared(shared, at, set()), *self.block(statements)],
             )
@@ -328,7 +340,7 @@ def _declared(shared: _Shared, at: Span, private: set[str]) -> list[Any]:
 def _uses(tree: Any, names: set[Any]) -> int:
     """How often ``tree`` mentions ``names``."""
     found = 0
-    for node in gast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, gast.Name):
             found += node.id in names
         elif isinstance(node, gast.ExceptHandler):
@@ -342,7 +354,7 @@ def _others(function: Any, node: Any, names: set[Any]) -> int:
     """How often other handlers than those of ``node`` that bind ``names`` mention them."""
     found = 0
     inside = {id(handler) for handler in node.handlers}
-    for item in gast.walk(function):
+    for item in walk(function):
         if isinstance(item, gast.ExceptHandler) and id(item) not in inside:
             bound = getattr(item.name, "id", item.name)
             if bound in names:
@@ -355,7 +367,7 @@ def _may_raise_later(statements: list[Any]) -> bool:
     return any(
         isinstance(node, gast.Call | gast.Raise | gast.Assert | gast.Subscript)
         for statement in statements
-        for node in gast.walk(statement)
+        for node in walk(statement)
     )
 
 

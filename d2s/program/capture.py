@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dis
+import inspect
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -34,6 +35,7 @@ from d2s.operators.either import UNBOUND, Either, bound
 from d2s.operators.empties import enter_blocks
 from d2s.operators.implicit import methods
 from d2s.operators.lists import GrowingList
+from d2s.operators.lowering import tell_what_is_lowered
 from d2s.operators.objects import is_user_object
 from d2s.operators.origins import origin_of
 from d2s.operators.training import VALUE_METHODS, training_into
@@ -59,8 +61,6 @@ from d2s.syntax.depth import deep
 
 capture_lock: Final = bridge.static_lock
 """One capture at a time in a process, and no program is built meanwhile."""
-
-_broken_programs: Final[list[Any]] = []
 
 _HASH: Final[Callable[[Any], int]] = bridge.Value.__hash__
 
@@ -177,17 +177,35 @@ def _inplace_methods() -> dict[str, Callable[..., Any]]:
     return {name: made(name) for name in names if not name.startswith("_")}
 
 
+_DECIDES: Final = "its value decides what code that stays Python does, which only the run knows"
+_YIELDING: Final = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
+
+
+def _truth(self: Any) -> bool:
+    """Refuse to be a truth value; a generator stays Python, and is named."""
+    code = sys._getframe(1).f_code
+    if code.co_flags & _YIELDING and not is_ours(code.co_filename) and code.co_name[0] != "<":
+        raise error_here(
+            UnsupportedInGraphError,
+            f"a tensor decides what the generator {code.co_name!r} yields, which only the run "
+            "knows",
+            "write its loop into the function that uses it, without yield, or let it return a list",
+        )
+    raise error_here(
+        UnsupportedInGraphError,
+        f"a tensor is used as a truth value, but {_DECIDES}",
+        "use if, while, and, or, not of a converted function, or bool(tensor)",
+    )
+
+
 def _refusals() -> dict[str, Any]:
-    plain = "its value decides what code that stays Python does, which only the run knows"
+    plain = _DECIDES
     return {
         "size": property(_size),
         "detach": _detach,
         "cpu": _to_cpu,
         "__hash__": _hash,
-        "__bool__": refuse(
-            f"a tensor is used as a truth value, but {plain}",
-            "use if, while, and, or, not of a converted function, or bool(tensor)",
-        ),
+        "__bool__": _truth,
         "__index__": refuse(
             f"a tensor is used as a Python index, but {plain}",
             "stack the sequence into a tensor and index that",
@@ -261,7 +279,7 @@ def _as_text(self: Any) -> str:
 
 def _length(self: Any) -> int:
     if not list(self.shape):
-        raise TypeError("len() of a 0-D tensor")
+        raise AssertionError("len() of a 0-D tensor is wrong")
     if self.shape[0] < 0:
         raise UnsupportedInGraphError(
             "the length of a tensor with an open first dimension is asked for by Python code",
@@ -347,7 +365,9 @@ class _Results:
         self.grown = state.grown
         self.roots, self.written, self.stored = state.roots, state.written, state.stored
         self.watch = watch
-        self.inputs = {value.id: index for index, value in enumerate(inputs)}
+        # A saved program gives every tensor of the result, arguments and repetitions too.
+        self.every = state.export
+        self.inputs = {} if self.every else {value.id: at for at, value in enumerate(inputs)}
         self.outputs: list[Any] = []
         self.positions: dict[int, int] = {}
         self.kept: list[Any] = []
@@ -360,7 +380,7 @@ class _Results:
     def output(self, value: Any) -> int:
         """The position of ``value`` among the outputs."""
         known = self.positions.get(value.id)
-        if known is None:
+        if known is None or self.every:
             copy = paddle.assign(value)
             copy.stop_gradient = value.stop_gradient
             known = self.positions[value.id] = len(self.outputs)
@@ -669,7 +689,7 @@ def _capture(
     refusals = {**_inplace_methods(), **_refusals(), **VALUE_METHODS}
     if tentative and is_open(call):
         refusals["shape"] = SHAPE
-    watch = Watch()
+    watch = Watch(state.born)
     for root in roots:
         watch.add(root, type(root).__name__)
     for change in lifted:
@@ -711,7 +731,7 @@ def _capture(
                 result = bound(converted_of(function)(*args, **kwargs))
             except BlockLeft:  # every path raises; nothing is returned
                 result = None
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 happened = (
                     state.hosts
                     or state.written
@@ -756,6 +776,7 @@ def _capture(
             updates = _updates(state, main, results)
             drop_unread(main, results.outputs)
             if export:
+                tell_what_is_lowered(state.lowered)
                 bridge.without_copies(main)
             elif gradients and not state.steps.used:
                 enter_blocks(main)
@@ -763,9 +784,11 @@ def _capture(
         watch.undo()
         raise
     watch.undo()
-    _broken_programs.append(main)  # a program with a leaked value aborts when it is freed
-    _check_leaks(main)
-    _broken_programs.pop()
+    try:
+        _check_leaks(main)
+    except BaseException:
+        bridge.never_free(main)
+        raise
     check_views(main, set(state.copies), set(state.detached), state.settled, state.steps.shown)
     parameters = context.get_params_with_values()
     names = [operation.name() for operation in bridge.operations(main)]

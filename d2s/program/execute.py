@@ -11,19 +11,22 @@ from __future__ import annotations
 
 import contextlib
 import operator
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import paddle
 
+from d2s import config
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import here
-from d2s.errors import BackwardTwiceError, D2SError
+from d2s.diagnostics.tracebacks import user_traceback
+from d2s.errors import BackwardTwiceError
 from d2s.operators.hosts import running, take_failure
 from d2s.operators.values import NUMBER_DTYPES
 from d2s.program.apart import check_tensors
 from d2s.program.capture import Captured, Run
-from d2s.program.failures import point_out
+from d2s.program.failures import Again, in_dygraphs_words, point_out
 from d2s.program.fast import Check, Checks, in_place
 
 _KIND: Final = operator.attrgetter("dtype", "stop_gradient")
@@ -65,8 +68,9 @@ class _Joint(paddle.autograd.PyLayer):  # type: ignore[misc]
             ]
             with bridge.program_order(), _random(ctx.random), _contents(ctx.overwritten):
                 found = runner.program.gradients(tensors[:count], wanted, tensors[count:])
-        except D2SError as error:
-            bridge.keep_backward_error(error)
+        except Exception as error:
+            failure = _explained(error) or error
+            bridge.keep_backward_error(failure, user_traceback(failure.__traceback__))
             raise
         return tuple(found)
 
@@ -124,6 +128,23 @@ def _twice() -> BackwardTwiceError:
     )
 
 
+class _Entered(threading.local):
+    program: bridge.Program | None = None
+
+
+_entered: Final = _Entered()
+"""The program that a backward of this thread has come to last."""
+
+
+def _explained(raised: Exception) -> BaseException | None:
+    """What stands for an exception of Paddle's in a backward; ``None``: nothing else."""
+    if "TensorWrappers of Dy2StGradNode" in str(raised):
+        return _twice()
+    program, _entered.program = _entered.program, None
+    built = [] if program is None else program.differentiated()
+    return take_failure() or in_dygraphs_words(raised, built)
+
+
 class _Once:
     """A hook on a result of a training call: its program can be gone back through once.
 
@@ -131,10 +152,12 @@ class _Once:
     write there; a ``PyLayer`` dies at the second time.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, program: bridge.Program) -> None:
         self.used = False
+        self.program = program
 
     def __call__(self, gradient: Any) -> None:
+        _entered.program = self.program
         if self.used:
             error = _twice()
             bridge.keep_backward_error(error)
@@ -171,7 +194,7 @@ class Runner:
             or captured.apart.records
         )
         self._differentiable = any(not value.stop_gradient for value in captured.outputs)
-        bridge.show_backward_errors(_twice)
+        bridge.show_backward_errors(_explained)
 
     def _ready(self) -> bridge.Program:
         captured = self.captured
@@ -286,10 +309,7 @@ class Runner:
             Exception: what the user's ``assert`` and ``raise`` raise on this run.
         """
         if self._bare:
-            if self._differentiable and paddle.is_grad_enabled():
-                outputs = self._outputs(tensors)
-            else:
-                outputs = self._inference(tensors)
+            outputs = self._outputs(tensors)
             self.runs += 1
             return self.captured.build(Run(outputs, tensors, containers))
         steps = self.captured.steps
@@ -358,15 +378,6 @@ class Runner:
                 read[index] = _copy(read[index])
         return tensors, read
 
-    def _inference(self, tensors: list[Any]) -> list[Any]:
-        """The outputs of a run without gradients, of a program that only computes."""
-        try:
-            with bridge.program_order():
-                return self.program.run(tensors, training=False)
-        except Exception as error:
-            failure = take_failure() or point_out(error, self.captured.program)
-        raise failure
-
     def _outputs(self, tensors: list[Any]) -> list[Any]:
         captured = self.captured
         training = self.training
@@ -384,8 +395,34 @@ class Runner:
                     outputs = self.program.run(tensors, training=True, parameters=read)
             watched = next((output for output in outputs if not output.stop_gradient), None)
             if watched is not None:
-                watched.register_hook(_Once())
+                watched.register_hook(_Once(self.program))
             return outputs
         except Exception as error:
-            failure = take_failure() or point_out(error, captured.program)
-        raise failure  # what the user's code raised on the host, at the user's line
+            stopped, broken = take_failure(), error
+        # What the user's code raised on the host, or what dygraph raises, at the user's line.
+        if stopped is not None:
+            raise stopped
+        failure = point_out(broken, captured.program, self._again(tensors))
+        if config.get().full_traceback and failure is not broken:
+            failure.__cause__ = broken
+        raise failure
+
+    def _again(self, tensors: list[Any]) -> Again | None:
+        """Runs a copy of the program, changing nothing outside; ``None`` if it cannot."""
+        captured = self.captured
+        if captured.steps is not None:
+            return None
+
+        def again(copy: Any, find: Callable[[Any], Any]) -> None:
+            read, values = captured.parameters
+            given = [
+                _copy(tensor) if i in captured.overwritten else tensor
+                for i, tensor in enumerate(read)
+            ]
+            inputs, outputs = [[*map(find, each)] for each in (captured.inputs, captured.outputs)]
+            program = bridge.Program(copy, inputs, outputs, (given, [*map(find, values)]))
+            state = paddle.get_rng_state() if captured.has_random else None
+            with bridge.program_order(), _random(state), paddle.no_grad():
+                program.run(tensors, training=False)
+
+        return again

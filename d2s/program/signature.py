@@ -7,6 +7,7 @@ Python values themselves, other objects by identity, train or eval, grad mode, A
 from __future__ import annotations
 
 import inspect
+import types
 from collections.abc import Callable, Sized
 from dataclasses import dataclass
 from typing import Any
@@ -72,6 +73,8 @@ class Signature:
         self, function: Callable[..., Any], name: str, specs: Any = None, *, bound: bool = False
     ) -> None:
         self.name = name
+        self._function = function
+        self._bound = bound
         try:
             signature = inspect.signature(function)
         except (TypeError, ValueError):
@@ -82,8 +85,6 @@ class Signature:
                 ]
             )
         parameters = list(signature.parameters.values())
-        self._all = tuple(parameters)
-        self._qualname: str = getattr(function, "__qualname__", name)
         if (
             bound
             and parameters
@@ -136,37 +137,45 @@ class Signature:
         """The call's arguments by parameter, defaults filled in.
 
         Raises:
-            TypeError: the arguments do not fit; Python's own message.
+            TypeError: the arguments do not fit; Python's own message with the function's name.
         """
-        try:
-            bound = self.signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(self._in_pythons_words(args, kwargs) or str(error)) from None
+        bound = self.fit(args, kwargs)
         bound.apply_defaults()
         return bound
 
-    def _in_pythons_words(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-        """What a call says that does not fit: asked of an empty function of the same form."""
-        parameters = [
-            each.replace(
-                annotation=inspect.Parameter.empty,
-                default=each.default if each.default is inspect.Parameter.empty else None,
+    def fit(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
+        """The call's arguments by parameter, those that it gives.
+
+        Raises:
+            TypeError: the arguments do not fit; Python's own message.
+        """
+        try:
+            return self.signature.bind(*args, **kwargs)
+        except TypeError as error:
+            said = self._pythons_words(args, kwargs) or f"{self.name}() {error}"
+            raise TypeError(said) from None
+
+    def _pythons_words(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+        """What Python says is wrong with a call of the function; ``None`` if it cannot be asked."""
+        function = self._function
+        if type(function) is not types.FunctionType or hasattr(function, "__wrapped__"):
+            return None
+        plain = [
+            parameter.replace(
+                annotation=parameter.empty,
+                default=parameter.default if parameter.default is parameter.empty else None,
             )
-            for each in self._all
+            for parameter in inspect.signature(function).parameters.values()
         ]
         scope: dict[str, Any] = {}
-        exec(f"def empty{inspect.Signature(parameters)}: pass", scope)
-        empty = scope["empty"]
-        empty.__qualname__ = self._qualname
+        exec(f"def stub{inspect.Signature(plain)}: pass", scope)
+        stub = scope["stub"]
+        stub.__name__, stub.__qualname__ = function.__name__, function.__qualname__
         try:
-            empty(
-                *(None for _ in range(len(self._all) - len(self.signature.parameters))),
-                *args,
-                **kwargs,
-            )
+            stub(*([None] if self._bound else []), *args, **kwargs)
         except TypeError as error:
             return str(error)
-        return ""
+        return None
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any], extra: tuple[Any, ...]) -> Call:
         """Take a call apart.

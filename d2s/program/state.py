@@ -208,9 +208,13 @@ class Watch:
         lifted: identities of places whose numbers are inputs of the program.
         filled: names of lists that the captured code only appends to.
         looked_at: other names that it uses.
+
+    Args:
+        born: objects that the captured code has made: they are no state, each run makes its own.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, born: dict[int, Any] | None = None) -> None:
+        self._born: dict[int, Any] = {} if born is None else born
         self.records: dict[int, Record] = {}
         self.names: set[str] = set()
         self.asked: set[str] = set()
@@ -320,7 +324,7 @@ class Watch:
 
     def _fields(self, thing: Any, path: str, place: Place | None = None, owner: Any = None) -> None:
         scope = thing.__dict__
-        if id(scope) in self.records:
+        if id(scope) in self.records or id(thing) in self._born:
             return
         record = self.records[id(scope)] = Record(scope, path, place, owner, thing, fields=True)
         record.before = record.now()

@@ -23,13 +23,14 @@ from d2s.analysis.exits import return_lines
 from d2s.conversion import trace_of
 from d2s.diagnostics import log
 from d2s.diagnostics.blame import is_defect
-from d2s.diagnostics.tracebacks import user_traceback
+from d2s.diagnostics.leaving import leave
 from d2s.errors import InputSpecError, NotCapturedError, SaveError, StaticModeError
 from d2s.operators.calls import call as converted_of
 from d2s.operators.calls import call_method
 from d2s.program.capture import Captured, capture, capture_lock
 from d2s.program.dimensions import Dimensions, Trial, shapes_of, with_shapes
 from d2s.program.execute import Runner
+from d2s.program.loaded import Sources, sources_of
 from d2s.program.programs import Entry, Programs, Reason, explain, remember
 from d2s.program.quick import Modes, QuickKey, quick_key
 from d2s.program.signature import Call, Identity, Signature
@@ -90,6 +91,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         self._dimensions = Dimensions()
         self._constant: set[Any] = set()
         self._spec_program: Any = None
+        self.d2s_sources: Sources = []
         super().__init__(
             function,
             input_spec,
@@ -156,16 +158,17 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         """Run the function as a program; a new kind of call captures a new one."""
         if not self._program_trans.enable_to_static:
             return self.dygraph_function(*args, **kwargs)
-        if not paddle.in_dynamic_mode():
-            if not bridge.inside_to_static():
+        dynamic = paddle.in_dynamic_mode()
+        if not dynamic and bridge.inside_to_static():
+            # Called while another function is being captured: become part of its program.
+            return converted_of(self.dygraph_function)(*args, **kwargs)
+        try:
+            if not dynamic:
                 raise StaticModeError(
                     f"the converted function {self._name!r} is called in static mode",
                     cure="call paddle.disable_static() first; what it returns are tensors, not "
                     "values of a program",
                 )
-            # Called while another function is being captured: become part of its program.
-            return converted_of(self.dygraph_function)(*args, **kwargs)
-        try:
             if getattr(self.d2s_original, "__defaults__", None) is not self._defaults:
                 self._signature = self._bound_signature()
             modes = self._modes()
@@ -179,8 +182,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
                     return entry.runner(tensors, [])
             return self._run(args, kwargs, modes, quick)
         except BaseException as error:
-            if not config.get().full_traceback:
-                error.__traceback__ = user_traceback(error.__traceback__)
+            leave(error)
             raise
 
     def _run(
@@ -213,6 +215,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
             paddle.is_grad_enabled(),
             paddle.get_default_dtype(),
             bridge.amp_state(),
+            config.get().debug_on_run,
         )
 
     def _fitting(self, call: Call) -> Entry | None:
@@ -463,8 +466,15 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
                     f"{self._name!r} returns no tensor, so there is nothing to save",
                     cure="return at least one tensor",
                 )
+            self.d2s_sources = sources_of(captured.program)
         outputs = list(captured.outputs)
         instance = self._object()
+        if export and captured.parameters[0] and not isinstance(instance, paddle.nn.Layer):
+            raise SaveError(
+                f"{self._name!r} is a function that reads parameters or tensors from outside, and "
+                "Paddle saves those of a layer only",
+                cure="make it the forward of a layer that holds them, or pass them as arguments",
+            )
         inputs: list[Any] = list(captured.inputs)
         if isinstance(instance, paddle.nn.Layer):
             inputs = [instance, *inputs]

@@ -72,7 +72,7 @@ class Checker:
             raise StaticModeError(
                 "a function is checked in static mode", cure="call paddle.disable_static() first"
             )
-        return self.report(_target(function, self.input_spec), args, kwargs)
+        return self.report(target_of(function, self.input_spec), args, kwargs)
 
     # -- the parts -------------------------------------------------------------------------------
 
@@ -120,7 +120,7 @@ class Target:
         return _runner(self.function, _converted(self.function, self.specs))
 
 
-def _target(function: Any, specs: Any) -> Target:
+def target_of(function: Any, specs: Any) -> Target:
     """What ``function`` is about.
 
     Raises:
@@ -190,11 +190,7 @@ class _Work:
     ) -> None:
         self.checker = checker
         self.target = target
-        signature = target.converted._signature.signature
-        try:
-            self.bound = signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{target.converted.__name__}() {error}") from None
+        self.bound = target.converted._signature.fit(args, kwargs)
         self.snapshot = Snapshot(target.function, dict(self.bound.arguments))
 
     def dygraph(self) -> Seen:

@@ -37,8 +37,11 @@ def span_of(node: Any) -> Span:
 
 
 def header(statement: Any) -> Span:
-    """The span of the header of ``statement``, which is what its generated code points at."""
-    if isinstance(statement, gast.If | gast.While):
+    """The span of the header of ``statement``, which is what its generated code points at.
+
+    The header of a conditional expression is its test, which Python looks at first.
+    """
+    if isinstance(statement, gast.If | gast.While | gast.IfExp):
         return span_of(statement.test)
     if isinstance(statement, gast.For | gast.AsyncFor):
         first, last = span_of(statement.target), span_of(statement.iter)
@@ -55,16 +58,20 @@ def header(statement: Any) -> Span:
     return span_of(statement)
 
 
+def put(node: Any, span: Span) -> Any:
+    """Give ``span`` to ``node`` alone."""
+    node.lineno, node.col_offset = span.line, span.column
+    node.end_lineno, node.end_col_offset = span.end_line, span.end_column
+    return node
+
+
 def place(node: Any, span: Span, *, force: bool = False) -> Any:
     """Give ``span`` to ``node`` and to all below it that have no position yet (or to all)."""
     for child in gast.walk(node):
         if isinstance(child, gast.stmt | gast.expr | gast.excepthandler | gast.pattern) and (
             force or getattr(child, "lineno", None) is None
         ):
-            child.lineno = span.line
-            child.col_offset = span.column
-            child.end_lineno = span.end_line
-            child.end_col_offset = span.end_column
+            put(child, span)
             if isinstance(child, gast.Attribute) and span.end_line != span.line:
                 # A call is put on the line where its attribute *ends* (CPython 3.11 and later).
                 child.end_lineno, child.end_col_offset = span.line, span.column + 1

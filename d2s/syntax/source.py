@@ -1,7 +1,7 @@
 """From a function object to its text and tree.
 
 The whole file is parsed once (and kept), and the definition is found in it by line and name; a
-lambda by line, and by its bytecode where several stand on one line.  Text comes from
+lambda by line, and by its columns where several stand on one line.  Text comes from
 ``linecache``, so notebook cells and registered ``exec`` texts work like files.
 """
 
@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import ast
 import copy
+import dis
 import linecache
+import sys
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -21,6 +23,7 @@ from d2s.errors import NoSourceError, NotAFunctionError
 from d2s.syntax.load import FUTURE
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_Defined = tuple[Definition, str | None]  # a definition and the innermost class around it
 
 
 @dataclass(frozen=True)
@@ -150,6 +153,43 @@ def _same_lambda(node: ast.Lambda, code: types.CodeType) -> bool:
     return compiled is not None and _same_code(compiled, code)
 
 
+def _matching(lambdas: list[_Defined], code: types.CodeType) -> list[_Defined]:
+    """Those of several lambdas on one line that ``code`` can be: the one where it says it stands.
+
+    Before Python 3.11, and under ``-X no_debug_ranges``, code knows no columns; the instructions
+    tell then.
+    """
+    places = _places(code)
+    if not places:
+        return [item for item in lambdas if _same_lambda(item[0], code)][:1]  # type: ignore[arg-type]
+    around = [item for item in lambdas if _covers(item[0].body, places)]  # type: ignore[arg-type]
+    # A lambda inside of another one lies in the bodies of both, and stands further right.
+    return sorted(around, key=lambda item: (item[0].lineno, item[0].col_offset))[-1:]
+
+
+def _places(code: types.CodeType) -> list[tuple[int, int]]:
+    """Line and column where each instruction of the body starts, if ``code`` knows columns."""
+    if sys.version_info < (3, 11):
+        return []
+    instructions = list(dis.get_instructions(code))
+    names = [item.opname for item in instructions]
+    return [
+        (where.lineno, where.col_offset)
+        for where in (item.positions for item in instructions[names.index("RESUME") + 1 :])
+        if where
+        and where.lineno is not None
+        and where.col_offset is not None
+        # The return of a lambda stands nowhere in Python 3.11: from column 0 to column 0.
+        and (where.lineno, where.col_offset) != (where.end_lineno, where.end_col_offset)
+    ]
+
+
+def _covers(body: ast.expr, places: list[tuple[int, int]]) -> bool:
+    first = (body.lineno, body.col_offset)
+    last = (body.end_lineno or body.lineno, body.end_col_offset or body.col_offset)
+    return all(first <= place < last for place in places)
+
+
 def _could_be(node: Definition, code: types.CodeType) -> bool:
     """Whether ``code`` can have come from ``node``: it has every name and constant of it.
 
@@ -217,7 +257,7 @@ def source_of(function: object) -> FunctionSource:
         (node, owner) for node, owner in parsed.definitions.get(line, ()) if _fits(node, code)
     ]
     if len(candidates) > 1 and code.co_name == "<lambda>":
-        candidates = [c for c in candidates if _same_lambda(c[0], code)][:1]  # type: ignore[arg-type]
+        candidates = _matching(candidates, code)
     if not candidates:
         raise _changed(function)
     candidates = [item for item in candidates if _could_be(item[0], code)]

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import subprocess
 import sys
+import textwrap
+from pathlib import Path
 
 import paddle
 import pytest
@@ -514,3 +517,95 @@ def test_what_is_read_behind_a_swallowed_exception() -> None:
         return x
 
     assert [d2s.convert(f)(xs) for xs in ([0], [0, 5, 1])] == [f([0]), f([0, 5, 1])] == [-1, 5]
+
+
+def test_a_function_made_in_a_branch_writes_nonlocal() -> None:
+    """A4, B1: what it wrote was lost behind the branch."""
+
+    def f(x, y):
+        if x.sum() > 0:
+
+            def halve():
+                nonlocal y
+                if y.sum() > 0:
+                    y = y * 0.5
+
+            halve()
+        return y
+
+    assert_same(f, *[(x, X * 3) for x in BOTH])
+
+
+def test_a_function_made_in_a_loop_writes_nonlocal() -> None:
+    """A4, C2: what it wrote was no loop variable."""
+
+    def f(x, n):
+        for _ in range(n):
+
+            def halve():
+                nonlocal x
+                x = x * 0.5
+
+            halve()
+        return x
+
+    assert_same(f, *[(X, scalar(n)) for n in (0, 1, 3)])
+
+
+def test_a_saved_program_gives_arguments_and_repetitions(tmp_path: Path) -> None:
+    """G3: what was returned as it came in, or twice, was missing from the loaded result."""
+
+    def f(x, y):
+        z = x * y
+        return x, z, {"again": z, "y": y}
+
+    specs = [paddle.static.InputSpec([2], "float32", name) for name in "xy"]
+    d2s.save(d2s.to_static(f, input_spec=specs), str(tmp_path / "program"))
+    loaded = d2s.load(str(tmp_path / "program"))(X, X * 3)
+    z = (X * X * 3).tolist()
+    assert [item.tolist() for item in loaded] == [X.tolist(), z, z, (X * 3).tolist()]
+
+
+def test_a_process_ends_well_after_a_leaked_value(tmp_path: Path) -> None:
+    """E1: Paddle aborts when it takes the refused program apart (found by a random search)."""
+    script = tmp_path / "leaks.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import d2s, paddle
+
+            def f(x, y):
+                if x.sum() > 0:
+                    def change():
+                        nonlocal y
+                        y = y * 0.5
+                else:
+                    def change():
+                        nonlocal y
+                        y = y * 2
+                y = y + 1
+                change()
+                return y
+
+            try:
+                d2s.to_static(f)(paddle.ones([2]), paddle.ones([2]))
+            except d2s.D2SError as error:
+                print(error.code)
+            """
+        ),
+        encoding="utf-8",
+    )
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert (done.returncode, done.stdout.split()) == (0, ["D2S305"])
+
+
+def test_a_function_that_reads_a_layer_is_not_saved(tmp_path: Path) -> None:
+    """H1: Paddle saves the parameters of layers only, and died with an UnboundLocalError."""
+    linear = paddle.nn.Linear(2, 2)
+    static = d2s.to_static(lambda x: linear(x))
+    with pytest.raises(d2s.D2SError) as caught:
+        d2s.save(static, str(tmp_path / "f"), input_spec=[paddle.static.InputSpec([None, 2])])
+    assert caught.value.code == "D2S401"
+    assert not list(tmp_path.iterdir())

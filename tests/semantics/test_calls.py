@@ -301,6 +301,19 @@ def test_recursion_over_a_tensor_is_refused() -> None:
     assert caught.value.line == halve.__code__.co_firstlineno + 2
 
 
+def test_recursion_of_a_decorated_function_over_a_tensor_is_refused() -> None:
+    """E3: the line that a function begins on is its decorator's."""
+
+    @d2s.to_static
+    def halve(x):
+        if x.sum() > 1:
+            return halve(x / 2)
+        return x
+
+    with pytest.raises(TensorRecursionError, match="'halve' calls itself"):
+        halve(X)
+
+
 def test_shapes() -> None:
     """E4: known dimensions are ints, unknown ones tensors; both go into reshape and zeros."""
 

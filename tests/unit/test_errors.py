@@ -34,7 +34,9 @@ def test_the_text_is_place_cause_cure_code() -> None:
     assert str(error) == "a.py:3: it is gone\n  cure: look again  [D2S101]"
     assert str(d2s.errors.NoSourceError("it is gone")) == "it is gone  [D2S101]"
     assert error.as_dict() == {
-        "code": "D2S101", "cause": "it is gone", "cure": "look again", "file": "a.py", "line": 3,
+        "code": "D2S101", "severity": "error", "cause": "it is gone", "cure": "look again",
+        "file": "a.py", "line": 3, "column": None, "end_column": None, "table": [],
+        "docs": "errors/D2S101.md",
     }  # fmt: skip
 
 

@@ -97,6 +97,16 @@ def test_a_changed_default_is_another_call() -> None:
     assert [static(X)[0].item() for _ in range(3)] == [5.0] * 3
 
 
+def test_a_default_may_be_a_tensor() -> None:
+    """G2: it is an input of the program that the call does not show."""
+    function = function_of("def f(x, *, k=T, s=2.0): return x * k + s", T=tensor(3.0, 4.0))
+    assert_same(function, (X,), (X + 1,), (X,))
+    static = d2s.to_static(function)
+    for _ in range(3):
+        assert static(X, k=X).tolist() == [3.0, 6.0]
+        assert static(X).tolist() == [5.0, 10.0]
+
+
 def test_what_is_read_outside_is_still_guarded() -> None:
     """G2: a known call looks at the guards of its program."""
     scope: dict[str, Any] = {}

@@ -99,6 +99,24 @@ def test_lambdas_that_differ_in_an_inner_lambda() -> None:
     ]  # fmt: skip
 
 
+def test_lambdas_that_call_an_imported_module() -> None:
+    """E2: Python compiles calls into a module otherwise where its import is in sight."""
+    function = function_of(
+        "import math\npair = (lambda a: math.sin(a), lambda a: math.cos(a))", "pair"
+    )
+    assert [text_of(item).splitlines()[-1].strip() for item in function] == [
+        "return math.sin(a)",
+        "return math.cos(a)",
+    ]
+
+
+def test_a_lambda_inside_of_another_one() -> None:
+    """E2: both stand on one line, and the inner one in the body of the outer one."""
+    outer = function_of("import math\nf = lambda a: (lambda a: math.sin(a))", "f")
+    assert text_of(outer(1)) == "def lambda_(a):\n    return math.sin(a)"
+    assert text_of(outer).startswith("def lambda_(a):\n    return lambda a:")
+
+
 def test_a_lambda_over_several_lines() -> None:
     function = (
         lambda x:

@@ -1,0 +1,153 @@
+"""``d2s explain``: what a code means, a program that leads to it, and what to write instead.
+
+Prints the entry of the catalogue (``d2s.diagnostics.catalogue``): laid out on a terminal, as
+Markdown elsewhere, as JSON on request.  Imports nothing of the user's and runs nothing.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import json
+import re
+import sys
+from typing import Annotated, Final
+
+import typer
+from rich.console import Console, Group, RenderableType
+from rich.markdown import Markdown
+from rich.padding import Padding
+from rich.syntax import Syntax
+from rich.text import Text
+
+from d2s import errors
+from d2s.diagnostics.catalogue import Block, Entry, codes, entry
+from d2s.errors import ErrorCodeError
+
+_CODE: Final = re.compile(r"\[?(?:D2S)?[\s-]*(\d{3})\]?", re.IGNORECASE)
+
+
+def explain(
+    code: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="CODE",
+            help="A code such as D2S204 (d2s204 and 204 are understood), or the name of an error.",
+            show_default=False,
+        ),
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="All codes with their titles.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+) -> None:
+    """Explain the code at the end of an error message: cause, example, cure."""
+    if list_ and code is not None:
+        raise typer.BadParameter("choose one of CODE and --list")
+    if list_:
+        everything = [entry(known) for known in codes()]
+        if as_json:
+            typer.echo(json.dumps([found.as_dict() for found in everything], indent=2))
+        else:
+            typer.echo("\n".join(f"{found.code}  {found.title}" for found in everything))
+        return
+    found = entry(resolved(code))
+    if as_json:
+        typer.echo(json.dumps(found.as_dict(), indent=2))
+    elif sys.stdout.isatty():
+        Console(highlight=False).print(laid_out(found))
+    else:
+        typer.echo(plain(found), nl=False)
+
+
+def resolved(text: str | None) -> str:
+    """The code that the user means.
+
+    Args:
+        text: what was typed: ``D2S204``, ``d2s204``, ``204``, ``[D2S204]``, ``ConditionError``.
+
+    Raises:
+        ErrorCodeError: (D2S505) there is no such code, or none was given.
+
+    >>> resolved("204"), resolved("ConditionError")
+    ('D2S204', 'D2S204')
+    """
+    if text is None:
+        raise ErrorCodeError(
+            "d2s explain needs a code",
+            cure="give the one in brackets at the end of a message, as in d2s explain D2S204; "
+            "d2s explain --list shows all",
+        )
+    names = _codes_of_classes()
+    match = _CODE.fullmatch(text.strip())
+    code = names.get(text.strip(), f"D2S{match[1]}" if match else text.strip())
+    if code in codes():
+        return code
+    if match:
+        close = [known for known in codes() if _typo(code, known)]
+    else:
+        close = sorted({names[name] for name in difflib.get_close_matches(text, names)})
+    hint = f"did you mean {_either(close)}? " if close else ""
+    raise ErrorCodeError(
+        f"there is no code {code if match else text!r}",
+        cure=f"{hint}d2s explain --list shows all codes",
+    )
+
+
+def _typo(typed: str, code: str) -> bool:
+    """Whether one digit is another, or two have changed places."""
+    return sum(a != b for a, b in zip(typed, code, strict=True)) == 1 or sorted(typed) == sorted(
+        code
+    )
+
+
+def _codes_of_classes() -> dict[str, str]:
+    """The code of each error and warning, by the name of its class."""
+    found = inspect.getmembers(errors, inspect.isclass)
+    return {name: kind.code for name, kind in found if hasattr(kind, "code")}
+
+
+def _either(names: list[str]) -> str:
+    return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def plain(found: Entry) -> str:
+    """An entry as Markdown."""
+    parts = [f"# {found.code}: {found.title}", found.cause, "## Example", _fenced(found.example)]
+    parts += ["## Cure", found.cure]
+    if found.instead is not None:
+        parts += ["## Instead", _fenced(found.instead)]
+    if found.see:
+        parts += [
+            "## See",
+            "\n".join(f"- {link.text}: docs/guide/{link.target}" for link in found.see),
+        ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _fenced(block: Block) -> str:
+    return f"```{block.language}\n{block.text}```"
+
+
+def laid_out(found: Entry) -> RenderableType:
+    """An entry for a terminal."""
+    parts: list[RenderableType] = [
+        Text.assemble((found.code, "bold cyan"), "  ", (found.title, "bold")),
+        "",
+        Markdown(found.cause),
+        *_section("Example", _code(found.example)),
+        *_section("Cure", Markdown(found.cure)),
+    ]
+    if found.instead is not None:
+        parts += _section("Instead", _code(found.instead))
+    if found.see:
+        links = [Text(f"{link.text}: docs/guide/{link.target}") for link in found.see]
+        parts += _section("See", Group(*links))
+    return Group(*parts)
+
+
+def _section(title: str, body: RenderableType) -> list[RenderableType]:
+    return ["", Text(title, "bold green"), body]
+
+
+def _code(block: Block) -> RenderableType:
+    language = "bash" if block.language == "sh" else block.language
+    return Padding(Syntax(block.text.rstrip("\n"), language, theme="ansi_dark"), (0, 0, 0, 2))

@@ -1,0 +1,163 @@
+"""``d2s test``: hold dygraph and the program of one function against each other on made-up calls.
+
+The inputs come from ``d2s.testing`` (annotations, ``InputSpec``), the comparison from
+``d2s.check``; this file runs the search, and says what it has found.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import paddle
+import typer
+
+from d2s import testing
+from d2s.cli.dump import find, parse_input_spec
+from d2s.errors import D2SError, TargetError
+from d2s.selfcheck.check import Checker, target_of
+from d2s.selfcheck.report import Report
+from d2s.testing.equivalence import arguments_of
+
+_CALLS = 3
+"""So many calls one converted function gets: a program that is used wrongly again shows."""
+
+
+def compare(
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="TARGET",
+            help="FILE.py:NAME or module:NAME; NAME is a function, a method of an object, or a "
+            "layer.",
+            show_default=False,
+        ),
+    ],
+    examples: Annotated[int, typer.Option(min=1, help="How many groups of calls to try.")] = 50,
+    seed: Annotated[int, typer.Option(help="What all inputs depend on.")] = 0,
+    grad: Annotated[bool, typer.Option(help="Compare gradients too.")] = True,
+    input_spec: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--input-spec",
+            metavar="[NAME:]DTYPE[DIMS]",
+            help="One argument of the function: 'x:float32[None,8]'. Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    rtol: Annotated[
+        float | None, typer.Option(help="Relative tolerance.", show_default="by dtype")
+    ] = None,
+    atol: Annotated[
+        float | None, typer.Option(help="Absolute tolerance.", show_default="by dtype")
+    ] = None,
+) -> None:
+    """Run a function in dygraph and as a program on made-up inputs, and compare.
+
+    Inputs are made from --input-spec, the InputSpec of a converted function, or annotations. Exit
+    status: 0 when the program does what dygraph does, 1 when it differs, 2 after an error, such as
+    a refusal.
+    """
+    specs = [parse_input_spec(text).to_paddle() for text in input_spec or ()]
+    found = find(target)
+    with found.importable():
+        if found.needs_instance:
+            raise TargetError(
+                f"{found.name!r} cannot be tested without an instance",
+                cure="create the object in the file, and name it: FILE.py:net or "
+                "FILE.py:net.method",
+            )
+        checker = Checker(rtol, atol, gradients=grad, seed=seed, input_spec=specs or None)
+        search = Search(found.function, checker)
+        search.run(examples, seed)
+    typer.echo(search.text(found.name), nl=False)
+    if search.wrong is not None:
+        raise typer.Exit(1)
+
+
+@dataclass
+class Search:
+    """Looks for a call for which the program differs.
+
+    Attributes:
+        function: what is tested.
+        checker: compares.
+        calls: how many calls were compared.
+        raised: how many of them raise in dygraph.
+        refused: how many d2s refuses, by code, and the first error of each.
+        compared: what was compared.
+        remarks: what else there is to know.
+        wrong: the smallest call found for which the program differs, with its report.
+    """
+
+    function: Any
+    checker: Checker
+    calls: int = 0
+    raised: int = 0
+    refused: dict[str, tuple[int, D2SError]] = field(default_factory=dict)
+    compared: dict[str, None] = field(default_factory=dict)
+    remarks: dict[str, None] = field(default_factory=dict)
+    wrong: tuple[dict[str, Any], Report] | None = None
+
+    def run(self, examples: int, seed: int) -> None:
+        """Try groups of calls, each on a converted function of its own.
+
+        Raises:
+            MissingPackageError: (D2S603) hypothesis is not installed.
+            NoInputsError: (D2S604) nothing says what a parameter takes.
+            D2SError: d2s refuses every call.
+        """
+        inputs = testing.inputs_of(self.function, self.checker.input_spec)
+        from hypothesis import errors, find, settings, strategies
+
+        groups = strategies.lists(inputs, min_size=1, max_size=_CALLS)
+        options = settings(max_examples=examples, database=None, deadline=None)
+        with contextlib.suppress(errors.NoSuchExample):
+            find(groups, self._differs, settings=options, random=random.Random(seed))
+        if self.wrong is None and self.refused and not self.compared:
+            raise next(iter(self.refused.values()))[1]
+
+    def _differs(self, group: list[dict[str, Any]]) -> bool:
+        """Whether the program differs for one of the calls."""
+        target = target_of(self.function, self.checker.input_spec)
+        for call in group:
+            report = self.checker.report(target, *arguments_of(self.function, call))
+            if report.refused is not None:
+                count, first = self.refused.get(report.refused.code, (0, report.refused))
+                self.refused[report.refused.code] = count + 1, first
+                continue
+            self.calls += 1
+            self.raised += "exception" in report.compared
+            self.compared.update(dict.fromkeys(report.compared))
+            if report.remark:
+                self.remarks[report.remark] = None
+            if report.differences:
+                self.wrong = call, report
+                return True
+        return False
+
+    def text(self, name: str) -> str:
+        """What was found, in lines."""
+        if self.wrong is not None:
+            call, report = self.wrong
+            given = "".join(f"  {key} = {_shown(value)}\n" for key, value in call.items())
+            return f"{report}\nwith\n{given}"
+        lines = [f"{name}: {self.calls} calls agree with dygraph in {', '.join(self.compared)}"]
+        if self.raised == self.calls:
+            lines.append("  every call raises: the inputs may not be what the function takes")
+        elif self.raised:
+            lines.append(f"  {self.raised} of them raise")
+        for code, (count, error) in self.refused.items():
+            lines.append(f"  {count} more were refused with {code}: {error.cause}")
+        lines += [f"  {remark}" for remark in self.remarks]
+        return "\n".join(lines) + "\n"
+
+
+def _shown(value: Any) -> str:
+    """A value as somebody would write it."""
+    if isinstance(value, paddle.Tensor):
+        dtype = str(value.dtype).rsplit(".", 1)[-1]
+        return f"paddle.to_tensor({value.tolist()!r}, dtype={dtype!r})"
+    return repr(value)

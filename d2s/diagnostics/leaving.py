@@ -1,0 +1,43 @@
+"""What an exception is made into where it leaves d2s for the user's code."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from d2s import config
+from d2s.diagnostics.blame import is_defect
+from d2s.diagnostics.location import here
+from d2s.diagnostics.tracebacks import show_users_frames
+from d2s.errors import D2SError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def leave(error: BaseException) -> None:
+    """Let ``error`` speak of the user's code alone, unless it is a defect of ours.
+
+    To be called while it is handled, before ``raise`` alone.  A coded error without a place gets
+    the line of the call.
+    """
+    if isinstance(error, D2SError) and error.file is None:
+        place = here()
+        if place is not None:
+            error.file, error.line = place.file, place.line
+    if not config.get().full_traceback and not is_defect(error):
+        show_users_frames(error)
+
+
+def leaving(function: F) -> F:
+    """``function``, called by the user, with its errors made so."""
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        try:
+            return function(*arguments, **options)
+        except BaseException as error:
+            leave(error)
+            raise
+
+    return cast(F, call)

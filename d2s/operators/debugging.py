@@ -1,0 +1,117 @@
+"""``breakpoint()`` in a program: on the run, with the values of the run, when that is asked for.
+
+Without ``d2s.debug_on_run`` it stops while the program is captured, as any code of the user's.
+With it each run calls the debugger from a frame that stands at the user's line and has the user's
+variables: the debugger sees what it sees in dygraph, but for the functions around.
+"""
+
+from __future__ import annotations
+
+import functools
+import linecache
+import re
+import sys
+import types
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from d2s import config
+from d2s import paddle_bridge as bridge
+from d2s.diagnostics.location import Location
+from d2s.diagnostics.tracebacks import code_at
+from d2s.operators.callers import name_of, parts
+from d2s.operators.context import current
+from d2s.operators.effects import Shipment
+from d2s.operators.either import UNBOUND
+from d2s.operators.hosts import host_call, places_here
+from d2s.operators.lowering import lowered
+
+
+def is_stop(function: Any) -> bool:
+    """Whether ``function`` stops in a debugger where it is called."""
+    if function is breakpoint:
+        return True
+    name = getattr(function, "__name__", "")
+    return name == "set_trace" and getattr(function, "__module__", "") == "pdb"
+
+
+def stop(function: Any) -> Any:
+    """What to call in place of ``function``, which stops, while a program is captured."""
+    capture = current()
+    assert capture is not None
+    if capture.export:
+        return lambda *arguments, **options: lowered("breakpoint() is left out")
+    return functools.partial(_stop_on_run, function) if config.get().debug_on_run else function
+
+
+def _stop_on_run(function: Callable[..., Any], *arguments: Any, **options: Any) -> None:
+    frame = sys._getframe(1)
+    place = Location(frame.f_code.co_filename, frame.f_lineno, name_of(frame))
+    code = code_at(f"{_STOP}()\npass", [place, place._replace(line=_next_line(frame))])
+    scope = frame.f_globals
+    shipment = Shipment()
+    visible = shipment.pack(_variables(frame))
+
+    def host(*tensors: Any) -> None:
+        variables = _Variables(visible(tensors))
+        variables.hidden = functools.partial(function, *arguments, **options)
+        exec(code, scope, variables)
+
+    host_call(host, shipment.values, places_here()[:-1])  # the code is the last frame itself
+
+
+class _Variables(dict[str, Any]):
+    """The user's variables, and one name that only the code that stops looks up.
+
+    Attributes:
+        hidden: what that name means.
+    """
+
+    hidden: Any = None
+
+    def __missing__(self, name: str) -> Any:
+        if name == _STOP:
+            return self.hidden
+        raise KeyError(name)
+
+
+_STOP: Final = "__d2s_stop__"
+
+
+def _next_line(frame: types.FrameType) -> int:
+    """The line of the user's that comes after the present one."""
+    lines = {line for _, _, line in frame.f_code.co_lines() if line is not None}
+    return min((line for line in lines if line > frame.f_lineno), default=frame.f_lineno)
+
+
+def _variables(frame: types.FrameType) -> dict[str, Any]:
+    """The variables of the user's that ``frame`` sees, those of the function around it too."""
+    found: dict[str, Any] = {}
+    for part in reversed(list(parts(frame))):
+        names = _names_in(part.f_code)
+        found.update(
+            (name, value)
+            for name, value in part.f_locals.items()
+            if name in names and value is not UNBOUND and _is_there(value)
+        )
+    return found
+
+
+def _is_there(value: Any) -> bool:
+    return not bridge.is_value(value) or bridge.is_visible(value)
+
+
+def _names_in(code: types.CodeType) -> frozenset[str]:
+    """The words of the user's text of ``code``: names that passes have made are none of them."""
+    lines = [line for line in _lines(code) if line is not None]
+    text = (linecache.getline(code.co_filename, n) for n in range(min(lines), max(lines) + 1))
+    return frozenset(re.findall(r"\w+", "".join(text)))
+
+
+def _lines(code: types.CodeType) -> Iterator[int | None]:
+    yield code.co_firstlineno
+    for _, _, line in code.co_lines():
+        yield line
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _lines(constant)
