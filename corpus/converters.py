@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import multiprocessing
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -19,6 +19,7 @@ import paddle
 from corpus.case import Case
 from corpus.runner import Convert, Result, run_case
 
+Child = Callable[[Connection, Any, str], None]
 NAMES = ("d2s", "paddle-ast", "paddle-sot", "none")
 NO_ANSWER = "failed no answer"  # how the verdict begins when a process had to be stopped
 LEAVES = "leaves the graph"  # remark on a right result that was not computed by one program
@@ -46,15 +47,24 @@ def run_apart(case: Case, name: str, timeout: float) -> Result:
 
 
 def run_all_apart(
-    cases: Iterable[Case], name: str, timeout: float, jobs: int = 1
-) -> Iterator[Result]:
-    """Run each case in a process of its own, ``jobs`` at a time; results come as they end."""
+    cases: Iterable[Any], name: str, timeout: float, jobs: int = 1, child: Child | None = None
+) -> Iterator[Any]:
+    """Run each case in a process of its own, ``jobs`` at a time; results come as they end.
+
+    Args:
+        cases: what is run; each has a ``name``.
+        name: of the converter.
+        timeout: seconds until a case is given up.
+        jobs: how many processes there are at a time.
+        child: runs a case in its process and sends the result; ``run_case`` if not given. Where
+            nothing is sent, a ``Result`` says why.
+    """
     waiting = list(reversed(list(cases)))
     running: dict[Connection, _Run] = {}
     try:
         while waiting or running:
             while waiting and len(running) < jobs:
-                run = _Run.start(waiting.pop(), name, timeout)
+                run = _Run.start(waiting.pop(), name, timeout, child or _child)
                 running[run.receive] = run
             first = min(run.deadline for run in running.values())
             wait(list(running), timeout=max(0.0, first - time.monotonic()))
@@ -70,17 +80,17 @@ def run_all_apart(
 class _Run:
     """One process that runs one case."""
 
-    case: Case
+    case: Any
     child: BaseProcess
     receive: Connection
     timeout: float
     deadline: float
 
     @classmethod
-    def start(cls, case: Case, name: str, timeout: float) -> _Run:
+    def start(cls, case: Any, name: str, timeout: float, target: Child) -> _Run:
         context = multiprocessing.get_context("fork")
         receive, send = context.Pipe(duplex=False)
-        child = context.Process(target=_child, args=(send, case, name))
+        child = context.Process(target=target, args=(send, case, name))
         child.start()
         send.close()
         return cls(case, child, receive, timeout, time.monotonic() + timeout)
@@ -88,13 +98,12 @@ class _Run:
     def over(self) -> bool:
         return self.receive.poll() or time.monotonic() >= self.deadline
 
-    def result(self) -> Result:
+    def result(self) -> Any:
         try:
             if not self.receive.poll():
                 verdict = f"{NO_ANSWER} in {self.timeout:g} s"
                 return Result(self.case.name, verdict, seconds=self.timeout)
-            result: Result = self.receive.recv()
-            return result
+            return self.receive.recv()
         except EOFError:
             self.child.join()
             return Result(self.case.name, f"failed the process ended with {self.child.exitcode}")

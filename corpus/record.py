@@ -99,7 +99,7 @@ def tidy(verdict: str) -> str:
 
 def read(converter: str, folder: Path = RESULTS) -> Record:
     """The record of a converter; an empty one where there is none."""
-    data = _load(folder / f"{converter}.json")
+    data = load(folder / f"{converter}.json")
     cases = {name: Verdict(**verdict) for name, verdict in data.pop("cases", {}).items()}
     return Record(**{"converter": converter, **data}, cases=cases)
 
@@ -111,12 +111,12 @@ def write(record: Record, folder: Path = RESULTS) -> None:
         name: {key: value for key, value in vars(verdict).items() if value or key != "remark"}
         for name, verdict in record.cases.items()
     }
-    _dump(folder / f"{record.converter}.json", head, "cases", cases)
+    dump(folder / f"{record.converter}.json", head, "cases", cases)
 
 
 def read_tests(folder: Path = RESULTS) -> Outcomes:
     """The record of the marked tests."""
-    data = _load(folder / "tests.json")
+    data = load(folder / "tests.json")
     tests = data.pop("tests", {})
     found = Outcomes(**data)
     for name, entry in tests.items():
@@ -136,22 +136,23 @@ def write_tests(tests: Outcomes, folder: Path = RESULTS) -> None:
         }
         for name, marks in tests.marks.items()
     }
-    _dump(folder / "tests.json", {"paddle": tests.paddle, "python": tests.python}, "tests", entries)
+    dump(folder / "tests.json", {"paddle": tests.paddle, "python": tests.python}, "tests", entries)
 
 
-def _load(path: Path) -> dict[str, Any]:
+def load(path: Path) -> dict[str, Any]:
+    """What a file of results holds; nothing where there is none."""
     if not path.exists():
         return {}
     data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return data
 
 
-def _dump(path: Path, head: Mapping[str, str], key: str, entries: Mapping[str, object]) -> None:
-    """One line for each entry, so that a diff shows entries."""
+def dump(path: Path, head: Mapping[str, str], key: str, entries: Mapping[str, object]) -> None:
+    """Write a file of results: one line for each entry, so that a diff shows entries."""
     line = functools.partial(json.dumps, ensure_ascii=False)
     lines = [f" {line(name)}: {line(value)}," for name, value in head.items()]
     body = ",\n".join(f"  {line(name)}: {line(entries[name])}" for name in sorted(entries))
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(
         "{\n" + "\n".join(lines) + f"\n {line(key)}: {{\n{body}\n }}\n}}\n", encoding="utf-8"
     )

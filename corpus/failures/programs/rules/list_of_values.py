@@ -1,0 +1,17 @@
+"""The values of a tensor are used as Python numbers in a helper."""
+
+import paddle
+
+CODE = "D2S208"
+
+
+def sizes_of(mask):
+    return [int(value) + 1 for value in mask.tolist()]  # <- fails
+
+
+def split(x, mask):
+    return paddle.split(x, sizes_of(mask))
+
+
+def main(to_static):
+    to_static(split)(paddle.ones([3]), paddle.to_tensor([0, 1]))

@@ -1,0 +1,17 @@
+"""A loop that a tensor ends makes new keys of a dict."""
+
+import paddle
+
+CODE = "D2S207"
+
+
+def history(x):
+    seen = {}
+    while x.sum() > 1:  # <- fails
+        seen["last"] = x
+        x = x * 0.5
+    return seen
+
+
+def main(to_static):
+    to_static(history)(paddle.ones([4]))
