@@ -1,8 +1,5 @@
 """Training through loops that a tensor bounds: time and peak memory of one step, by trips.
 
-    python -m benchmarks.training                    the recurrence below, in a ``while``
-    python -m benchmarks.training --model mlp        a step without a loop
-
 Every figure comes from a process of its own.  Memory is the growth of the process over the steps:
 its highest resident size, less the size when all was imported and the first operation had run.  The
 time is the processor time of the fastest step: what else the machine does only adds to it.
@@ -16,7 +13,6 @@ time is the processor time of the fastest step: what else the machine does only 
 
 from __future__ import annotations
 
-import argparse
 import gc
 import json
 import resource
@@ -27,6 +23,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
+
+SUMMARY: Final = "time and peak memory of training through long loops"
 
 MODES: Final = ("dygraph", "forward", "step")
 
@@ -40,7 +38,11 @@ def _resident() -> float:
 
 
 def _highest() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """The highest resident size so far; ``ru_maxrss`` would be that of whoever has started it."""
+    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) / 1024
+    raise OSError("/proc/self/status has no VmHWM")
 
 
 def _recurrence(trips: int) -> tuple[Any, Callable[..., Any], tuple[Any, ...]]:
@@ -136,47 +138,30 @@ def measure(model: str, mode: str, trips: int, steps: int) -> dict[str, float]:
 
 def in_process(model: str, mode: str, trips: int, steps: int) -> dict[str, float]:
     """:func:`measure` in a new interpreter."""
-    command = [sys.executable, "-W", "ignore", "-m", "benchmarks.training", "--one"]
+    command = [sys.executable, "-W", "ignore", "-m", "benchmarks.memory"]
     command += [model, mode, str(trips), str(steps)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--model", choices=MODELS, default="recurrence")
-    parser.add_argument("--trips", type=int, nargs="+", default=list(TRIPS))
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
-    parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.one:
-        model, mode, trips, steps = options.one
-        print(json.dumps(measure(model, mode, int(trips), int(steps))))
-        return
+def run(progress: Callable[[str], None], *, quick: bool = False) -> list[dict[str, Any]]:
+    """The table as it stands in a file of results: the recurrence by its trips, then the MLP."""
+    plan = [("recurrence", trips) for trips in (TRIPS[:-2] if quick else TRIPS)] + [("mlp", 1)]
     rows = []
-    counts = options.trips if options.model == "recurrence" else [1]
-    print(
-        f"{'trips':>6}  {'mode':8} {'ms a step':>10} {'us a trip':>10} {'of dygraph':>10}", end=""
-    )
-    print(f" {'growth MiB':>11} {'first s':>8}")
-    for trips in counts:
-        base = 0.0
+    for model, trips in plan:
         for mode in MODES:
-            steps = max(3, min(200, 20000 // trips))
-            found = in_process(options.model, mode, trips, steps)
-            seconds = found["best_s"]
-            base = base or seconds
-            rows.append({"model": options.model, "mode": mode, "trips": trips, **found})
-            print(
-                f"{trips:6}  {mode:8} {seconds * 1e3:10.3f} {seconds / trips * 1e6:10.2f} "
-                f"{seconds / base:10.2f} {found['growth_mib']:11.1f} {found['first_s']:8.2f}",
-                flush=True,
-            )
-    if options.json:
-        options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+            progress(f"memory, {model}, {trips} trips, {mode}")
+            steps = 3 if quick else max(3, min(200, 20000 // trips))
+            row: dict[str, Any] = {"model": model, "mode": mode, "trips": trips}
+            try:
+                row |= in_process(model, mode, trips, steps)
+            except subprocess.CalledProcessError as error:
+                row["failed"] = (error.stderr.strip().splitlines() or ["no message"])[-1]
+            rows.append(row)
+    return rows
 
 
-if __name__ == "__main__":
-    main()
+if __name__ == "__main__":  # one figure, in the process of its own
+    _model, _mode, _trips, _steps = sys.argv[1:]
+    print(json.dumps(measure(_model, _mode, int(_trips), int(_steps))))

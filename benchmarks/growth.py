@@ -1,0 +1,262 @@
+"""How cost grows: with trips, branches, nesting, lines, parameters and threads.
+
+A curve is one function in several sizes; each point is measured by the protocol of the scenarios.
+Of the first call, what is left when a warm call is taken away is the cost of getting there.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import paddle
+from paddle import nn
+
+from benchmarks import sources
+from benchmarks.goals import Verdict
+from benchmarks.scenarios.inputs import square
+from benchmarks.scenarios.loops import while_loop
+from benchmarks.scenarios.operations import hundred_ops
+from d2s.bench.peers import Job, measure
+from d2s.bench.rounds import Measuring, Settings
+from d2s.bench.work import CONVERTERS, Prepared, Work, calls
+
+LINEAR: Final = 1.2
+"""The exponent up to which growth counts as linear."""
+
+CONSTANT: Final = 1.5
+"""How many times the smallest the largest may be, to count as independent of the size."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One function in several sizes.
+
+    Attributes:
+        name: what it is asked for by.
+        summary: what it shows.
+        axis: what a size counts.
+        sizes: the sizes; a quick look leaves the last one out.
+        job: given a size and a peer, what that peer does.
+        growth: how the cost of getting to a warm call may grow: ``linear``, ``constant`` or
+            empty if nothing is asked.
+    """
+
+    name: str
+    summary: str
+    axis: str
+    sizes: tuple[int, ...]
+    job: Callable[[int, str], Job]
+    growth: str = ""
+
+    def run(
+        self, settings: Settings, progress: Callable[[str], None], *, quick: bool = False
+    ) -> dict[str, Any]:
+        """The curve as it stands in a file of results.
+
+        A peer that has failed at one size is not asked again.
+        """
+        points, failed = [], set()
+        for size in self.sizes[:-1] if quick else self.sizes:
+            jobs = {peer: self.job(size, peer) for peer in CONVERTERS if peer not in failed}
+            title = f"{self.name}, {size} {self.axis}"
+            found = measure(
+                jobs, settings, progress=lambda text, title=title: progress(f"{title}, {text}")
+            )
+            failed |= {peer for peer, measured in found.items() if measured.status != "timed"}
+            peers = {peer: measured.as_json() for peer, measured in found.items()}
+            for figures in peers.values():
+                figures.pop("rounds_s", None)
+            points.append({"size": size, "peers": peers})
+        return {
+            "summary": self.summary,
+            "axis": self.axis,
+            "growth": self.growth,
+            "points": points,
+        }
+
+
+def _calls_of(make: Callable[[int], Work]) -> Callable[[int, str], Job]:
+    return lambda size, peer: functools.partial(calls, functools.partial(make, size), peer)
+
+
+def _of_text(write: Callable[[int], str]) -> Callable[[int, str], Job]:
+    def make(size: int) -> Work:
+        return Work(sources.define(write(size)), (square(),))
+
+    return _calls_of(make)
+
+
+class Sum(nn.Layer):
+    """The sum of so many parameters."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.terms = nn.ParameterList([self.create_parameter([4]) for _ in range(count)])
+
+    def forward(self, x):
+        return x + paddle.add_n(list(self.terms))
+
+
+def _parameters(count: int) -> Work:
+    return Work(Sum(count), (paddle.ones([4]),))
+
+
+_CALLS_OF_A_THREAD: Final = 50
+
+
+def _threads(count: int, peer: str) -> Job:
+    return functools.partial(_begin_threads, count, peer)
+
+
+def _begin_threads(count: int, peer: str) -> Measuring:
+    """Seconds of a call, when so many threads call one function at once."""
+    work = hundred_ops()
+    call = Prepared(work, CONVERTERS[peer])
+
+    def act(ready: threading.Barrier, failures: list[BaseException]) -> None:
+        try:
+            with work.mode():
+                call()
+                ready.wait(60)
+                for _ in range(_CALLS_OF_A_THREAD):
+                    call()
+        except BaseException as error:
+            failures.append(error)
+            ready.abort()
+
+    def measured() -> float:
+        failures: list[BaseException] = []
+        ready = threading.Barrier(count + 1)
+        threads = [threading.Thread(target=act, args=(ready, failures)) for _ in range(count)]
+        for thread in threads:
+            thread.start()
+        start = 0.0
+        try:
+            ready.wait(60)
+            start = time.perf_counter()
+        except threading.BrokenBarrierError:
+            pass  # a thread has said why
+        for thread in threads:
+            thread.join()
+        if failures:
+            raise failures[0]
+        return (time.perf_counter() - start) / (count * _CALLS_OF_A_THREAD)
+
+    return Measuring(measured)
+
+
+CURVES: Final[Mapping[str, Curve]] = {
+    curve.name: curve
+    for curve in (
+        Curve(
+            "trips",
+            "a while loop, by its trips",
+            "trips",
+            (10, 100, 1000, 10000),
+            _calls_of(while_loop),
+            "constant",
+        ),
+        Curve(
+            "loop",
+            "a while loop, by the lines of its body",
+            "lines",
+            (10, 40, 160, 640),
+            _of_text(sources.loop),
+            "linear",
+        ),
+        Curve(
+            "branches",
+            "tensor ifs in a row",
+            "branches",
+            (1, 5, 20, 80),
+            _of_text(sources.branches),
+            "linear",
+        ),
+        Curve(
+            "nest",
+            "tensor ifs and whiles inside of each other",
+            "levels",
+            (1, 2, 4, 8, 12),
+            _of_text(sources.nest),
+            "linear",
+        ),
+        Curve(
+            "lines",
+            "a long function, every tenth line a tensor if",
+            "lines",
+            (20, 80, 320, 960),
+            _of_text(sources.straight),
+            "linear",
+        ),
+        Curve(
+            "parameters",
+            "a layer, by its parameters",
+            "parameters",
+            (1, 10, 100, 400),
+            _calls_of(_parameters),
+        ),
+        Curve(
+            "threads",
+            "100 operations, called from several threads at once",
+            "threads",
+            (1, 2, 4),
+            _threads,
+        ),
+    )
+}
+
+
+def series(curve: Mapping[str, Any], peer: str, figure: str) -> tuple[list[int], list[float]]:
+    """Sizes and figures of one peer, as far as it came.
+
+    Args:
+        curve: as it stands in a file of results.
+        peer: whose.
+        figure: ``best_s``, ``first_s``, or ``capture_s`` for a first call less a warm one.
+    """
+    sizes, figures = [], []
+    for point in curve["points"]:
+        found = point["peers"].get(peer, {})
+        if found.get("status") != "timed":
+            continue
+        if figure != "best_s" and found["first_s"] is None:
+            continue
+        sizes.append(point["size"])
+        figures.append(
+            found["first_s"] - found["best_s"] if figure == "capture_s" else found[figure]
+        )
+    return sizes, figures
+
+
+def verdict(curve: Mapping[str, Any]) -> Verdict | None:
+    """Whether the cost of getting to a warm call grows as asked; ``None`` if nothing is asked.
+
+    The exponent is that between the two largest sizes: below them, what is paid once hides it.
+    """
+    if not curve["growth"]:
+        return None
+    sizes, figures = series(curve, "d2s", "capture_s")
+    if len(sizes) < 2 or min(figures) <= 0:
+        return Verdict(f"capture {curve['growth']}", "unknown")
+    if curve["growth"] == "constant":
+        found, limit = max(figures) / min(figures), CONSTANT
+        text = f"capture independent of {curve['axis']} (≤ {CONSTANT}x)"
+    else:
+        found, limit = exponent(sizes, figures), LINEAR
+        text = f"capture linear in {curve['axis']} (exponent ≤ {LINEAR})"
+    return Verdict(text, "met" if found <= limit else "missed", found / limit)
+
+
+def exponent(sizes: Sequence[int], figures: Sequence[float]) -> float:
+    """The slope between the two last points, in logarithms.
+
+    >>> round(exponent([1, 10, 100], [5.0, 1.0, 100.0]), 6)
+    2.0
+    """
+    return math.log(figures[-1] / figures[-2]) / math.log(sizes[-1] / sizes[-2])
