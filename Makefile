@@ -13,8 +13,8 @@ PY    := $(VENV)/bin/python
 STAMP := $(VENV)/.installed-$(EXTRA)
 
 .DEFAULT_GOAL := demo
-.PHONY: help demo install test doctest nightly golden coverage lint format types contracts docs \
-        support onnx bench ci clean FORCE
+.PHONY: help demo install test doctest nightly programs golden coverage lint format types contracts docs \
+        support failures errors onnx bench benchquick benchdocs ci clean FORCE
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -48,11 +48,15 @@ test: install ## the quick suite, and the doctests of d2s
 doctest: install ## only the doctests of d2s
 	$(PY) -m pytest -q --doctest-modules d2s
 
-nightly: install ## everything, the slow tests too
+nightly: install ## everything: the slow tests and 20,000 generated programs too
 	@rc=0; \
 	$(PY) -m pytest -q --doctest-modules d2s || rc=1; \
 	D2S_HYPOTHESIS_PROFILE=nightly $(PY) -m pytest -n $(JOBS) -q || rc=1; \
+	$(PY) -m d2s.testing --jobs $(JOBS) --seed $$(date +%Y%m%d) || rc=1; \
 	exit $$rc
+
+programs: install ## 20,000 generated programs; goes on where it stopped, finds are in .cache
+	$(PY) -m d2s.testing --jobs $(JOBS)
 
 golden: install ## write the golden files again; read the diff before you commit it
 	$(PY) -m pytest -q tests/golden --update-golden
@@ -87,14 +91,29 @@ support: install ## run the corpus with all converters, write the tables; read t
 	$(PY) -m corpus.defects || rc=1; \
 	exit $$rc
 
+failures: install ## run the failing programs, write their page and golden texts; read the diff
+	@rc=0; \
+	$(PY) -m corpus.failures --jobs $(JOBS) || rc=1; \
+	$(PY) -m pytest -q tests/diagnostics/test_battery.py --update-golden || rc=1; \
+	exit $$rc
+
+errors: install ## run the examples of the error catalogue, write docs/errors; read the diff
+	$(PY) -m corpus.errors
+
 onnx: install ## export branches and loops to ONNX and run them there
 	@# Without their dependencies: paddle2onnx asks for an old onnx, and works with this one.
 	$(PY) -m pip install --disable-pip-version-check --quiet --no-deps --upgrade \
 	  --target .cache/onnx paddle2onnx==2.1.0 onnx onnxruntime flatbuffers ml_dtypes
 	PYTHONPATH=.cache/onnx $(PY) -m pytest -q tests/semantics/test_onnx.py
 
-bench: install ## compare with dygraph, Paddle's own paths and hand-written programs
-	$(PY) -m benchmarks
+bench: install ## time d2s, dygraph, Paddle's own paths, programs by hand; wants an idle machine
+	$(PY) -m benchmarks --json benchmarks/results.json
+
+benchquick: install ## the same in few short rounds: a look, not a result
+	$(PY) -m benchmarks --quick
+
+benchdocs: install ## the tables and plots of docs/performance.md, from the last `make bench`
+	$(PY) -m benchmarks docs benchmarks/results.json
 
 ci: ## what .ci/run does
 	@.ci/run

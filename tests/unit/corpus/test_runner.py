@@ -96,8 +96,9 @@ def test_a_case_needs_its_gradients(name: str) -> None:
         return call
 
     text = verdict(load(name), cut)
-    # A printed tensor shows its stop_gradient, so there the text differs first.
-    assert text.startswith(("WRONG gradient of ", "WRONG printed ")), text
+    # A printed tensor shows its stop_gradient, so there the text differs first; a function that
+    # asks for gradients itself gives other results, or fails.
+    assert text.startswith(("WRONG ", "failed ")), text
 
 
 def test_every_program_is_plain_dygraph() -> None:
