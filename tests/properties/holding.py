@@ -24,6 +24,14 @@ OPEN = ("context manager that is left by an exception", "del", "with no_grad")
 """
 
 
+OPEN_FOR = {"printed is the same": ("state of a layer",)}
+"""The same for one property.
+
+- Generated code that is converted once more does not notice what its bodies change in a buffer of
+  a global layer: the value of the program stays there.
+"""
+
+
 class Holding:
     """Holds programs to a property.
 

@@ -17,7 +17,7 @@ from tests.properties.holding import Holding
 def test_property(what: Property) -> None:
     hold = Holding(what)
 
-    @settings(max_examples=12 if what.name == "same after each pass" else 50)
+    @settings(max_examples=6 if what.name == "same after each pass" else 25)
     @given(programs(tensors=False, without=what.without))
     def check(program: Program) -> None:
         hold(program)

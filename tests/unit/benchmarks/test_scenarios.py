@@ -16,16 +16,13 @@ SETTINGS = Settings(rounds=1, round_s=0.001, limit_s=200.0)
 PADDLES = ("paddle-ast", "paddle-sot")
 """Left out: whether they are right is not ours to test, and some need minutes."""
 
-LONG = (
-    *("encoder", "lstm", "lstm-step", "first-call-layer", "import"),
-    *("resnet", "resnet-training", "bert", "bert-training"),
-)
-"""Slow: seconds each, and another of the same family runs in any case."""
+SHORT = ("two-ops", "twenty-ifs", "newton")
+"""On every run; the others, which take seconds each, at night."""
 
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in SCENARIOS],
+    [pytest.param(name, marks=() if name in SHORT else pytest.mark.slow) for name in SCENARIOS],
 )
 def test_a_scenario_runs_and_computes_what_dygraph_does(name: str) -> None:
     jobs = {peer: job for peer, job in SCENARIOS[name].jobs().items() if peer not in PADDLES}
@@ -36,6 +33,7 @@ def test_a_scenario_runs_and_computes_what_dygraph_does(name: str) -> None:
     assert found["d2s"].best_s > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CURVES)
 def test_the_smallest_size_of_a_curve_runs(name: str) -> None:
     curve = CURVES[name]
