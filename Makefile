@@ -13,8 +13,8 @@ PY    := $(VENV)/bin/python
 STAMP := $(VENV)/.installed-$(EXTRA)
 
 .DEFAULT_GOAL := demo
-.PHONY: help demo install test doctest nightly programs golden coverage lint format types contracts docs \
-        support failures errors onnx bench benchquick benchdocs ci clean FORCE
+.PHONY: help demo install test doctest nightly programs golden coverage mutants lint format types \
+        contracts docs support failures errors onnx bench benchquick benchdocs ci clean FORCE
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -61,9 +61,17 @@ programs: install ## 20,000 generated programs; goes on where it stopped, finds 
 golden: install ## write the golden files again; read the diff before you commit it
 	$(PY) -m pytest -q tests/golden --update-golden
 
-coverage: install ## which lines of d2s the quick suite runs
-	$(PY) -m coverage run -m pytest -q -m "not slow"
-	$(PY) -m coverage report
+coverage: install ## which lines and branches of d2s the quick suite runs
+	@rm -f .coverage .coverage.*
+	@rc=0; \
+	$(PY) -m coverage run -m pytest -q --doctest-modules d2s || rc=1; \
+	$(PY) -m coverage run -m pytest -q -m "not slow" -o faulthandler_timeout=0 || rc=1; \
+	$(PY) -m coverage combine -q && $(PY) -m coverage report || rc=1; \
+	exit $$rc
+
+mutants: install ## small faults planted in passes and operators; does the suite notice? (hours)
+	@test -e .cache/mutation/tests.json || $(PY) -m tests.mutation record
+	$(PY) -m tests.mutation run
 
 lint: install ## formatting and lint, nothing is changed
 	@rc=0; \

@@ -18,6 +18,7 @@ from d2s.diagnostics.leaving import leaving
 from d2s.errors import ArgumentsError, D2SError, LoadError, NotAFunctionError, SaveError
 from d2s.operators.calls import SKIP, call_method
 from d2s.operators.calls import call as converted_of
+from d2s.operators.debugging import step_over_ours
 from d2s.operators.objects import ignore_file
 from d2s.pipeline import Trace
 from d2s.program.loaded import explaining, write_sources
@@ -217,6 +218,7 @@ def convert(function: F) -> F:
         -1
     """
     _check(function)
+    step_over_ours()
     if isinstance(function, StaticFunction):
         return convert(function.dygraph_function)  # type: ignore[return-value]
     if isinstance(function, types.FunctionType):

@@ -18,12 +18,14 @@ from typing import Any, Final
 import gast
 
 from d2s.analysis.scopes import local_names, reads_in
+from d2s.analysis.walk import walk
 from d2s.errors import NoSourceError, SyntaxNotSupportedError
 from d2s.operators import NAMESPACE
 from d2s.operators.calls import set_converter
 from d2s.operators.context import current
+from d2s.operators.managers import set_cutter
 from d2s.operators.probes import probing
-from d2s.pipeline import PIPELINE, PROBED, WATCHED, Trace, transform
+from d2s.pipeline import CUT, PIPELINE, PROBED, WATCHED, Trace, transform
 from d2s.syntax.depth import deep
 from d2s.syntax.load import bind, compile_tree
 from d2s.syntax.source import source_of
@@ -59,7 +61,7 @@ class _Converted:
 _Key = tuple[int, bool, str]
 """A code object, whether it is converted with care, and the name of the pipeline."""
 
-_PIPELINES: Final = {"usual": PIPELINE, "probed": PROBED, "watched": WATCHED}
+_PIPELINES: Final = {"usual": PIPELINE, "probed": PROBED, "watched": WATCHED, "cut": CUT}
 
 _known: dict[_Key, tuple[weakref.ref[types.CodeType], _Converted]] = {}
 _made: dict[int, weakref.ref[types.CodeType]] = {}
@@ -166,38 +168,53 @@ def _convert(
 
 
 def _reads(tree: Any) -> Reads:
-    names = reads_in(tree.body) - local_names(tree)
+    names: set[str] = set()
     attributes: set[str] = set()
-    for node in gast.walk(tree):
-        if isinstance(node, gast.Global | gast.Nonlocal):
-            names |= set(node.names)
-        elif isinstance(node, gast.Attribute):
+    used: list[str] = []
+    filled: list[str] = []
+    for node in walk(tree):
+        kind = node.__class__
+        if kind is gast.Name:
+            used.append(node.id)
+        elif kind is gast.Attribute:
             attributes.add("*" if node.attr == "__dict__" else node.attr)
-        elif (
-            isinstance(node, gast.Call)
-            and isinstance(node.func, gast.Name)
-            and node.func.id in ("getattr", "setattr", "hasattr", "delattr")
-        ):
-            attributes |= {
-                part.value
-                if isinstance(part, gast.Constant) and isinstance(part.value, str)
-                else "*"
-                for part in node.args[1:2]
-            }
+        elif kind is gast.Call:
+            attributes |= _computed(node)
+        elif kind is gast.Expr:
+            filled += _filled(node.value)
+        elif kind is gast.Global or kind is gast.Nonlocal:
+            names |= set(node.names)
+    names |= reads_in(tree.body) - local_names(tree)
     if "vars" in names:
         attributes.add("*")
-    used = collections.Counter(node.id for node in gast.walk(tree) if isinstance(node, gast.Name))
-    filled = collections.Counter(
-        node.value.func.value.id
-        for node in gast.walk(tree)
-        if isinstance(node, gast.Expr)
-        and isinstance(node.value, gast.Call)
-        and isinstance(node.value.func, gast.Attribute)
-        and node.value.func.attr in ("append", "extend")
-        and isinstance(node.value.func.value, gast.Name)
-    )
-    only = frozenset(name for name in names if filled[name] == used[name] > 0)
+    times, fillings = collections.Counter(used), collections.Counter(filled)
+    only = frozenset(name for name in names if fillings[name] == times[name] > 0)
     return Reads(tuple(sorted(names)), tuple(sorted(attributes)), only)
+
+
+def _computed(call: Any) -> set[str]:
+    """The attributes that ``getattr(thing, "name")`` and its like name; ``*`` for others."""
+    if not (
+        isinstance(call.func, gast.Name)
+        and call.func.id in ("getattr", "setattr", "hasattr", "delattr")
+    ):
+        return set()
+    return {
+        part.value if isinstance(part, gast.Constant) and isinstance(part.value, str) else "*"
+        for part in call.args[1:2]
+    }
+
+
+def _filled(value: Any) -> list[str]:
+    """The variable to which a statement such as ``items.append(x)`` adds."""
+    if (
+        isinstance(value, gast.Call)
+        and isinstance(value.func, gast.Attribute)
+        and value.func.attr in ("append", "extend")
+        and isinstance(value.func.value, gast.Name)
+    ):
+        return [value.func.value.id]
+    return []
 
 
 def reads_of(function: types.FunctionType) -> Reads:
@@ -207,7 +224,13 @@ def reads_of(function: types.FunctionType) -> Reads:
         known = _known.get((code, False, pipeline)) or _known.get((code, True, pipeline))
         if known is not None:
             return known[1].reads
-    return Reads((), ())
+    made = _made.get(code)
+    if made is None or made() is not function.__code__:
+        return Reads((), ())
+    # Generated code whose source was converted somewhere else, such as a printed form of it.
+    codes = [function.__code__, *_codes_in(function.__code__)]
+    names = tuple(sorted({name for each in codes for name in each.co_names}))
+    return Reads((*names, *function.__code__.co_freevars), names)
 
 
 def originals() -> Iterator[types.CodeType]:
@@ -270,4 +293,65 @@ def convert_callee(function: types.FunctionType) -> types.FunctionType:
         return function
 
 
+def _original_of(function: types.FunctionType) -> types.FunctionType | None:
+    """The user's function that ``function`` is the converted form of, with the same cells."""
+    code = function.__code__
+    made = _made.get(id(code))
+    if made is None or made() is not code:
+        return function
+    original = _original_code(code)
+    cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+    if original is None or not cells.keys() >= set(original.co_freevars):
+        return None
+    closure = tuple(cells[name] for name in original.co_freevars)
+    found = types.FunctionType(
+        original, function.__globals__, function.__name__, function.__defaults__, closure
+    )
+    found.__kwdefaults__ = function.__kwdefaults__
+    found.__qualname__ = function.__qualname__
+    return found
+
+
+def _original_code(made: types.CodeType) -> types.CodeType | None:
+    """The user's code that became ``made``; functions in a function are told by name and line."""
+    for reference, converted in list(_known.values()):
+        original = reference()
+        if original is None:
+            continue
+        if converted.code is made:
+            return original
+        if any(inner is made for inner in _codes_in(converted.code)):
+            place = made.co_name, made.co_firstlineno
+            return next(
+                (u for u in _codes_in(original) if (u.co_name, u.co_firstlineno) == place), None
+            )
+    return None
+
+
+def _codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield constant
+            yield from _codes_in(constant)
+
+
+def cut_generator(function: types.FunctionType) -> types.FunctionType | None:
+    """The generator ``function`` cut at its ``yield``; ``None`` where it has another form.
+
+    Args:
+        function: what ``contextlib.contextmanager`` wraps, converted or not.
+    """
+    capture = current()
+    careful = capture is not None and capture.eithers
+    original = _original_of(function)
+    if original is None:
+        return None
+    try:
+        cut = convert_function(original, careful=careful, pipeline="cut")
+    except (NoSourceError, SyntaxNotSupportedError):
+        return None
+    return None if inspect.isgeneratorfunction(cut) else cut
+
+
 set_converter(convert_callee)
+set_cutter(cut_generator)

@@ -6,10 +6,11 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
+
+import gast
 
 from d2s import config
 from d2s.errors import PassError
@@ -24,6 +25,7 @@ from d2s.passes import (
     items,
     jumps,
     loops,
+    managers,
     matches,
     privates,
     probes,
@@ -40,6 +42,7 @@ from d2s.passes import (
 )
 from d2s.passes.base import Context, Pass
 from d2s.syntax.source import FunctionSource
+from d2s.syntax.trees import copied
 from d2s.syntax.verify import verify
 
 PIPELINE: Final[tuple[Pass, ...]] = (
@@ -77,6 +80,10 @@ WATCHED: Final[tuple[Pass, ...]] = (*PIPELINE[:_FIRST], probes.PASS, calls.PASS)
 """The user's own code with probes, and nothing else: what the self-check compares with."""
 
 
+CUT: Final[tuple[Pass, ...]] = (*PIPELINE[:_FIRST], managers.PASS, *PIPELINE[_FIRST:])
+"""The pipeline for a generator under ``contextlib.contextmanager``, cut at its ``yield``."""
+
+
 @dataclass(frozen=True)
 class Step:
     """The tree after one pass."""
@@ -109,6 +116,20 @@ def _nothing(name: str) -> Any:
     return None
 
 
+def _without_effect(step: Pass, tree: Any, ctx: Context) -> Any:
+    """``tree`` after a pass that is to be left out of this conversion."""
+    before = gast.dump(tree, include_attributes=True)
+    tree = step.run(tree, ctx)
+    if gast.dump(tree, include_attributes=True) != before:
+        raise PassError(
+            f"the pass {step.name!r} is about more than its ``about`` says, or a pass before it "
+            "makes more than its ``makes`` says",
+            file=ctx.source.file,
+            line=ctx.source.first_line,
+        )
+    return tree
+
+
 def transform(
     source: FunctionSource,
     *,
@@ -133,17 +154,20 @@ def transform(
         PassError: (D2S901) with ``check``, when a pass leaves a broken tree.
     """
     check = config.get().verify if check is None else check
-    tree = copy.deepcopy(source.tree)
+    tree = copied(source.tree)
     ctx = Context.of(source, resolve)
     ctx.careful = careful
-    steps = [Step("source", copy.deepcopy(tree))] if keep_steps else []
+    steps = [Step("source", copied(tree))] if keep_steps else []
     declared = False
     for step in passes:
-        tree = step.run(tree, ctx)
-        if not step.keeps_flow:
-            ctx.forget()
+        if ctx.concerns(step):
+            tree = step.run(tree, ctx)
+            ctx.marks.update(step.makes)
+            ctx.forget(flow=not step.keeps_flow)
+        elif check:
+            tree = _without_effect(step, tree, ctx)
         if keep_steps:
-            steps.append(Step(step.name, copy.deepcopy(tree)))
+            steps.append(Step(step.name, copied(tree)))
         if check:
             declared = declared or step is declarations.PASS
             problems = verify(tree, free=source.free, complete=declared)

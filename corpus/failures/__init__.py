@@ -8,8 +8,7 @@ the line that an error has to name.
 Run in dygraph (``to_static`` then gives back what it is given) a program fails at that line. What
 dygraph shows is the measure: the same type, the same message, the same user frames. A program that
 dygraph runs through, and that no static program can do, says ``CODE = "D2S..."``: the code of the
-error that d2s has to raise, about the marked line. Where Paddle itself raises another class in a
-program than in dygraph, ``OTHER_TYPE`` names it; the page counts it as lost all the same.
+error that d2s has to raise, about the marked line.
 
 ``python -m corpus.failures`` runs all of them in dygraph, with Paddle's own converter and with
 d2s, notes what was shown under ``corpus/results/failures``, and writes ``docs/guide/failures.md``.

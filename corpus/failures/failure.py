@@ -37,7 +37,6 @@ class Failure:
         line: the line that an error has to name.
         main: the script; it is given the function that converts.
         code: the code of the error of d2s, where dygraph does not fail.
-        other_type: the class that Paddle raises in a program, where it is not dygraph's.
     """
 
     name: str
@@ -47,7 +46,6 @@ class Failure:
     line: int
     main: Callable[[Any], None]
     code: str = ""
-    other_type: str = ""
 
 
 def paths() -> dict[str, Path]:
@@ -96,7 +94,6 @@ def _from_module(module: ModuleType, path: Path) -> Failure:
         marked_line(path),
         module.main,
         code,
-        getattr(module, "OTHER_TYPE", ""),
     )
 
 

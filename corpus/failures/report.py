@@ -164,11 +164,6 @@ class Judged:
         return self.told.type == self.dygraph.type
 
     @property
-    def type_expected(self) -> bool:
-        """Whether the type is right, or the other one that Paddle is known to raise."""
-        return self.type or (self.fails and self.told.type == self.failure.other_type)
-
-    @property
     def line(self) -> bool:
         """Whether the line that fails is named."""
         return self.fails and self.told.line == self.failure.line

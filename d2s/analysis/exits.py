@@ -1,10 +1,15 @@
 """How control leaves a stretch of code: by ``return``, ``break``, ``continue`` or ``raise``.
 
 Nested functions are other code; a ``break`` inside an inner loop leaves that loop only.
+
+:class:`Exits` keeps what it has found out about each statement, so that asking for a branch and
+then for all the branches in it costs no more than the text; the functions below ask once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
 import gast
@@ -33,12 +38,157 @@ def blocks_of(statement: Any) -> list[list[Any]]:
     return [block for block in blocks if block]
 
 
-def returns(statements: list[Any]) -> bool:
+@dataclass(frozen=True)
+class _Exit:
+    """How control leaves one statement.
+
+    Attributes:
+        returns: some path through it returns.
+        breaks, continues: some path leaves the loop around it, or its trip.
+        raises: some path raises, by a statement.
+        leaves: no path reaches its end.
+        jumps: a ``return``, ``break`` or ``continue`` is in it, of whatever loop.
+    """
+
+    returns: bool = False
+    breaks: bool = False
+    continues: bool = False
+    raises: bool = False
+    leaves: bool = False
+    jumps: bool = False
+
+
+_ENDS: Final = {
+    gast.Return: _Exit(returns=True, leaves=True, jumps=True),
+    gast.Break: _Exit(breaks=True, leaves=True, jumps=True),
+    gast.Continue: _Exit(continues=True, leaves=True, jumps=True),
+    gast.Raise: _Exit(raises=True, leaves=True),
+}
+_GOES_ON: Final = _Exit()
+
+
+class Exits:
+    """How control leaves the statements of one tree, each found out once.
+
+    Whoever changes the tree has to :meth:`forget` before the next question about a statement that
+    contains the change.
+
+    Args:
+        frames: whether anything in the tree may belong to the frame that it is in.
+    """
+
+    def __init__(self, *, frames: bool = True) -> None:
+        self._frames = frames
+        self._known: dict[int, tuple[Any, _Exit]] = {}
+        self._reasons: dict[int, tuple[Any, str | None]] = {}
+
+    def forget(self) -> None:
+        """Forget everything: the tree has changed."""
+        self._known.clear()
+        self._reasons.clear()
+
+    def returns(self, statements: Iterable[Any]) -> bool:
+        """Whether some path through ``statements`` returns."""
+        return any(self._of(node).returns for node in statements)
+
+    def breaks(self, statements: Iterable[Any]) -> bool:
+        """Whether some path through ``statements`` does ``break`` of the loop around them."""
+        return any(self._of(node).breaks for node in statements)
+
+    def continues(self, statements: Iterable[Any]) -> bool:
+        """Whether some path through ``statements`` does ``continue`` of the loop around them."""
+        return any(self._of(node).continues for node in statements)
+
+    def always_leaves(self, statements: Iterable[Any]) -> bool:
+        """Whether no path through ``statements`` reaches their end (as far as syntax tells)."""
+        return any(self._of(node).leaves for node in statements)
+
+    def _of(self, node: Any) -> _Exit:
+        known = self._known.get(id(node))
+        if known is None or known[0] is not node:
+            blocks = blocks_of(node)
+            found = self._compound(node, blocks) if blocks else _ENDS.get(type(node), _GOES_ON)
+            known = self._known[id(node)] = (node, found)
+        return known[1]
+
+    def _compound(self, node: Any, blocks: list[list[Any]]) -> _Exit:
+        inner = [self._of(statement) for block in blocks for statement in block]
+        out = inner  # what may leave the loop around
+        if isinstance(node, LOOPS):
+            out = [self._of(statement) for statement in node.orelse]
+        return _Exit(
+            returns=any(one.returns for one in inner),
+            breaks=any(one.breaks for one in out),
+            continues=any(one.continues for one in out),
+            raises=any(one.raises for one in inner),
+            leaves=self._leaves(node),
+            jumps=any(one.jumps for one in inner),
+        )
+
+    def _leaves(self, node: Any) -> bool:
+        leaves = self.always_leaves
+        if isinstance(node, gast.If):
+            return leaves(node.body) and leaves(node.orelse)
+        if isinstance(node, gast.With | gast.AsyncWith):
+            # A context manager may swallow an exception, but not a return.
+            return leaves(node.body) and not any(self._of(one).raises for one in node.body)
+        if isinstance(node, gast.Try):
+            return leaves(node.finalbody) or bool(
+                node.handlers
+                and leaves([*node.body, *node.orelse])
+                and all(leaves(handler.body) for handler in node.handlers)
+            )
+        return False
+
+    def stays_python(self, statement: Any) -> str | None:
+        """Why ``statement`` cannot become functions, in words; ``None`` when it can.
+
+        ``yield`` and ``await`` belong to the frame of the user's function, and so does what
+        ``locals()`` or ``sys._getframe()`` see; a ``return``, ``break`` or ``continue`` inside
+        ``finally`` swallows exceptions, which no rewriting of ours keeps.
+        """
+        known = self._reasons.get(id(statement))
+        if known is None or known[0] is not statement:
+            known = self._reasons[id(statement)] = (statement, self._reason(statement))
+        return known[1]
+
+    def _reason(self, node: Any) -> str | None:
+        blocks = blocks_of(node)
+        if not blocks:
+            return _frame_of(node) if self._frames else None
+        if isinstance(node, gast.AsyncFor | gast.AsyncWith):
+            return "an await"
+        reasons = [*map(_frame_of, _heads(node))] if self._frames else []
+        reasons += [self.stays_python(inner) for block in blocks for inner in block]
+        found = next((reason for reason in reasons if reason is not None), None)
+        if found is not None:
+            return found
+        if isinstance(node, gast.Try | gast.TryStar) and any(
+            self._of(inner).jumps for inner in node.finalbody
+        ):
+            return "a jump out of finally"
+        if isinstance(node, gast.TryStar) and self._of(node).jumps:
+            return "a jump out of except*"
+        return None
+
+
+def returns(statements: Iterable[Any]) -> bool:
     """Whether some path through ``statements`` returns."""
-    return any(
-        isinstance(statement, gast.Return) or any(returns(b) for b in blocks_of(statement))
-        for statement in statements
+    return Exits().returns(statements)
+
+
+def jumps(statements: list[Any], kind: Any) -> bool:
+    """Whether some path through ``statements`` does ``break`` (or ``continue``) of this loop."""
+    exits = Exits()
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    return (gast.Break in kinds and exits.breaks(statements)) or (
+        gast.Continue in kinds and exits.continues(statements)
     )
+
+
+def stays_python(statement: Any) -> str | None:
+    """Why ``statement`` cannot become functions, in words; ``None`` when it can."""
+    return Exits().stays_python(statement)
 
 
 def return_lines(function: Any) -> tuple[int, ...]:
@@ -53,57 +203,16 @@ def return_lines(function: Any) -> tuple[int, ...]:
     )
 
 
-def jumps(statements: list[Any], kind: Any) -> bool:
-    """Whether some path through ``statements`` does ``break`` (or ``continue``) of this loop."""
-    for statement in statements:
-        if isinstance(statement, kind):
-            return True
-        if isinstance(statement, LOOPS):
-            if statement.orelse and jumps(statement.orelse, kind):
-                return True
-        elif any(jumps(block, kind) for block in blocks_of(statement)):
-            return True
-    return False
-
-
-def always_leaves(statements: list[Any]) -> bool:
-    """Whether no path through ``statements`` reaches their end (as far as syntax tells)."""
-    for statement in statements:
-        if isinstance(statement, gast.Return | gast.Break | gast.Continue | gast.Raise):
-            return True
-        if isinstance(statement, gast.If):
-            if (
-                statement.orelse
-                and always_leaves(statement.body)
-                and always_leaves(statement.orelse)
-            ):
-                return True
-        elif isinstance(statement, gast.With | gast.AsyncWith):
-            # A context manager may swallow an exception, but not a return.
-            if always_leaves(statement.body) and not _raises(statement.body):
-                return True
-        elif isinstance(statement, gast.Try):
-            if always_leaves(statement.finalbody):
-                return True
-            if (
-                statement.handlers
-                and always_leaves([*statement.body, *statement.orelse])
-                and all(always_leaves(handler.body) for handler in statement.handlers)
-            ):
-                return True
-    return False
-
-
-def _raises(statements: list[Any]) -> bool:
-    return any(
-        isinstance(statement, gast.Raise) or any(_raises(b) for b in blocks_of(statement))
-        for statement in statements
-    )
-
-
 _NAMESPACE_READERS: Final = frozenset({"locals", "eval", "exec"})
 _READERS_WITHOUT_ARGUMENTS: Final = frozenset({"vars", "dir"})
 _FRAME_READERS: Final = frozenset({"_getframe", "currentframe"})
+
+
+FRAMED: Final = (
+    gast.Yield, gast.YieldFrom, gast.Await, gast.comprehension,
+    *_NAMESPACE_READERS, *_READERS_WITHOUT_ARGUMENTS, *_FRAME_READERS,
+)  # fmt: skip
+"""The marks of code that may belong to the frame that it is in."""
 
 
 def looks_at_frame(node: Any) -> bool:
@@ -113,48 +222,46 @@ def looks_at_frame(node: Any) -> bool:
     ...     ("locals", "vars()", "sys._getframe", "vars(x)", "x.eval()")]
     [True, True, True, False, False]
     """
-    if isinstance(node, gast.Name):
+    kind = node.__class__
+    if kind is gast.Name:
         return node.id in _NAMESPACE_READERS or node.id in _FRAME_READERS
-    if isinstance(node, gast.Attribute):
+    if kind is gast.Attribute:
         return node.attr in _FRAME_READERS
     return (
-        isinstance(node, gast.Call)
+        kind is gast.Call
         and isinstance(node.func, gast.Name)
         and node.func.id in _READERS_WITHOUT_ARGUMENTS
         and not (node.args or node.keywords)
     )
 
 
-def stays_python(statement: Any) -> str | None:
-    """Why ``statement`` cannot become functions, in words; ``None`` when it can.
+def _heads(node: Any) -> Iterator[Any]:
+    """What is in a compound statement besides its blocks."""
+    for name in ("test", "target", "iter", "subject"):
+        part = getattr(node, name, None)
+        if part is not None:
+            yield part
+    yield from getattr(node, "items", ())
+    for handler in getattr(node, "handlers", ()):
+        yield from (part for part in (handler.type, handler.name) if part is not None)
+    for case in getattr(node, "cases", ()):
+        yield from (part for part in (case.pattern, case.guard) if part is not None)
 
-    ``yield`` and ``await`` belong to the frame of the user's function, and so does what
-    ``locals()`` or ``sys._getframe()`` see; a ``return``, ``break`` or ``continue`` inside
-    ``finally`` swallows exceptions, which no rewriting of ours keeps.
-    """
-    for node in _walk_scope(statement):
+
+def _frame_of(tree: Any) -> str | None:
+    """Why an expression or a simple statement belongs to the frame that it is in."""
+    for node in _walk_scope(tree):
+        kind = node.__class__
         if looks_at_frame(node):
             return "a look at the frame"
-        if isinstance(node, gast.Yield | gast.YieldFrom):
+        if kind is gast.Yield or kind is gast.YieldFrom:
             return "a yield"
-        if isinstance(node, gast.Await | gast.AsyncFor | gast.AsyncWith):
+        if kind is gast.Await or (kind is gast.comprehension and node.is_async):
             return "an await"
-        if isinstance(node, gast.comprehension) and node.is_async:
-            return "an await"
-        if isinstance(node, gast.Try | gast.TryStar) and any(
-            isinstance(item, gast.Return | gast.Break | gast.Continue)
-            for final in node.finalbody
-            for item in _walk_scope(final)
-        ):
-            return "a jump out of finally"
-        if isinstance(node, gast.TryStar) and any(
-            isinstance(item, gast.Return | gast.Break | gast.Continue) for item in _walk_scope(node)
-        ):
-            return "a jump out of except*"
     return None
 
 
-def _walk_scope(tree: Any) -> Any:
+def _walk_scope(tree: Any) -> Iterator[Any]:
     stack = [tree]
     while stack:
         node = stack.pop()

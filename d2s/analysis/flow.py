@@ -7,6 +7,9 @@ one; it decides which reads must be checked (rules B2 and C3).
 Both run on trees whose jumps have been lowered, but are right for ``break``, ``continue`` and
 ``return`` as well, which remain in code that stays Python.
 
+A loop is walked with what is known of its head so far, and the whole function again until nothing
+is added: the second time finds nothing new, so that nests cost what their text costs.
+
 Source: Aho, Lam, Sethi, Ullman, *Compilers*, 2nd ed., 9.2.5 (live variables), restated for
 structured programs, so that no control-flow graph is built.
 """
@@ -14,15 +17,18 @@ structured programs, so that no control-flow graph is built.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import gast
 
 from d2s.analysis import scopes
-from d2s.analysis.walk import SCOPES, children
+from d2s.analysis.walk import SCOPES, children, walk
 
 Set = frozenset[str]
 EMPTY: Set = frozenset()
+
+_ASSIGNING: Final = (gast.Assign, gast.Expr, gast.AugAssign)
+"""What nearly all statements are."""
 
 
 @dataclass(frozen=True)
@@ -48,27 +54,123 @@ class Flow:
     globals_: Set
 
 
+@dataclass(frozen=True)
+class _Use:
+    """What a simple statement or an expression reads and binds.
+
+    Attributes:
+        reads: variables that it reads, in nested scopes too.
+        loads: the ``Name`` nodes that read in its own scope.
+        bound: what it surely binds.
+        walrus: the part of that which ``:=`` binds.
+    """
+
+    reads: Set
+    loads: tuple[Any, ...]
+    bound: Set
+    walrus: Set = EMPTY
+
+
+_SIMPLE: Final = frozenset(
+    (
+        gast.Assert, gast.Assign, gast.Attribute, gast.BinOp, gast.BoolOp, gast.Call, gast.Compare,
+        gast.Constant, gast.Dict, gast.Expr, gast.FormattedValue, gast.IfExp, gast.JoinedStr,
+        gast.List, gast.Pass, gast.Raise, gast.Return, gast.Set, gast.Slice, gast.Starred,
+        gast.Subscript, gast.Tuple, gast.UnaryOp, gast.keyword,
+    )
+)  # fmt: skip
+"""Nodes that open no scope and bind nothing but the names below them."""
+
+
+class _Uses:
+    """What each statement and expression of one function uses, found out once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, _Use] = {}
+
+    def of(self, tree: Any) -> _Use:
+        found = self._known.get(id(tree))
+        if found is None:
+            found = self._known[id(tree)] = _plain_use(tree) or _any_use(tree)
+        return found
+
+
+def _plain_use(tree: Any) -> _Use | None:
+    """What ``tree`` uses, if nothing in it opens a scope, and no ``:=`` is in it."""
+    reads: set[str] = set()
+    bound: set[str] = set()
+    loads: list[Any] = []
+    for node in walk(tree):
+        kind = node.__class__
+        if kind is gast.Name:
+            if node.ctx.__class__ is gast.Load:
+                reads.add(node.id)
+                loads.append(node)
+            else:
+                bound.add(node.id)
+        elif kind is gast.AugAssign:
+            if isinstance(node.target, gast.Name):
+                reads.add(node.target.id)
+        elif kind not in _SIMPLE:
+            return None
+    return _Use(frozenset(reads), tuple(loads), frozenset(bound))
+
+
+def _any_use(tree: Any) -> _Use:
+    nodes = list(scopes.own_nodes(tree))
+    loads = [
+        node for node in nodes if isinstance(node, gast.Name) and isinstance(node.ctx, gast.Load)
+    ]
+    walrus = _walrus(tree)
+    unsure = frozenset(n.target.id for n in nodes if isinstance(n, gast.NamedExpr)) - walrus
+    return _Use(scopes.reads_in(tree), tuple(loads), _bound([tree]) - unsure, walrus)
+
+
 @dataclass
 class _Liveness:
-    """State of the backward walk; ``after`` and ``entering`` grow monotonically."""
+    """State of the backward walk; ``after`` and ``entering`` grow monotonically.
+
+    ``grown`` tells whether the head of a loop has turned out to be more than was known.
+    """
 
     always: Set
+    uses: _Uses
     after: dict[int, Set] = field(default_factory=dict)
     entering: dict[int, Set] = field(default_factory=dict)
+    grown: bool = False
+
+    def function(self, statements: list[Any]) -> None:
+        self.block(statements, self.always, (EMPTY, EMPTY), EMPTY)
+        while self.grown:
+            self.grown = False
+            self.block(statements, self.always, (EMPTY, EMPTY), EMPTY)
+
+    def reads(self, tree: Any) -> Set:
+        return self.uses.of(tree).reads
 
     def block(self, statements: list[Any], out: Set, loop: tuple[Set, Set], extra: Set) -> Set:
         for statement in reversed(statements):
-            out = self.statement(statement, out, loop, extra) | extra
+            out = self.statement(statement, out, loop, extra)
+            if extra:
+                out |= extra
         return out
 
     def statement(self, node: Any, out: Set, loop: tuple[Set, Set], extra: Set) -> Set:
-        out = out | self.always | extra  # an exception may leave it anywhere
-        self.after[id(node)] = self.after.get(id(node), EMPTY) | out
+        if self.always:
+            out |= self.always
+        if extra:
+            out |= extra  # an exception may leave it anywhere
+        known = self.after.get(id(node))
+        self.after[id(node)] = out if known is None else known | out
+        if isinstance(node, _ASSIGNING):
+            use = self.uses.of(node)
+            return use.reads | (out - use.bound)
         if isinstance(node, gast.If):
             body = self.block(node.body, out, loop, extra)
             orelse = self.block(node.orelse, out, loop, extra)
             self.entering[id(node)] = self.entering.get(id(node), EMPTY) | body | orelse
-            return scopes.reads_in(node.test) | (body | orelse) - _walrus(node.test)
+            test = self.uses.of(node.test)
+            return test.reads | ((body | orelse) - test.walrus)
         if isinstance(node, gast.While | gast.For | gast.AsyncFor):
             return self.loop(node, out, loop, extra)
         if isinstance(node, gast.Try | gast.TryStar):
@@ -82,43 +184,43 @@ class _Liveness:
         if isinstance(node, gast.Match):
             inner = out
             for case in node.cases:
-                guard = EMPTY if case.guard is None else scopes.reads_in(case.guard)
+                guard = EMPTY if case.guard is None else self.reads(case.guard)
                 body = self.block(case.body, out, loop, extra)
                 inner |= (guard | body) - _bound([case.pattern])
                 inner |= scopes.reads_in(case.pattern)
             self.entering[id(node)] = self.entering.get(id(node), EMPTY) | inner
-            return scopes.reads_in(node.subject) | inner
+            return self.reads(node.subject) | inner
         if isinstance(node, gast.Return):
-            return self.always | (EMPTY if node.value is None else scopes.reads_in(node.value))
+            return self.always | (EMPTY if node.value is None else self.reads(node.value))
         if isinstance(node, gast.Raise):
-            return self.always | extra | scopes.reads_in(node)
+            return self.always | extra | self.reads(node)
         if isinstance(node, gast.Break):
             return loop[0]
         if isinstance(node, gast.Continue):
             return loop[1]
+        use = self.uses.of(node)
         if isinstance(node, gast.Delete):  # what is unbound has to be bound
-            return scopes.reads_in(node) | out | _bound([node])
-        return scopes.reads_in(node) | out - _surely_bound(node)
+            return use.reads | out | _bound([node])
+        return use.reads | (out - use.bound)
 
     def loop(self, node: Any, out: Set, outer: tuple[Set, Set], extra: Set) -> Set:
         after = self.block(node.orelse, out, outer, extra) if node.orelse else out
         bound: Set = EMPTY
         if isinstance(node, gast.While):
-            head_reads = scopes.reads_in(node.test)
+            head_reads = self.reads(node.test)
         else:
             head_reads = EMPTY
             bound = _bound([node.target])
-        head = after | head_reads
-        while True:
-            body = self.block(node.body, head, (out, head), extra)
-            grown = head | body - bound
-            if grown == head:
-                break
-            head = grown
-        self.entering[id(node)] = self.entering.get(id(node), EMPTY) | head
+        head = self.entering.get(id(node), EMPTY) | after | head_reads
+        body = self.block(node.body, head, (out, head), extra)
+        added = body - bound - head
+        if added:
+            self.grown = True
+            head |= added
+        self.entering[id(node)] = head
         if isinstance(node, gast.While):
             return head
-        return head | scopes.reads_in(node.iter)
+        return head | self.reads(node.iter)
 
     def try_(self, node: Any, out: Set, loop: tuple[Set, Set], extra: Set) -> Set:
         final = self.block(node.finalbody, out, loop, extra) if node.finalbody else out
@@ -156,12 +258,6 @@ def _walrus(test: Any) -> Set:
     return frozenset(found)
 
 
-def _surely_bound(statement: Any) -> Set:
-    """What a simple ``statement`` binds, without a walrus that evaluation may pass by."""
-    walrus = (n.target.id for n in scopes.own_nodes(statement) if isinstance(n, gast.NamedExpr))
-    return _bound([statement]) - (frozenset(walrus) - _walrus(statement))
-
-
 def _handler_name(handler: Any) -> Set:
     """The name that an ``except ... as`` binds; gast keeps it as a ``Name``."""
     name = getattr(handler.name, "id", handler.name)
@@ -177,18 +273,12 @@ class _Binding:
     """State of the forward walk.  A set of ``None`` stands for code that is never reached."""
 
     locals_: Set
+    uses: _Uses
     unsure: set[int] = field(default_factory=set)
 
-    def read(self, tree: Any, bound: Set | None) -> None:
-        if bound is None:
-            return
-        for node in scopes.own_nodes(tree):
-            if (
-                isinstance(node, gast.Name)
-                and isinstance(node.ctx, gast.Load)
-                and node.id in self.locals_
-                and node.id not in bound
-            ):
+    def read(self, tree: Any, bound: Set) -> None:
+        for node in self.uses.of(tree).loads:
+            if node.id not in bound and node.id in self.locals_:
                 self.unsure.add(id(node))
 
     def block(self, statements: list[Any], bound: Set | None, breaks: list[Set]) -> Set | None:
@@ -199,15 +289,19 @@ class _Binding:
     def statement(self, node: Any, bound: Set | None, breaks: list[Set]) -> Set | None:
         if bound is None:
             return None
+        if isinstance(node, _ASSIGNING):
+            self.read(node, bound)
+            return bound | self.uses.of(node).bound
         if isinstance(node, gast.If):
             self.read(node.test, bound)
-            bound |= _walrus(node.test)
+            bound |= self.uses.of(node.test).walrus
             return _meet(
                 self.block(node.body, bound, breaks), self.block(node.orelse, bound, breaks)
             )
         if isinstance(node, gast.While):
+            bound -= _deleted(node.body)
             self.read(node.test, bound)
-            inner = bound | _walrus(node.test)
+            inner = bound | self.uses.of(node.test).walrus
             out: list[Set] = []
             self.block(node.body, inner, out)
             endless = isinstance(node.test, gast.Constant) and bool(node.test.value)
@@ -217,6 +311,7 @@ class _Binding:
             return after
         if isinstance(node, gast.For | gast.AsyncFor):
             self.read(node.iter, bound)
+            bound -= _deleted(node.body)
             out = []
             self.block(node.body, bound | _bound([node.target]), out)
             after = self.block(node.orelse, bound, breaks)
@@ -269,8 +364,22 @@ class _Binding:
         if isinstance(node, gast.Return | gast.Raise | gast.Continue):
             return None
         if isinstance(node, gast.Delete):
+            for target in node.targets:
+                if isinstance(target, gast.Name) and target.id not in bound:
+                    self.unsure.add(id(target))
             return bound - _bound([node])
-        return bound | _surely_bound(node)
+        return bound | self.uses.of(node).bound
+
+
+def _deleted(statements: list[Any]) -> Set:
+    """The variables that some trip of a loop may leave unbound."""
+    return frozenset(
+        target.id
+        for node in scopes.own_nodes(statements)
+        if isinstance(node, gast.Delete)
+        for target in node.targets
+        if isinstance(target, gast.Name)
+    )
 
 
 def _irrefutable(case: Any) -> bool:
@@ -304,15 +413,20 @@ def flow_of(function: Any) -> Flow:
     >>> sorted(flow.after[id(tree.body[0])]), len(flow.unsure)
     (['y'], 1)
     """
-    locals_ = scopes.local_names(function)
-    captured = scopes.captured_names(function) & locals_
-    outside = scopes.declared(function, gast.Global | gast.Nonlocal)
+    globals_ = scopes.declared(function, gast.Global)
+    outside = globals_ | scopes.declared(function, gast.Nonlocal)
+    nodes = list(scopes.own_nodes(function.body))
+    locals_ = (frozenset(scopes.parameters(function)) | scopes.changes_of(nodes).bound) - outside
+    later = EMPTY.union(*[scopes.reads_in(n) for n in nodes if n.__class__ in scopes.CAPTURING])
+    captured = later & locals_
     always = captured | outside
-    if scopes.reads_in(function.body) & _SEES_ALL:
+    reads = {n.id for n in nodes if n.__class__ is gast.Name and n.ctx.__class__ is gast.Load}
+    if (later | outside | reads) & _SEES_ALL:
         always |= locals_
-    liveness = _Liveness(always)
-    liveness.block(function.body, always, (EMPTY, EMPTY), EMPTY)
-    binding = _Binding(locals_)
+    uses = _Uses()
+    liveness = _Liveness(always, uses)
+    liveness.function(function.body)
+    binding = _Binding(locals_, uses)
     binding.block(function.body, frozenset(scopes.parameters(function)), [])
     return Flow(
         function,
@@ -321,5 +435,5 @@ def flow_of(function: Any) -> Flow:
         frozenset(binding.unsure),
         captured,
         locals_,
-        scopes.declared(function, gast.Global),
+        globals_,
     )

@@ -15,7 +15,8 @@ from typing import Any, Final
 
 import gast
 
-from d2s.analysis.walk import SCOPES, children, statements_in, walk
+from d2s.analysis.walk import SCOPES, statements_in, walk
+from d2s.syntax.trees import BACKWARDS
 
 COMPREHENSIONS: Final = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 
@@ -93,15 +94,27 @@ def own_nodes(tree: Any) -> Iterator[Any]:
     """
     stack = list(tree) if isinstance(tree, list | tuple) else [tree]
     stack.reverse()
+    pop = stack.pop
     while stack:
-        node = stack.pop()
-        yield node
-        if isinstance(node, SCOPES):
-            if not isinstance(node, gast.Lambda):
-                stack.extend(reversed(node.decorator_list))
+        node = pop()
+        if node is None:
             continue
-        stack += children(node)[::-1]
+        yield node
+        kind = node.__class__
+        values = node.__dict__
+        if kind in _SCOPES:
+            if kind is not gast.Lambda:
+                stack += values["decorator_list"][::-1]
+            continue
+        for name in BACKWARDS[kind]:
+            value = values.get(name)
+            if value.__class__ is list:
+                stack += value[::-1]
+            elif value is not None:
+                stack.append(value)
 
+
+_SCOPES: Final = frozenset(SCOPES)
 
 _HARMLESS: Final = frozenset(
     (
@@ -110,7 +123,6 @@ _HARMLESS: Final = frozenset(
         gast.UnaryOp,
         gast.BoolOp,
         gast.Compare,
-        gast.Expr,
         gast.Assign,
         gast.AugAssign,
         gast.Return,
@@ -119,6 +131,14 @@ _HARMLESS: Final = frozenset(
         gast.For,
         gast.Tuple,
         gast.List,
+        gast.Dict,
+        gast.Expr,
+        gast.FormattedValue,
+        gast.IfExp,
+        gast.JoinedStr,
+        gast.Pass,
+        gast.Raise,
+        gast.Slice,
         gast.keyword,
     )
 )
@@ -127,57 +147,73 @@ _HARMLESS: Final = frozenset(
 
 def changes_in(statements: Iterable[Any]) -> Changes:
     """What ``statements`` bind and change."""
+    return changes_of(own_nodes(list(statements)))
+
+
+def changes_of(nodes: Iterable[Any]) -> Changes:
+    """What some code binds and changes, given what ``own_nodes`` says of it."""
     found = _Collector()
     hidden: set[int] = set()
-    for node in own_nodes(list(statements)):
-        if type(node) in _HARMLESS:
+    for node in nodes:
+        kind = node.__class__
+        if kind in _HARMLESS:
             continue
-        if isinstance(node, COMPREHENSIONS):
-            for generator in node.generators:
-                hidden.update(id(name) for name in walk(generator.target))
-        if isinstance(node, gast.Name):
-            if not isinstance(node.ctx, gast.Load | gast.Param) and id(node) not in hidden:
+        if kind is gast.Name:
+            if node.ctx.__class__ in _BINDING and id(node) not in hidden:
                 found.bound.add(node.id)
-        elif isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef | gast.ClassDef):
-            found.bound.add(node.name)
-        elif isinstance(node, gast.alias):
-            found.bound.add((node.asname or node.name).split(".")[0])
-        elif isinstance(node, gast.ExceptHandler):
-            if isinstance(node.name, str):
-                found.bound.add(node.name)
-        elif isinstance(node, gast.MatchAs | gast.MatchStar):
-            if node.name:
-                found.bound.add(node.name)
-        elif isinstance(node, gast.MatchMapping):
-            if node.rest:
-                found.bound.add(node.rest)
-        elif isinstance(node, gast.Attribute):
-            if not isinstance(node.ctx, gast.Load):
+        elif kind is gast.Attribute:
+            if node.ctx.__class__ is not gast.Load:
                 path = dotted(node)
                 if path is not None:
                     found.attributes.add(path)
-        elif isinstance(node, gast.Subscript):
-            if not isinstance(node.ctx, gast.Load):
+        elif kind is gast.Call:
+            _called(found, node)
+        elif kind is gast.Subscript:
+            if node.ctx.__class__ is not gast.Load:
                 _mutated(found, node.value)
-        elif (
-            isinstance(node, gast.Call)
-            and isinstance(node.func, gast.Attribute)
-            and (node.func.attr in MUTATORS or _is_inplace(node.func.attr))
-        ):
-            _mutated(found, node.func.value)
-            if node.args and _is_inplace(node.func.attr):  # a function such as F.relu_(y)
-                _mutated(found, node.args[0])
-        elif _is_store(node):
-            _mutated(found, node.args[1])
+        elif kind in COMPREHENSIONS:
+            for generator in node.generators:
+                hidden.update(id(name) for name in walk(generator.target))
+        else:
+            name = _name_bound_by(node)
+            if name:
+                found.bound.add(name)
     return found.frozen()
+
+
+_BINDING: Final = frozenset((gast.Store, gast.Del))
+
+
+def _name_bound_by(node: Any) -> str | None:
+    """The variable that ``node`` binds without a ``Name`` that says so."""
+    if isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef | gast.ClassDef):
+        return str(node.name)
+    if isinstance(node, gast.alias):
+        return str(node.asname or node.name).split(".")[0]
+    if isinstance(node, gast.MatchAs | gast.MatchStar):
+        return node.name and str(node.name)
+    if isinstance(node, gast.MatchMapping):
+        return node.rest and str(node.rest)
+    return None
+
+
+def _called(found: _Collector, node: Any) -> None:
+    """Note what the call ``node`` changes."""
+    if not isinstance(node.func, gast.Attribute):
+        return
+    word = node.func.attr
+    if word in MUTATORS or _is_inplace(word):
+        _mutated(found, node.func.value)
+        if node.args and _is_inplace(word):  # a function such as F.relu_(y)
+            _mutated(found, node.args[0])
+    elif _is_store(node):
+        _mutated(found, node.args[1])
 
 
 def _is_store(node: Any) -> bool:
     """Whether ``node`` is ``d2s.setitem(value, container, key)``, a statement on its own."""
     return (
-        isinstance(node, gast.Call)
-        and isinstance(node.func, gast.Attribute)
-        and node.func.attr == "setitem"
+        node.func.attr == "setitem"
         and len(node.args) == 3
         and not isinstance(node.args[1], gast.Name)  # that is a variable which is bound as well
     )
@@ -204,21 +240,26 @@ def reads_in(tree: Any) -> frozenset[str]:
     found: set[str] = set()
     for root in roots:
         for node in walk(root):
-            if isinstance(node, gast.Name):
-                if isinstance(node.ctx, gast.Load):
+            kind = node.__class__
+            if kind is gast.Name:
+                if node.ctx.__class__ is gast.Load:
                     found.add(node.id)
-            elif isinstance(node, gast.Nonlocal):
+            elif kind is gast.Nonlocal:
                 found.update(node.names)
-            elif isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Name):
+            elif kind is gast.AugAssign and isinstance(node.target, gast.Name):
                 found.add(node.target.id)
     return frozenset(found)
+
+
+CAPTURING: Final = frozenset((*SCOPES, gast.GeneratorExp))
+"""Nodes whose code may run at any time after they were come to."""
 
 
 def captured_names(function: Any) -> frozenset[str]:
     """Variables of ``function`` that nested functions, lambdas and classes may read at any time."""
     found: set[str] = set()
     for node in own_nodes(function.body):
-        if isinstance(node, (*SCOPES, gast.GeneratorExp)):
+        if node.__class__ in CAPTURING:
             found |= reads_in(node)
     return frozenset(found)
 
@@ -245,12 +286,3 @@ def local_names(function: Any) -> frozenset[str]:
     """Every local variable of ``function``: parameters and what its body binds."""
     outside = declared(function, gast.Global | gast.Nonlocal)
     return (frozenset(parameters(function)) | changes_in(function.body).bound) - outside
-
-
-def functions_bound(tree: Any) -> frozenset[str]:
-    """Names that some assignment in ``tree`` binds, in nested functions too; not parameters."""
-    return frozenset(
-        node.id
-        for node in walk(tree)
-        if isinstance(node, gast.Name) and isinstance(node.ctx, gast.Store)
-    )

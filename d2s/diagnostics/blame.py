@@ -52,7 +52,7 @@ def is_defect(error: BaseException) -> bool:
     innermost: types.TracebackType | None = None
     step = error.__traceback__
     while step is not None:
-        if not _is_paddle(step.tb_frame):
+        if not is_paddle(step.tb_frame):
             innermost = step
         step = step.tb_next
     if innermost is None:
@@ -72,7 +72,7 @@ def _is_d2s(name: str) -> bool:
     return name == "d2s" or name.startswith("d2s.")
 
 
-def _is_paddle(frame: types.FrameType) -> bool:
+def is_paddle(frame: types.FrameType) -> bool:
     """Whether a frame is Paddle's, or of the module of ours that stands for Paddle."""
     name = str(frame.f_globals.get("__name__", ""))
     if name.startswith("d2s.paddle_bridge"):

@@ -15,7 +15,9 @@ from typing import Final, NamedTuple
 
 from d2s.diagnostics.location import Location, Span, is_helper, is_hidden, is_ours
 
-_STRUCTURES: Final = ("attempts", "branches", "effects", "logic", "loops", "raises", "texts")
+_STRUCTURES: Final = (
+    "attempts", "branches", "effects", "logic", "loops", "managers", "raises", "texts",
+)  # fmt: skip
 """Modules of operators that run parts of one function, written by passes as functions."""
 
 _MODULES: Final = frozenset(f"d2s.operators.{name}" for name in _STRUCTURES)

@@ -127,24 +127,27 @@ def show_users_frames(error: BaseException) -> None:
         # Not by assignment: an exception may be a frozen data class.
         object.__setattr__(each, "__context__", _first_of_users(each.__context__, outside))
         kept = user_traceback(each.__traceback__)
-        if each is error and sys.version_info < (3, 11):
-            _handle_with(each, kept)
-        object.__setattr__(each, "__traceback__", kept)
+        if each is error:
+            raise_with(each, kept)
+        else:
+            object.__setattr__(each, "__traceback__", kept)
         name_tensors(each)
         pending += [other for other in (each.__cause__, each.__context__) if other is not None]
         pending += getattr(each, "exceptions", ()) if _is_group(each) else ()
 
 
-def _handle_with(error: BaseException, trace: types.TracebackType | None) -> None:
-    """Let ``error``, which is being handled, be raised again with ``trace``.
+def raise_with(error: BaseException, trace: types.TracebackType | None) -> None:
+    """Let ``error``, which is being handled, be raised with ``trace`` by ``raise`` alone.
 
-    Until Python 3.10 ``raise`` alone takes the traceback that the exception was caught with.
+    Until Python 3.10 it takes the traceback that the exception was caught with.
     """
-    for thing in (type(error), error, trace):  # the call takes over a reference to each
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
-    ctypes.pythonapi.PyErr_SetExcInfo(
-        ctypes.py_object(type(error)), ctypes.py_object(error), ctypes.py_object(trace)
-    )
+    object.__setattr__(error, "__traceback__", trace)
+    if sys.version_info < (3, 11):
+        for thing in (type(error), error, trace):  # the call takes over a reference to each
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+        ctypes.pythonapi.PyErr_SetExcInfo(
+            ctypes.py_object(type(error)), ctypes.py_object(error), ctypes.py_object(trace)
+        )
 
 
 _VALUE: Final = "paddle.base.libpaddle.pir.Value"

@@ -14,6 +14,7 @@ from d2s.operators.either import read, result, subject
 from d2s.operators.items import getitem, setitem
 from d2s.operators.logic import and_, compare, in_, is_, is_not, not_, not_in, or_
 from d2s.operators.loops import for_, while_
+from d2s.operators.managers import manage
 from d2s.operators.probes import probe
 from d2s.operators.values import shape
 from d2s.syntax.vocabulary import WORDS
@@ -37,6 +38,7 @@ _defined = {
     "is_not": is_not,
     "late": late,
     "list_": list_,
+    "manage": manage,
     "not_": not_,
     "not_in": not_in,
     "or_": or_,

@@ -25,6 +25,7 @@ from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import is_ours
 from d2s.operators.context import Block, current
 from d2s.operators.either import Either
+from d2s.operators.objects import is_list
 
 DEPTH = 3
 """How far to look into containers and attributes of a variable."""
@@ -283,7 +284,7 @@ def _paths(
         return
     if hasattr(type(value), "d2s_freeze"):
         return  # what an operator's own object keeps is no name
-    if type(value) is list:
+    if is_list(value):
         for index, item in enumerate(value):
             yield from _paths(f"{path}[{index}]", item, is_it, _Item(value, index), depth - 1)
     elif type(value) is tuple:

@@ -20,7 +20,8 @@ from d2s.operators.branches import decide, leave
 from d2s.operators.context import Capture, current
 from d2s.operators.effects import BlockLeft, raise_later
 from d2s.operators.guards import End, close, extent, is_one_of, skip_where, split
-from d2s.operators.raises import Case, Raised, Try
+from d2s.operators.origins import recall
+from d2s.operators.raises import OVER, Case, Raised, Try
 from d2s.operators.state import State, thaw
 from d2s.operators.values import as_value
 
@@ -33,11 +34,14 @@ class attempt:
         names: the state that the body changes and somebody reads; ``None``: the handlers could
             not be made functions, so the run cannot go there.
         cells: a function whose closure holds the variables of ``names``.
+        others: functions that reach what the body may change besides.
+        refusal: why the run cannot go where ``names`` is ``None``: cause and cure.
     """
 
     # No dictionary: what it holds is no variable of the user's (see ``operators.aliases``).
     __slots__ = (
-        "capture", "caught", "cells", "end", "inside", "known", "names", "state", "stretch",
+        "capture", "caught", "cells", "end", "inside", "known", "names", "others", "refusal",
+        "state", "stretch",
     )  # fmt: skip
 
     def __init__(
@@ -45,22 +49,32 @@ class attempt:
         caught: Callable[[], Any] | None,
         names: tuple[str, ...] | None = None,
         cells: Callable[[], Any] | None = None,
+        *others: Callable[[], Any],
+        refusal: tuple[str, str] = OVER,
     ) -> None:
         self.caught = caught
         self.names = names
         self.cells = cells
+        self.others = others
+        self.refusal = refusal
         self.end: End | None = None
 
     def __enter__(self) -> attempt:
+        return self.begin(sys._getframe(1))
+
+    def begin(self, frame: types.FrameType) -> attempt:
+        """What entering the context does; ``frame`` has the body."""
         capture = current()
         self.capture = capture
         if capture is not None:
             self.state = (
-                None if self.names is None else State(self.names, self.cells).without_scratch()
+                None
+                if self.names is None
+                else State(self.names, self.cells, *self.others).without_scratch()
             )
-            self.known = Try(self.caught, self.state)
+            self.known = Try(self.caught, self.state, self.refusal)
             capture.attempts.append(self.known)
-            self.stretch = extent(sys._getframe(1), self.names or ())
+            self.stretch = extent(frame, self.names or ())
             self.inside = self.stretch.__enter__()
         return self
 
@@ -132,7 +146,7 @@ def handle(
         if orelse is not None:
             orelse()
         return
-    state = State(names, tried.cells, *handlers, orelse)
+    state = State(names, tried.cells, *tried.others, *handlers, orelse)
     _choose(tried, raised, list(raised.cases), _Steps(handlers, orelse, state))
 
 
@@ -192,6 +206,7 @@ def _choose(tried: attempt, raised: Raised, cases: list[int], steps: _Steps) -> 
 def _recall(tried: attempt, snapshot: list[Any]) -> None:
     if tried.state is not None:
         tried.state.thaw(snapshot)
+        recall(snapshot)
 
 
 def _filled(case: Case, contents: Any) -> BaseException:
@@ -207,13 +222,17 @@ def settle(tried: attempt) -> None:
     raised = tried.raised
     if raised is None or tried.end is None or tried.state is None:
         return
-    state, end = tried.state, tried.end
-    snapshot = raised.snapshots[tried.known]
+    end, snapshot = tried.end, raised.snapshots[tried.known]
     if end.left:
-        state.thaw(snapshot)
+        _recall(tried, snapshot)
         return
     nothing = paddle.equal(as_value(raised.number), paddle.full([], 0, "int64"))
-    decide(nothing, lambda: state.thaw(end.outcome), lambda: state.thaw(snapshot), state)
+    decide(
+        nothing,
+        lambda: _recall(tried, end.outcome),
+        lambda: _recall(tried, snapshot),
+        tried.state,
+    )
 
 
 def again(tried: attempt) -> None:

@@ -12,12 +12,15 @@ from d2s.errors import ContainerInGraphError, D2SError
 from d2s.operators.aliases import choices_with
 from d2s.operators.context import current, error_here
 from d2s.operators.divided import join_again
-from d2s.operators.effects import BlockLeft, error, raise_later, raise_with
+from d2s.operators.effects import BlockLeft, error, raise_later
 from d2s.operators.either import UNBOUND, Either, spread_with
 from d2s.operators.guards import End, close, extent, handed_out, skip_where
+from d2s.operators.hosts import raise_with
 from d2s.operators.merge import Merger
+from d2s.operators.objects import is_list
 from d2s.operators.origins import Origins, note_form
 from d2s.operators.raises import Raised
+from d2s.operators.replays import calling
 from d2s.operators.shared import relink
 from d2s.operators.state import (
     Attribute,
@@ -197,7 +200,7 @@ def _subject(thing: Any) -> Any:
     if isinstance(thing, Either):
         return thing.like(_subject(thing.true), _subject(thing.false))
     owner = getattr(thing, "__self__", None)
-    return owner if type(owner) is list or isinstance(owner, dict) else thing
+    return owner if is_list(owner) or isinstance(owner, dict) else thing
 
 
 spread_with(_each)
@@ -277,7 +280,7 @@ def _sides(
                 block.state = state
                 try:
                     if side is not None:
-                        side()
+                        calling(side)
                 except BlockLeft:
                     block.left = True
                 except D2SError:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import builtins
 import contextlib
 import functools
-import inspect
 import itertools
 import logging
 import random
@@ -38,12 +37,15 @@ from d2s.operators import (
     inplace,
     iteration,
     messages,
+    py_layers,
+    replays,
     training,
 )
 from d2s.operators.context import Capture, capture_into, current, error_here
 from d2s.operators.either import Either, each
 from d2s.operators.lists import GrowingList
 from d2s.operators.objects import is_library, is_user_object
+from d2s.operators.replays import COMPUTING
 from d2s.operators.values import as_value, cast_plain, is_tensor, mark_number, number_kind
 
 SKIP: Final = "__d2s_not_to_static__"
@@ -81,7 +83,7 @@ def call(function: Any) -> Any:
     """The function to call in place of ``function``."""
     if type(function) is types.FunctionType:
         return _function(function)
-    if current() is not None and debugging.is_stop(function):
+    if function is breakpoint or (current() is not None and debugging.is_stop(function)):
         return debugging.stop(function)
     if current() is not None and _is_random(function):
         return functools.partial(_drawn, function)
@@ -105,7 +107,7 @@ def call(function: Any) -> Any:
         capture = current()
         owner = _owner_of(function)
         if capture is not None and isinstance(owner, type) and issubclass(owner, PyLayer):
-            return functools.partial(_py_layer, owner)
+            return functools.partial(py_layers.apply, owner, call)
         if isinstance(function, type) and capture is not None and capture.adopt is not None:
             capture.adopt(function)
             if _makes_empty_objects(function):
@@ -198,7 +200,7 @@ def _function(function: types.FunctionType, owner: Any = None) -> Any:
         return special
     if function in _LOGGING:
         return messages.log_(function)
-    if current() is not None and debugging.is_stop(function):
+    if debugging.is_stop(function):
         return debugging.stop(function)
     if getattr(function, SKIP, False) or is_library(function.__code__.co_filename):
         if current() is not None and _changes_argument(function):
@@ -280,39 +282,9 @@ def _method(method: types.MethodType) -> Any:
 def _is_computed(function: Any) -> bool:
     """Whether a method of tensors is one of Paddle's functions, which values have as well."""
     name = function.__name__
-    return (_module_of(function).startswith(_COMPUTING) or name in _MOVING) and hasattr(
+    return (_module_of(function).startswith(COMPUTING) or name in _MOVING) and hasattr(
         bridge.Value, name
     )
-
-
-def _py_layer(kind: Any, *arguments: Any, **options: Any) -> Any:
-    """``kind.apply``: its own ``forward`` and ``backward`` become part of the program."""
-    capture = current()
-    if capture is not None and any(block.kind == "loop" for block in capture.blocks):
-        raise error_here(
-            UnsupportedInGraphError,
-            f"the PyLayer {kind.__name__!r} is applied inside a static loop, which Paddle cannot "
-            "differentiate",
-            "apply it outside of the loop, or give the loop Python bounds",
-        )
-    bound = inspect.signature(kind.forward).bind(None, *arguments, **options)
-    bound.apply_defaults()
-    _, *given = bound.args
-    tensors = [position for position, value in enumerate(given) if is_tensor(value)]
-    converted, backward = call(kind.forward), call(kind.backward)
-
-    def forward(context: Any, *values: Any) -> Any:
-        for position, value in zip(tensors, values, strict=True):
-            given[position] = value
-        return converted(context, *given, **bound.kwargs)
-
-    def gradient(context: Any, *gradients: Any) -> Any:
-        assert capture is not None
-        with capture_into(capture):  # Paddle asks for it when the program has been captured
-            return backward(context, *gradients)
-
-    made = bridge.static_py_layer(forward, gradient)
-    return made([as_value(given[position]) for position in tensors])
 
 
 def _tensor_method(owner: Any, method: Any) -> Any:
@@ -374,13 +346,11 @@ def _plain(function: Any) -> Any:
 
     if isinstance(function, type) and function not in _TAKING_APART:
         return function
-    if getattr(function, "__name__", "") in _STORING and not is_tensor(_owner_of(function)):
-        return function
+    name = getattr(function, "__name__", "")
+    if name in _STORING and not isinstance(function, types.FunctionType):  # not ``paddle.add``
+        return plain if is_tensor(_owner_of(function)) else function
     return plain
 
-
-_COMPUTING: Final = ("paddle.tensor.", "paddle.nn.functional.")
-"""Modules of functions that want values of a program where they are captured: some look."""
 
 _MOVING: Final = frozenset(("cpu", "cuda", "to", "view", "view_as"))
 """Methods of tensors that have one form for dygraph and one for programs."""
@@ -441,10 +411,17 @@ def _applied(function: Any, arguments: list[Any], options: dict[str, Any]) -> An
                     places[key] = before
 
             return each(use, found, none=True, exact=True)
-    if current() is not None and _module_of(function).startswith(_COMPUTING):
+    if current() is not None and _module_of(function).startswith(COMPUTING):
         arguments = [_in_program(item) for item in arguments]
         options = {name: _in_program(item) for name, item in options.items()}
-    return function(*arguments, **options)
+    try:
+        return function(*arguments, **options)
+    except Exception as error:
+        said = replays.as_in_dygraph(error, function, arguments, options)
+    try:
+        raise said
+    finally:
+        del said  # which knows this frame
 
 
 def _first_either(thing: Any) -> Either | None:
@@ -601,6 +578,8 @@ def _stack(things: Any, axis: int = 0, *others: Any, **options: Any) -> Any:
 
 def _concat(things: Any, axis: Any = 0, *others: Any, **options: Any) -> Any:
     if not isinstance(things, GrowingList):
+        if is_tensor(things):  # which a program would take
+            replays.check(paddle.concat, [things])
         return _applied(paddle.concat, [things, axis, *others], options)
     stacked = things.stacked()
     rank = len(stacked.shape) - 1
@@ -645,7 +624,7 @@ def _assign(x: Any, output: Any = None) -> Any:
 
 def _unique(x: Any, *others: Any, **options: Any) -> Any:
     """``paddle.unique``: Paddle 3.3 declares its result as float32 in a program."""
-    result = paddle.unique(x, *others, **options)
+    result = _applied(paddle.unique, [x, *others], options)
     first = result[0] if isinstance(result, tuple) else result
     if bridge.is_value(first):
         bridge.take_dtype(first, as_value(x))

@@ -16,7 +16,7 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import ConditionError, UnsupportedInGraphError
 from d2s.operators.context import current, error_here
 from d2s.operators.either import Either, each, simplified
-from d2s.operators.hosts import raise_when
+from d2s.operators.hosts import is_seen, raise_when
 from d2s.operators.iteration import Indexed
 from d2s.operators.lists import GrowingList
 from d2s.operators.values import (
@@ -37,7 +37,7 @@ def over(use: Callable[[Any], Any], thing: Any) -> Any:
             return simplified(thing.spread(use))
         except Exception:  # it raises for one of them: the run does, if it comes to it
             pass
-    return each(use, thing)
+    return each(use, thing, plainly=True)
 
 
 def to_number(value: Any, kind: type) -> Any:
@@ -75,7 +75,10 @@ def _check_number(thing: Any, kind: type) -> None:
             raise_when(paddle.isnan(value).any(), _NAN)
             raise_when(paddle.isinf(value).any(), _INFINITE)
 
-        paddle.static.nn.cond(strange, complain)  # the host is only asked when it has to be
+        if is_seen(_NAN) or is_seen(_INFINITE):
+            complain()
+        else:  # the host is only asked when it has to be
+            paddle.static.nn.cond(strange, complain)
 
 
 _NAN: Final = ValueError("cannot convert float NaN to integer")

@@ -8,6 +8,7 @@ loop that appends.  A filter that is a tensor makes a list whose length the run 
 from __future__ import annotations
 
 import builtins
+import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -16,11 +17,11 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
-from d2s.operators.branches import if_
+from d2s.operators.branches import if_, select
 from d2s.operators.context import current, error_here
 from d2s.operators.either import UNBOUND, Either, each
 from d2s.operators.iteration import Indexed, indexed, items_of
-from d2s.operators.lists import GrowingList, of_tensor
+from d2s.operators.lists import Element, GrowingList, of_tensor
 from d2s.operators.logic import and_, not_, or_
 from d2s.operators.loops import Like, for_indexed
 from d2s.operators.state import Cell
@@ -127,9 +128,43 @@ def _where(holds: Any, item: Any, element: Use, names: tuple[str, ...]) -> Any:
 
 def _filtered(kept: list[tuple[Any, Any]]) -> GrowingList:
     """The values whose flags hold on the run."""
-    whole = GrowingList.of([value for value, _ in kept], "comprehension")
     flags = [paddle.full([], True, "bool") if holds is True else holds for _, holds in kept]
-    return whole.where(paddle.stack([paddle.reshape(flag, []) for flag in flags]))
+    flags = [paddle.reshape(flag, []) for flag in flags]
+    values = _alike([value for value, _ in kept], flags)
+    return GrowingList.of(values, "comprehension").where(paddle.stack(flags))
+
+
+def _alike(values: list[Any], flags: list[Any]) -> list[Any]:
+    """``values``; in the place of one that is not kept stand zeros of the shape that others have.
+
+    Only the kept ones have their shape on the run, where the capture does not know it.
+    """
+    element = Element(values[0])
+    rows = [element.flatten(value) for value in values]
+    for value in values:
+        element.widen(value)
+    for position, leaf in enumerate(element.leaves):
+        if -1 not in leaf.shape:
+            continue
+        column = [row[position] for row in rows]
+        target = _largest([paddle.shape(value) for value in column], flags)
+        for row, value, flag in zip(rows, column, flags, strict=True):
+            row[position] = select(
+                flag,
+                functools.partial(paddle.assign, value),
+                functools.partial(paddle.zeros, target, leaf.dtype),
+            )
+    return [element.build(row) for row in rows]
+
+
+def _largest(sizes: list[Any], flags: list[Any]) -> Any:
+    """The shape of those whose ``flags`` hold, the larger sizes where they differ; 1s for none."""
+    none = paddle.logical_not(paddle.any(paddle.stack(flags)))
+    found = [
+        paddle.cast(size, "int64") * paddle.cast(flag, "int64")
+        for size, flag in zip(sizes, flags, strict=True)
+    ]
+    return paddle.max(paddle.stack(found), axis=0) + paddle.cast(none, "int64")
 
 
 def generator(

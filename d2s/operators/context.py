@@ -11,7 +11,7 @@ import sys
 import threading
 import types
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -108,6 +108,7 @@ class Capture:
         filled: values of open shape that have come through a block, and have elements on every run.
         draw: gives what stands for the result of a call that each run makes anew.
         ask: gives what stands for a Python number that each run asks a function for, by its name.
+        expressions: while entered, dygraph tensors take part in expressions.
         steps: gradients and optimizers that are part of the program.
         tentative: another capture is made if this one fails, so that it rather fails than keeps
             for the run what was raised.
@@ -149,6 +150,7 @@ class Capture:
     filled: dict[int, Any] = field(default_factory=dict)
     draw: Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any] | None = None
     ask: Callable[[str, Callable[[], Any]], Any] | None = None
+    expressions: Callable[[], AbstractContextManager[None]] = nullcontext
     steps: Any = None
     tentative: bool = False
     lowered: dict[str, list[Location]] = field(default_factory=dict)

@@ -7,8 +7,11 @@ variables: the debugger sees what it sees in dygraph, but for the functions arou
 
 from __future__ import annotations
 
+import bdb
 import functools
 import linecache
+import os
+import pdb
 import re
 import sys
 import types
@@ -17,7 +20,7 @@ from typing import Any, Final
 
 from d2s import config
 from d2s import paddle_bridge as bridge
-from d2s.diagnostics.location import Location
+from d2s.diagnostics.location import Location, is_hidden
 from d2s.diagnostics.tracebacks import code_at
 from d2s.operators.callers import name_of, parts
 from d2s.operators.context import current
@@ -25,6 +28,7 @@ from d2s.operators.effects import Shipment
 from d2s.operators.either import UNBOUND
 from d2s.operators.hosts import host_call, places_here
 from d2s.operators.lowering import lowered
+from d2s.operators.objects import is_library
 
 
 def is_stop(function: Any) -> bool:
@@ -36,12 +40,69 @@ def is_stop(function: Any) -> bool:
 
 
 def stop(function: Any) -> Any:
-    """What to call in place of ``function``, which stops, while a program is captured."""
+    """What to call in place of ``function``, which stops in a debugger."""
     capture = current()
-    assert capture is not None
-    if capture.export:
+    if capture is not None and capture.export:
         return lambda *arguments, **options: lowered("breakpoint() is left out")
-    return functools.partial(_stop_on_run, function) if config.get().debug_on_run else function
+    if _is_pdb(function):
+        function = _stop_in_pdb
+    if capture is not None and config.get().debug_on_run:
+        return functools.partial(_stop_on_run, function)
+    return function
+
+
+def step_over_ours() -> None:
+    """Let a debugger that is at work in this thread, such as ``python -m pdb``, go over our code.
+
+    It stops neither in d2s nor in Paddle, as it does not stop in C in dygraph.
+    """
+    debugger = getattr(sys.gettrace(), "__self__", None)
+    if isinstance(debugger, bdb.Bdb):
+        _stop_outside(debugger)
+
+
+def _stop_outside(debugger: bdb.Bdb) -> None:
+    if "stop_here" in vars(debugger) or config.get().full_traceback:
+        return
+    stop_here = debugger.stop_here
+    vars(debugger)["stop_here"] = lambda frame: not _is_within_ours(frame) and stop_here(frame)
+
+
+def _is_within_ours(frame: types.FrameType | None) -> bool:
+    """Whether ``frame`` is of d2s or Paddle, or of a library's function that one of them calls."""
+    while frame is not None:
+        file = frame.f_code.co_filename
+        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if package == "d2s" or is_hidden(file):
+            return True
+        if package not in _TOOLS and file != "<string>" and not is_library(file):
+            return False
+        frame = frame.f_back
+    return False
+
+
+_TOOLS: Final = ("astor", "beniget", "gast")
+"""Packages that functions are converted with."""
+
+
+_SET_TRACE: Final = pdb.set_trace
+"""Python's own; a test runner or an IDE puts another in its place."""
+
+
+def _is_pdb(function: Any) -> bool:
+    """Whether ``function`` is ``pdb.set_trace``, or a ``breakpoint`` that comes to it."""
+    if function is not breakpoint or pdb.set_trace is not _SET_TRACE:
+        return function is _SET_TRACE
+    wanted = os.environ.get("PYTHONBREAKPOINT") or "pdb.set_trace"
+    return sys.breakpointhook is sys.__breakpointhook__ and wanted == "pdb.set_trace"
+
+
+def _stop_in_pdb(*, header: str | None = None, **options: Any) -> None:
+    debugger = pdb.Pdb()
+    _stop_outside(debugger)
+    if header is not None:
+        debugger.message(header)
+    debugger.set_trace(sys._getframe(1), **options)
 
 
 def _stop_on_run(function: Callable[..., Any], *arguments: Any, **options: Any) -> None:

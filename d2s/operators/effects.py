@@ -20,7 +20,7 @@ from d2s.diagnostics.tracebacks import name_tensors, places_in, settled
 from d2s.errors import NotStaticError
 from d2s.operators.context import current, error_here
 from d2s.operators.either import Either, simplified
-from d2s.operators.hosts import host_call, places_here
+from d2s.operators.hosts import host_call, places_here, raise_where
 from d2s.operators.lowering import lowered
 from d2s.operators.raises import catching, note
 from d2s.operators.values import SIZE, Sizes, condition, is_tensor, number_kind
@@ -394,7 +394,7 @@ def assert_(test: Any, message: Callable[[], Any] | None = None) -> None:
         lowered("assert fails without its message")
         paddle.static.nn.control_flow.Assert(test)
     elif caught or message is not None:  # the message is made when it is needed, as in Python
-        _Raising.where(paddle.logical_not(test), failure)
+        raise_where(paddle.logical_not(test), failure)
     else:
 
         def host(holds: Any) -> None:
@@ -402,17 +402,6 @@ def assert_(test: Any, message: Callable[[], Any] | None = None) -> None:
                 raise AssertionError
 
         host_call(host, [test], raises=True)
-
-
-class _Raising:
-    """Where ``operators.branches``, which needs this module, hands in how a run may raise."""
-
-    where: Callable[[Any, Callable[[], Any]], None]
-
-
-def raise_with(where: Callable[[Any, Callable[[], Any]], None]) -> None:
-    """Tell how a run raises under a condition; called once, by ``operators.branches``."""
-    _Raising.where = staticmethod(where)
 
 
 def error(make: Callable[[], Any], cause: Callable[[], Any] | None = None) -> Any:

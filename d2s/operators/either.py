@@ -20,8 +20,8 @@ import paddle
 
 from d2s.analysis.assignments import Side
 from d2s.diagnostics.location import Location, here, is_ours
-from d2s.errors import AmbiguousValueError, Row
-from d2s.operators.context import current, error_here
+from d2s.errors import AmbiguousValueError, D2SError, Row
+from d2s.operators.context import current, error_here, tentatively
 from d2s.operators.hosts import raise_when
 from d2s.operators.tables import MOST_ROWS, bound_on, not_reached, noted, row, sides_at
 from d2s.operators.values import (
@@ -34,6 +34,9 @@ from d2s.operators.values import (
     mark_number,
     number_kind,
 )
+
+Use = Callable[[Any], Any]
+"""What is done with a value."""
 
 _CONSTANTS: Final = (bool, int, float, str, bytes, type(None))
 
@@ -173,8 +176,13 @@ class Either:
             return ~self.flag
         return (self.flag & _as_flag(true, self.flag)) | (~self.flag & _as_flag(false, self.flag))
 
-    def get(self, *, check: bool = True) -> Any:
+    def get(self, use: Use | None = None, *, check: bool = True) -> Any:
         """The one alternative that can be meant; the others raise on the run.
+
+        Args:
+            use: what is done with it, if that runs no code of the user's: the run raises what
+                it raises for ``None``.
+            check: let the others raise.
 
         Raises:
             AmbiguousValueError: (D2S203) more than one alternative is a proper value.
@@ -195,7 +203,7 @@ class Either:
         else:
             value = usable[0]
         if check:
-            self._check()
+            self._check(use)
         return value
 
     def _usable(self) -> list[Any]:
@@ -250,15 +258,13 @@ class Either:
             self.hint = not_reached(self.all_places(), self.name)
         return noted(unbound_error(self.name), self.hint)
 
-    def _check(self) -> None:
+    def _check(self, use: Use | None = None) -> None:
         for value, holds in self.alternatives():
             if value is UNBOUND:
                 raise_when(holds, self.unbound())
             elif value is None:
-                raise_when(
-                    holds,
-                    TypeError(f"'NoneType' object {self.name!r} is used where a tensor is needed"),
-                )
+                note = f"{self.name!r} is None on this run{bound_on(self.name)}"
+                raise_when(holds, noted(_none_error(self.name, use), note))
 
     def d2s_condition(self) -> Any:
         """The truth of the alternative that holds."""
@@ -286,7 +292,7 @@ class Either:
             raise AttributeError(name)
         if not self.single and all(callable(getattr(v, name, None)) for v in self._usable()):
             return self.mapped(lambda side: getattr(side, name))
-        return each(lambda value: getattr(value, name), self)
+        return each(lambda value: getattr(value, name), self, plainly=True)
 
     def d2s_value(self) -> Any:
         """The value that is meant, where a tensor or a number is needed."""
@@ -317,7 +323,7 @@ class Either:
         return fresh.chosen_at(self.places, self.body_first)
 
     def __getitem__(self, key: Any) -> Any:
-        return each(lambda value: value[key], self)
+        return each(lambda value: value[key], self, plainly=True)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return each(lambda value: value(*args, **kwargs), self)
@@ -328,13 +334,13 @@ class Either:
         if all(type(value) in (list, tuple) for value in usable) and (
             len({len(value) for value in usable}) == 1
         ):
-            self._check()
+            self._check(iter)
             whole = bound(self)
             return iter([_item(whole, index) for index in range(len(usable[0]))])
-        return iter(self.get())
+        return iter(self.get(iter))
 
     def __len__(self) -> int:
-        return len(self.get())
+        return len(self.get(len))
 
     def __hash__(self) -> int:
         raise error_here(
@@ -404,13 +410,15 @@ def _binary(
             if known is not NotImplemented:
                 return known
             exact = True  # one of the pairs raises: the run that comes to it does
+        plainly = _is_plain(other)
         if swapped:
-            return each(lambda mine: function(other, mine), self, exact=exact)
+            return each(lambda mine: function(other, mine), self, exact=exact, plainly=plainly)
         return each(
             lambda mine: each(lambda theirs: function(mine, theirs), other, none=none, exact=exact),
             self,
             none=none,
             exact=exact,
+            plainly=plainly,
         )
 
     return method
@@ -454,7 +462,9 @@ for _name in ("neg", "invert", "abs"):
     setattr(
         Either,
         f"__{_name}__",
-        (lambda function: lambda self: each(function, self))(getattr(operator, _name)),
+        (lambda function: lambda self: each(function, self, plainly=True))(
+            getattr(operator, _name)
+        ),
     )
 
 
@@ -464,7 +474,9 @@ class _Spread:
     over: Callable[[Callable[[Any], Any], Either], Any]
 
 
-def each(use: Callable[[Any], Any], thing: Any, *, none: bool = False, exact: bool = False) -> Any:
+def each(
+    use: Use, thing: Any, *, none: bool = False, exact: bool = False, plainly: bool = False
+) -> Any:
     """What ``use`` gives for ``thing``; each alternative of an ``Either`` is used on its own.
 
     The one alternative that can be meant is used at once; when several can, each is used in a
@@ -475,13 +487,16 @@ def each(use: Callable[[Any], Any], thing: Any, *, none: bool = False, exact: bo
         thing: anything.
         none: ``None`` is a value like others here, such as an argument or a side of ``==``.
         exact: a Python number has to be one; a 0-D value would not do.
+        plainly: ``use`` runs no code of the user's when it is given ``None``.
     """
     if not isinstance(thing, Either):
         return use(thing)
     absent = none and any(value is None for value in thing.leaves())
     if thing.single and not absent and not (exact and thing.plain):
-        return use(thing.get())
-    return _Spread.over(lambda value: each(use, value, none=none, exact=exact), thing)
+        return use(thing.get(use if plainly else None))
+    return _Spread.over(
+        lambda value: each(use, value, none=none, exact=exact, plainly=plainly), thing
+    )
 
 
 def spread_with(over: Callable[[Callable[[Any], Any], Either], Any]) -> None:
@@ -517,6 +532,24 @@ def describe(value: Any) -> str:
 def unbound_error(name: str) -> UnboundLocalError:
     """What Python raises when the variable ``name`` is read while it is unbound."""
     return UnboundLocalError(_UNBOUND_MESSAGE.format(name))
+
+
+def _none_error(name: str, use: Use | None) -> Exception:
+    """What ``use`` raises for ``None``, in the words of Python or of dygraph."""
+    try:
+        with tentatively():
+            if use is not None:
+                use(None)
+    except Exception as error:
+        if not isinstance(error, D2SError):
+            error.__traceback__ = error.__context__ = None  # which would keep frames alive
+            return error
+    return TypeError(f"'NoneType' object {name!r} is used where a tensor is needed")
+
+
+def _is_plain(thing: Any) -> bool:
+    """Whether operators of ``thing`` run no code of the user's."""
+    return is_tensor(thing) or number_kind(thing) is not None or type(thing) in _CONSTANTS
 
 
 def places_of(*values: Any) -> tuple[Location, ...]:

@@ -145,13 +145,22 @@ def _with_arity(function: Callable[..., Any], names: list[str]) -> Any:
 def _silence() -> None:
     """Keep Paddle's binding from printing the traceback of ``HostStopError`` to stderr."""
     before = sys.excepthook
+    last = {name: getattr(sys, name) for name in _LAST if hasattr(sys, name)}
 
     def hook(kind: Any, value: Any, trace: Any) -> None:
         sys.excepthook = before
         if kind is not HostStopError:
             before(kind, value, trace)
+            return
+        for name in _LAST:  # it leads to the user's exception, frames and arguments
+            vars(sys).pop(name, None)
+        vars(sys).update(last)
 
     sys.excepthook = hook
+
+
+_LAST: Final = ("last_type", "last_value", "last_traceback", "last_exc")
+"""Where Python keeps the last exception that it has printed."""
 
 
 def raised_at(error: BaseException, places: list[Location]) -> BaseException:
@@ -202,13 +211,50 @@ def check_uncaught(error: BaseException | type[BaseException]) -> None:
             )
 
 
-def raise_when(flag: Any, error: BaseException) -> None:
-    """Raise ``error`` on each run on which the bool value ``flag`` holds (``True``: on all)."""
+class _Raising:
+    """Where ``operators.branches``, which needs this module, hands in how a run may raise."""
 
-    check_uncaught(error)
+    where: Callable[[Any, Callable[[], Any]], None]
+
+
+def raise_with(where: Callable[[Any, Callable[[], Any]], None]) -> None:
+    """Tell how a run raises under a condition; called once, by ``operators.branches``."""
+    _Raising.where = staticmethod(where)
+
+
+def raise_where(test: Any, make: Callable[[], Any]) -> None:
+    """Raise the exception that ``make`` gives on each run on which the bool value ``test`` holds.
+
+    What follows is skipped on these runs, and a ``try`` around may catch it.
+    """
+    _Raising.where(test, make)
+
+
+def raise_when(flag: Any, error: BaseException) -> None:
+    """Raise ``error`` on each run on which the bool value ``flag`` holds (``True``: on all).
+
+    Out of a static loop it goes past ``finally`` and ``with``, like the failure of a kernel.
+    """
+    if is_seen(error):
+        raise_where(paddle.full([], True, "bool") if flag is True else flag, lambda: error)
+        return
 
     def check(holds: Any = True) -> None:
         if bool(holds):
             raise error
 
     host_call(check, [] if flag is True else [flag], raises=True)
+
+
+def is_seen(error: BaseException) -> bool:
+    """Whether a ``try`` or ``with`` around sees ``error``, as far as the run can go there."""
+    capture = current()
+    assert capture is not None
+    for attempt in reversed(capture.attempts):
+        if attempt.handler_of(type(error)) is None:
+            continue
+        blocks = capture.blocks[attempt.depth :]
+        if attempt.caught is not None:
+            return True  # where the run cannot go, it is refused
+        return attempt.state is not None and not any(block.kind == "loop" for block in blocks)
+    return False

@@ -108,8 +108,13 @@ def _is_users(owner: type) -> bool:
         return False
     module = sys.modules.get(owner.__module__)
     file = getattr(module, "__file__", None)
+    if module is None:  # made by ``exec``, say
+        return any(
+            isinstance(member, types.FunctionType) and not is_library(member.__code__.co_filename)
+            for member in vars(owner).values()
+        )
     if file is None:
-        return owner.__module__ not in sys.builtin_module_names and module is not None
+        return owner.__module__ not in sys.builtin_module_names
     return not is_library(file)
 
 

@@ -17,6 +17,7 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import InplaceError
 from d2s.operators.aliases import Holder, holders_of
 from d2s.operators.context import Block, current, error_here
+from d2s.operators.replays import Method, done
 from d2s.operators.shared import Sharing
 from d2s.operators.state import Frozen
 from d2s.operators.values import as_value, is_tensor, note_written, root_of, root_to_change
@@ -103,12 +104,8 @@ def _changed(
     if name in _NO_PLACE or (otherwise is None and plain is None):
         raise _refusal(name, "which a captured program cannot express")
     old = as_value(owner)
-    if otherwise is not None:
-        fresh = otherwise(old, *arguments, **options)
-    elif bridge.is_value(old) and hasattr(old, name[:-1]):
-        fresh = getattr(old, name[:-1])(*arguments, **options)
-    else:
-        fresh = plain(old, *arguments, **options)
+    change = otherwise or (Method(name[:-1]) if hasattr(old, name[:-1]) else plain)
+    fresh = done(change, Method(name), (old, *arguments), options)
     reshaping = name in _RESHAPING
     if fresh.dtype != old.dtype or (not reshaping and len(fresh.shape) != len(old.shape)):
         raise _refusal(name, "and the result has another dtype or rank")

@@ -7,6 +7,7 @@ indexed where the items are alike, else an :class:`Either` of all of them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import paddle
@@ -15,9 +16,11 @@ from d2s import paddle_bridge as bridge
 from d2s.operators.branches import select
 from d2s.operators.context import current, tentatively
 from d2s.operators.either import Either, each, simplified
-from d2s.operators.hosts import check_uncaught, host_call, raise_when
+from d2s.operators.hosts import host_call, is_seen, raise_when, raise_where
 from d2s.operators.inplace import bind_anew
 from d2s.operators.lists import GrowingList
+from d2s.operators.objects import is_list
+from d2s.operators.replays import Method, done
 from d2s.operators.values import (
     as_value,
     cast_plain,
@@ -34,7 +37,7 @@ def getitem(container: Any, key: Any) -> Any:
     if current() is None:
         return container[key]
     if isinstance(container, Either):
-        return each(lambda found: getitem(found, key), container)
+        return each(lambda found: getitem(found, key), container, plainly=True)
     chosen = _either_in(key)
     if chosen is not None:
         return _by_alternative(container, key, chosen)
@@ -45,6 +48,65 @@ def getitem(container: Any, key: Any) -> Any:
     if isinstance(container, dict) and number_kind(key) is not None:
         return _looked_up(container, key)
     return container[key]
+
+
+def value_getitem() -> Callable[[Any, Any], Any]:
+    """``__getitem__`` of values, for the time of a capture."""
+    original = bridge.Value.__getitem__
+
+    def taken(value: Any, key: Any) -> Any:
+        for part in _apart(value, key):
+            value = original(value, part)
+        return value
+
+    def __getitem__(value: Any, key: Any) -> Any:
+        return done(taken, Method("__getitem__"), (value, key), {})
+
+    return __getitem__
+
+
+def _apart(container: Any, key: Any) -> list[Any]:
+    """Keys that do one after the other what ``key`` does.
+
+    Paddle 3.3 gives ``x[i, 0:2]`` and ``x[0:i, 0:2]`` wrong shapes where ``i`` is a tensor.  So the
+    parts that hold tensors are used one by one, the last first, and the others then.
+    """
+    if type(key) is not tuple or sum(not _is_whole(part) for part in key) < 2:
+        return [key]
+    if not any(map(_is_late, key)) or not all(map(_is_simple, key)):
+        return [key]
+    given = sum(part is not None and part is not Ellipsis for part in key)
+    whole = [slice(None)] * (len(container.shape) - given)
+    parts: list[Any] = []
+    for part in key:
+        parts.extend(whole if part is Ellipsis else [part])
+    axes = [part for part in parts if part is not None]
+    late = [axis for axis, part in enumerate(axes) if _is_late(part)]
+    keys: list[Any] = [(*[slice(None)] * axis, axes[axis]) for axis in reversed(late)]
+    rest = tuple(
+        slice(None) if _is_late(part) else part
+        for part in parts
+        if not (_is_late(part) and is_tensor(part))
+    )
+    return keys if all(map(_is_whole, rest)) else [*keys, rest]
+
+
+def _is_late(part: Any) -> bool:
+    """Whether the run knows a part of a key."""
+    if type(part) is slice:
+        return any(map(is_tensor, (part.start, part.stop, part.step)))
+    return is_tensor(part)
+
+
+def _is_whole(part: Any) -> bool:
+    return part is Ellipsis or (type(part) is slice and part == slice(None))
+
+
+def _is_simple(part: Any) -> bool:
+    """Whether a part of a key is an index, a slice, ``None`` or ``...``, and no tensor of many."""
+    if is_tensor(part):
+        return list(part.shape) == [] and "int" in str(part.dtype)
+    return part is None or part is Ellipsis or type(part) in (int, slice)
 
 
 def _either_in(key: Any) -> Either | None:
@@ -89,14 +151,14 @@ def setitem(value: Any, container: Any, key: Any) -> Any:
     """``container[key] = value``; the container to go on with."""
     if current() is not None and bridge.capturing():
         if isinstance(container, Either):
-            stored = each(lambda found: setitem(value, found, key), container)
+            stored = each(lambda found: setitem(value, found, key), container, plainly=True)
             return stored if any(map(is_tensor, container.leaves())) else container
         chosen = _either_in(key)
         if chosen is not None:
             return _store_by_alternative(value, container, key, chosen)
         if is_tensor(container):
             return each(lambda found: _written(found, container, key), value)
-        if type(container) is list and is_tensor(key):
+        if is_list(container) and is_tensor(key):
             position = _position(key, len(container))
             for index, item in enumerate(container):
                 container[index] = select(position == index, _kept(value), _kept(item))
@@ -123,7 +185,8 @@ def _store_by_alternative(value: Any, container: Any, key: Any, chosen: Either) 
 def _written(value: Any, container: Any, key: Any) -> Any:
     if bridge.is_value(value) and value.dtype != container.dtype:
         value = paddle.cast(value, container.dtype)
-    fresh = bridge.with_item(as_value(container), key, value)
+    meant = Method("__setitem__")
+    fresh = done(bridge.with_item, meant, (as_value(container), key, value), {})
     note_written(root_to_change(container), fresh)
     bind_anew(container, fresh, "an item assignment")
     return fresh
@@ -135,11 +198,9 @@ def _kept(thing: Any) -> Any:
 
 def _position(key: Any, length: int) -> Any:
     """An index of the run as a 0-D int64 value from 0 on; outside the run raises."""
-    value = as_value(key)
-    if value.dtype == paddle.bool or "int" in str(value.dtype):
-        value = cast_plain(value, "int64")
-    else:
-        raise TypeError("list indices must be integers or slices, not a floating tensor")
+    if number_kind(key) is float:
+        raise TypeError("list indices must be integers or slices, not float")
+    value = cast_plain(as_value(key), "int64")  # of a floating tensor, as ``__index__`` does
     if list(value.shape):
         value = paddle.reshape(value, [])
     raise_when((value < -length) | (value >= length), IndexError("list index out of range"))
@@ -166,7 +227,9 @@ def _looked_up(table: dict[Any, Any], key: Any) -> Any:
     missing = paddle.full([], True, "bool")
     for holds, _ in known:
         missing = missing & ~holds
-    check_uncaught(KeyError)
+    if is_seen(KeyError()):
+        raise_where(missing, lambda: KeyError(key))
+        return _chain(known)
 
     def check(absent: Any, number: Any) -> None:
         if bool(absent):

@@ -75,14 +75,14 @@ def range_(*bounds: Any) -> Any:
         if isinstance(bound, Either) and bound.plain and _short(bound):
             before, after = bounds[:position], bounds[position + 1 :]
             return bound.spread(partial(_range_with, before, after))
-    bounds = tuple(b.get() if isinstance(b, Either) else b for b in bounds)
+    bounds = tuple(b.get(builtins.range) if isinstance(b, Either) else b for b in bounds)
     if current() is None or not any(is_tensor(bound) for bound in bounds):
         return builtins.range(*bounds)
     for bound in bounds:
-        if is_tensor(bound) and number_kind(bound) is None and "int" not in str(bound.dtype):
-            raise TypeError(
-                f"range() takes integers, not a {str(bound.dtype).split('.')[-1]} tensor"
-            )
+        if number_kind(bound) is float:
+            raise TypeError("'float' object cannot be interpreted as an integer")
+        if is_tensor(bound) and bound.dtype == paddle.bool:
+            raise TypeError("range() takes integers, not a bool tensor")
     start: Any = 0
     stop: Any = bounds[0]
     step: Any = 1
@@ -125,17 +125,14 @@ def indexed(thing: Any) -> Indexed | None:
     if isinstance(thing, Indexed):
         return thing
     if isinstance(thing, Either):
-        return indexed(thing.get()) if thing.single else None
+        return indexed(thing.get(iter)) if thing.single else None
     if isinstance(thing, GrowingList):
         if not thing.carried:
             thing.need_rows()  # inside of the loop over them it would be too late
         return Indexed(thing.d2s_len, thing.__getitem__)
-    if current() is not None and is_tensor(thing):
-        if not list(thing.shape):
-            raise TypeError("iteration over a 0-D tensor")
-        if thing.shape[0] < 0:
-            length = mark_number(paddle.shape(thing)[0].astype("int64"), int)
-            return Indexed(length, lambda index: thing[index])
+    if current() is not None and is_tensor(thing) and list(thing.shape)[:1] == [-1]:
+        length = mark_number(paddle.shape(thing)[0].astype("int64"), int)
+        return Indexed(length, lambda index: thing[index])
     return None
 
 
@@ -148,11 +145,16 @@ def items_of(thing: Any) -> Any:
                 "a built-in function iterates a tensor whose length a tensor decides",
                 "use a for statement, or a function of Paddle on the whole tensor",
             )
-        return [thing[index] for index in builtins.range(thing.shape[0])]
+        return [thing[index] for index in builtins.range(_rows(thing))]
     if current() is not None and bridge.is_eager(thing):
         value = as_value(thing)
-        return [value[index] for index in builtins.range(value.shape[0])]
+        return [value[index] for index in builtins.range(_rows(value))]
     return thing
+
+
+def _rows(value: Any) -> int:
+    """How many items Python iterates: none of a 0-D tensor."""
+    return int(value.shape[0]) if value.shape else 0
 
 
 def _at(thing: Any) -> tuple[Any, Callable[[Any], Any]]:

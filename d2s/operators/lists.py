@@ -257,8 +257,8 @@ def _int(value: Any) -> Any:
     """An index, which may be a tensor, as a 0-D int64 value."""
     if isinstance(value, Either):
         value = value.get()
-    if is_tensor(value) and "int" not in str(value.dtype) and value.dtype != paddle.bool:
-        raise TypeError("list indices must be integers or slices, not a floating tensor")
+    if number_kind(value) is float:
+        raise TypeError("list indices must be integers or slices, not float")
     value = cast_plain(as_value(value), "int64")
     return paddle.reshape(value, []) if list(value.shape) else value
 

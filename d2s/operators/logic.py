@@ -110,7 +110,7 @@ def is_not(left: Any, right: Any) -> Any:
 def in_(item: Any, container: Any) -> Any:
     """``item in container``: one comparison for each item, as Python does it."""
     if isinstance(container, Either):
-        return each(lambda found: in_(item, found), container)
+        return each(lambda found: in_(item, found), container, plainly=True)
     if current() is None:
         return item in container
     if is_tensor(container):

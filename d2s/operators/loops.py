@@ -10,12 +10,18 @@ from typing import Any
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.errors import ContainerInGraphError, LoopMismatchError, UnsupportedInGraphError
+from d2s.diagnostics.blame import is_defect
+from d2s.errors import (
+    ContainerInGraphError,
+    D2SError,
+    LoopMismatchError,
+    UnsupportedInGraphError,
+)
 from d2s.operators.aliases import holders_of
 from d2s.operators.branches import decide, if_
 from d2s.operators.carry import Carrier, Leaf, Plans, Replan, carrier_of, grow, path_of
 from d2s.operators.context import Capture, current, error_here
-from d2s.operators.effects import BlockLeft
+from d2s.operators.effects import BlockLeft, raise_later
 from d2s.operators.either import UNBOUND, Either
 from d2s.operators.empties import axes_of, cut, may_be_empty, note_filled, padded
 from d2s.operators.items import picked
@@ -632,6 +638,14 @@ def _attempt(
                 body()
                 again = condition(test())
             except BlockLeft:  # the trip ends in a raise; what it leaves is never read
+                spread(variables)
+                again = False
+            except D2SError:
+                raise
+            except (Exception, SystemExit) as error:  # dygraph raises it in this trip, if it comes
+                if is_defect(error):
+                    raise
+                raise_later(as_local(error))
                 spread(variables)
                 again = False
             if not bridge.is_value(again):

@@ -455,7 +455,11 @@ class Merger:
             return kept_list(self, side, thing)
         if isinstance(thing.container, list):
             items = [self.kept(side, item) for item in thing.items]
-            return lambda results: [item(results) for item in items]
+            if type(thing.container) is list:
+                return lambda results: [item(results) for item in items]
+            return lambda results: fill(
+                copy.copy(thing.container), [item(results) for item in items]
+            )
         if isinstance(thing.container, collections.deque):
             items = [self.kept(side, item) for item in thing.items]
             return lambda results: fill(

@@ -59,6 +59,11 @@ def is_user_class(kind: type) -> bool:
     return known[1]
 
 
+def is_list(value: Any) -> bool:
+    """Whether ``value`` is a list, or of a class of the user's that is one."""
+    return type(value) is list or (isinstance(value, list) and is_user_class(type(value)))
+
+
 def is_user_object(value: Any) -> bool:
     """Whether ``value`` is an object with attributes, of a class of the user's; no layer."""
     if isinstance(value, type | types.ModuleType | types.FunctionType | paddle.nn.Layer):

@@ -209,6 +209,23 @@ def note_form(root: Any, form: Any) -> None:
         capture.forms[leaves] = (root, form)
 
 
+def recall(snapshots: list[Any]) -> None:
+    """The state is as in ``snapshots`` again: note what containers had become by then."""
+    capture = current()
+    assert capture is not None
+    for root in _frozen(snapshots).values():
+        capture.grown.pop(id(root.container), None)
+    queue = list(snapshots)
+    while queue:
+        thing = queue.pop()
+        leaves = _leaves(thing) if isinstance(thing, Either) else None
+        if leaves in capture.forms:
+            root, form = capture.forms[leaves]
+            capture.grown[id(root)] = (root, form)
+        else:
+            queue.extend(_items(thing).values())
+
+
 def origin_of(thing: Any) -> Any:
     """The container that ``thing``, frozen or not, stands for; ``None`` if it is none."""
     capture = current()

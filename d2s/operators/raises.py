@@ -9,13 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from d2s.diagnostics.tracebacks import traceback_of
 from d2s.errors import UnsupportedInGraphError
 from d2s.operators.context import Capture, current, error_here
 from d2s.operators.hosts import places_here
 from d2s.operators.state import State, freeze
+
+OVER: Final = (
+    "would be caught by a try statement, which is over by then",
+    "decide with if instead of raising, or catch the exception in the caller of the "
+    "converted function",
+)
+"""Cause and cure where the run cannot take an exception to its handler."""
 
 _PLAIN = (bool, int, float, str, bytes, type(None))
 
@@ -42,13 +49,20 @@ class Try:
         caught: gives what each handler catches; ``None``: everything, to be raised again.
         state: the variables that its handlers get as they were; ``None``: it has no way to let
             the run decide.
+        refusal: why the run cannot go there, if it cannot: cause and cure.
         depth: the number of blocks around it.
         around: the number of functions around its own.
     """
 
-    def __init__(self, caught: Callable[[], Any] | None, state: State | None) -> None:
+    def __init__(
+        self,
+        caught: Callable[[], Any] | None,
+        state: State | None,
+        refusal: tuple[str, str] = OVER,
+    ) -> None:
         self.caught = caught
         self.state = state
+        self.refusal = refusal
         capture = current()
         self.depth = 0 if capture is None else len(capture.blocks)
         self.around = len(places_here()) - 1
@@ -98,29 +112,23 @@ def catching(kind: type[BaseException]) -> tuple[Try, int] | None:
             continue
         blocks = capture.blocks[attempt.depth :]
         if any(block.kind == "loop" for block in blocks):
-            if attempt.caught is None:
-                continue
             raise error_here(
                 UnsupportedInGraphError,
                 f"a {kind.__name__} that only the run can raise leaves a static loop, and a try "
-                "statement around the loop would catch it",
-                "put the try statement inside the loop, or set a variable and break instead of "
-                "raising",
+                "or with statement around the loop would see it",
+                "put the statement inside the loop, or set a variable and break instead of raising",
             )
         if attempt.state is None:
-            raise refused(kind)
+            raise refused(kind, attempt.refusal)
         return attempt, handler
     return None
 
 
-def refused(kind: type[BaseException]) -> Exception:
+def refused(kind: type[BaseException], refusal: tuple[str, str] = OVER) -> Exception:
     """The refusal of an exception that the run cannot take to its handler."""
+    cause, cure = refusal
     return error_here(
-        UnsupportedInGraphError,
-        f"a {kind.__name__} that only the run can raise would be caught by a try "
-        "statement, which is over by then",
-        "decide with if instead of raising, or catch the exception in the caller of the "
-        "converted function",
+        UnsupportedInGraphError, f"a {kind.__name__} that only the run can raise {cause}", cure
     )
 
 

@@ -26,7 +26,8 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.operators.context import current
 from d2s.operators.either import UNBOUND, Either
-from d2s.operators.objects import LAYER_FIELDS, is_user_class, is_user_object
+from d2s.operators.fields import slot_fields, slots_of
+from d2s.operators.objects import LAYER_FIELDS, is_list, is_user_class, is_user_object
 
 REACH: Final = 2000
 """So many objects are looked at for what a body may change."""
@@ -183,7 +184,7 @@ def freeze(value: Any, depth: int = 0) -> Any:
     """A snapshot of ``value``: containers inside become :class:`Frozen`."""
     if depth > 20:
         return value
-    if type(value) is list:
+    if is_list(value):
         return Frozen(value, tuple(freeze(item, depth + 1) for item in value))
     if isinstance(value, dict):
         return Frozen(value, tuple((key, freeze(item, depth + 1)) for key, item in value.items()))
@@ -214,9 +215,7 @@ def thaw(snapshot: Any) -> Any:
         elif isinstance(container, list | collections.deque):
             fill(container, [thaw(item) for item in items])
         elif isinstance(container, dict):
-            contents = {key: thaw(item) for key, item in items}
-            container.clear()
-            container.update(contents)
+            fill(container, {key: thaw(item) for key, item in items})
         else:
             container.clear()
             container.update(items)
@@ -252,6 +251,8 @@ def fill(container: Any, contents: Any) -> Any:
     container.clear()
     if isinstance(container, collections.deque):
         container.extend(contents)
+    elif isinstance(container, collections.Counter):
+        dict.update(container, contents)  # its own counts them
     else:
         container.update(contents)
     return container
@@ -263,7 +264,8 @@ def _is_container(value: Any) -> bool:
     if type(value) is tuple:
         return len(value) <= REACH and any(map(_is_container, value))
     return (
-        type(value) in (list, set, collections.deque)
+        type(value) in (set, collections.deque)
+        or is_list(value)
         or isinstance(value, dict)
         or hasattr(value, "d2s_freeze")
     )
@@ -374,8 +376,13 @@ class _Reach:
                 self._note(Scope(layer._buffers, prefix, layer))
                 if is_user_class(type(layer)):
                     yield from self._fields(prefix, layer)
-        elif is_user_object(value):
-            yield from self._fields(path, value)
+        else:
+            if slots_of(type(value)):
+                fields = slot_fields(value)
+                self._note(Scope(fields, path, value))
+                yield from ((f"{path}.{name}", item) for name, item in fields.items())
+            if is_user_object(value):
+                yield from self._fields(path, value)
 
     def _fields(self, path: str, owner: Any) -> Iterator[tuple[str, Any]]:
         scope = self._note(Scope(owner.__dict__, path, owner))

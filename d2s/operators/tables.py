@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from d2s.analysis.assignments import Side, bound_in, moments_of, sides_of
 from d2s.analysis.definitions import definitions_of
@@ -93,7 +93,10 @@ def not_reached(places: Iterable[Location], name: str) -> str:
     return f"{name!r} is bound on {' or '.join(lines)}, which has not happened on this run"
 
 
-def noted(error: UnboundLocalError, note: str) -> UnboundLocalError:
+E = TypeVar("E", bound=BaseException)
+
+
+def noted(error: E, note: str) -> E:
     """``error`` with a note, which Python 3.11 and later show under the message."""
     if note and sys.version_info >= (3, 11):
         error.add_note(note)

@@ -61,6 +61,9 @@ _READING: Final = (
 )  # fmt: skip
 """Methods of dygraph tensors that give their contents to Python."""
 
+Said = Callable[[Exception, str, tuple[Any, ...]], Exception]
+"""Given an exception, the name of an operator and its operands."""
+
 _patch_lock = threading.RLock()
 _patch_depth = 0
 _saved: list[tuple[type, str, Any]] = []
@@ -87,32 +90,43 @@ def _reading_method(original: Callable[..., Any], noticed: Callable[[Any], None]
 def _value_operator(
     name: str,
     original: Callable[..., Any],
-    adapt: Callable[[Any, Any], Any],
+    adapt: Callable[[Any, Any, str], Any],
     finish: Callable[[tuple[Any, ...], str, Any], Any],
+    said: Said,
 ) -> Any:
     if name == "__getitem__":
         return original
 
     def operator(self: Any, *others: Any) -> Any:
-        adapted = [adapt(self, other) for other in others]
+        adapted = [adapt(self, other, name) for other in others]
         if any(operand is NotImplemented for operand in adapted):
             return NotImplemented
-        mine = adapt(others[0], self) if others and is_value(others[0]) else self
+        mine = adapt(others[0], self, name) if others and is_value(others[0]) else self
         if name == "__truediv__" and type(adapted[0]) in (int, float) and adapted[0] == 0:
             # Paddle takes the reciprocal while it captures, which Python refuses for zero.
             dtype = mine.dtype if mine.is_floating_point() else paddle.get_default_dtype()
             adapted = [paddle.full([], adapted[0], dtype)]
-        return finish((self, *others), name, original(mine, *adapted))
+        try:
+            result = original(mine, *adapted)
+        except Exception as error:
+            failure = said(error, name, (mine, *adapted))
+        else:
+            return finish((self, *others), name, result)
+        try:
+            raise failure
+        finally:
+            del failure  # which knows this frame
 
     return operator
 
 
 @contextlib.contextmanager
 def tensors_as_values(
-    adapt: Callable[[Any, Any], Any],
+    adapt: Callable[[Any, Any, str], Any],
     finish: Callable[[tuple[Any, ...], str, Any], Any],
     refusals: dict[str, Callable[..., Any]],
-    noticed: Callable[[Any], None] = lambda tensor: None,
+    noticed: Callable[[Any], None],
+    said: Said,
 ) -> Iterator[None]:
     """While a program is captured, let dygraph tensors take part in expressions.
 
@@ -121,11 +135,12 @@ def tensors_as_values(
     thread, say) the wrappers call the originals.
 
     Args:
-        adapt: makes the second of two operands fit the first; ``NotImplemented`` leaves the
-            expression to the second one.
+        adapt: makes the second of two operands fit the first, for the operator of that name;
+            ``NotImplemented`` leaves the expression to the second one.
         finish: sees the operands, the operator's name and the result, and gives the result.
         refusals: methods of values that are replaced, such as ``__bool__``.
         noticed: told of a dygraph tensor whose contents Python reads during the capture.
+        said: from what Paddle has raised for an operator to what is to be raised.
     """
     global _patch_depth
     with _patch_lock:
@@ -140,7 +155,7 @@ def tensors_as_values(
                     if owner is EagerTensor:
                         setattr(owner, name, _eager_operator(name, original))
                     else:
-                        setattr(owner, name, _value_operator(name, original, adapt, finish))
+                        setattr(owner, name, _value_operator(name, original, adapt, finish, said))
             for name in _COPYING:
                 original = getattr(EagerTensor, name)
                 _saved.append((EagerTensor, name, original))
@@ -168,7 +183,7 @@ def tensors_as_values(
 
 @contextlib.contextmanager
 def checked_operations(checks: dict[str, Callable[..., None]]) -> Iterator[None]:
-    """Call ``checks`` with the arguments of these operations before they are made.
+    """Call ``checks`` with an operation and its arguments before it is made.
 
     Args:
         checks: by the name of the operation in ``paddle._C_ops``.
@@ -176,7 +191,7 @@ def checked_operations(checks: dict[str, Callable[..., None]]) -> Iterator[None]
 
     def checked(check: Callable[..., None], original: Callable[..., Any]) -> Callable[..., Any]:
         def operation(*arguments: Any, **options: Any) -> Any:
-            check(*arguments)
+            check(original, *arguments)
             return original(*arguments, **options)
 
         return operation

@@ -9,6 +9,7 @@ names are for:
 ``pir.cf_yield``                the values that a block hands out
 ``pir.create_shaped_type``      a loop variable whose dimension is relaxed to -1
 ``graph_tracing_guard``         tensors of dygraph become parameters of the program
+``to_static_mode_guard``        operations of dygraph in the middle of a capture
 ``_convert_into_value``         one tensor of dygraph as a parameter of the program
 ``PartialProgramLayer``         forward/backward split and run of a captured program
 ``ConcreteProgram``             what ``paddle.jit.save`` and friends read
@@ -60,7 +61,11 @@ try:
     from paddle.autograd import ir_backward
     from paddle.base import core, framework
     from paddle.base.core import _switch_tracer as switch_tracer  # type: ignore[attr-defined]
-    from paddle.base.dygraph.base import in_to_static_mode, switch_to_static_graph
+    from paddle.base.dygraph.base import (
+        in_to_static_mode,
+        switch_to_static_graph,
+        to_static_mode_guard,
+    )
     from paddle.base.framework import dygraph_guard_if_declarative
     from paddle.base.libpaddle import pir
     from paddle.jit.dy2static import pir_partial_program
@@ -116,4 +121,5 @@ __all__ = [
     "switch_to_static_graph",
     "switch_tracer",
     "tensor_array_to_tensor",
+    "to_static_mode_guard",
 ]

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import paddle
 
-from d2s.errors import LoopGradientError
+from d2s.errors import D2SError, LoopGradientError
 from d2s.paddle_bridge.gate import static_lock
 from d2s.paddle_bridge.names import build_while_op, cf_yield, ir_backward, pir
 from d2s.paddle_bridge.saved import read_no_saved_shapes, save_what_is_read
@@ -289,6 +289,8 @@ def coded_gradients() -> Iterator[None]:
             # Paddle's own backward asks values for their place, and warns that they have none.
             warnings.filterwarnings("ignore", message="Tensor do not have 'place' interface")
             yield
+    except D2SError:
+        raise
     except (RuntimeError, TypeError, ValueError) as error:
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
         raise LoopGradientError(

@@ -83,7 +83,11 @@ def keep_backward_error(error: BaseException, trace: Any = None) -> None:
     _backward.error = error, trace
 
 
-def show_backward_errors(explain: Callable[[Exception], BaseException | None]) -> None:
+Explain = Callable[[Exception], "BaseException | None"]
+RaiseWith = Callable[[BaseException, Any], None]
+
+
+def show_backward_errors(explain: Explain, raise_with: RaiseWith) -> None:
     """From now on ``backward`` and ``paddle.grad`` raise :func:`keep_backward_error`'s errors.
 
     Paddle turns whatever a ``PyLayer`` raises into an ``OSError`` with a traceback as its text.
@@ -91,6 +95,7 @@ def show_backward_errors(explain: Callable[[Exception], BaseException | None]) -
 
     Args:
         explain: gives what to raise in the place of any other error; ``None`` leaves it.
+        raise_with: gives an exception that is being handled the traceback to be raised with.
     """
     global _backward_shown
     with static_lock:
@@ -98,7 +103,7 @@ def show_backward_errors(explain: Callable[[Exception], BaseException | None]) -
             return
         _backward_shown = True
         for name in ("run_backward", "run_partial_grad"):
-            setattr(core.eager, name, _showing(getattr(core.eager, name), explain))
+            setattr(core.eager, name, _showing(getattr(core.eager, name), explain, raise_with))
 
 
 def _kept_backward_error() -> tuple[BaseException, Any] | None:
@@ -107,7 +112,7 @@ def _kept_backward_error() -> tuple[BaseException, Any] | None:
 
 
 def _showing(
-    original: Callable[..., Any], explain: Callable[[Exception], BaseException | None]
+    original: Callable[..., Any], explain: Explain, raise_with: RaiseWith
 ) -> Callable[..., Any]:
     @functools.wraps(original)
     def run(*arguments: Any, **options: Any) -> Any:
@@ -123,10 +128,10 @@ def _showing(
                     raise
                 kept = error, error.__traceback__
         try:
-            raise kept[0].with_traceback(kept[1])
+            raise kept[0]
         except BaseException as error:
-            error.__traceback__ = kept[1]
-            raise  # without this frame, from Python 3.11 on
+            raise_with(error, kept[1])
+            raise
 
     return run
 

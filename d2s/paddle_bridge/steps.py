@@ -16,6 +16,7 @@ from d2s.paddle_bridge.names import (
     _program_hash,
     dygraph_guard_if_declarative,
     pir,
+    to_static_mode_guard,
 )
 from d2s.paddle_bridge.passes import copy_into_loops, refuse_untried, save_sources
 from d2s.paddle_bridge.repairs import LEFT_OUT, coded_gradients, differentiate, mark_inner_loops
@@ -93,9 +94,16 @@ def in_dygraph() -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def outside_of_capture() -> Iterator[None]:
+    """Run operations as if no program was being captured: parameters are tensors, not values."""
+    with dygraph_guard_if_declarative(), to_static_mode_guard(is_to_static=False):
+        yield
+
+
 def renew(tensor: Any, value: Any) -> None:
     """Let ``value`` stand for the dygraph tensor from here on, in the program being captured."""
-    _known_tensors()[id(tensor)] = value
+    known_tensors()[id(tensor)] = value
 
 
 def filled_like(value: Any, number: float) -> Any:
@@ -105,7 +113,8 @@ def filled_like(value: Any, number: float) -> Any:
         return paddle.full_like(value, number)
 
 
-def _known_tensors() -> Any:
+def known_tensors() -> Any:
+    """The dygraph tensors that the program being built knows, by their ids."""
     key = _program_hash(paddle.static.default_main_program())
     return _global_parameter_recorder.tensor2value.get(key, {})
 

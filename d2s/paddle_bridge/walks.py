@@ -154,7 +154,8 @@ def operations(program: Any) -> Iterator[Any]:
     while stack:
         for operation in stack.pop().ops:
             yield operation
-            stack.extend(operation.blocks())
+            if operation.num_regions():
+                stack.extend(operation.blocks())
 
 
 def inside(operation: Any) -> Iterator[Any]:

@@ -36,4 +36,4 @@ def _lower(function: Any, ctx: Context) -> None:
     function.body = _Annotations(ctx).block(function.body)
 
 
-PASS = Pass("annotated", each_function(_lower))
+PASS = Pass("annotated", each_function(_lower), about=(gast.AnnAssign,))

@@ -18,9 +18,10 @@ import gast
 
 from d2s.passes.base import Context, Pass
 from d2s.syntax.positions import span_of
+from d2s.syntax.trees import Rewriter
 
 
-class _Asserts(gast.NodeTransformer):  # type: ignore[misc]
+class _Asserts(Rewriter):
     def __init__(self, ctx: Context) -> None:
         self.ctx = ctx
 
@@ -42,4 +43,4 @@ def run(tree: Any, ctx: Context) -> Any:
     return _Asserts(ctx).visit(tree) if __debug__ else tree
 
 
-PASS = Pass("asserts", run, after=("conditional",))
+PASS = Pass("asserts", run, after=("conditional",), about=(gast.Assert,))

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import gast
 
-from d2s.analysis.exits import looks_at_frame
+from d2s.analysis.effects import Effects
+from d2s.analysis.exits import FRAMED, Exits, looks_at_frame
 from d2s.analysis.flow import Flow, flow_of
-from d2s.analysis.scopes import Changes, changes_in, dotted, own_nodes, parameters
-from d2s.analysis.walk import statements_in, walk
+from d2s.analysis.marks import Mark, marks_in
+from d2s.analysis.scopes import Changes, dotted, own_nodes
+from d2s.analysis.walk import children, statements_in, walk
 from d2s.syntax import quote as quoting
 from d2s.syntax.names import Names, names_in
 from d2s.syntax.positions import Span, header, place, span_of
 from d2s.syntax.source import FunctionSource
+from d2s.syntax.trees import Rewriter
 from d2s.syntax.vocabulary import NAMESPACE, WORDS
 
 
@@ -27,6 +30,9 @@ class Pass:
         name: what ``d2s dump --passes`` shows.
         run: a function from the tree to the tree; it may reuse nodes of the tree that it is given.
         after: names of passes that must have run before.
+        about: what the pass rewrites; where nothing of it occurs the pass is left out.  Empty for
+            a pass that always runs.
+        makes: what it brings in that other passes are about.
         keeps_flow: the statements that remain keep their flow facts (they are the same nodes,
             and what is live around them has not changed).
     """
@@ -35,39 +41,63 @@ class Pass:
     run: Callable[[Any, Context], Any]
     after: tuple[str, ...] = ()
     keeps_flow: bool = False
+    about: tuple[Mark, ...] = ()
+    makes: tuple[Mark, ...] = ()
+
+
+_BOUND_TO_FRAME: Final = (*FRAMED, gast.NamedExpr)
+"""The marks of code that means something else in a function of its own."""
 
 
 @dataclass
 class Context:
     """What a pass may know besides the tree.
 
-    ``names`` grows for as long as one function is converted; ``_flow`` is emptied by the
-    pipeline after each pass that does not keep flow facts; nothing else ever changes.
+    ``names`` and ``marks`` grow for as long as one function is converted; what is known of the tree
+    (``exits``, ``_effects``, and ``_flow`` unless the pass keeps it) is dropped by the pipeline
+    after each pass; nothing else ever changes.
 
     Attributes:
         source: the user's function.
         names: the fresh names.
+        marks: what occurs in the tree; more than that where a pass has taken something out.
         namespace: under which name this function's code reaches the operators.
         careful: every variable and attribute may hold one of several things.
         flags: variables that the pass ``returns`` sets to ``True`` right before a ``break``.
+        exits: how control leaves the statements of the tree.
         resolve: what a global or closure name stands for now, or ``None`` (used to leave calls
             into Paddle as they are; never to fold a value).
     """
 
     source: FunctionSource
     names: Names
+    marks: set[Mark]
     namespace: str = NAMESPACE
     resolve: Callable[[str], Any] = lambda name: None
     careful: bool = False
     flags: set[str] = field(default_factory=set)
+    exits: Exits = field(init=False)
     _flow: dict[int, Flow] = field(default_factory=dict)
     _generated: dict[int, Any] = field(default_factory=dict)
+    _effects: Effects = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.exits = self.fresh_exits()
+        self._effects = Effects(self.is_generated)
+
+    def fresh_exits(self) -> Exits:
+        """An account of exits for a pass that changes the tree between two questions."""
+        return Exits(frames=not self.marks.isdisjoint(FRAMED))
 
     @staticmethod
     def of(source: FunctionSource, resolve: Callable[[str], Any] = lambda name: None) -> Context:
         """The context in which ``source`` is converted."""
         names = Names({*names_in(source.tree), *source.free})
-        return Context(source, names, names.fresh(NAMESPACE), resolve)
+        return Context(source, names, marks_in(source.tree), names.fresh(NAMESPACE), resolve)
+
+    def concerns(self, step: Pass) -> bool:
+        """Whether ``step`` may have something to do."""
+        return not step.about or not self.marks.isdisjoint(step.about)
 
     def flow(self, function: Any) -> Flow:
         """The flow facts of ``function``, computed once between two changes."""
@@ -76,9 +106,12 @@ class Context:
             known = self._flow[id(function)] = flow_of(function)
         return known
 
-    def forget(self) -> None:
-        """Drop the flow facts: the tree has changed."""
-        self._flow.clear()
+    def forget(self, *, flow: bool = True) -> None:
+        """Drop what was known of the tree, which has changed; the flow facts only if asked."""
+        self._effects.forget()
+        self.exits.forget()
+        if flow:
+            self._flow.clear()
 
     def quote(self, template: str, at: Span, **values: Any) -> list[Any]:
         """Statements of ``template``; ``d2s`` in it stands for the namespace."""
@@ -106,31 +139,17 @@ class Context:
 
     def changes(self, statements: list[Any]) -> Changes:
         """What ``statements`` change, the body functions that passes have made of them included."""
-        found = changes_in(statements)
-        for node in own_nodes(statements):
-            if not (isinstance(node, gast.FunctionDef) and self.is_generated(node)):
-                continue
-            inner = self.changes(node.body)
-            shared = {
-                name
-                for statement in node.body
-                if isinstance(statement, gast.Nonlocal | gast.Global)
-                for name in statement.names
-            }
-            private = (inner.bound | set(parameters(node))) - shared
-            found = Changes(
-                (found.bound - {node.name}) | (inner.bound & shared),
-                found.mutated | (inner.mutated - private),
-                found.attributes | _outside(inner.attributes, private),
-                found.mutated_attributes | _outside(inner.mutated_attributes, private),
-            )
-        return found
+        return self._effects.of(statements).changes
+
+    def written_by_functions(self, statements: list[Any]) -> frozenset[str]:
+        """Variables that the user's functions among ``statements`` declare ``nonlocal``."""
+        return self._effects.of(statements).written
 
     def is_word(self, node: Any) -> bool:
         """Whether ``node`` is ``d2s.WORD`` as generated code writes it."""
         return (
-            isinstance(node, gast.Attribute)
-            and isinstance(node.value, gast.Name)
+            node.__class__ is gast.Attribute
+            and node.value.__class__ is gast.Name
             and node.value.id == self.namespace
             and node.attr in WORDS
         )
@@ -142,16 +161,13 @@ class Context:
             expression: what waits.
             at: where the lambda is made, if that happens before its own line is come to.
         """
-        for node in own_nodes(expression):
-            if isinstance(node, gast.NamedExpr | gast.Await | gast.Yield | gast.YieldFrom):
-                return None
-            if looks_at_frame(node):
-                return None
+        if not self.marks.isdisjoint(_BOUND_TO_FRAME):
+            for node in own_nodes(expression):
+                if isinstance(node, gast.NamedExpr | gast.Await | gast.Yield | gast.YieldFrom):
+                    return None
+                if looks_at_frame(node):
+                    return None
         return self.expr("lambda: expression", at or header(expression), expression=expression)
-
-
-def _outside(paths: frozenset[str], private: Collection[str]) -> frozenset[str]:
-    return frozenset(path for path in paths if path.split(".")[0] not in private)
 
 
 def functions_in(tree: Any) -> Iterator[Any]:
@@ -196,14 +212,18 @@ def in_text_order(names: Iterable[str], statements: list[Any]) -> tuple[str, ...
     wanted = set(names)
     order: list[str] = []
     for statement in statements:
-        for node in gast.walk(statement):
-            if isinstance(node, gast.Name) and node.id in wanted:
+        nodes = [statement]  # the nodes near the top come first, as ``gast.walk`` has them
+        for node in nodes:
+            if not wanted:
+                return tuple(order)
+            if node.__class__ is gast.Name and node.id in wanted:
                 order.append(node.id)
                 wanted.discard(node.id)
+            nodes += children(node)
     return tuple(order) + tuple(sorted(wanted))
 
 
-STATEFUL: Final = ("list_", "generator", "if_", "while_", "for_", "attempt", "handle")
+STATEFUL: Final = ("list_", "generator", "if_", "while_", "for_", "attempt", "handle", "manage")
 """Operators that are told the names of the state."""
 
 CHOOSERS: Final = ("ifelse", "and_", "or_", "getitem", "read")
@@ -222,20 +242,23 @@ def decided_in(tree: Any, ctx: Context) -> frozenset[str]:
     looped: set[str] = set()
     plain: set[str] = set()
     for node in walk(tree):
-        if isinstance(node, gast.Call) and ctx.is_word(node.func):
-            into = looped if node.func.attr in ("while_", "for_") else found
-            if node.func.attr in STATEFUL:
-                into.update(_texts(node.args))
-        if not isinstance(node, gast.Assign):
-            continue
-        paths = {path for path in map(dotted, node.targets) if path is not None}
-        value = node.value
-        if isinstance(value, gast.Call) and ctx.is_word(value.func):
-            if value.func.attr in CHOOSERS:
+        if node.__class__ is gast.Call:
+            word = node.func.attr if ctx.is_word(node.func) else None
+            if word in STATEFUL:
+                (looped if word in ("while_", "for_") else found).update(_texts(node.args))
+        elif node.__class__ is gast.Assign and node.value.__class__ not in _TENSORS:
+            value = node.value
+            paths = {path for path in map(dotted, node.targets) if path is not None}
+            if not (isinstance(value, gast.Call) and ctx.is_word(value.func)):
+                if not isinstance(value, gast.Call):
+                    plain |= paths
+            elif value.func.attr in CHOOSERS:
                 found |= paths
-        elif not isinstance(value, gast.Call | gast.BinOp | gast.Subscript | gast.Name):
-            plain |= paths
     return frozenset(found | (looped & plain))
+
+
+_TENSORS: Final = frozenset((gast.BinOp, gast.Subscript, gast.Name))
+"""Expressions that may well be tensors, and are no choice of an operator."""
 
 
 def _texts(arguments: list[Any]) -> Iterator[str]:
@@ -288,7 +311,7 @@ def key_of(key: Any) -> Any:
     return key
 
 
-class ScopeTransformer(gast.NodeTransformer):  # type: ignore[misc]
+class ScopeTransformer(Rewriter):
     """A transformer of one function's own statements; it enters no nested scope."""
 
     def __init__(self, ctx: Context) -> None:
@@ -340,7 +363,7 @@ def shared_state(
     after = flow.after.get(id(node), frozenset())
     entering = flow.entering.get(id(node), frozenset())
     carried = after | entering if isinstance(node, gast.While | gast.For) else after
-    handed = (changes.bound | _written_by_functions(ctx, statements)) & carried
+    handed = (changes.bound | ctx.written_by_functions(statements)) & carried
     nonlocals = changes.bound & (after | entering)
     outside = flow.globals_
     private = changes.bound - nonlocals
@@ -356,17 +379,3 @@ def shared_state(
         in_text_order(nonlocals - outside, [*targets, *statements]),
         tuple(sorted(nonlocals & outside)),
     )
-
-
-def _written_by_functions(ctx: Context, statements: list[Any]) -> frozenset[str]:
-    """Variables that the user's functions among ``statements`` declare ``nonlocal``."""
-    found: set[str] = set()
-    for node in own_nodes(statements):
-        if not isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef):
-            continue
-        if ctx.is_generated(node):
-            found |= _written_by_functions(ctx, node.body)
-        else:
-            inner = [item for item in walk(node) if isinstance(item, gast.Nonlocal)]
-            found.update(name for item in inner for name in item.names)
-    return frozenset(found)

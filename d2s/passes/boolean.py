@@ -21,15 +21,15 @@ def f(a, b):
 
 from __future__ import annotations
 
-import copy
-from typing import Any
+from typing import Any, Final
 
 import gast
 
-from d2s.analysis.scopes import dotted, functions_bound
+from d2s.analysis.scopes import dotted
 from d2s.analysis.walk import walk
 from d2s.passes.base import Context, Pass, decided_in
 from d2s.syntax.positions import Span, place, put, span_of
+from d2s.syntax.trees import Rewriter, copied
 
 SYMBOLS = {
     gast.Lt: "<", gast.LtE: "<=", gast.Gt: ">", gast.GtE: ">=", gast.Eq: "==", gast.NotEq: "!=",
@@ -38,7 +38,7 @@ SYMBOLS = {
 MEMBERSHIP = {gast.In: "in_", gast.NotIn: "not_in", gast.Is: "is_", gast.IsNot: "is_not"}
 
 
-class _Operators(gast.NodeTransformer):  # type: ignore[misc]
+class _Operators(Rewriter):
     def __init__(self, ctx: Context, bound: frozenset[str], decided: frozenset[str]) -> None:
         self.ctx = ctx
         self.decided = decided
@@ -100,7 +100,7 @@ class _Operators(gast.NodeTransformer):  # type: ignore[misc]
             for position, op in enumerate(node.ops):
                 left = operands[position]
                 if position:
-                    left = copy.deepcopy(left)
+                    left = copied(left)
                 pair = place(gast.Compare(left, [op], [operands[position + 1]]), at)
                 pair = self._single(pair.left, op, pair.comparators[0], pair)
                 thunk = self.ctx.thunk(pair, at) if position else pair
@@ -128,10 +128,7 @@ class _Operators(gast.NodeTransformer):  # type: ignore[misc]
         return (
             dotted(node) in self.decided
             or (isinstance(node, gast.Name) and node.id in self.bound)
-            or isinstance(node, gast.Attribute | gast.Subscript)
-            or (isinstance(node, gast.Call) and dotted(node.func) == "type")
-            or self._is_word(node, "read")
-            or self._is_word(node, "getitem")
+            or isinstance(node, _COMPUTED)
         )
 
     def _single(self, left: Any, op: Any, right: Any, node: Any) -> Any:
@@ -143,23 +140,42 @@ class _Operators(gast.NodeTransformer):  # type: ignore[misc]
         return self.ctx.expr(f"d2s.{word}(left, right)", span_of(node), left=left, right=right)
 
 
-def _received(tree: Any) -> frozenset[str]:
-    """What patterns capture, and parameters of functions inside: they may be given anything."""
+_COMPUTED: Final = (
+    gast.Attribute, gast.BoolOp, gast.Call, gast.Compare, gast.IfExp, gast.NamedExpr,
+    gast.Subscript, gast.UnaryOp,
+)  # fmt: skip
+"""Expressions that may give one of several things, or a bool that the run knows."""
+
+
+def _bound(tree: Any) -> frozenset[str]:
+    """What assignments and patterns bind, and parameters of functions inside.
+
+    Parameters may be given anything; those of ``tree`` itself are what its caller has.
+    """
     found = set()
     for node in walk(tree):
-        if isinstance(node, gast.MatchAs | gast.MatchStar) and node.name:
+        kind = node.__class__
+        if kind is gast.Name:
+            if node.ctx.__class__ is gast.Store:
+                found.add(node.id)
+        elif kind is gast.Lambda or kind is gast.FunctionDef:
+            if node is not tree:
+                found.update(item.id for item in [*node.args.posonlyargs, *node.args.args])
+        elif (kind is gast.MatchAs or kind is gast.MatchStar) and node.name:
             found.add(node.name)
-        elif node is not tree and isinstance(node, gast.Lambda | gast.FunctionDef):
-            found.update(item.id for item in [*node.args.posonlyargs, *node.args.args])
     return frozenset(found)
 
 
 def run(tree: Any, ctx: Context) -> Any:
     """Convert the operators of every function, in lambdas and comprehensions too."""
-    bound = functions_bound(tree) | _received(tree)
-    operators = _Operators(ctx, bound, decided_in(tree, ctx))
+    operators = _Operators(ctx, _bound(tree), decided_in(tree, ctx))
     tree.body = [operators.visit(statement) for statement in tree.body]
     return tree
 
 
-PASS = Pass("boolean", run, after=("conditional", "loops", "ternary"))
+PASS = Pass(
+    "boolean",
+    run,
+    after=("conditional", "loops", "ternary"),
+    about=(gast.BoolOp, gast.Not, gast.Compare),
+)

@@ -27,6 +27,7 @@ import gast
 from d2s.analysis.scopes import dotted, local_names
 from d2s.passes.base import CHOOSERS, Context, Pass, decided_in, functions_in
 from d2s.syntax.positions import span_of
+from d2s.syntax.trees import Rewriter
 
 NEEDS_OPERATOR: Final = ("increment", "auto_cast", "unique", "grad", "assign", "backward")
 """Functions of Paddle that mean something else in a program than in dygraph."""
@@ -48,11 +49,12 @@ NEVER_CONVERTED: Final = ("paddle", "numpy", "itertools", "functools")
 TAKES_CALLBACK: Final = ("functools", "itertools")
 
 
-class _Calls(gast.NodeTransformer):  # type: ignore[misc]
+class _Calls(Rewriter):
     def __init__(self, ctx: Context, locals_: frozenset[str], decided: frozenset[str]) -> None:
         self.ctx = ctx
         self.locals_ = locals_
         self.decided = decided
+        self.made = ctx.generated_names
 
     def visit_ClassDef(self, node: Any) -> Any:
         return node
@@ -70,9 +72,7 @@ class _Calls(gast.NodeTransformer):  # type: ignore[misc]
             return node
         if self._stays(function) and not self._may_differ(node):
             return node
-        if isinstance(function, gast.Name) and (
-            function.id == "super" or function.id in self.ctx.generated_names
-        ):
+        if isinstance(function, gast.Name) and (function.id == "super" or function.id in self.made):
             return node
         node.func = self.ctx.expr("d2s.call(function)", span_of(function), function=function)
         return node

@@ -253,5 +253,11 @@ def _lower(function: Any, ctx: Context) -> None:
     function.body = _Comprehensions(ctx, function).block(function.body)
 
 
-PASS = Pass("comprehensions", each_function(_lower), after=("conditional", "loops"))
+PASS = Pass(
+    "comprehensions",
+    each_function(_lower),
+    after=("conditional", "loops"),
+    about=(gast.ListComp, gast.GeneratorExp),
+    makes=(gast.BoolOp,),
+)
 """After the statements are converted, so that their bodies declare what ``:=`` binds."""

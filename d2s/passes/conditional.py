@@ -27,7 +27,7 @@ from typing import Any
 
 import gast
 
-from d2s.analysis.exits import jumps, returns, stays_python
+from d2s.analysis.exits import Exits
 from d2s.passes.base import Context, Pass, ScopeTransformer, functions_in, shared_state
 from d2s.syntax.positions import header
 
@@ -46,7 +46,7 @@ class _Branches(ScopeTransformer):
 
     def visit_If(self, node: Any) -> Any:
         state = None
-        if _convertible(node):
+        if _convertible(node, self.ctx.exits):
             statements = [*node.body, *node.orelse]
             state = shared_state(self.ctx, self.function, node, statements, [])
         bound = [self.ctx.changes(side).bound for side in (node.body, node.orelse)]
@@ -89,9 +89,12 @@ class _Branches(ScopeTransformer):
         )
 
 
-def _convertible(node: Any) -> bool:
+def _convertible(node: Any, exits: Exits) -> bool:
     return not (
-        returns([node]) or jumps([node], (gast.Break, gast.Continue)) or stays_python(node)
+        exits.returns([node])
+        or exits.breaks([node])
+        or exits.continues([node])
+        or exits.stays_python(node)
     ) and not _always_python(node.test)
 
 
@@ -108,4 +111,4 @@ def run(tree: Any, ctx: Context) -> Any:
     return tree
 
 
-PASS = Pass("conditional", run, after=("loops",))
+PASS = Pass("conditional", run, after=("loops",), about=(gast.If,))

@@ -27,6 +27,7 @@ from typing import Any, Final
 import gast
 
 from d2s.analysis.scopes import changes_in, declared, own_nodes, parameters
+from d2s.analysis.walk import statements_in
 from d2s.passes.base import Context, Pass, functions_in
 from d2s.syntax.positions import place, span_of
 from d2s.syntax.quote import name
@@ -53,11 +54,17 @@ def _body_functions(function: Any, ctx: Context) -> frozenset[str]:
 
 
 def _declare(function: Any, ctx: Context) -> None:
+    sharing = [
+        node
+        for node in statements_in(function.body)
+        if isinstance(node, gast.FunctionDef)
+        and any(isinstance(statement, gast.Nonlocal) for statement in node.body)
+    ]
     wanted: dict[str, Any] = {}
-    bodies = _body_functions(function, ctx)
-    for node in own_nodes(function.body):
+    bodies = _body_functions(function, ctx) if sharing else frozenset()
+    for node in sharing:
         # A function of the user's says ``nonlocal`` of a variable that is there without us.
-        if isinstance(node, gast.FunctionDef) and node.name in bodies:
+        if node.name in bodies:
             for statement in node.body:
                 if isinstance(statement, gast.Nonlocal):
                     wanted.update(dict.fromkeys(statement.names, statement))
@@ -102,4 +109,18 @@ def run(tree: Any, ctx: Context) -> Any:
     return tree
 
 
-PASS = Pass("declarations", run, after=("conditional", "loops"))
+PASS = Pass(
+    "declarations",
+    run,
+    after=("conditional", "loops"),
+    about=(
+        gast.Nonlocal,
+        gast.If,
+        gast.While,
+        gast.For,
+        gast.ListComp,
+        gast.GeneratorExp,
+        gast.Try,
+        gast.With,
+    ),
+)

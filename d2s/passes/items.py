@@ -23,9 +23,10 @@ from d2s.analysis.scopes import dotted
 from d2s.analysis.walk import walk
 from d2s.passes.base import Context, Pass, decided_in, key_of
 from d2s.syntax.positions import span_of
+from d2s.syntax.trees import Rewriter
 
 
-class _Items(gast.NodeTransformer):  # type: ignore[misc]
+class _Items(Rewriter):
     def __init__(self, ctx: Context, decided: frozenset[str]) -> None:
         self.ctx = ctx
         self.decided = decided
@@ -69,4 +70,9 @@ def run(tree: Any, ctx: Context) -> Any:
     return tree
 
 
-PASS = Pass("items", run, after=("subscripts", "shapes", "loops", "conditional"))
+PASS = Pass(
+    "items",
+    run,
+    after=("subscripts", "shapes", "loops", "conditional"),
+    about=(gast.Subscript,),
+)

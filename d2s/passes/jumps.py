@@ -50,14 +50,11 @@ import gast
 
 from d2s.analysis.exits import (
     LOOPS,
-    always_leaves,
     blocks_of,
-    jumps,
-    returns,
-    stays_python,
 )
 from d2s.passes.base import Context, Pass, assign, constant, each_function, if_, load, negated
 from d2s.syntax.positions import Span, header, place, span_of
+from d2s.syntax.trees import Rewriter
 
 JUMPS = (gast.Break, gast.Continue)
 
@@ -74,6 +71,7 @@ class _Loop:
         self.given = given is not None
         self.broken = given
         self.skipped: str | None = None
+        self.exits = ctx.fresh_exits()  # asked for each statement before it is changed
 
     def flag_broken(self) -> str:
         if self.broken is None:
@@ -116,7 +114,7 @@ class _Loop:
             rest = statements[position + 1 :]
             if isinstance(node, JUMPS):
                 return done + self.leave(node, tail)
-            breaks, skips = jumps([node], gast.Break), jumps([node], gast.Continue)
+            breaks, skips = self.exits.breaks([node]), self.exits.continues([node])
             if not breaks and not skips:
                 done.append(node)
                 if isinstance(node, gast.Return | gast.Raise):
@@ -141,10 +139,10 @@ class _Loop:
         self, node: Any, rest: list[Any], tail: bool, breaks: bool, skips: bool
     ) -> list[Any]:
         at = header(node)
-        if not rest or always_leaves(node.body):
+        if not rest or self.exits.always_leaves(node.body):
             body = self.block(node.body, tail, at)
             orelse = self.block([*node.orelse, *rest], tail, at)
-        elif node.orelse and always_leaves(node.orelse):
+        elif node.orelse and self.exits.always_leaves(node.orelse):
             orelse = self.block(node.orelse, tail, at)
             body = self.block([*node.body, *rest], tail, at)
         else:
@@ -156,7 +154,7 @@ class _Loop:
         return [if_(node.test, body, orelse, at)]
 
     def try_(self, node: Any, at: Span) -> None:
-        kinds = (node, jumps(node.body, gast.Break), jumps(node.body, gast.Continue))
+        kinds = (node, self.exits.breaks(node.body), self.exits.continues(node.body))
         node.body = self.block(node.body, False, at) or _pass(at)
         for handler in node.handlers:
             handler.body = self.block(handler.body, False, at) or _pass(at)
@@ -201,10 +199,10 @@ def _flag_of_returns(loop: Any, ctx: Context) -> str | None:
 def _statements(node: Any, ctx: Context) -> list[Any]:
     """What stands in the place of the loop ``node``, whose inner loops are lowered already."""
     at = header(node)
-    has_break = jumps(node.body, gast.Break)
-    if not (has_break or jumps(node.body, gast.Continue) or node.orelse):
+    exits = ctx.fresh_exits()
+    if not (exits.breaks(node.body) or exits.continues(node.body) or node.orelse):
         return [node]
-    if stays_python(node) or returns([node]):
+    if exits.stays_python(node) or exits.returns([node]):
         return [node]
     loop = _Loop(ctx, _flag_of_returns(node, ctx))
     node.body = loop.block(node.body, True, at) or _pass(at)
@@ -228,7 +226,7 @@ def _statements(node: Any, ctx: Context) -> list[Any]:
     return [*before, node, *after]
 
 
-class _Jumps(gast.NodeTransformer):  # type: ignore[misc]
+class _Jumps(Rewriter):
     """Lowers every loop of one function, inner loops first."""
 
     def __init__(self, ctx: Context) -> None:
@@ -257,4 +255,10 @@ def _lower(function: Any, ctx: Context) -> None:
     function.body = body
 
 
-PASS = Pass("jumps", each_function(_lower), after=("returns",))
+PASS = Pass(
+    "jumps",
+    each_function(_lower),
+    after=("returns",),
+    about=LOOPS,
+    makes=(gast.If, gast.Not, gast.BoolOp),
+)

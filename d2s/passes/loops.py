@@ -37,7 +37,6 @@ from typing import Any
 
 import gast
 
-from d2s.analysis.exits import jumps, returns, stays_python
 from d2s.passes.base import (
     Context,
     Pass,
@@ -137,7 +136,7 @@ class _Loops(ScopeTransformer):
         self, node: Any, statements: list[Any], targets: list[Any], stop: str | None
     ) -> State | None:
         """What the body shares with the code around it; ``None`` if the loop stays Python."""
-        if not _convertible(node):
+        if not _convertible(node, self.ctx):
             if stop is not None:
                 at = header(node)
                 leave = gast.If(load(stop, at), [place(gast.Break(), at)], [])
@@ -164,12 +163,14 @@ def _taken_stop(node: Any) -> str | None:
     return None
 
 
-def _convertible(node: Any) -> bool:
+def _convertible(node: Any, ctx: Context) -> bool:
+    exits = ctx.fresh_exits()  # the flag at its end has been taken off
     return not (
         node.orelse
-        or returns([node])
-        or jumps(node.body, (gast.Break, gast.Continue))
-        or stays_python(node)
+        or exits.returns([node])
+        or exits.breaks(node.body)
+        or exits.continues(node.body)
+        or exits.stays_python(node)
     )
 
 
@@ -178,4 +179,10 @@ def _lower(function: Any, ctx: Context) -> None:
     function.body = _Loops(ctx, function).block(function.body)
 
 
-PASS = Pass("loops", each_function(_lower), after=("returns", "jumps", "unbound"), keeps_flow=True)
+PASS = Pass(
+    "loops",
+    each_function(_lower),
+    after=("returns", "jumps", "unbound"),
+    keeps_flow=True,
+    about=(gast.While, gast.For),
+)

@@ -544,4 +544,9 @@ def _lower(function: Any, ctx: Context) -> None:
         function.body = _Matches(ctx, function).block(function.body)
 
 
-PASS = Pass("matches", each_function(_lower))
+PASS = Pass(
+    "matches",
+    each_function(_lower),
+    about=(gast.Match,),
+    makes=(gast.If, gast.BoolOp, gast.Compare, gast.Not),
+)

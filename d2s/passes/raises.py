@@ -18,16 +18,16 @@ def f(x):
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import gast
 
 from d2s.passes.base import Context, Pass
 from d2s.syntax.positions import span_of
+from d2s.syntax.trees import Rewriter, copied
 
 
-class _Raises(gast.NodeTransformer):  # type: ignore[misc]
+class _Raises(Rewriter):
     def __init__(self, ctx: Context) -> None:
         self.ctx = ctx
 
@@ -42,7 +42,7 @@ class _Raises(gast.NodeTransformer):  # type: ignore[misc]
         if node.exc is None:
             return node
         make = self.ctx.thunk(node.exc)
-        cause = None if node.cause is None else self.ctx.thunk(copy.deepcopy(node.cause))
+        cause = None if node.cause is None else self.ctx.thunk(copied(node.cause))
         if make is None or (node.cause is not None and cause is None):
             return node
         at = span_of(node.exc)
@@ -58,4 +58,4 @@ def run(tree: Any, ctx: Context) -> Any:
     return _Raises(ctx).visit(tree)
 
 
-PASS = Pass("raises", run, after=("conditional", "loops"))
+PASS = Pass("raises", run, after=("conditional", "loops"), about=(gast.Raise,))

@@ -43,7 +43,7 @@ from typing import Any
 
 import gast
 
-from d2s.analysis.exits import LOOPS, always_leaves, returns, stays_python
+from d2s.analysis.exits import LOOPS
 from d2s.passes.base import Context, Pass, assign, constant, each_function, if_, load, negated
 from d2s.syntax.positions import Span, header, span_of
 
@@ -56,6 +56,7 @@ class _Returns:
         self.returned = ctx.names.fresh("returned")
         ctx.flags.add(self.returned)
         self.flagged = False
+        self.exits = ctx.exits  # asked for each statement before it is changed
 
     def leave(self, node: Any, tail: bool) -> list[Any]:
         """What stands in the place of the return statement ``node``."""
@@ -82,7 +83,7 @@ class _Returns:
             rest = statements[position + 1 :]
             if isinstance(node, gast.Return):
                 return done + self.leave(node, tail)
-            if not returns([node]) or stays_python(node):
+            if not self.exits.returns([node]) or self.exits.stays_python(node):
                 done.append(node)
                 if isinstance(node, gast.Raise):
                     return done
@@ -114,10 +115,10 @@ class _Returns:
     def branch(self, node: Any, rest: list[Any], tail: bool) -> list[Any]:
         """An ``if`` that may return, and the ``rest`` of its block."""
         at = header(node)
-        if not rest or always_leaves(node.body):
+        if not rest or self.exits.always_leaves(node.body):
             body = self.block(node.body, tail, at)
             return [if_(node.test, body, self.block([*node.orelse, *rest], tail, at), at)]
-        if node.orelse and always_leaves(node.orelse):
+        if node.orelse and self.exits.always_leaves(node.orelse):
             orelse = self.block(node.orelse, tail, at)
             return [if_(node.test, self.block([*node.body, *rest], tail, at), orelse, at)]
         node.body = self.block(node.body, False, at)
@@ -136,7 +137,7 @@ class _Returns:
                 at = span_of(node)
                 return [*done, *self.leave(node, False), *_placed([gast.Break()], at)]
             done.append(node)
-            if not returns([node]) or stays_python(node):
+            if not self.exits.returns([node]) or self.exits.stays_python(node):
                 continue
             at = header(node)
             if isinstance(node, LOOPS):
@@ -157,7 +158,7 @@ class _Returns:
         return done
 
     def try_(self, node: Any, at: Span) -> None:
-        body_returns = returns(node.body)
+        body_returns = self.exits.returns(node.body)
         node.body = self.block(node.body, False, at)
         for handler in node.handlers:
             handler.body = self.block(handler.body, False, at)
@@ -184,11 +185,12 @@ def _lower(function: Any, ctx: Context) -> None:
     statements = function.body
     last = statements[-1]
     early = statements[:-1] if isinstance(last, gast.Return) else statements
-    if not returns(early) or any(stays_python(node) for node in statements):
+    exits = ctx.exits
+    if not exits.returns(early) or any(map(exits.stays_python, statements)):
         return
     lowering = _Returns(ctx)
     # Of all statements this one is surely come to, whichever path returns.
-    at = header(next(node for node in early if returns([node])))
+    at = header(next(node for node in early if exits.returns([node])))
     docstring: list[Any] = []
     if isinstance(statements[0], gast.Expr) and isinstance(statements[0].value, gast.Constant):
         docstring, statements = statements[:1], statements[1:]
@@ -200,4 +202,9 @@ def _lower(function: Any, ctx: Context) -> None:
     function.body = [*docstring, *body, *ctx.quote(end, at, result=lowering.result)]
 
 
-PASS = Pass("returns", each_function(_lower))
+PASS = Pass(
+    "returns",
+    each_function(_lower),
+    about=(gast.Return,),
+    makes=(gast.If, gast.Not, gast.Break),
+)

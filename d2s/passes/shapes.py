@@ -16,9 +16,10 @@ import gast
 
 from d2s.passes.base import Context, Pass
 from d2s.syntax.positions import span_of
+from d2s.syntax.trees import Rewriter
 
 
-class _Shapes(gast.NodeTransformer):  # type: ignore[misc]
+class _Shapes(Rewriter):
     def __init__(self, ctx: Context) -> None:
         self.ctx = ctx
 
@@ -46,4 +47,4 @@ def run(tree: Any, ctx: Context) -> Any:
     return tree
 
 
-PASS = Pass("shapes", run, after=("loops", "conditional"))
+PASS = Pass("shapes", run, after=("loops", "conditional"), about=("shape",))

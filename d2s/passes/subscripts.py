@@ -27,7 +27,6 @@ def f(self, x, i):
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import gast
@@ -37,6 +36,7 @@ from d2s.analysis.walk import walk
 from d2s.passes.base import Context, Pass, ScopeTransformer, each_function, key_of
 from d2s.syntax.positions import Span, place, span_of
 from d2s.syntax.quote import name
+from d2s.syntax.trees import copied
 
 
 class _Stores(ScopeTransformer):
@@ -114,7 +114,7 @@ class _Stores(ScopeTransformer):
             key = self.ctx.names.fresh("key")
             statements += self.ctx.quote("key = value", at, key=key, value=key_of(target.slice))
             target.slice = place(name(key), at)
-        old = copy.deepcopy(target)
+        old = copied(target)
         old.ctx = gast.Load()
         # Not ``x[i] + value``: a list that is the item is changed in place, as Python does it.
         value = self.ctx.names.fresh("value")
@@ -148,4 +148,4 @@ def _lower(function: Any, ctx: Context) -> None:
         function.body = _Stores(ctx, rebindable).block(function.body)
 
 
-PASS = Pass("subscripts", each_function(_lower))
+PASS = Pass("subscripts", each_function(_lower), about=(gast.Subscript,))

@@ -16,9 +16,10 @@ import gast
 
 from d2s.passes.base import Context, Pass, load
 from d2s.syntax.positions import span_of
+from d2s.syntax.trees import Rewriter
 
 
-class _Supers(gast.NodeTransformer):  # type: ignore[misc]
+class _Supers(Rewriter):
     """Knows the first parameter of the function that it is in; a class inside has its own."""
 
     def __init__(self, first: str | None) -> None:
@@ -64,4 +65,4 @@ def run(tree: Any, ctx: Context) -> Any:
     return _Supers(None).visit(tree)
 
 
-PASS = Pass("supers", run)
+PASS = Pass("supers", run, about=("super",))

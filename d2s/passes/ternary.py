@@ -16,9 +16,10 @@ import gast
 
 from d2s.passes.base import Context, Pass
 from d2s.syntax.positions import header
+from d2s.syntax.trees import Rewriter
 
 
-class _Ternaries(gast.NodeTransformer):  # type: ignore[misc]
+class _Ternaries(Rewriter):
     def __init__(self, ctx: Context) -> None:
         self.ctx = ctx
 
@@ -46,4 +47,4 @@ def run(tree: Any, ctx: Context) -> Any:
     return tree
 
 
-PASS = Pass("ternary", run, after=("conditional", "loops"))
+PASS = Pass("ternary", run, after=("conditional", "loops"), about=(gast.IfExp,))

@@ -28,9 +28,10 @@ from d2s.analysis.walk import walk
 from d2s.passes.base import Context, Pass
 from d2s.syntax.positions import place, span_of
 from d2s.syntax.quote import constant, name
+from d2s.syntax.trees import Rewriter
 
 
-class _Texts(gast.NodeTransformer):  # type: ignore[misc]
+class _Texts(Rewriter):
     def __init__(self, ctx: Context) -> None:
         self.ctx = ctx
 
@@ -148,4 +149,4 @@ def run(tree: Any, ctx: Context) -> Any:
     return tree
 
 
-PASS = Pass("texts", run)
+PASS = Pass("texts", run, about=(gast.JoinedStr, gast.Mod, "print"))

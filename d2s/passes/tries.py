@@ -58,12 +58,28 @@ def f(x):
         x = g(x)
     d2s.settle(tried)
     return x
+
+
+A context manager that may be of a class of the user's is left through ``d2s.manage``: on the run
+its ``__exit__`` is told of what a tensor decides to raise.
+
+>>> show(PASS, '''
+... def f(x, timer):
+...     with timer as watch:
+...         x = g(x)
+...     return x
+... ''')
+def f(x, timer):
+    with d2s.manage(timer, ('x',), lambda: (x, timer)) as watch:
+        x = g(x)
+    return x
 """
 
 from __future__ import annotations
 
 import contextlib
 import copy
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -150,8 +166,10 @@ class _Tries(ScopeTransformer):
 
     def visit_With(self, node: Any) -> Any:
         caught = self.suppressed(node.items[-1].context_expr)
-        if caught is None or stays_python(node) or not _may_raise_later(node.body):
+        if stays_python(node) or not _may_raise_later(node.body):
             return self.generic_visit(node)
+        if caught is None:
+            return self.managed(node)
         after = self.ctx.flow(self.function).after.get(id(node), frozenset())
         names = self.shared(node.body, after).names
         tried = self.ctx.names.fresh("tried")
@@ -160,6 +178,39 @@ class _Tries(ScopeTransformer):
         node.items.extend(within.items)
         node.body = within.body
         return [node, *self.ctx.quote("d2s.settle(tried)", header(node), tried=tried)]
+
+    def managed(self, node: Any) -> Any:
+        """A ``with`` whose managers may be of a class of the user's."""
+        after = self.ctx.flow(self.function).after.get(id(node), frozenset())
+        leaves = returns([node]) or jumps([node], (gast.Break, gast.Continue))
+        reads = reads_in([node])
+        for index, item in enumerate(node.items):
+            if self.is_library(item.context_expr):
+                continue
+            at = header(item.context_expr)
+            rest = node.items[index + 1 :]
+            body = [place(gast.With(rest, node.body, None), at)] if rest else node.body
+            names = None if leaves else self.shared(body, after).names
+            template = "d2s.manage(manager)" if leaves else "d2s.manage(manager, names, cells)"
+            values = {} if names is None else {"cells": self.cells(names, reads, at)}
+            item.context_expr = self.ctx.expr(
+                template, at, manager=item.context_expr, names=names, **values
+            )
+        return self.generic_visit(node)
+
+    def is_library(self, manager: Any) -> bool:
+        """Whether ``manager`` is made by Paddle or the standard library, as far as names tell."""
+        path = dotted(manager.func if isinstance(manager, gast.Call) else manager)
+        if path is None:
+            return False
+        root, *rest = path.split(".")
+        found = None if root in self.ctx.flow(self.function).locals_ else self.ctx.resolve(root)
+        for part in rest:
+            found = getattr(found, part, None)
+        if found in (contextlib.closing, contextlib.ExitStack):
+            return False  # they call what the user gives them
+        home = str(getattr(found, "__module__", "") or "").split(".")[0]
+        return home in ("paddle", "builtins", "_io") or home in sys.stdlib_module_names
 
     def suppressed(self, manager: Any) -> Any:
         """The exceptions that ``contextlib.suppress(...)`` names, as a tuple of one."""
@@ -300,20 +351,24 @@ class _Tries(ScopeTransformer):
         if names is None:
             call = self.ctx.expr("d2s.attempt(caught)", at, caught=thunk)
         else:
-            # What the body reads may be changed by what it calls; it has to be reached.
-            known = self.ctx.flow(self.function).locals_ | set(self.ctx.source.free)
-            roots = [*(path.split(".")[0] for path in names), *sorted(reads & known)]
-            items = [name(root) for root in dict.fromkeys(roots)]
-            cells = place(gast.Tuple(items, gast.Load()), at)
             call = self.ctx.expr(
-                "d2s.attempt(caught, names, lambda: cells)",
+                "d2s.attempt(caught, names, cells)",
                 at,
                 caught=thunk,
                 names=names,
-                cells=cells,
+                cells=self.cells(names, reads, at),
             )
         target = None if tried is None else name(tried, gast.Store())
         return place(gast.With([gast.withitem(call, target)], body, None), at)
+
+    def cells(self, names: tuple[str, ...], reads: frozenset[str], at: Span) -> Any:
+        """``lambda: (...)``, whose closure holds the variables of ``names`` and ``reads``."""
+        # What a body reads may be changed by what it calls; it has to be reached.
+        known = self.ctx.flow(self.function).locals_ | set(self.ctx.source.free)
+        roots = [*(path.split(".")[0] for path in names), *sorted(reads & known)]
+        items = [name(root) for root in dict.fromkeys(roots)]
+        found = place(gast.Tuple(items, gast.Load()), at)
+        return self.ctx.expr("lambda: found", at, found=found)
 
     def shared(self, statements: list[Any], carried: frozenset[str]) -> _Shared:
         """What ``statements`` share with code that reads ``carried`` afterwards."""

@@ -23,6 +23,7 @@ import gast
 
 from d2s.passes.base import Context, Pass, ScopeTransformer, functions_in
 from d2s.syntax.positions import span_of
+from d2s.syntax.quote import name
 
 
 class _Reads(ScopeTransformer):
@@ -34,6 +35,20 @@ class _Reads(ScopeTransformer):
         if self.ctx.is_word(node.func) and node.func.attr == "result":
             return node
         return self.generic_visit(node)
+
+    def visit_Delete(self, node: Any) -> Any:
+        unsure = [item for item in node.targets if id(item) in self.unsure]
+        checks = [
+            statement
+            for item in unsure
+            for statement in self.ctx.quote(
+                "d2s.read(value, text)",
+                span_of(item),
+                value=name(item.id),
+                text=gast.Constant(item.id, None),
+            )
+        ]
+        return [*checks, node]
 
     def visit_Name(self, node: Any) -> Any:
         if id(node) not in self.unsure:

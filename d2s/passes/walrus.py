@@ -45,7 +45,6 @@ Only an expression before which nothing else of its statement is evaluated is ta
 
 from __future__ import annotations
 
-import copy
 from typing import Any, Final
 
 import gast
@@ -64,6 +63,7 @@ from d2s.passes.base import (
     negated,
 )
 from d2s.syntax.positions import place, span_of
+from d2s.syntax.trees import copied
 
 _FIRST: Final[dict[Any, str]] = {
     gast.Attribute: "value", gast.BinOp: "left", gast.BoolOp: "values", gast.Call: "func",
@@ -192,7 +192,7 @@ class _Statements(ScopeTransformer):
             left = self.kept(left, "left", before, bound)
             middle = self.lowered(middle, before, truth=False)
             middle = self.kept(middle, "middle", before, bound)
-        test = place(gast.Compare(left, node.ops[:1], [copy.deepcopy(middle)]), at)
+        test = place(gast.Compare(left, node.ops[:1], [copied(middle)]), at)
         if truth:
             before.append(assign(name, constant(False, at), at))
         else:
@@ -271,4 +271,10 @@ def _lower(function: Any, ctx: Context) -> None:
         function.body = _Statements(ctx, function).block(function.body)
 
 
-PASS = Pass("walrus", each_function(_lower), after=("matches",))
+PASS = Pass(
+    "walrus",
+    each_function(_lower),
+    after=("matches",),
+    about=(gast.NamedExpr,),
+    makes=(gast.If, gast.Not),
+)

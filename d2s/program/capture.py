@@ -30,20 +30,24 @@ from d2s.errors import (
 from d2s.operators import inplace
 from d2s.operators.calls import call as converted_of
 from d2s.operators.context import Capture, capture_into, current, error_here
+from d2s.operators.debugging import step_over_ours
 from d2s.operators.effects import BlockLeft, HostText, Shipment, raise_later
 from d2s.operators.either import UNBOUND, Either, bound
 from d2s.operators.empties import enter_blocks
 from d2s.operators.implicit import methods
+from d2s.operators.items import value_getitem
 from d2s.operators.lists import GrowingList
 from d2s.operators.lowering import tell_what_is_lowered
 from d2s.operators.objects import is_user_object
 from d2s.operators.origins import origin_of
+from d2s.operators.replays import CHECKS, Method, as_in_dygraph, calling
 from d2s.operators.training import VALUE_METHODS, training_into
 from d2s.operators.unread import drop_unread
 from d2s.operators.values import (
     NUMBER_DTYPES,
     adapt_operand,
     as_value,
+    cast_plain,
     mark_number,
     number_kind,
     refuse,
@@ -248,13 +252,21 @@ def _to_cpu(self: Any) -> Any:
 _COPY_TO_CPU: Final = bridge.Value.cpu
 
 
-def _adapted(mine: Any, other: Any) -> Any:
-    """``other`` as a partner of ``mine`` in an expression."""
+def _adapted(mine: Any, other: Any, name: str) -> Any:
+    """``other`` as a partner of ``mine`` in the operator ``name``."""
     if isinstance(other, Either):
-        if not other.single:
+        compares = name in ("__eq__", "__ne__") and any(each is None for each in other.leaves())
+        if compares or not other.single:
             return NotImplemented  # it uses each of its alternatives
-        other = other.get()
-    return adapt_operand(mine, other)
+        other = other.get(lambda found: getattr(mine, name)(found))
+    adapted = adapt_operand(mine, other)
+    if name == "__matmul__" and bridge.is_value(adapted) and not paddle.is_autocast_enabled():
+        return cast_plain(adapted, mine.dtype)  # a program would promote both
+    return adapted
+
+
+def _said(error: Exception, name: str, operands: tuple[Any, ...]) -> Exception:
+    return as_in_dygraph(error, Method(name), operands, {})
 
 
 def _refuse_format(self: Any, spec: str) -> str:
@@ -306,7 +318,7 @@ def _hash(self: Any) -> int:
     return _HASH(self)
 
 
-def _check_parts(value: Any, axis: int = 0, *others: Any) -> None:
+def _check_parts(operation: Any, value: Any, axis: int = 0, *others: Any) -> None:
     """Paddle 3.3.1 ends the process when it takes apart a dimension of unknown size."""
     if bridge.is_value(value) and list(value.shape)[axis : axis + 1 or None] == [-1]:
         raise error_here(
@@ -340,7 +352,7 @@ def _size(self: Any) -> Any:
 
 def _iterate(self: Any) -> Any:
     if not list(self.shape):
-        raise TypeError("iteration over a 0-D tensor")
+        return iter(())  # as in dygraph
     return iter([self[index] for index in range(_length(self))])
 
 
@@ -668,9 +680,21 @@ def capture(
         lifted: places outside of the arguments whose Python numbers become inputs.
         tentative: another capture is made if this one fails; it keeps no exception for the run.
     """
+    step_over_ours()
     with capture_lock, bridge.keep_mode(), bridge.no_collection(), deep():
         made: Captured = _capture(function, call, roots, gradients, export, lifted, tentative)
         return made
+
+
+@contextlib.contextmanager
+def _expressions(refusals: dict[str, Any]) -> Iterator[None]:
+    """Let dygraph tensors take part in the expressions of a program."""
+    with (
+        bridge.tensors_as_values(_adapted, propagate_numbers, refusals, _noticed, _said),
+        bridge.checked_operations({**CHECKS, "unbind": _check_parts, "unstack": _check_parts}),
+        _attributes_as_values(),
+    ):
+        yield
 
 
 @bridge.switch_to_static_graph  # type: ignore[untyped-decorator]
@@ -687,6 +711,7 @@ def _capture(
     main.random_seed = paddle.static.default_main_program().random_seed
     state = Capture(export=export, gradients=gradients, tentative=tentative)
     refusals = {**_inplace_methods(), **_refusals(), **VALUE_METHODS}
+    refusals["__getitem__"] = value_getitem()
     if tentative and is_open(call):
         refusals["shape"] = SHAPE
     watch = Watch(state.born)
@@ -698,12 +723,11 @@ def _capture(
     state.on_call = watch.function
     state.on_read = watch.contents
     state.watched = watch.scopes
+    state.expressions = lambda: _expressions(refusals)
     try:
         with (
             bridge.tracing(main) as context,
-            bridge.tensors_as_values(_adapted, propagate_numbers, refusals, _noticed),
-            bridge.checked_operations({"unbind": _check_parts, "unstack": _check_parts}),
-            _attributes_as_values(),
+            _expressions(refusals),
             capture_into(state),
             methods(state),
             training_into(state),
@@ -728,7 +752,7 @@ def _capture(
                 )
                 state.draw = draws.make
             try:
-                result = bound(converted_of(function)(*args, **kwargs))
+                result = bound(calling(converted_of(function), *args, **kwargs))
             except BlockLeft:  # every path raises; nothing is returned
                 result = None
             except (Exception, SystemExit) as error:
@@ -747,6 +771,7 @@ def _capture(
                 result = None
             if state.refused:  # the user's code has caught what stands for no error of its own
                 raise state.refused[0]
+            _check_opaque(watch, arguments, function)
             results = _Results(inputs, state, watch)
             results.arguments = {id(made): number for number, made in containers.items()}
             build = results.take(result)
@@ -1030,6 +1055,28 @@ def _attributes_as_values() -> Iterator[None]:
         yield
     finally:
         layer.__setattr__ = original
+
+
+def _check_opaque(watch: Watch, arguments: Watch, function: Callable[..., Any]) -> None:
+    """Refuse a function that changes what no run of a program can change.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) it writes into an array of NumPy, asks an iterator for
+            its next item, and the like.
+    """
+    found = [*watch.opaque.changed(), *arguments.opaque.changed()]
+    if not found:
+        return
+    thing, path = found[0]
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    raise UnsupportedInGraphError(
+        f"the function changes {path!r}, of type {type(thing).__name__!r}, which a run of its "
+        "program would not do",
+        cure="keep it in a tensor, a list, a dict or an attribute, or change it outside of the "
+        "converted function",
+        file=None if code is None else code.co_filename,
+        line=None if code is None else code.co_firstlineno,
+    )
 
 
 def _check_leaks(main: Any) -> None:

@@ -20,7 +20,7 @@ import paddle
 from d2s import config
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import here
-from d2s.diagnostics.tracebacks import user_traceback
+from d2s.diagnostics.tracebacks import raise_with, user_traceback
 from d2s.errors import BackwardTwiceError
 from d2s.operators.hosts import running, take_failure
 from d2s.operators.values import NUMBER_DTYPES
@@ -194,7 +194,7 @@ class Runner:
             or captured.apart.records
         )
         self._differentiable = any(not value.stop_gradient for value in captured.outputs)
-        bridge.show_backward_errors(_explained)
+        bridge.show_backward_errors(_explained, raise_with)
 
     def _ready(self) -> bridge.Program:
         captured = self.captured

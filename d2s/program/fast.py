@@ -15,7 +15,16 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from d2s import paddle_bridge as bridge
-from d2s.program.places import ABSENT, CONTAINERS, SCALARS, Member, Place, Reading, Slot
+from d2s.operators.fields import ClassFields, SlotFields
+from d2s.program.places import (
+    ABSENT,
+    CONTAINERS,
+    SCALARS,
+    Member,
+    Place,
+    Reading,
+    Slot,
+)
 from d2s.program.state import Guard, form, is_plain
 
 Check = Callable[[], bool]
@@ -120,6 +129,13 @@ class _Plan:
             return self.item(holder, place.key, value)
         if not isinstance(holder, dict):
             return False
+        if isinstance(holder, ClassFields):
+            kind = holder.owner
+            self.dicts.setdefault(id(kind), (vars(kind), {}))[1][place.key] = value
+            return True
+        if isinstance(holder, SlotFields):
+            self.slots.append((holder.owner, place.key, value))
+            return True
         self.dicts.setdefault(id(holder), (holder, {}))[1][place.key] = value
         return True
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 import paddle
 
 from d2s.operators.either import UNBOUND
+from d2s.operators.fields import SlotFields, class_fields, slot_fields, slots_of
 
 SCALARS: Final = (bool, int, float, str, bytes, type(None))
 
@@ -52,6 +53,8 @@ class Place:
         if self.parent is None:
             return self.scope
         found = self.parent.get()
+        if isinstance(self.scope, SlotFields):
+            return slot_fields(found)
         if isinstance(found, (*CONTAINERS, tuple)):
             return found
         return getattr(found, "__dict__", None)
@@ -99,6 +102,11 @@ class Place:
         """Equal for two places that are one."""
         return (id(self.scope) if self.parent is None else self.parent.identity), self.key
 
+    @property
+    def way(self) -> tuple[Any, Any]:
+        """Equal for two places that are found on one way, and so will be one later too."""
+        return self.identity
+
 
 class Member(Place):
     """An attribute of a class, as an instance finds it: the class's own, or a base's."""
@@ -117,11 +125,28 @@ class Member(Place):
         kind = self.holder()
         return ABSENT if kind is None else kind.__dict__.get(self.key, ABSENT)
 
+    @property
+    def identity(self) -> tuple[Any, Any]:
+        """That of the class's own attribute."""
+        return id(class_fields(self.holder() or self.scope)), self.key
+
+    @property
+    def way(self) -> tuple[Any, Any]:
+        """A class between the two may get the attribute later."""
+        return id(self.scope), self.key
+
 
 class Slot(Place):
     """An attribute that is kept in no dict: in a slot, or of a function."""
 
     __slots__ = ()
+
+    @property
+    def identity(self) -> tuple[Any, Any]:
+        """That of the object's own field, if it is one."""
+        if self.key in slots_of(type(self.scope)):
+            return id(slot_fields(self.scope)), self.key
+        return id(self.scope), self.key
 
     def holder(self) -> Any:
         """The object."""

@@ -48,6 +48,7 @@ class Call:
         leaves: what the key says of each tensor; one that is passed twice occurs once.
         tensors: the tensors.
         containers: the caller's lists, dicts and so on, in the order of the walk.
+        arrays: arrays of NumPy among the arguments, with the index of the tensor made of each.
         rebuild: makes ``(args, kwargs)`` and the containers in them, in the same order, from
             replacements of the tensors.
     """
@@ -57,6 +58,13 @@ class Call:
     tensors: list[Any]
     containers: list[Any]
     rebuild: Callable[[list[Any]], tuple[Any, Any, dict[int, Any]]]
+    arrays: list[tuple[int, Any]]
+
+    def write_back(self) -> None:
+        """Let arrays of NumPy hold what the function has written into their tensors."""
+        for index, array in self.arrays:
+            if self.tensors[index].inplace_version:
+                array[...] = self.tensors[index].numpy()
 
 
 class Signature:
@@ -194,6 +202,7 @@ class Signature:
         tensors: list[Any] = []
         others: list[Any] = []
         containers: list[Any] = []
+        arrays: list[tuple[int, Any]] = []
         seen: dict[int, int] = {}
         made: dict[int, Any] = {}
         open_: set[int] = set()
@@ -223,6 +232,7 @@ class Signature:
 
         def leaf(thing: Any, path: str) -> int | None:
             if isinstance(thing, np.ndarray):
+                arrays.append((len(tensors), thing))
                 thing = self._tensor(thing, path)
             if bridge.is_eager(thing):
                 known = seen.get(id(thing))
@@ -264,7 +274,7 @@ class Signature:
             return args, kwargs, dict(made)
 
         key = (tuple(leaves), tuple(others), extra)
-        return Call(key, leaves, tensors, containers, rebuild)
+        return Call(key, leaves, tensors, containers, rebuild, arrays)
 
     def _tensor(self, array: Any, path: str) -> Any:
         """A NumPy array as the tensor that the program is given."""

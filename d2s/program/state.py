@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import array
 import collections
+import dis
+import enum
 import operator
 import sys
 import types
@@ -29,10 +31,20 @@ from d2s import paddle_bridge as bridge
 from d2s.conversion import reads_of
 from d2s.operators.effects import HostText
 from d2s.operators.either import Either
+from d2s.operators.fields import Fields, class_fields, slot_fields, slots_of
 from d2s.operators.lists import GrowingList
 from d2s.operators.objects import LAYER_FIELDS, is_library, is_user_class, is_user_object
-from d2s.program.places import ABSENT, CONTAINERS, LARGE, NAMED, SCALARS, Place, Reading
-from d2s.program.reads import explore
+from d2s.program.opaque import Opaque
+from d2s.program.places import (
+    ABSENT,
+    CONTAINERS,
+    LARGE,
+    NAMED,
+    SCALARS,
+    Place,
+    Reading,
+)
+from d2s.program.reads import EVERY, explore
 from d2s.program.signature import Identity
 
 
@@ -67,7 +79,7 @@ class Record:
         elif isinstance(self.scope, types.CellType):
             path = self.path
         elif self.names is not None:
-            path = str(key)
+            path = f"{self.path}.{key}" if self.path else str(key)
         else:
             path = f"{self.path}[{key!r}]"
         return Place(self.scope, key, path, self.place, self.owner)
@@ -132,6 +144,8 @@ def refill(container: Any, items: Any) -> None:
     container.clear()
     if isinstance(container, collections.deque):
         container.extend(items)
+    elif isinstance(container, collections.Counter):
+        dict.update(container, items)  # its own counts the items
     else:
         container.update(items)
 
@@ -208,6 +222,8 @@ class Watch:
         lifted: identities of places whose numbers are inputs of the program.
         filled: names of lists that the captured code only appends to.
         looked_at: other names that it uses.
+        stored: names of attributes that the captured code assigns.
+        opaque: objects whose contents only Python can change.
 
     Args:
         born: objects that the captured code has made: they are no state, each run makes its own.
@@ -224,6 +240,10 @@ class Watch:
         self.lifted: set[Any] = set()
         self.filled: set[str] = set()
         self.looked_at: set[str] = set()
+        self.stored: set[str] = set()
+        self.opaque = Opaque()
+        self._classes: set[type] = set()
+        self._modules: dict[int, dict[str, Any]] = {}
         self._functions: set[int] = set()
         self._kept: list[Any] = []
 
@@ -239,6 +259,10 @@ class Watch:
         self._kept.append(function)
         reads = reads_of(function)
         self.names.update(reads.attributes)
+        self.stored |= _stored(function.__code__)
+        for scope in list(self._modules.values()):
+            for name in set(reads.attributes) & scope.keys() | self.stored:
+                self._global(scope, name)
         self.called.append(function)
         self.asked.update(_asked(function.__code__, reads.attributes))
         self.filled |= reads.filled - self.looked_at
@@ -269,6 +293,10 @@ class Watch:
             self._cell(scope, place.path)
         elif record.names is not None:
             self._global(scope, place.key)
+        elif isinstance(record.object, type):
+            self._class(record.object)
+        elif isinstance(record.scope, Fields):
+            self._slots(record.object, record.path, record.place)
         elif record.fields:
             self._fields(record.object, record.path, record.place, record.owner)
         else:
@@ -310,8 +338,19 @@ class Watch:
                     self.add(item, part, Place(thing, index, part, place))
         elif isinstance(thing, CONTAINERS):
             self._container(thing, path, place)
-        elif is_user_object(thing):
-            self._fields(thing, path, place)
+        elif isinstance(thing, type):
+            self._class(thing)
+        elif isinstance(thing, types.ModuleType):
+            self._module(thing, path)
+        elif isinstance(thing, types.FunctionType):
+            if vars(thing) and not is_library(thing.__code__.co_filename):
+                self._fields(thing, path, place)
+        else:
+            if slots_of(type(thing)):
+                self._slots(thing, path, place)
+            if is_user_object(thing):
+                self._fields(thing, path, place)
+            self.opaque.add(thing, path)
 
     def _container(self, thing: Any, path: str, place: Place | None) -> None:
         if id(thing) in self.records or len(thing) > LARGE:
@@ -324,6 +363,7 @@ class Watch:
 
     def _fields(self, thing: Any, path: str, place: Place | None = None, owner: Any = None) -> None:
         scope = thing.__dict__
+        self._class(type(thing))
         if id(scope) in self.records or id(thing) in self._born:
             return
         record = self.records[id(scope)] = Record(scope, path, place, owner, thing, fields=True)
@@ -332,6 +372,46 @@ class Watch:
             if owner is None or key not in LAYER_FIELDS:
                 part = record.entry(key)
                 self.add(item, part.path, part)
+
+    def _slots(self, thing: Any, path: str, place: Place | None) -> None:
+        scope = slot_fields(thing)
+        self._class(type(thing))
+        if id(scope) in self.records or id(thing) in self._born:
+            return
+        record = self.records[id(scope)] = Record(scope, path, place, object=thing, fields=True)
+        record.before = record.now()
+        for key, item in record.before.items():
+            part = record.entry(key)
+            self.add(item, part.path, part)
+
+    def _class(self, kind: type) -> None:
+        """The attributes of a class of the user's, and of its bases."""
+        if kind in self._classes or not is_user_class(kind) or issubclass(kind, enum.Enum):
+            return
+        self._classes.add(kind)
+        for base in kind.__mro__:
+            scope = class_fields(base)
+            if is_user_class(base) and id(scope) not in self.records:
+                record = self.records[id(scope)] = Record(
+                    scope, base.__name__, object=base, fields=True
+                )
+                record.before = record.now()
+                for key, item in record.before.items():
+                    part = record.entry(key)
+                    self.add(item, part.path, part)
+
+    def _module(self, module: types.ModuleType, path: str) -> None:
+        """The attributes of a module of the user's that the captured code mentions."""
+        file = getattr(module, "__file__", None)
+        if is_library(file) if file is not None else module.__spec__ is not None:
+            return
+        scope = vars(module)
+        if id(scope) not in self._modules:
+            self._modules[id(scope)] = scope
+            if id(scope) not in self.records:
+                self.records[id(scope)] = Record(scope, path, names=set(), before={})
+            for name in self.names & scope.keys() | self.stored:
+                self._global(scope, name)
 
     def _layer(self, layer: Any, path: str) -> None:
         if id(layer.__dict__) in self.records:
@@ -409,6 +489,9 @@ class Watch:
             elif record.fields:
                 for key in record.before.keys() & self.names:
                     maker.value(record.entry(key))
+                if EVERY in self.names:
+                    for key in record.before:
+                        maker.value(record.entry(key))
                 if record.library:
                     for key, value in record.before.items():
                         if not key.startswith("_") and isinstance(value, SCALARS):
@@ -427,6 +510,19 @@ _ASKING: Final = frozenset(("hasattr", "getattr", "AttributeError", "Exception")
 def _asked(code: types.CodeType, attributes: tuple[str, ...]) -> set[str]:
     """Names of attributes that the code gets along without."""
     return set(attributes) if _ASKING.intersection(code.co_names) else set()
+
+
+def _stored(code: types.CodeType) -> set[str]:
+    """Names of attributes that ``code`` assigns, or a function in it."""
+    found = {
+        step.argval
+        for step in dis.get_instructions(code)
+        if step.opname in ("STORE_ATTR", "DELETE_ATTR")
+    }
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found |= _stored(constant)
+    return found
 
 
 def entries(contents: Any) -> Iterator[tuple[Any, Any]]:
@@ -547,10 +643,10 @@ class _Guards:
 
     def value(self, place: Place) -> None:
         """Guard what is at ``place``."""
-        identity = place.identity
-        if identity in self.seen:
+        identity, way = place.identity, place.way
+        if way in self.seen:
             return
-        self.seen.add(identity)
+        self.seen.add(way)
         value = place.get()
         if identity in self.watch.lifted:
             self.found.append(Guard(place, type, type(value)))

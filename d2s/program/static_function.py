@@ -200,9 +200,12 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
             entry = self._capture(call)
         elif quick is not None:
             remember(known, quick, entry, call.tensors)
-        if entry.fallible:
-            return self._run_open(entry, call)
-        return entry.runner(call.tensors, call.containers)
+        try:
+            if entry.fallible:
+                return self._run_open(entry, call)
+            return entry.runner(call.tensors, call.containers)
+        finally:
+            call.write_back()
 
     def _modes(self) -> tuple[Any, ...]:
         """What else a program depends on: the instance's modes, grad mode, AMP."""

@@ -14,10 +14,12 @@ Nested containers, dataclasses and named tuples are walked:
 from __future__ import annotations
 
 import collections
+import copy
 import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from d2s.operators.objects import is_list
 from d2s.operators.values import SIZE, Sizes
 
 Rebuild = Callable[[list[Any]], Any]
@@ -39,6 +41,14 @@ def parts(thing: Any) -> tuple[list[tuple[str, Any]], Rebuild] | None:
         return [(f"[{index}]", item) for index, item in enumerate(thing)], make
     if type(thing) is list:
         return [(f"[{index}]", item) for index, item in enumerate(thing)], list
+    if is_list(thing):
+
+        def make_list(items: list[Any]) -> Any:
+            made = copy.copy(thing)
+            made[:] = items
+            return made
+
+        return [(f"[{index}]", item) for index, item in enumerate(thing)], make_list
     if type(thing) is Sizes:
         return [(f"[{index}]", item) for index, item in enumerate(thing)], SIZE
     if isinstance(thing, dict):
@@ -49,7 +59,7 @@ def parts(thing: Any) -> tuple[list[tuple[str, Any]], Rebuild] | None:
 
         def make_dict(items: list[Any]) -> Any:
             made = {} if blank is None else blank.copy()
-            made.update(zip(keys, items, strict=True))
+            made.update(dict(zip(keys, items, strict=True)))  # a Counter counts pairs
             return made
 
         return [(f"[{key!r}]", value) for key, value in thing.items()], make_dict

@@ -9,7 +9,6 @@ binding holds (rule A2).
 from __future__ import annotations
 import __future__
 
-import ast
 import functools
 import operator
 import sys
@@ -20,6 +19,7 @@ from typing import Any, Final
 import gast
 
 from d2s.errors import SyntaxNotSupportedError
+from d2s.syntax.plain import to_ast
 
 _OWN: Final = "<d2s>"
 """The name of the function while it is compiled: one that no variable can have."""
@@ -58,9 +58,8 @@ def compile_tree(
         "factory", arguments, [*bind, tree], [], None, None, *_no_type_params()
     )
     module = gast.Module([factory], [])
-    plain = gast.gast_to_ast(module)
+    plain = to_ast(module)
     tree.name = name
-    _fill_positions(plain)
     try:
         compiled = compile(
             plain, original.co_filename, "exec", original.co_flags & FUTURE, dont_inherit=True
@@ -84,12 +83,15 @@ def compile_tree(
         parts = ((qualname or tree.name) + name.removeprefix(prefix)).split(".<locals>.")
         return ".<locals>.".join(part for part in parts if part not in generated)
 
-    code = code.replace(co_name=original.co_name)
-    return _requalified(code, prefix, clean, generated)
+    return _requalified(code, original.co_name, prefix, clean, generated)
 
 
 def _requalified(
-    code: types.CodeType, prefix: str, clean: Callable[[str], str], generated: frozenset[str]
+    code: types.CodeType,
+    name: str,
+    prefix: str,
+    clean: Callable[[str], str],
+    generated: frozenset[str],
 ) -> types.CodeType:
     """``code`` and what is defined in it, with cleaned qualified names (a class has a constant).
 
@@ -98,46 +100,20 @@ def _requalified(
 
     def fixed(item: Any) -> Any:
         if isinstance(item, types.CodeType):
-            if item.co_name in generated:
-                item = item.replace(co_name=code.co_name)
-            return _requalified(item, prefix, clean, generated)
+            inner = name if item.co_name in generated else item.co_name
+            return _requalified(item, inner, prefix, clean, generated)
         if isinstance(item, str) and item.startswith(f"{prefix}."):
             return clean(item)
         return item
 
-    code = code.replace(co_consts=tuple(fixed(item) for item in code.co_consts))
+    changes: dict[str, Any] = {"co_name": name, "co_consts": tuple(map(fixed, code.co_consts))}
     if sys.version_info >= (3, 11):
-        code = code.replace(co_qualname=clean(code.co_qualname))
-    return code
+        changes["co_qualname"] = clean(code.co_qualname)
+    return code.replace(**changes)
 
 
 def _no_type_params() -> list[list[Any]]:
     return [[]] if "type_params" in gast.FunctionDef._fields else []
-
-
-def _fill_positions(tree: Any) -> None:
-    """Positions for the factory's own nodes; the user's function has its own."""
-    stack: list[tuple[Any, int, int]] = [(tree, 1, 0)]
-    while stack:
-        node, line, column = stack.pop()
-        if isinstance(
-            node,
-            ast.stmt
-            | ast.expr
-            | ast.excepthandler
-            | ast.pattern
-            | ast.arg
-            | ast.keyword
-            | ast.alias,
-        ):
-            if getattr(node, "lineno", None) is None:
-                node.lineno = node.end_lineno = line
-                node.col_offset = node.end_col_offset = column
-            else:
-                line, column = node.lineno, node.col_offset
-                if getattr(node, "end_lineno", None) is None:
-                    node.end_lineno, node.end_col_offset = line, column
-        stack.extend((child, line, column) for child in ast.iter_child_nodes(node))
 
 
 def bind(

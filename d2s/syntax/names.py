@@ -7,11 +7,13 @@ from typing import Any
 
 import gast
 
+from d2s.syntax.trees import walk
+
 
 def names_in(tree: Any) -> frozenset[str]:
     """Every identifier that occurs in ``tree``: variables, arguments, functions, ``global``."""
     found: set[str] = set()
-    for node in gast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, gast.Name):
             found.add(node.id)
         elif isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef | gast.ClassDef):
@@ -42,12 +44,15 @@ class Names:
 
     def __init__(self, taken: Iterable[str]) -> None:
         self.taken = set(taken)
+        self._counts: dict[str, int] = {}
 
     def fresh(self, wish: str) -> str:
         """A free name that begins with ``wish``."""
-        name, count = wish, 1
+        count = self._counts.get(wish, 1)
+        name = wish if count == 1 else f"{wish}_{count}"
         while name in self.taken:
             count += 1
             name = f"{wish}_{count}"
+        self._counts[wish] = count
         self.taken.add(name)
         return name

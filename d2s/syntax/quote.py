@@ -16,20 +16,20 @@ statement), by another name (a string), or by a constant (a tuple of strings, ``
 
 from __future__ import annotations
 
-import copy
 import functools
 import textwrap
 from typing import Any
 
 import gast
 
-from d2s.syntax.positions import Span, place
+from d2s.syntax.positions import PLACED, Span, place, set_span
+from d2s.syntax.trees import CODE, copied, walk
 
 
 @functools.cache
 def _parsed(template: str) -> Any:
     tree = gast.parse(textwrap.dedent(template))
-    for node in gast.walk(tree):
+    for node in walk(tree):
         for name in ("lineno", "col_offset", "end_lineno", "end_col_offset"):
             if hasattr(node, name):
                 setattr(node, name, None)
@@ -48,53 +48,85 @@ def name(identifier: str, ctx: Any = None) -> Any:
     return gast.Name(identifier, ctx or gast.Load(), None, None)
 
 
-class _Fill(gast.NodeTransformer):  # type: ignore[misc]
-    """Replaces the names of a template; ``used`` tells which trees stand in the result already."""
+class _Instance:
+    """One use of a template: its names replaced, every new node at ``at``.
 
-    def __init__(self, values: dict[str, Any]) -> None:
+    Attributes:
+        values: what each name of the template stands for.
+        at: the position of what has none.
+        used: names whose trees stand in the result already; they are copied from then on.
+    """
+
+    def __init__(self, values: dict[str, Any], at: Span) -> None:
         self.values = values
+        self.at = at
         self.used: set[str] = set()
+
+    def block(self, statements: list[Any]) -> list[Any]:
+        """The statements of a template: lists stand where their names stand alone."""
+        result: list[Any] = []
+        for node in statements:
+            alone = node.value if isinstance(node, gast.Expr) else None
+            if isinstance(alone, gast.Name) and isinstance(self.values.get(alone.id), list):
+                result += self._once(alone.id)
+                continue
+            made = self.node(node)
+            if made is not None:
+                result.append(made)
+        return result
+
+    def node(self, node: Any) -> Any:
+        """``node`` of a template, anew; ``None`` for a declaration of no name."""
+        kind = node.__class__
+        if kind is gast.Name and node.id in self.values:
+            return self._value(node)
+        made = kind.__new__(kind)
+        fields = made.__dict__
+        fields.update(node.__dict__)
+        for field in CODE[kind]:
+            value = fields.get(field)
+            if value.__class__ is list:
+                fields[field] = self.block(value)
+            elif value is not None:
+                fields[field] = self.node(value)
+        if kind is gast.FunctionDef:
+            wish = self.values.get(node.name)
+            made.name = wish if isinstance(wish, str) else node.name
+        elif kind is gast.Nonlocal or kind is gast.Global:
+            made.names = self._names(node.names)
+            if not made.names:
+                return None
+        if isinstance(made, PLACED):
+            set_span(made, self.at)
+        return made
+
+    def _value(self, node: Any) -> Any:
+        value = self.values[node.id]
+        if isinstance(value, str):
+            made = name(value, node.ctx)
+        elif isinstance(value, gast.AST):
+            return self._once(node.id)
+        else:
+            made = constant(value)
+        return place(made, self.at)
 
     def _once(self, key: str) -> Any:
         value = self.values[key]
-        if key in self.used:
-            return copy.deepcopy(value)
+        again = key in self.used
         self.used.add(key)
-        return value
+        if isinstance(value, list):
+            return [self._placed(copied(item) if again else item) for item in value]
+        return self._placed(copied(value) if again else value)
 
-    def visit_Expr(self, node: Any) -> Any:
-        inner = node.value
-        if isinstance(inner, gast.Name) and isinstance(self.values.get(inner.id), list):
-            return self._once(inner.id)
-        node.value = self.visit(inner)
-        return node
+    def _placed(self, tree: Any) -> Any:
+        return tree if getattr(tree, "lineno", None) is not None else place(tree, self.at)
 
-    def visit_Name(self, node: Any) -> Any:
-        if node.id not in self.values:
-            return node
-        value = self.values[node.id]
-        if isinstance(value, str):
-            node.id = value
-            return node
-        if isinstance(value, gast.AST):
-            return self._once(node.id)
-        return constant(value)
-
-    def visit_FunctionDef(self, node: Any) -> Any:
-        if isinstance(self.values.get(node.name), str):
-            node.name = self.values[node.name]
-        self.generic_visit(node)
-        return node
-
-    def visit_Nonlocal(self, node: Any) -> Any:
+    def _names(self, declared: list[str]) -> list[str]:
         names: list[str] = []
-        for item in node.names:
+        for item in declared:
             value = self.values.get(item, item)
             names.extend([value] if isinstance(value, str) else value)
-        node.names = names
-        return node if names else None
-
-    visit_Global = visit_Nonlocal
+        return names
 
 
 def quote(template: str, *, at: Span, **values: Any) -> list[Any]:
@@ -108,8 +140,7 @@ def quote(template: str, *, at: Span, **values: Any) -> list[Any]:
     Returns:
         New statements; trees given as values are part of them, not copies.
     """
-    tree = _Fill(values).visit(copy.deepcopy(_parsed(template)))
-    return [place(statement, at) for statement in tree.body]
+    return _Instance(values, at).block(_parsed(template).body)
 
 
 def quote_expr(template: str, *, at: Span, **values: Any) -> Any:

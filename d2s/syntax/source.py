@@ -17,10 +17,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import gast
-
 from d2s.errors import NoSourceError, NotAFunctionError
 from d2s.syntax.load import FUTURE
+from d2s.syntax.plain import to_gast
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _Defined = tuple[Definition, str | None]  # a definition and the innermost class around it
@@ -52,27 +51,45 @@ class FunctionSource:
 
 @dataclass(frozen=True)
 class _File:
-    """A parsed file: its lines and its definitions, by the line that their code object names."""
+    """A parsed file: its lines and its tree."""
 
     lines: tuple[str, ...]
-    definitions: dict[int, list[tuple[Definition, str | None]]]
+    tree: ast.Module
+
+    def definitions(self, line: int) -> list[_Defined]:
+        """The definitions whose code objects name ``line`` as their first."""
+        return [item for item in _around(self.tree, line) if _first_line(item[0]) == line]
 
 
 _files: dict[str, _File] = {}
 
 
-def _definitions(tree: ast.AST, owner: str | None) -> Iterator[tuple[Definition, str | None]]:
-    """Every definition below ``tree`` with the innermost class around it."""
-    stack: list[tuple[ast.AST, str | None]] = [(tree, owner)]
+def _around(tree: ast.AST, line: int) -> Iterator[_Defined]:
+    """The definitions that hold ``line``, with the innermost class around each."""
+    stack: list[tuple[ast.AST, str | None]] = [(tree, None)]
     while stack:
         node, owner = stack.pop()
         for child in ast.iter_child_nodes(node):
+            if not _holds(child, line):
+                continue
             if isinstance(child, ast.ClassDef):
                 stack.append((child, child.name))
                 continue
-            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            if isinstance(child, Definition):
                 yield child, owner
             stack.append((child, owner))
+
+
+def _holds(node: ast.AST, line: int) -> bool:
+    """Whether ``line`` is one of those of ``node``, as far as it has lines of its own."""
+    first = getattr(node, "lineno", None)
+    if first is None:
+        return True
+    decorators = getattr(node, "decorator_list", None)
+    if decorators:
+        first = decorators[0].lineno
+    last: int = getattr(node, "end_lineno", None) or first
+    return bool(first <= line <= last)
 
 
 def _first_line(node: Definition) -> int:
@@ -94,17 +111,15 @@ def _parse(file: str, module_globals: dict[str, Any]) -> _File | None:
         tree = ast.parse("".join(lines))
     except SyntaxError:
         return None
-    definitions: dict[int, list[tuple[Definition, str | None]]] = {}
-    for node, owner in _definitions(tree, None):
-        definitions.setdefault(_first_line(node), []).append((node, owner))
-    _files[file] = _File(lines, definitions)
+    _files[file] = _File(lines, tree)
     return _files[file]
 
 
 def _compiled(node: Definition, code: types.CodeType) -> types.CodeType | None:
     """``node`` compiled where the closure of ``code`` exists; ``None`` when it cannot be."""
     store = [ast.Name(name, ast.Store()) for name in code.co_freevars]
-    bind: list[ast.stmt] = [ast.Assign(list(store), ast.Constant(None))] if store else []
+    nothing = ast.Constant(None)
+    bind: list[ast.stmt] = [ast.Assign(list(store), nothing)] if store else []
     if isinstance(node, ast.Lambda):
         inner: ast.stmt = ast.Expr(node)
     else:
@@ -114,7 +129,9 @@ def _compiled(node: Definition, code: types.CodeType) -> types.CodeType | None:
     outer = ast.FunctionDef("outer", arguments, [*bind, inner], [], None)
     if "type_params" in ast.FunctionDef._fields:
         outer.__dict__["type_params"] = []
-    module = ast.fix_missing_locations(ast.Module([outer], []))
+    for made_here in (outer, *bind, *store, nothing, inner):
+        ast.copy_location(made_here, node)
+    module = ast.Module([outer], [])
     try:
         flags = code.co_flags & FUTURE  # they decide what becomes of annotations
         compiled = compile(module, code.co_filename, "exec", flags, dont_inherit=True)
@@ -245,7 +262,8 @@ def source_of(function: object) -> FunctionSource:
     code = function.__code__
     file, line = code.co_filename, code.co_firstlineno
     parsed = _parse(file, function.__globals__)
-    if parsed is None or (file.startswith("<") and line not in parsed.definitions):
+    definitions = [] if parsed is None else parsed.definitions(line)
+    if parsed is None or (file.startswith("<") and not definitions):
         raise NoSourceError(
             f"the source text of {function.__name__!r} cannot be found",
             cure="define the function in a file or a notebook cell, or register its text with "
@@ -253,9 +271,7 @@ def source_of(function: object) -> FunctionSource:
             file=file,
             line=line,
         )
-    candidates = [
-        (node, owner) for node, owner in parsed.definitions.get(line, ()) if _fits(node, code)
-    ]
+    candidates = [(node, owner) for node, owner in definitions if _fits(node, code)]
     if len(candidates) > 1 and code.co_name == "<lambda>":
         candidates = _matching(candidates, code)
     if not candidates:
@@ -267,7 +283,7 @@ def source_of(function: object) -> FunctionSource:
     last = node.end_lineno or node.lineno
     text = _dedent("".join(parsed.lines[line - 1 : last]))
     definition = _as_function(node) if isinstance(node, ast.Lambda) else node
-    tree = gast.ast_to_gast(definition)
+    tree = to_gast(definition)
     tree.decorator_list = []
     return FunctionSource(text, tree, file, line, function.__name__, owner, code.co_freevars)
 
@@ -279,13 +295,12 @@ def function_at(file: str, line: int) -> Any | None:
         return None
     around = [
         node
-        for found in parsed.definitions.values()
-        for node, _ in found
-        if isinstance(node, ast.FunctionDef) and node.lineno <= line <= (node.end_lineno or 0)
+        for node, _ in _around(parsed.tree, line)
+        if isinstance(node, ast.FunctionDef) and node.lineno <= line
     ]
     if not around:
         return None
-    return gast.ast_to_gast(max(around, key=lambda node: node.lineno))
+    return to_gast(max(around, key=lambda node: node.lineno))
 
 
 def _changed(function: types.FunctionType) -> NoSourceError:

@@ -31,6 +31,7 @@ WORDS: Final[dict[str, str]] = {
     "error": "error(make, cause): the exception of a raise statement that a tensor may guard",
     "attempt": "attempt(types, names, cells): the body of a try statement",
     "handle": "handle(tried, handlers, orelse, names): what follows the body of a try statement",
+    "manage": "manage(manager, names, cells): the context manager of a with statement",
     "settle": "settle(tried): the state after a body whose exceptions are not handled there",
     "again": "again(tried): raises what the body has raised, after finally",
     "call": "call(function): the converted function, or the operator of a built-in",

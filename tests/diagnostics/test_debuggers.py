@@ -190,6 +190,40 @@ def test_a_call_of_breakpoint_stops_in_the_users_line(tmp_path: Path, pdb: Any) 
     assert debugger("p sorted(name for name in locals() if name in 'xy')").strip() == "['x', 'y']"
 
 
+LINES = {
+    "python": [18, 19, 20, 8, 9, 10, 11, 14, 19, 20, 8],
+    "python-convert": [18, 19, 20, 8, 9, 10, 11, 14, 20, 19, 20, 8],
+    "static": [18, 19, 20, 8, 9, 10, 11, 9, 13, 14, 20, 19, 20, 8],
+}
+"""What "step" comes to.  The body of a converted loop is left on its last line, and a program
+captures both sides of the branch on line 9."""
+
+
+@pytest.mark.parametrize("how", LINES)
+@pytest.mark.parametrize("start", ["-m pdb", "breakpoint"])
+def test_stepping_goes_over_d2s(tmp_path: Path, pdb: Any, start: str, how: str) -> None:
+    """F2: "step" stops in the user's lines alone, one after the other, into helpers and out."""
+    path = tmp_path / "net.py"
+    path.write_text(PROGRAM, encoding="utf-8")
+    command = ["-m", "pdb"]
+    if start == "breakpoint":
+        path.write_text(PROGRAM.replace("    total = x\n", "    breakpoint(); total = x\n"))
+        command = []
+    debugger = pdb(*command, str(path), how)
+    if command:
+        debugger("b 18")
+        debugger("c")
+    found = [debugger.place()[0]]
+    wanted = LINES[how][LINES[how].index(found[0]) :]  # breakpoint() stops behind itself until 3.12
+    while len(found) < len(wanted):
+        stop = re.search(r"^> .*/net\.py\((\d+)\)", debugger("s"), re.MULTILINE)
+        assert stop is not None, debugger.shown
+        line = int(stop[1])
+        if line != found[-1]:  # a call, and the return of one, are stops of their own
+            found.append(line)
+    assert found == wanted
+
+
 # -- coverage ------------------------------------------------------------------------------------
 
 

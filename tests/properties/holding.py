@@ -14,21 +14,11 @@ PATIENCE = 45.0
 Hypothesis takes five minutes, and a test that takes as long is taken for one that hangs.
 """
 
-OPEN = ("context manager that is left by an exception", "del", "with no_grad")
+OPEN = ("with no_grad",)
 """Constructs with a defect that is known.
 
-- What ``__exit__`` prints is lost on a run in which an exception that a tensor decides leaves the
-  ``with``.
-- A tensor that a static loop assigns under ``no_grad`` prints another ``stop_gradient``.
-- A second ``del`` of one variable in the body of a static loop raises, though there is no trip.
-"""
-
-
-OPEN_FOR = {"printed is the same": ("state of a layer",)}
-"""The same for one property.
-
-- Generated code that is converted once more does not notice what its bodies change in a buffer of
-  a global layer: the value of the program stays there.
+- A tensor that a static loop assigns under ``no_grad`` prints another ``stop_gradient``: whether
+  there was a trip decides it in dygraph.
 """
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from d2s.testing import PROPERTIES, Program, Property, programs
 from d2s.testing.grammar import forms
-from tests.properties.holding import OPEN, OPEN_FOR, Holding
+from tests.properties.holding import OPEN, Holding
 
 TENSORS = [what for what in PROPERTIES if what.tensors]
 MAIN = TENSORS[0]
@@ -62,7 +62,7 @@ def test_same_as_dygraph_with_everything() -> None:
 @pytest.mark.parametrize("what", TENSORS[1:], ids=lambda what: f"{what.rules}, {what.name}")
 def test_property(what: Property) -> None:
     hold = Holding(what)
-    without = (*what.without, *OPEN, *OPEN_FOR.get(what.name, ()))
+    without = (*what.without, *OPEN)
 
     @settings(max_examples=5 if what.one_size else 10)  # many sizes are many captures
     @given(programs(without=without, one_size=what.one_size, size=9))

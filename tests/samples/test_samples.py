@@ -13,7 +13,7 @@ import paddle
 import pytest
 
 import d2s
-from tests.helpers import assert_same, scalar, tensor
+from tests.helpers import assert_same, function_of, scalar, tensor
 
 X = tensor(1.0, 2.0)
 BOTH = (X, -X)
@@ -609,3 +609,143 @@ def test_a_function_that_reads_a_layer_is_not_saved(tmp_path: Path) -> None:
         d2s.save(static, str(tmp_path / "f"), input_spec=[paddle.static.InputSpec([None, 2])])
     assert caught.value.code == "D2S401"
     assert not list(tmp_path.iterdir())
+
+
+def test_a_filter_on_tensors_of_open_length() -> None:
+    """C6: what was not kept had another length than what was, and joining them failed."""
+
+    def f(x, y):
+        y = y + 0.25
+        pairs = [(v * 2, v.sum()) for v in (x, y, x * y) if v.sum() > 0.37]
+        return y - sum([v * 0.5 for v in (x, y) if v.sum() > 0.37], y * 0.25), pairs
+
+    calls = [
+        (paddle.to_tensor([a] * n), paddle.to_tensor([b] * n))
+        for n in (2, 3, 4, 0, 1)
+        for a, b in ((-2.0, 1.0), (2.0, 1.0), (-2.0, -1.0), (2.0, -1.0))
+    ]
+    assert_same(f, *calls, grad=False)
+
+
+def test_a_filter_on_tensors_of_two_lengths() -> None:
+    """C6: the one of them that is kept."""
+
+    def f(x):
+        return [v for v in (x[:2], x[:3]) if v.sum() > 2.5]
+
+    assert_same(f, paddle.ones([5]), paddle.zeros([5]))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["i, 0:2", "0:2, i", "1:i, 0:2", "i, ..., 1:", "0:i, 0:i, 1:3", "None, i, 1:3, ...", "i, ::2"],
+)
+def test_an_index_that_a_tensor_and_a_slice_share(text) -> None:
+    """E4: ``x[i, 0:2]`` had the shape ``[0]`` in the program, and ``x.shape`` said so."""
+    f = function_of(
+        f"""
+        def f(y, i):
+            z = y[{text}]
+            return z, z.shape, (z * 2).sum()
+        """
+    )
+    y = paddle.reshape(paddle.arange(60.0), [3, 4, 5])
+    assert_same(f, (y, scalar(1, "int64")), (y, scalar(2, "int64")))
+
+
+def test_numbers_of_a_floating_tensor() -> None:
+    """C5, E4: ``range`` and an index take it as ``int()`` does; a float of Python they refuse."""
+
+    def trips(x):
+        for _ in range(x.sum()):
+            x = x + 1
+        return x
+
+    def item(x):
+        return [x, x + 1, x + 2][x.sum()]
+
+    def wrong_range(x):
+        for _ in range(float(x.sum())):
+            x = x + 1
+        return x
+
+    def wrong_index(x):
+        return [x, x + 1, x + 2][float(x.sum())]
+
+    for function in (trips, item, wrong_range, wrong_index):
+        assert_same(function, tensor(1.7), tensor(2.0), tensor(-1.5), grad=False)
+
+
+def test_a_tensor_without_dimensions_is_iterated() -> None:
+    """C5: no trip, as in dygraph."""
+
+    def f(x):
+        for v in x.mean():
+            x = x + v
+        for i, v in enumerate(x.mean()):
+            x = x + v + i
+        return x, [v for v in x.mean()]
+
+    assert_same(f, X)
+
+
+def test_an_exception_in_a_loop_that_makes_no_trip() -> None:
+    """C1, F1: what Python raises in the body was raised though there was no trip."""
+
+    def f(x, table):
+        y = x
+        while x.sum() < 3:
+            x = x + table["step"]
+            y = x * 2
+        return x, y
+
+    assert_same(f, (X * 4, {}), (X, {}), (X * 4, {}), grad=False)
+
+
+def test_a_variable_that_a_trip_deletes() -> None:
+    """B2, C3: the second ``del`` raises, in the trip in which it is come to."""
+
+    def once(x):
+        t = x
+        while x.sum() < 6:
+            x = x + 1
+            del t
+        return x
+
+    def twice(x):
+        t = x
+        for _ in range(x.sum().astype("int32")):
+            del t
+            del t  # noqa: F821 - what is tested
+        return x
+
+    def anew(x):
+        while x.sum() < 6:
+            t = x * 2
+            x = x + 1
+            del t
+        return x
+
+    for function in (once, twice, anew):
+        assert_same(function, X, X * 0, X * 5, grad=False)
+
+
+def test_is_of_what_was_just_computed() -> None:
+    """B6, E1: only of variables it asked the run; ``helper(x) is None`` was ``False`` always."""
+
+    def helper(x):
+        return None if x.sum() > 0 else x
+
+    def f(x):
+        b = bool(x.sum() > 0)
+        return (
+            (b is True) is False,
+            bool(x.sum() > 0) is True,
+            helper(x) is None,
+            (helper(x) or b) is None,
+            (not x.sum() > 0) is True,
+            (b and True) is True,
+            (x > 0) is True,
+        )
+
+    assert_same(f, tensor(1.0), tensor(-1.0))

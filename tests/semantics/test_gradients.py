@@ -19,6 +19,7 @@ from paddle.autograd import PyLayer
 from paddle.distributed.fleet.utils import recompute
 
 import d2s
+from d2s.errors import LoopGradientError
 from tests.helpers import fresh, function_of, scalar, tensor
 
 PLUS, MINUS, SMALL = tensor(0.5, 1.0, 0.75), tensor(-0.5, -1.0, 0.25), tensor(0.1, -0.05, 0.02)
@@ -682,6 +683,73 @@ CUSTOM = {
 def test_functions_with_a_gradient_of_their_own(name: str) -> None:
     """A ``PyLayer`` in branches and unrolled loops."""
     same(lambda: W(CUSTOM[name], Twice=Twice), *COUNTED)
+
+
+SCALE = paddle.to_tensor([2.0])
+TRAINED = paddle.to_tensor([3.0], stop_gradient=False)
+
+
+class ReadsGlobals(PyLayer):
+    """Reads tensors of its module, saved and not."""
+
+    @staticmethod
+    def forward(ctx, x, n=2):
+        y = x * SCALE * TRAINED
+        ctx.n = n
+        ctx.save_for_backward(x, y)
+        return y
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, y = ctx.saved_tensor()
+        if gradient.sum() > 0:
+            gradient = gradient * TRAINED
+        return gradient * SCALE * x * ctx.n + y * 0
+
+
+class ReadsItsClass(PyLayer):
+    scale = paddle.to_tensor([2.0])
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * ReadsItsClass.scale
+
+
+def test_a_custom_gradient_reads_tensors_of_its_module() -> None:
+    """A ``PyLayer`` whose ``forward`` and ``backward`` read globals; Paddle died of these."""
+    for text in ("ReadsGlobals.apply(x)", "ReadsGlobals.apply(x, 3) if x.sum() > 0 else -x"):
+        function = function_of(f"def f(x): return {text}", ReadsGlobals=ReadsGlobals)
+        same(lambda function=function: (function, {}), PLUS, MINUS, moving=False)
+
+
+def test_a_custom_gradient_reads_variables_around_it() -> None:
+    """The same for a ``PyLayer`` in a function."""
+    scale = paddle.to_tensor([5.0])
+
+    class Local(PyLayer):
+        @staticmethod
+        def forward(ctx, x):
+            return x * scale
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient * scale * scale
+
+    same(lambda: (lambda x: Local.apply(x), {}), PLUS, MINUS, moving=False)
+
+
+def test_a_custom_gradient_that_reads_an_attribute_is_refused() -> None:
+    """D2S307: when Paddle asks for the gradient, the tensor cannot come into the program."""
+    x = paddle.ones([1])
+    x.stop_gradient = False
+    with pytest.raises(LoopGradientError, match="D2S307") as caught:
+        d2s.to_static(lambda v: ReadsItsClass.apply(v))(x)
+    assert "ReadsItsClass" in str(caught.value)
+    assert "save_for_backward" in str(caught.value)
 
 
 @pytest.mark.parametrize("head", ["for i in range(n):", "if x.sum() > 0:", "for i in range(2):"])

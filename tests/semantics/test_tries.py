@@ -480,3 +480,81 @@ def test_variables_of_the_body_alone() -> None:
         return moved * 2
 
     assert_same(f, *ALL)
+
+
+@pytest.mark.parametrize("form", ["handler", "finally", "else"])
+def test_what_was_changed_before_it_is_raised_again(form) -> None:
+    """F1, F3: a list that each side of a branch appends to, left by the exception of one side."""
+
+    def make():
+        seen: list[str] = []
+
+        def handler(x):
+            try:
+                if x.sum() < 0:
+                    seen.append("small")
+                    raise KeyError("a")
+                else:
+                    seen.append("fine")
+            except KeyError:
+                raise
+            return x
+
+        def final(x):
+            try:
+                if x.sum() < 0:
+                    seen.append("small")
+                    raise KeyError("a")
+                else:
+                    seen.append("fine")
+            finally:
+                seen.append("end")
+            return x
+
+        def orelse(x):
+            try:
+                if x.sum() < 0:
+                    seen.append("small")
+                    raise KeyError("a")
+            except KeyError as error:
+                seen.append("handled")
+                raise ValueError("b") from error
+            else:
+                seen.append("fine")
+            return x
+
+        return {"handler": handler, "finally": final, "else": orelse}[form], seen
+
+    (function, want), (other, got) = make(), make()
+    static = d2s.to_static(other)
+    for value in (1.0, -1.0, 1.0, -1.0):
+        raised = []
+        for call in (function, static):
+            try:
+                raised.append(call(tensor(value)).tolist())
+            except (KeyError, ValueError) as error:
+                raised.append(repr(error))
+        assert raised[0] == raised[1]
+        assert want == got
+
+
+def test_index_out_of_range_is_handled() -> None:
+    """F1: exceptions of operators, which no ``raise`` of the user's makes."""
+
+    def f(x):
+        items = [x, x + 1]
+        table = {0: x, 1: x * 5}
+        try:
+            y = items[int(x.sum())]
+            y = y + table[int(y.sum())]
+        except IndexError as error:
+            y = x * 2
+            print(error)
+        except KeyError as error:
+            y = x * 3
+            print(error)
+        except ValueError:
+            y = paddle.zeros_like(x)
+        return y
+
+    assert_same(f, tensor(0.0), tensor(1.0), tensor(7.0), tensor(-9.0), tensor(float("nan")))

@@ -138,6 +138,36 @@ def closing(w: Writer) -> None:
             w.write("raise ValueError(name)")
 
 
+_SCOPE: Final = """\
+class Scope:
+    depth = 0
+
+    def __init__(self, swallowed):
+        self.swallowed = swallowed
+
+    def __enter__(self):
+        Scope.depth += 1
+        return Scope.depth
+
+    def __exit__(self, kind, error, trace):
+        Scope.depth -= 1
+        print("left with", kind)
+        return kind is not None and issubclass(kind, self.swallowed)
+"""
+
+
+@form("statement", "context manager that swallows", 63, nests=True)
+def swallowing(w: Writer) -> None:
+    w.module["Scope"] = _SCOPE
+    with w.inside("with Scope(KeyError) as depth:"):
+        if w.upto(1):
+            w.body()
+        with w.inside(f"if {w.condition()}:"):
+            w.write(f"y = {w.value()}")
+            w.write(f"raise {w.choose('KeyError', 'ValueError')}(depth)")
+        w.write(f"x = {w.value()} + depth")
+
+
 @form("statement", "suppress", 58, 63, nests=True)
 def suppress(w: Writer) -> None:
     w.module["contextlib"] = "import contextlib"

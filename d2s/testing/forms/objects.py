@@ -80,6 +80,38 @@ def object_replaced(w: Writer) -> None:
     w.write(f"{w.need('box')} = Box({w.value()})")
 
 
+_TALLY: Final = """\
+class Tally:
+    total = 0
+    last = None
+
+    @classmethod
+    def add(cls, value):
+        cls.total += 1
+        cls.last = value
+"""
+
+
+@form("statement", "attribute of a class set", 84)
+def class_attribute_set(w: Writer) -> None:
+    w.module["Tally"] = _TALLY
+    w.write(
+        w.choose(
+            f"Tally.total += {w.small()}",
+            f"Tally.last = {w.value()}",
+            f"Tally.add({w.value()})",
+        )
+    )
+
+
+@form("value", "attribute of a class", 84)
+def class_attribute(w: Writer) -> str:
+    w.module["Tally"] = _TALLY
+    return w.choose(
+        f"{w.name()} * 0.5 + Tally.total", "(x if Tally.last is None else Tally.last * 0.5)"
+    )
+
+
 @form("statement", "data class", 83, nests=True)
 def data_class(w: Writer) -> None:
     w.module["dataclasses"] = "import dataclasses"

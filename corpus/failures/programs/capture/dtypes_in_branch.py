@@ -2,10 +2,6 @@
 
 import paddle
 
-# Paddle looks at dtypes when an operation is put into a program, and refuses them there with
-# another class than its kernels do in dygraph.
-OTHER_TYPE = "TypeError"
-
 
 def select(x, index):
     if x.max() > 0.5:

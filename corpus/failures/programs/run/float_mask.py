@@ -2,10 +2,6 @@
 
 import paddle
 
-# Paddle looks at dtypes when an operation is put into a program, and refuses them there with
-# another class than its kernels do in dygraph.
-OTHER_TYPE = "TypeError"
-
 
 def both(x, left, right):
     mask = left & right  # <- fails

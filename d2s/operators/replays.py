@@ -1,0 +1,352 @@
+"""What dygraph says where Paddle refuses to put an operation into a program.
+
+Paddle looks at types and dtypes before an operation goes into a program, and refuses them with
+other classes and words than its kernels have.  The operation that was refused is done once more,
+in dygraph, with tensors of zeros in the place of the program's: what that raises, the user's code
+raises.  Only functions of Paddle's are done again that write nowhere; no code of the user's.
+"""
+
+from __future__ import annotations
+
+import copy
+import dis
+import functools
+import inspect
+import math
+import types
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import numpy as np
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.diagnostics.blame import is_paddle
+from d2s.diagnostics.location import is_hidden
+from d2s.errors import D2SError
+from d2s.operators.context import current
+from d2s.operators.values import is_tensor, number_kind
+
+COMPUTING: Final = ("paddle.tensor.", "paddle.nn.functional.")
+"""Modules of functions that compute tensors from tensors."""
+
+_LAYERS: Final = "paddle.nn.layer."
+
+_HARMLESS: Final = (
+    *COMPUTING,
+    _LAYERS,
+    "paddle.base.dygraph.generated_tensor_methods_patch",
+    "paddle.base.libpaddle.",
+    "paddle.fft",
+    "paddle.geometric.",
+    "paddle.incubate.nn.functional.",
+    "paddle.signal",
+    "paddle.vision.ops",
+)
+"""Modules of functions that write into nothing but what they are given."""
+
+_SIZES: Final = (2, 3)
+"""What open dimensions are: what is said of both alike does not come from them."""
+
+_MOST: Final = 1 << 26
+"""Elements of the largest tensor that is made; for larger ones Paddle's own words stay."""
+
+_KEPT: Final = (
+    bool, int, float, complex, str, bytes, type(None), type(...), np.ndarray, np.generic,
+    paddle.dtype,
+)  # fmt: skip
+"""What a function is given as it is."""
+
+
+class _NotDoneError(Exception):
+    """An operation is not done again."""
+
+
+class Method:
+    """A method of the first argument, such as ``__add__``, as a function."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, owner: Any, *others: Any, **options: Any) -> Any:
+        return getattr(owner, self.name)(*others, **options)
+
+
+def done(
+    operation: Callable[..., Any], meant: Any, arguments: tuple[Any, ...], options: dict[str, Any]
+) -> Any:
+    """``operation(*arguments, **options)``; where that is refused, what dygraph says of ``meant``.
+
+    Args:
+        operation: puts something into the program.
+        meant: what the user's code does, given the same.
+        arguments, options: what both are given.
+    """
+    try:
+        return operation(*arguments, **options)
+    except Exception as error:
+        said = as_in_dygraph(error, meant, arguments, options)
+    try:
+        raise said
+    finally:
+        del said  # which knows this frame
+
+
+def as_in_dygraph(
+    error: Exception, function: Any, arguments: Iterable[Any], options: dict[str, Any]
+) -> Exception:
+    """What dygraph raises for ``function(*arguments, **options)``; ``error`` if it raises nothing.
+
+    Args:
+        error: what Paddle has raised, while it is handled.
+        function: a function of Paddle's, a method of a tensor, or a layer's call.
+        arguments, options: what it was given.
+    """
+    if current() is None or isinstance(error, D2SError) or not _is_said_by_paddle(error):
+        return error
+    return _said(function, list(arguments), options) or error
+
+
+def _said(function: Any, arguments: list[Any], options: dict[str, Any]) -> Exception | None:
+    """What dygraph raises; ``None`` if it raises nothing, or speaks of open dimensions."""
+    sizes = _SIZES if _has_open_dimension([function, arguments, options]) else _SIZES[:1]
+    found = [_raised(size, function, arguments, options) for size in sizes]
+    if len({None if each is None else (type(each), str(each)) for each in found}) == 1:
+        return found[0]
+    return None
+
+
+def calling(function: Callable[..., Any], /, *arguments: Any, **options: Any) -> Any:
+    """``function(*arguments, **options)``, code of the user's, with what it calls of Paddle so.
+
+    Most calls of Paddle are not converted; what they were given is still in their frames.
+    """
+    try:
+        return function(*arguments, **options)
+    except Exception as error:
+        said = _in_its_call(error)
+    try:
+        raise said
+    finally:
+        del said  # which knows this frame
+
+
+def _in_its_call(error: Exception) -> Exception:
+    """What dygraph says of the call of Paddle's, made by the user's code, that ``error`` is of."""
+    frames: list[types.FrameType] = []
+    trace = error.__traceback__
+    while trace is not None:
+        frames = [*frames, trace.tb_frame] if is_hidden(trace.tb_frame.f_code.co_filename) else []
+        trace = trace.tb_next
+    if isinstance(error, D2SError) or not frames or not _is_paddles(frames[0]):
+        return error
+    if not all(map(_speaks_for_paddle, frames)):
+        return error
+    call = next(filter(None, map(_call_of, frames)), None)
+    if call is None:
+        return error
+    said = _said(*call)
+    return error if said is None else said.with_traceback(error.__traceback__)
+
+
+def _is_paddles(frame: types.FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).startswith("paddle.")
+
+
+def _speaks_for_paddle(frame: types.FrameType) -> bool:
+    return is_paddle(frame) or frame.f_globals is globals()
+
+
+def _call_of(frame: types.FrameType) -> tuple[Any, list[Any], dict[str, Any]] | None:
+    """The function of ``frame``, and what it was given; ``None`` if that is not known for sure."""
+    code, known = frame.f_code, dict(frame.f_locals)
+    if code.co_name == "wrapper" and "func" in code.co_freevars:
+        given = known.get("processed_args", known.get("args", ()))
+        return known["func"], list(given), known.get("processed_kwargs", known.get("kwargs", {}))
+    function = frame.f_globals.get(code.co_name)
+    while getattr(function, "__code__", code) is not code:
+        function = getattr(function, "__wrapped__", None)
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    if function is None or not _is_harmless(function) or not set(names) <= known.keys():
+        return None
+    if any(_holds_tensors(known[name]) for name in names if name in _rebound(code)):
+        return None
+    rest = code.co_varnames[len(names) :]
+    others = list(known[rest[0]]) if code.co_flags & inspect.CO_VARARGS else []
+    options = (
+        known[rest[bool(code.co_flags & inspect.CO_VARARGS)]]
+        if code.co_flags & inspect.CO_VARKEYWORDS
+        else {}
+    )
+    places = names[: code.co_argcount]
+    options = {**options, **{name: known[name] for name in names[code.co_argcount :]}}
+    return function, [*(known[name] for name in places), *others], options
+
+
+@functools.cache
+def _rebound(code: types.CodeType) -> frozenset[str]:
+    """The variables that ``code`` assigns."""
+    return frozenset(
+        str(each.argval)
+        for each in dis.get_instructions(code)
+        if each.opname.startswith(("STORE_", "DELETE_"))
+    )
+
+
+def _holds_tensors(thing: Any) -> bool:
+    if isinstance(thing, list | tuple):
+        return any(map(_holds_tensors, thing))
+    return is_tensor(thing)
+
+
+# -- what a program takes, and dygraph does not ----------------------------------------------------
+
+
+def check(operation: Any, arguments: Iterable[Any]) -> None:
+    """Raise what dygraph raises for an operation."""
+    said = _said(operation, list(arguments), {})
+    if said is not None:
+        raise said
+
+
+def _check_floats(operation: Any, *arguments: Any) -> None:
+    """Tensors of two floating dtypes: a program converts one of them."""
+    dtypes = {item.dtype for item in arguments if bridge.is_value(item)}
+    if len(dtypes) > 1 and not paddle.is_autocast_enabled():
+        check(operation, arguments)
+
+
+def _check_sizes(operation: Any, *arguments: Any) -> None:
+    """An axis or a shape that is none: the process ends when the program runs."""
+    if any(
+        bridge.is_value(item) and ("int" not in str(item.dtype) or len(item.shape) > 1)
+        for item in arguments[1:]
+    ):
+        check(operation, arguments)
+
+
+def _check_list(operation: Any, *arguments: Any) -> None:
+    """A tensor in the place of a list, and ``None`` in the list, which is left out."""
+    things = arguments[0]
+    if bridge.is_value(things) or (
+        any(item is None for item in things) and any(map(bridge.is_value, things))
+    ):
+        check(operation, arguments)
+
+
+CHECKS: Final[dict[str, Callable[..., None]]] = {
+    **dict.fromkeys(("matmul", "linear_v2"), _check_floats),
+    **dict.fromkeys(("add_n", "broadcast_tensors", "concat", "stack"), _check_list),
+    **dict.fromkeys(
+        (
+            "all", "amax", "amin", "any", "expand", "logsumexp", "max", "mean", "min", "prod",
+            "reshape", "squeeze", "sum", "tile", "unsqueeze",
+        ),
+        _check_sizes,
+    ),
+}  # fmt: skip
+"""What is looked at before it goes into a program, by the name of Paddle's operation."""
+
+
+def _is_said_by_paddle(error: Exception) -> bool:
+    """Whether no code of the user's has run between our call and what has raised ``error``."""
+    frames = []
+    trace = error.__traceback__
+    while trace is not None:
+        frames.append(trace.tb_frame)
+        trace = trace.tb_next
+    if any(not is_hidden(frame.f_code.co_filename) for frame in frames):
+        return False
+    # The caller's frame alone: Paddle's C++.  A call inside of Paddle's may have been looked at.
+    return len(frames) == 1 or _speaks_for_paddle(frames[-1])
+
+
+def _raised(
+    size: int, function: Any, arguments: list[Any], options: dict[str, Any]
+) -> Exception | None:
+    """What dygraph raises where open dimensions have this size; ``None`` if it does not."""
+    with bridge.outside_of_capture(), paddle.no_grad():
+        try:
+            again = _again(size, function)
+            arguments = [_stand_in(size, item) for item in arguments]
+            options = {name: _stand_in(size, item) for name, item in options.items()}
+        except Exception:  # something that cannot be made in dygraph
+            return None
+        state = paddle.get_rng_state()
+        try:
+            return _redo(again, arguments, options)
+        finally:
+            paddle.set_rng_state(state)
+
+
+def _redo(function: Any, arguments: list[Any], options: dict[str, Any]) -> Exception | None:
+    try:
+        function(*arguments, **options)
+    except (D2SError, MemoryError):
+        return None
+    except Exception as error:
+        error.__context__ = None
+        return error
+    return None
+
+
+def _again(size: int, function: Any) -> Any:
+    """What does in dygraph what ``function`` does in a program, and writes nowhere."""
+    if isinstance(function, Method):
+        return function
+    owner = getattr(function, "__self__", None)
+    if bridge.is_value(owner):
+        return getattr(_stand_in(size, owner), function.__name__)
+    if _is_harmless(function):
+        return function
+    raise _NotDoneError
+
+
+def _copied(layer: Any) -> Any:
+    """A copy of a layer of Paddle's, which may be written into."""
+    for part in [layer, *layer.sublayers()]:
+        hooks = part._forward_pre_hooks or part._forward_post_hooks
+        if hooks or not type(part).__module__.startswith(_LAYERS):
+            raise _NotDoneError  # it may run code of the user's
+    shared = {id(each): each for each in layer.parameters() if not each.stop_gradient}
+    return copy.deepcopy(layer, shared)
+
+
+def _is_harmless(function: Any) -> bool:
+    return str(getattr(function, "__module__", "")).startswith(_HARMLESS)
+
+
+def _stand_in(size: int, thing: Any) -> Any:
+    """``thing`` for dygraph: tensors are of zeros, numbers that only the run knows are 1."""
+    if type(thing) in (list, tuple):
+        return type(thing)(_stand_in(size, item) for item in thing)
+    if type(thing) is dict:
+        return {key: _stand_in(size, item) for key, item in thing.items()}
+    if type(thing) is slice:
+        return slice(*(_stand_in(size, part) for part in (thing.start, thing.stop, thing.step)))
+    if isinstance(thing, paddle.nn.Layer):
+        return _copied(thing)
+    if is_tensor(thing):
+        kind = number_kind(thing)
+        return _zeros(size, thing) if kind is None else kind(1)
+    if isinstance(thing, _KEPT):
+        return thing
+    raise _NotDoneError
+
+
+def _zeros(size: int, value: Any) -> Any:
+    shape = [size if known < 0 else known for known in value.shape]
+    if math.prod(shape) > _MOST:
+        raise _NotDoneError
+    return paddle.zeros(shape, value.dtype)
+
+
+def _has_open_dimension(thing: Any) -> bool:
+    if isinstance(thing, list | tuple):
+        return any(map(_has_open_dimension, thing))
+    if isinstance(thing, dict):
+        return any(map(_has_open_dimension, thing.values()))
+    if bridge.is_value(thing):
+        return any(size < 0 for size in thing.shape)
+    owner = getattr(thing, "__self__", None)
+    return bridge.is_value(owner) and _has_open_dimension(owner)

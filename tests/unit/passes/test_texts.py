@@ -1,0 +1,35 @@
+"""What an f-string shows of a tensor's numbers is left to the run (rule F1)."""
+
+from __future__ import annotations
+
+import paddle
+import pytest
+
+import d2s
+from tests.helpers import function_of
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "x.numpy()[0]",
+        "x.numpy()[0, 1]",
+        "x.numpy()[-1, 0:2]",
+        "x.numpy()[0][1]",
+        "x.numpy().shape",
+        "x.tolist()[1][:-1]",
+        "x.numpy().astype(dtype='int64')[0]",
+    ],
+)
+def test_numbers_in_a_text(shown: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """F1: the same text as in dygraph, on every run."""
+    function = function_of(f'def f(x):\n    print(f"numbers {{{shown}}}")\n    return x')
+    static = d2s.to_static(function)
+    inputs = [paddle.arange(6, dtype="float32").reshape([2, 3]) + start for start in (0, 5)]
+    seen = []
+    for which in (function, static, static):
+        for x in inputs:
+            which(x)
+        seen.append(capfd.readouterr().out)
+    assert seen[0].count("numbers ") == 2
+    assert seen[1:] == [seen[0], seen[0]]
