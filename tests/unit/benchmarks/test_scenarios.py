@@ -16,7 +16,7 @@ SETTINGS = Settings(rounds=1, round_s=0.001, limit_s=200.0)
 PADDLES = ("paddle-ast", "paddle-sot")
 """Left out: whether they are right is not ours to test, and some need minutes."""
 
-SHORT = ("two-ops", "twenty-ifs", "newton")
+SHORT = ("two-ops",)
 """On every run; the others, which take seconds each, at night."""
 
 
