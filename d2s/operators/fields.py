@@ -118,34 +118,36 @@ class SlotFields(Fields):
         object.__delattr__(self.owner, name)
 
 
-_names: weakref.WeakKeyDictionary[type, tuple[str, ...]] = weakref.WeakKeyDictionary()
+# By identity: a metaclass may say that its classes are equal, or have no hash.
+_names: dict[int, tuple[weakref.ref[type], tuple[str, ...]]] = {}
 
 
 def slots_of(kind: type) -> tuple[str, ...]:
     """The names of the slots that classes of the user's give an object of ``kind``."""
-    known = _names.get(kind)
-    if known is None:
-        known = _names[kind] = tuple(
+    key = id(kind)
+    known = _names.get(key)
+    if known is None or known[0]() is not kind:
+        names = tuple(
             name
             for base in kind.__mro__
             if "__slots__" in vars(base) and is_user_class(base)
             for name, member in vars(base).items()
             if isinstance(member, types.MemberDescriptorType)
         )
-    return known
+        known = _names[key] = (weakref.ref(kind, lambda _: _names.pop(key, None)), names)
+    return known[1]
 
 
-_classes: weakref.WeakKeyDictionary[type, weakref.ref[ClassFields]] = weakref.WeakKeyDictionary()
+# What is kept holds its owner, so that no other object can have the id.
+_classes: weakref.WeakValueDictionary[int, ClassFields] = weakref.WeakValueDictionary()
 _slots: weakref.WeakValueDictionary[int, SlotFields] = weakref.WeakValueDictionary()
 
 
 def class_fields(kind: type) -> ClassFields:
     """The attributes of ``kind``; the same object for as long as somebody holds it."""
-    known = _classes.get(kind)
-    found = None if known is None else known()
+    found = _classes.get(id(kind))
     if found is None:
-        found = ClassFields(kind)
-        _classes[kind] = weakref.ref(found)
+        found = _classes[id(kind)] = ClassFields(kind)
     return found
 
 

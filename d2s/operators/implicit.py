@@ -60,7 +60,7 @@ class Adoption:
     """The classes whose methods are replaced for the time of one capture."""
 
     def __init__(self) -> None:
-        self._seen: set[type] = set()
+        self._seen: dict[int, type] = {}
         self._saved: list[tuple[type, str, Any]] = []
 
     def adopt(self, thing: Any) -> None:
@@ -79,9 +79,9 @@ class Adoption:
                     self._class(owner)
 
     def _class(self, owner: type) -> None:
-        if owner in self._seen:
+        if id(owner) in self._seen:
             return
-        self._seen.add(owner)
+        self._seen[id(owner)] = owner
         if not _is_users(owner):
             return
         for name, member in list(vars(owner).items()):

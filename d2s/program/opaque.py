@@ -58,6 +58,9 @@ _LOOKS: Final[dict[type, Callable[[Any], Any]]] = {
 }
 """How to see what an object of a type holds."""
 
+_BY_ID: Final = {id(kind): look for kind, look in _LOOKS.items()}
+"""The same by identity: a class of the user's need not have a hash."""
+
 
 class Opaque:
     """The objects, and what they held at first."""
@@ -67,7 +70,7 @@ class Opaque:
 
     def add(self, thing: Any, path: str) -> None:
         """Look at ``thing``, which a reader would call ``path``."""
-        look = _LOOKS.get(type(thing))
+        look = _BY_ID.get(id(type(thing)))
         if look is not None and id(thing) not in self._known:
             self._known[id(thing)] = (thing, path, look(thing))
 

@@ -242,7 +242,7 @@ class Watch:
         self.looked_at: set[str] = set()
         self.stored: set[str] = set()
         self.opaque = Opaque()
-        self._classes: set[type] = set()
+        self._classes: dict[int, type] = {}
         self._modules: dict[int, dict[str, Any]] = {}
         self._functions: set[int] = set()
         self._kept: list[Any] = []
@@ -386,9 +386,9 @@ class Watch:
 
     def _class(self, kind: type) -> None:
         """The attributes of a class of the user's, and of its bases."""
-        if kind in self._classes or not is_user_class(kind) or issubclass(kind, enum.Enum):
+        if id(kind) in self._classes or not is_user_class(kind) or issubclass(kind, enum.Enum):
             return
-        self._classes.add(kind)
+        self._classes[id(kind)] = kind
         for base in kind.__mro__:
             scope = class_fields(base)
             if is_user_class(base) and id(scope) not in self.records:
