@@ -228,7 +228,7 @@ def reads_of(function: types.FunctionType) -> Reads:
     if made is None or made() is not function.__code__:
         return Reads((), ())
     # Generated code whose source was converted somewhere else, such as a printed form of it.
-    codes = [function.__code__, *_codes_in(function.__code__)]
+    codes = [function.__code__, *codes_in(function.__code__)]
     names = tuple(sorted({name for each in codes for name in each.co_names}))
     return Reads((*names, *function.__code__.co_freevars), names)
 
@@ -320,19 +320,20 @@ def _original_code(made: types.CodeType) -> types.CodeType | None:
             continue
         if converted.code is made:
             return original
-        if any(inner is made for inner in _codes_in(converted.code)):
+        if any(inner is made for inner in codes_in(converted.code)):
             place = made.co_name, made.co_firstlineno
             return next(
-                (u for u in _codes_in(original) if (u.co_name, u.co_firstlineno) == place), None
+                (u for u in codes_in(original) if (u.co_name, u.co_firstlineno) == place), None
             )
     return None
 
 
-def _codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
+def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
+    """The code of the functions, classes and comprehensions in ``code``, at any depth."""
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield constant
-            yield from _codes_in(constant)
+            yield from codes_in(constant)
 
 
 def cut_generator(function: types.FunctionType) -> types.FunctionType | None:

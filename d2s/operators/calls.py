@@ -220,7 +220,7 @@ def _function(function: types.FunctionType, owner: Any = None) -> Any:
     _watch_recursion(function, converted)
     capture = current()
     if capture is not None and capture.on_call is not None:
-        capture.on_call(function, owner)
+        capture.on_call(function, owner, converted)
         if owner is not None and capture.adopt is not None:
             capture.adopt(owner)
     return converted

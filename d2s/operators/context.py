@@ -92,8 +92,8 @@ class Capture:
         entry: the frame that the capture was begun from; frames around it are not captured.
         adopt: told of each object whose methods Python may call by itself.
         prepared: ids of layers whose ``forward`` and hooks are converted for the present call.
-        on_call: told of each converted function before it runs, with the object that it is a
-            method of.
+        on_call: told of each function before it runs converted, with the object that it is a
+            method of and the converted one.
         born: objects that the captured code has made, by their ids.
         on_read: told of each tensor of dygraph whose contents user code reads while it is captured.
         watched: gives what is watched of the state outside of the function.
@@ -138,7 +138,7 @@ class Capture:
     entry: types.FrameType | None = None
     adopt: Callable[[Any], None] | None = None
     prepared: set[int] = field(default_factory=set)
-    on_call: Callable[[Any, Any], None] | None = None
+    on_call: Callable[[Any, Any, Any], None] | None = None
     born: dict[int, Any] = field(default_factory=dict)
     on_read: Callable[[Any], None] | None = None
     watched: Callable[[], list[Any]] = list

@@ -37,19 +37,33 @@ class _Order:
         self._inside = 0
         self._before: Any = None
 
-    def __enter__(self) -> None:
-        with self._lock:
+    def enter(self) -> None:
+        """Set it; a second thread finds it set."""
+        self._lock.acquire()  # half the time of a ``with``, on the way of every call
+        try:
             self._inside += 1
             if self._inside == 1:
                 self._before = self._flags[_TRACE]
                 if not self._before:
                     self._flags[_TRACE] = True
+        finally:
+            self._lock.release()
+
+    def leave(self) -> None:
+        """Let the last thread restore what the user had."""
+        self._lock.acquire()
+        try:
+            self._inside -= 1
+            if not self._inside and not self._before:
+                self._flags[_TRACE] = self._before
+        finally:
+            self._lock.release()
+
+    def __enter__(self) -> None:
+        self.enter()
 
     def __exit__(self, *raised: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if self._inside == 0 and not self._before:
-                self._flags[_TRACE] = self._before
+        self.leave()
 
 
 _ORDER: Final = _Order()
@@ -161,23 +175,27 @@ class _Runnable:
 
     def run(self, tensors: list[Any], parameters: list[Any]) -> list[Any]:
         """Run it."""
-        depth = GATE.enter()  # before the lock: who has closed the gate may want it
+        _ORDER.enter()
         try:
-            with self._lock:
-                scope = self._scope()
-                if scope is not None:
-                    return self._run_in(scope, tensors, parameters)
+            depth = GATE.enter()  # before the lock: who has closed the gate may want it
+            try:
+                with self._lock:
+                    scope = self._scope()
+                    if scope is not None:
+                        return self._run_in(scope, tensors, parameters)
+            finally:
+                GATE.leave(depth)
+            # Paddle prepares a program for each scope: nothing else runs then.
+            with GATE.alone(), self._lock:
+                return self._run_in(core.Scope(), tensors, parameters)
         finally:
-            GATE.leave(depth)
-        # Paddle prepares a program for each scope: nothing else runs then.
-        with GATE.alone(), self._lock:
-            return self._run_in(core.Scope(), tensors, parameters)
+            _ORDER.leave()
 
     def _run_in(self, scope: Any, tensors: list[Any], parameters: list[Any]) -> list[Any]:
         try:
             # Without a tensor Paddle wants None, not an empty list.
-            results = list(
-                _run_program(tensors or None, parameters or None, [scope], *self._attributes)
+            results: list[Any] = _run_program(
+                tensors or None, parameters or None, [scope], *self._attributes
             )
         except BaseException:
             # The stacks of a joint program hold what a run saved that did not end.
@@ -347,11 +365,13 @@ class Program:
 
 
 _NO_AMP: Final = core.AmpLevel.O0.value
+_NO_AMP_DTYPE: Final = "float32"
+"""What a tracer has that no ``auto_cast`` has set; asking for it is cheaper than for the level."""
 
 
 def amp_state() -> tuple[Any, ...]:
     """What a program depends on of automatic mixed precision."""
     tracer = paddle.framework._dygraph_tracer()
-    if tracer is None or tracer._amp_level.value == _NO_AMP:
+    if tracer is None or tracer._amp_dtype == _NO_AMP_DTYPE or tracer._amp_level.value == _NO_AMP:
         return ()
     return (str(tracer._amp_level), str(tracer._amp_dtype))

@@ -77,7 +77,7 @@ _RANDOM: Final = (
 )  # fmt: skip
 
 
-@dataclass
+@dataclass(slots=True)
 class Run:
     """One run of a program, as the builders of its results see it.
 

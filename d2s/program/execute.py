@@ -66,7 +66,7 @@ class _Joint(paddle.autograd.PyLayer):  # type: ignore[misc]
                 for gradient, value in zip(gradients, runner.captured.outputs, strict=True)
                 if not value.stop_gradient
             ]
-            with bridge.program_order(), _random(ctx.random), _contents(ctx.overwritten):
+            with _random(ctx.random), _contents(ctx.overwritten):
                 found = runner.program.gradients(tensors[:count], wanted, tensors[count:])
         except Exception as error:
             failure = _explained(error) or error
@@ -212,9 +212,9 @@ class Runner:
         captured = self.captured
         if not self._checks.hold():
             return False
-        if list(map(_KIND, captured.parameters[0])) != self._kinds:
+        if self._kinds and list(map(_KIND, captured.parameters[0])) != self._kinds:
             return False
-        if self._in_place is not None and self._in_place():
+        if not captured.homes or (self._in_place is not None and self._in_place()):
             return True
         if not self._moved():
             return False
@@ -380,19 +380,18 @@ class Runner:
 
     def _outputs(self, tensors: list[Any]) -> list[Any]:
         captured = self.captured
-        training = self.training
+        training = self._differentiable and self.training
         try:
-            with bridge.program_order():
-                if captured.steps is not None:
-                    with paddle.no_grad():
-                        return self.program.run(tensors, training=False)
-                if not training:
+            if not training:
+                if captured.steps is None:
                     return self.program.run(tensors, training=False)
-                tensors, read = self._apart(tensors)
-                if captured.has_loop:
-                    outputs = list(_Joint.apply(self, *tensors, *read))
-                else:
-                    outputs = self.program.run(tensors, training=True, parameters=read)
+                with paddle.no_grad():
+                    return self.program.run(tensors, training=False)
+            tensors, read = self._apart(tensors)
+            if captured.has_loop:
+                outputs = list(_Joint.apply(self, *tensors, *read))
+            else:
+                outputs = self.program.run(tensors, training=True, parameters=read)
             watched = next((output for output in outputs if not output.stop_gradient), None)
             if watched is not None:
                 watched.register_hook(_Once(self.program))
@@ -422,7 +421,7 @@ class Runner:
             inputs, outputs = [[*map(find, each)] for each in (captured.inputs, captured.outputs)]
             program = bridge.Program(copy, inputs, outputs, (given, [*map(find, values)]))
             state = paddle.get_rng_state() if captured.has_random else None
-            with bridge.program_order(), _random(state), paddle.no_grad():
+            with _random(state), paddle.no_grad():
                 program.run(tensors, training=False)
 
         return again

@@ -1,9 +1,12 @@
 """Guards, checked fast: mostly by seeing that the same objects stand in the same places.
 
 A program relies on many places, and nearly always nothing has changed: then each place holds the
-very object that it held on the last check.  So places are sorted by what holds them, and one loop
-in C compares what is there with what was there.  When that fails, for a number that was replaced
-by an equal one, say, the guards themselves are asked, and what is there now is remembered.
+very object that it held on the last check.  So places are sorted by the sort of thing that holds
+them, and one loop in C for each sort compares what is there with what was there.  When that fails,
+for a number that was replaced by an equal one, say, the guards themselves are asked, and what is
+there now is remembered.
+
+    layer.training, layer.name, table[0]    ->    one loop over dicts, one over lists
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from __future__ import annotations
 import collections
 import operator
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from d2s import paddle_bridge as bridge
@@ -24,6 +27,7 @@ from d2s.program.places import (
     Place,
     Reading,
     Slot,
+    keys_of,
 )
 from d2s.program.state import Guard, form, is_plain
 
@@ -42,26 +46,21 @@ class Checks:
 
     def __init__(self, guards: list[Guard]) -> None:
         self.guards = guards
-        self._fast: list[Check] | None = None
+        self._fast: Check | None = None
         self._missed = 0
 
     def hold(self) -> bool:
         """Whether all of them do."""
-        if not self.guards:
-            return True
         fast = self._fast
         if fast is not None:
-            for check in fast:
-                if not check():
-                    self._missed += 1
-                    break
-            else:
+            if fast():
                 return True
+            self._missed += 1
         for guard in self.guards:
             if not guard.holds():
                 return False
         # What is another object on every call is not worth remembering.
-        self._fast = _Plan(self.guards).checks() if self._missed < _MOST else None
+        self._fast = _Plan(self.guards).check() if self._missed < _MOST else None
         return True
 
 
@@ -76,15 +75,16 @@ def in_place(places: list[tuple[Place, Any]]) -> Check:
     plan = _Plan([])
     if not all(plan.expect(place, thing) for place, thing in places):
         return lambda: False
-    checks = plan.checks()
-    return lambda: all(check() for check in checks)
+    return plan.check()
 
 
 class _Plan:
     """Sorts guards that hold now into checks."""
 
     def __init__(self, guards: list[Guard]) -> None:
-        self.dicts: dict[int, tuple[Any, dict[Any, Any]]] = {}
+        self.dicts: dict[Any, tuple[Any, Any, Any]] = {}
+        self.classes: dict[Any, tuple[Any, Any, Any]] = {}
+        self.empty: dict[int, Any] = {}
         self.cells: list[tuple[Any, Any]] = []
         self.slots: list[tuple[Any, str, Any]] = []
         self.others: list[Check] = []
@@ -99,7 +99,10 @@ class _Plan:
                 self.contents(now)
             return
         if type(guard.place) is Reading:
-            self.others.append(_told(guard.place.key, guard.place.scope, now))
+            if guard.place.key is keys_of and now == ():
+                self.empty[id(guard.place.scope)] = guard.place.scope
+            else:
+                self.others.append(_told(guard.place.key, guard.place.scope, now))
         else:
             self.others.append(guard.holds)
 
@@ -131,12 +134,12 @@ class _Plan:
             return False
         if isinstance(holder, ClassFields):
             kind = holder.owner
-            self.dicts.setdefault(id(kind), (vars(kind), {}))[1][place.key] = value
+            self.classes[id(kind), place.key] = vars(kind), place.key, value
             return True
         if isinstance(holder, SlotFields):
             self.slots.append((holder.owner, place.key, value))
             return True
-        self.dicts.setdefault(id(holder), (holder, {}))[1][place.key] = value
+        self.dicts[id(holder), place.key] = holder, place.key, value
         return True
 
     def item(self, holder: Any, index: int, value: Any) -> bool:
@@ -153,8 +156,8 @@ class _Plan:
         for kind in place.scope.__mro__:
             if kind is not object:
                 space = vars(kind)
-                entry = self.dicts.setdefault(id(kind), (space, {}))
-                entry[1][place.key] = space.get(place.key, ABSENT)
+                found = space.get(place.key, ABSENT)
+                self.classes[id(kind), place.key] = space, place.key, found
         return True
 
     def contents(self, container: Any) -> None:
@@ -169,24 +172,44 @@ class _Plan:
         else:
             self.others.append(lambda: len(container) == count)
 
-    def checks(self) -> list[Check]:
-        """One function for each holder, and one for whatever is left."""
-        found = [_same(holder.get, expected) for holder, expected in self.dicts.values()]
+    def check(self) -> Check:
+        """All of them: one loop for each sort of holder, and whatever is left."""
+        found: list[Check] = []
+        if self.dicts:
+            found.append(_same(dict.get, self.dicts.values()))
+        if self.classes:
+            found.append(_same(types.MappingProxyType.get, self.classes.values()))
+        if self.empty:
+            found.append(_all_empty(list(self.empty.values())))
         if self.cells:
             found.append(_same_cells(self.cells))
         if self.slots:
-            found.append(_same_slots(self.slots))
-        return [*found, *self.others]
+            found.append(_same(getattr, self.slots))
+        return _every([*found, *self.others])
 
 
-def _same(get: Callable[..., Any], expected: dict[Any, Any]) -> Check:
-    keys, values = list(expected), list(expected.values())
+def _every(checks: list[Check]) -> Check:
+    if len(checks) == 1:
+        return checks[0]
+    if len(checks) == 2:
+        first, second = checks
+        return lambda: first() and second()
+    return lambda: all(check() for check in checks)
+
+
+def _same(get: Callable[..., Any], triples: Iterable[tuple[Any, Any, Any]]) -> Check:
+    """Whether each holder still gives, for its key, what it gave."""
+    holders, keys, values = map(list, zip(*triples, strict=True))
     absent = [ABSENT] * len(keys)
 
     def check() -> bool:
-        return all(map(operator.is_, map(get, keys, absent), values))
+        return all(map(operator.is_, map(get, holders, keys, absent), values))
 
     return check
+
+
+def _all_empty(tables: list[Any]) -> Check:
+    return lambda: not any(map(len, tables))
 
 
 def _same_cells(pairs: list[tuple[Any, Any]]) -> Check:
@@ -198,16 +221,6 @@ def _same_cells(pairs: list[tuple[Any, Any]]) -> Check:
             return all(map(operator.is_, map(contents, cells), values))
         except ValueError:  # one of them is not bound
             return False
-
-    return check
-
-
-def _same_slots(triples: list[tuple[Any, str, Any]]) -> Check:
-    owners, names, values = ([triple[index] for triple in triples] for index in range(3))
-    absent = [ABSENT] * len(triples)
-
-    def check() -> bool:
-        return all(map(operator.is_, map(getattr, owners, names, absent), values))
 
     return check
 

@@ -119,7 +119,7 @@ def _again(saved: bridge.SavedProgram, inputs: tuple[Any, ...]) -> Again | None:
         parts = saved.inputs, saved.outputs, saved.parameters
         given, made, parameters = ([*map(find, part)] for part in parts)
         program = bridge.Program(copy, given, made, (tensors, parameters))
-        with bridge.program_order(), paddle.no_grad():
+        with paddle.no_grad():
             program.run([*map(_tensor, inputs)], training=False)
 
     return again

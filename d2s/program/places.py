@@ -174,3 +174,8 @@ class Reading(Place):
     def identity(self) -> tuple[Any, Any]:
         """Equal for two places that are one."""
         return id(self.scope), self.path
+
+
+def keys_of(table: Any) -> tuple[Any, ...]:
+    """What a :class:`Reading` of a table's keys gives, in their order."""
+    return tuple(table)

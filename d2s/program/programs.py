@@ -12,14 +12,14 @@ import sys
 import types
 import warnings
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from d2s import config
 from d2s.diagnostics.location import is_ours
 from d2s.errors import ManyProgramsWarning
 from d2s.program.dimensions import is_open
 from d2s.program.execute import Runner
-from d2s.program.quick import MOST, QuickKey
+from d2s.program.quick import KnownCalls, Parts
 from d2s.program.signature import Call
 
 _clock: Final = itertools.count(1)
@@ -77,18 +77,6 @@ class Entry:
         self.fallible = is_open(self.call) and self.runner.repeatable
 
 
-class Known(NamedTuple):
-    """What a call like one before it runs.
-
-    Attributes:
-        entry: the program.
-        order: where each tensor of the program stands among those of the call.
-    """
-
-    entry: Entry
-    order: tuple[int, ...] | None
-
-
 class Programs:
     """Every program of one function, the oldest first.
 
@@ -100,14 +88,14 @@ class Programs:
 
     Attributes:
         entries: all of them.
-        known: the program that a simple call has run; another dict after each new program.
+        known: the program that a simple call has run; all is forgotten at each new program.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.entries: tuple[Entry, ...] = ()
         self._by_key: dict[Any, tuple[Entry, ...]] = {}
-        self.known: dict[QuickKey, Known] = {}
+        self.known = KnownCalls()
         self._changes: collections.Counter[tuple[str, str]] = collections.Counter()
         self._made = 0
         self._told = False
@@ -120,15 +108,18 @@ class Programs:
                 return entry
         return None
 
-    def again(self, key: QuickKey, tensors: list[Any]) -> tuple[Entry, list[Any]] | None:
+    def again(self, parts: Parts, tensors: list[Any]) -> tuple[Entry, list[Any]] | None:
         """The program of a call like one before it, if it still fits, and its tensors in order."""
-        known = self.known.get(key)
-        if known is None or not known.entry.runner.fresh():
+        known = self.known.find(parts)
+        if known is None:
             return None
-        known.entry.used = next(_clock)
-        if known.order is None:
-            return known.entry, tensors
-        return known.entry, [tensors[position] for position in known.order]
+        entry, order = known.entry, known.order
+        if not entry.runner.fresh():
+            return None
+        entry.used = next(_clock)
+        if order is None:
+            return entry, tensors
+        return entry, [tensors[position] for position in order]
 
     def of(self, key: Any) -> tuple[Entry, ...]:
         """All programs for calls with this key, the newest first."""
@@ -149,7 +140,7 @@ class Programs:
         by_key: dict[Any, tuple[Entry, ...]] = {}
         for old in kept:
             by_key[old.key] = (old, *by_key.get(old.key, ()))
-        self.entries, self._by_key, self.known = tuple(kept), by_key, {}
+        self.entries, self._by_key, self.known = tuple(kept), by_key, KnownCalls()
         self._made += 1
         if entry.reason.kind != "first":
             self._changes[entry.reason.kind, entry.reason.subject] += 1
@@ -157,7 +148,7 @@ class Programs:
 
     def clear(self) -> None:
         """Drop all."""
-        self.entries, self._by_key, self.known = (), {}, {}
+        self.entries, self._by_key, self.known = (), {}, KnownCalls()
 
     def _tell(self, limit: int) -> None:
         """Warn once of a function that makes ever more programs."""
@@ -174,30 +165,6 @@ class Programs:
             ManyProgramsWarning,
             stacklevel=_user_level(),
         )
-
-
-def remember(
-    known: dict[QuickKey, Known],
-    quick: tuple[QuickKey, list[Any]],
-    entry: Entry,
-    tensors: list[Any],
-) -> None:
-    """Note which program a simple call runs.
-
-    Args:
-        known: where to note it.
-        quick: the call's quick key, and its tensors in the order of the call.
-        entry: the program.
-        tensors: the same tensors in the order of the program's inputs.
-    """
-    if len(known) >= MOST:
-        known.clear()
-    key, found = quick
-    places = {id(tensor): position for position, tensor in enumerate(found)}
-    if len(places) != len(tensors):
-        return  # a default of the function is a tensor, too
-    order = tuple(places[id(tensor)] for tensor in tensors)
-    known[key] = Known(entry, None if order == tuple(range(len(order))) else order)
 
 
 def explain(call: Call, entries: tuple[Entry, ...]) -> Reason:

@@ -1,59 +1,125 @@
 """A call like one before it, known without being taken apart.
 
 ``signature`` binds a call, walks its arguments and makes a key of what it finds, with a path to
-each leaf for messages.  Most calls hand in tensors and constants, side by side; for these a key
+each leaf for messages.  Most calls hand in tensors and constants, side by side; for these a list
 that costs a tenth says the same::
 
-    f(x, 3, flag=True)    ->    ("float32", (4,), True, int, 3, "flag", bool, True)
+    f(x, 3)       ->    [modes, float32, [4], True, int, 3]
+    f(x, k=3)     ->    [modes, None, 1, float32, [4], True, str, "k", int, 3]
 
-What the key does not show (which defaults a function has, say) drops all that is known.
+Most calls are also like the last one, so the lists of the two are compared before anything is
+hashed.  What a list does not show (which defaults a function has, say) drops all that is known.
 """
 
 from __future__ import annotations
 
 import itertools
 import operator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import paddle
 
 from d2s import paddle_bridge as bridge
+
+if TYPE_CHECKING:
+    from d2s.program.programs import Entry
 
 _CONSTANTS: Final = frozenset((int, bool, str, bytes, type(None)))
 
 MOST: Final = 256
 """So many calls are known; then all are forgotten."""
 
-QuickKey = tuple[Any, ...]
+Parts = list[Any]
 
 
-def quick_key(
+def parts_of(
     args: tuple[Any, ...], kwargs: dict[str, Any], modes: tuple[Any, ...]
-) -> tuple[QuickKey, list[Any]] | None:
-    """The key of a call, and its tensors; ``None`` if it is not of the simple kind.
+) -> tuple[Parts, list[Any]] | None:
+    """What a call is made of, and its tensors; ``None`` if it is not of the simple kind.
+
+    Two lists are equal when the two calls need the same program.
 
     Args:
         args, kwargs: as the user passes them.
         modes: what else a program depends on.
     """
-    parts: list[Any] = [modes]
+    parts: Parts = [modes]
     tensors: list[Any] = []
-    for name, thing in itertools.chain(zip(itertools.repeat(""), args), kwargs.items()):
+    if kwargs:
+        parts += (None, len(args))
+        args = (*args, *itertools.chain.from_iterable(kwargs.items()))
+    for thing in args:
         kind = type(thing)
-        if name:
-            parts.append(name)
         if kind in _CONSTANTS:
             parts += (kind, thing)
         elif kind is float:
             parts += (kind, thing.hex())  # which tells -0.0 and nan
         elif isinstance(thing, bridge.EagerTensor):
-            parts += (thing.dtype, tuple(thing.shape), thing.stop_gradient)
+            parts += (thing.dtype, thing.shape, thing.stop_gradient)
             tensors.append(thing)
         else:
             return None
     if len(tensors) > 1 and len(set(map(id, tensors))) != len(tensors):
         return None  # one tensor twice is another program
-    return tuple(parts), tensors
+    return parts, tensors
+
+
+class Known(NamedTuple):
+    """What a call like one before it runs.
+
+    Attributes:
+        parts: what such a call is made of.
+        entry: the program.
+        order: where each tensor of the program stands among those of the call; ``None``: as they
+            are.
+    """
+
+    parts: Parts
+    entry: Entry
+    order: tuple[int, ...] | None
+
+
+class KnownCalls:
+    """The calls that are known, the last one first of all."""
+
+    def __init__(self) -> None:
+        self._last: Known | None = None
+        self._all: dict[tuple[Any, ...], Known] = {}
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def find(self, parts: Parts) -> Known | None:
+        """The call that is made of the same."""
+        last = self._last
+        if last is not None and last.parts == parts:
+            return last
+        found = self._all.get(_key(parts))
+        if found is not None:
+            self._last = found
+        return found
+
+    def add(self, call: tuple[Parts, list[Any]], entry: Entry, tensors: list[Any]) -> None:
+        """Note which program a simple call runs.
+
+        Args:
+            call: what it is made of, and its tensors in the order of the call.
+            entry: the program.
+            tensors: the same tensors in the order of the program's inputs.
+        """
+        if len(self._all) >= MOST:
+            self._all.clear()
+        parts, found = call
+        places = {id(tensor): position for position, tensor in enumerate(found)}
+        if len(places) != len(tensors):
+            return  # a default of the function is a tensor, too
+        order = tuple(places[id(tensor)] for tensor in tensors)
+        straight = order == tuple(range(len(order)))
+        self._all[_key(parts)] = Known(parts, entry, None if straight else order)
+
+
+def _key(parts: Parts) -> tuple[Any, ...]:
+    return tuple(tuple(part) if isinstance(part, list) else part for part in parts)
 
 
 class Modes:
@@ -63,30 +129,49 @@ class Modes:
     """
 
     def __init__(self) -> None:
-        self._tables: list[Any] = []
-        self._layers: list[Any] = []
-        self._identities: tuple[int, ...] = ()
-        self._fields: list[Any] = []
+        self._seen: _Seen | None = None
 
     def of(self, layer: paddle.nn.Layer) -> tuple[Any, ...]:
         """Equal as long as the same layers are in ``layer``, in the same modes."""
-        layers = list(itertools.chain.from_iterable(map(dict.values, self._tables)))
-        if not self._tables or not (
-            len(layers) == len(self._layers) and all(map(operator.is_, layers, self._layers))
-        ):
-            self._survey(layer)
+        seen = self._seen
+        if seen is None or not seen.has_same_layers():
+            seen = _Seen(layer)
         try:
-            return self._identities, tuple(map(_TRAINING, self._fields))
+            training = list(map(_TRAINING, seen.fields))
         except KeyError:  # a class says it for its layers
-            every = layer.sublayers(include_self=True)
-            return self._identities, tuple(each.training for each in every)
+            training = [each.training for each in layer.sublayers(include_self=True)]
+        if training != seen.training:
+            seen.training, seen.answer = training, (seen.identities, tuple(training))
+        self._seen = seen
+        return seen.answer
 
-    def _survey(self, layer: paddle.nn.Layer) -> None:
+
+class _Seen:
+    """The layers of a layer as they were found, and the answer for them.
+
+    Attributes:
+        identities: which they are.
+        fields: their attributes.
+        training: the mode of each.
+        answer: what was told last: the same object as long as nothing changes.
+    """
+
+    __slots__ = ("_layers", "_tables", "answer", "fields", "identities", "training")
+
+    def __init__(self, layer: paddle.nn.Layer) -> None:
         every = layer.sublayers(include_self=True)
         self._tables = [each._sub_layers for each in every]
-        self._layers = list(itertools.chain.from_iterable(map(dict.values, self._tables)))
-        self._identities = tuple(map(id, every))
-        self._fields = [each.__dict__ for each in every]
+        self._layers = [*itertools.chain.from_iterable(map(dict.values, self._tables)), _END]
+        self.identities = tuple(map(id, every))
+        self.fields = [each.__dict__ for each in every]
+        self.training: list[bool] = []
+        self.answer: tuple[Any, ...] = (self.identities, ())
+
+    def has_same_layers(self) -> bool:
+        """Whether the tables hold what they held: no layer more, none less."""
+        now = itertools.chain.from_iterable(map(dict.values, self._tables))
+        return all(map(operator.is_, itertools.chain(now, (_END,)), self._layers))
 
 
+_END: Final = object()
 _TRAINING: Final = operator.itemgetter("training")

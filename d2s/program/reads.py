@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 import paddle
 
 from d2s.operators.objects import is_library, is_user_class, is_user_object
-from d2s.program.places import ABSENT, Member, Place, Reading, Slot
+from d2s.program.places import ABSENT, Member, Place, Reading, Slot, keys_of
 
 if TYPE_CHECKING:
     from d2s.program.state import Watch
@@ -199,7 +199,7 @@ class _Explorer:
         for name in _HOOKS:
             hooks = fields.get(name)
             if hooks is not None:
-                yield Reading(hooks, _hooks, f"{path}.{name}")
+                yield Reading(hooks, keys_of, f"{path}.{name}")
                 for hook in hooks.values():
                     yield from self.visit(hook, f"{path}.{name}", None)
         if is_user_class(type(layer)):
@@ -211,7 +211,7 @@ class _Explorer:
         """Attributes that hide the class's when they are there, or that the code asks for."""
         every = EVERY in self.names or hasattr(type(thing), "__getattr__")
         if every and not isinstance(thing, paddle.nn.Layer):
-            yield Reading(fields, _names, path)
+            yield Reading(fields, keys_of, path)
             for name in list(fields):
                 yield from self.at(Place(fields, name, f"{path}.{name}"))
         for name in sorted(self.names - fields.keys()):
@@ -275,14 +275,6 @@ def _current(variable: Any) -> Any:
 
 def _pairs(proxy: Any) -> Any:
     return tuple(proxy.items())
-
-
-def _hooks(hooks: Any) -> Any:
-    return tuple(hooks)
-
-
-def _names(fields: Any) -> Any:
-    return tuple(fields)
 
 
 __all__ = ["EVERY", "explore", "is_user_function", "is_user_object"]

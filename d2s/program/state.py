@@ -28,7 +28,7 @@ import numpy as np
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.conversion import reads_of
+from d2s.conversion import codes_in, reads_of
 from d2s.operators.effects import HostText
 from d2s.operators.either import Either
 from d2s.operators.fields import Fields, class_fields, slot_fields, slots_of
@@ -245,18 +245,26 @@ class Watch:
         self._classes: dict[int, type] = {}
         self._modules: dict[int, dict[str, Any]] = {}
         self._functions: set[int] = set()
+        self._found: set[int] = set()
+        self._made: set[int] = set()
         self._kept: list[Any] = []
 
     # -- before ----------------------------------------------------------------------------------
 
-    def function(self, function: Any, owner: Any = None) -> None:
-        """A converted function is about to run, as a method of ``owner`` or alone."""
+    def function(self, function: Any, owner: Any = None, converted: Any = None) -> None:
+        """A converted function is about to run, as a method of ``owner`` or alone.
+
+        One that the captured code has made has no state: its cells are variables of this capture.
+        """
         if owner is not None:
             self.add(owner, "self")
         if id(function) in self._functions:
             return
         self._functions.add(id(function))
         self._kept.append(function)
+        self._made.update(map(id, codes_in((converted or function).__code__)))
+        if id(function.__code__) in self._made and id(function) not in self._found:
+            return
         reads = reads_of(function)
         self.names.update(reads.attributes)
         self.stored |= _stored(function.__code__)
@@ -343,6 +351,8 @@ class Watch:
         elif isinstance(thing, types.ModuleType):
             self._module(thing, path)
         elif isinstance(thing, types.FunctionType):
+            self._found.add(id(thing))
+            self._kept.append(thing)
             if vars(thing) and not is_library(thing.__code__.co_filename):
                 self._fields(thing, path, place)
         else:

@@ -31,8 +31,8 @@ from d2s.program.capture import Captured, capture, capture_lock
 from d2s.program.dimensions import Dimensions, Trial, shapes_of, with_shapes
 from d2s.program.execute import Runner
 from d2s.program.loaded import Sources, sources_of
-from d2s.program.programs import Entry, Programs, Reason, explain, remember
-from d2s.program.quick import Modes, QuickKey, quick_key
+from d2s.program.programs import Entry, Programs, Reason, explain
+from d2s.program.quick import Modes, Parts, parts_of
 from d2s.program.signature import Call, Identity, Signature
 from d2s.program.state import Change
 from d2s.syntax.printer import to_source
@@ -172,7 +172,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
             if getattr(self.d2s_original, "__defaults__", None) is not self._defaults:
                 self._signature = self._bound_signature()
             modes = self._modes()
-            quick = quick_key(args, kwargs, modes)
+            quick = parts_of(args, kwargs, modes)
             again = None if quick is None else self._programs.again(*quick)
             if again is not None:
                 entry, tensors = again
@@ -190,7 +190,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         modes: tuple[Any, ...],
-        quick: tuple[QuickKey, list[Any]] | None,
+        quick: tuple[Parts, list[Any]] | None,
     ) -> Any:
         """Run the program for a call that has to be taken apart; capture it if there is none."""
         call = self._signature.call(args, kwargs, modes)
@@ -199,7 +199,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         if entry is None:
             entry = self._capture(call)
         elif quick is not None:
-            remember(known, quick, entry, call.tensors)
+            known.add(quick, entry, call.tensors)
         try:
             if entry.fallible:
                 return self._run_open(entry, call)
@@ -209,10 +209,11 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
 
     def _modes(self) -> tuple[Any, ...]:
         """What else a program depends on: the instance's modes, grad mode, AMP."""
-        instance = self._object()
-        training: tuple[Any, ...] = (self._training,)
-        if isinstance(instance, paddle.nn.Layer):
-            training = self._layer_modes.of(instance)
+        training: Any = self._training
+        if self._instance is not None:
+            instance = self._instance()
+            if isinstance(instance, paddle.nn.Layer):
+                training = self._layer_modes.of(instance)
         return (
             training,
             paddle.is_grad_enabled(),

@@ -7,7 +7,6 @@ import io
 import logging
 import re
 import threading
-import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +17,7 @@ import paddle
 
 from d2s.errors import D2SError
 from d2s.operators.objects import is_library
+from d2s.selfcheck.raising import raising_line
 from d2s.selfcheck.report import Difference
 from d2s.selfcheck.snapshot import Snapshot
 from d2s.selfcheck.values import (
@@ -56,7 +56,7 @@ class Raised:
     @classmethod
     def by(cls, error: Exception) -> Raised:
         """Describe ``error``; the line is that of the user's innermost frame."""
-        file, line = _place(error.__traceback__)
+        file, line = _place(error)
         paddles = file.startswith(_PADDLE) or _CPLUSPLUS in str(error)
         return cls(error, type(error), _message(error), line, paddles)
 
@@ -266,13 +266,14 @@ def _message(error: Exception) -> str:
     return str(quoted[-1] if quoted else text.strip().split("\n")[0]).strip()
 
 
-def _place(trace: types.TracebackType | None) -> tuple[str, int | None]:
+def _place(error: BaseException) -> tuple[str, int | None]:
     """The file of the innermost frame, and the line of the user's innermost frame."""
     file, line = "", None
+    trace = error.__traceback__
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
         if not is_library(file):
-            line = trace.tb_lineno
+            line = raising_line(trace, error)
         trace = trace.tb_next
     return file, line
 

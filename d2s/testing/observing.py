@@ -16,6 +16,7 @@ from d2s.errors import D2SError
 from d2s.operators import NAMESPACE
 from d2s.pipeline import Trace
 from d2s.program.structure import scan
+from d2s.selfcheck.raising import raising_line
 from d2s.selfcheck.values import Tolerance, facts, mismatches
 from d2s.syntax.load import bind, compile_tree
 from d2s.testing.spies import Spy, plain
@@ -43,7 +44,7 @@ def outcome(function: Any, arguments: tuple[Any, ...]) -> Outcome:
             line = None
             while trace is not None:
                 if trace.tb_frame.f_code.co_filename.startswith("<program"):
-                    line = trace.tb_lineno
+                    line = raising_line(trace, error)
                 trace = trace.tb_next
             return "raised", (type(error).__name__, str(error)[:200], line), text.getvalue()
     return "returned", result, text.getvalue()

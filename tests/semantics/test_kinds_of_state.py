@@ -11,7 +11,7 @@ import pytest
 
 import d2s
 from d2s.errors import D2SError
-from tests.helpers import function_of, tensor
+from tests.helpers import assert_same, function_of, tensor
 
 SETUP = """
     import array, collections, dataclasses, io, itertools, queue, types
@@ -198,3 +198,66 @@ def test_an_array_that_is_only_read() -> None:
     assert static(tensor(1.0)).tolist() == [1.0]
     function.__globals__["whole"][0] = 5
     assert static(tensor(1.0)).tolist() == [6.0]
+
+
+MAKER = """
+def make():
+    k = 0
+    def bump(x):
+        nonlocal k
+        k += 1
+        return x * k
+    return bump
+"""
+
+
+def test_variables_of_functions_that_the_capture_makes_are_no_state() -> None:
+    """G2: a cell of this capture is no reason for another program, however it changes."""
+    inner = function_of(
+        """
+        def f(x, y):
+            k = 1
+            def bump():
+                nonlocal k, y
+                if x.sum() > 0.5:
+                    k = k + 1
+                    y = y * 0.5
+            bump()
+            return y * k
+        """
+    )
+    generator = function_of(
+        """
+        def f(x, y):
+            def parts(v):
+                yield v * 0.5
+                yield x * 0.5
+            for v in parts(x):
+                y = y * 0.5 + v
+                x = x * 0.5
+            return y
+        """
+    )
+    for function in (inner, generator):
+        static = d2s.to_static(function)
+        for _ in range(3):
+            assert_same(function, (tensor(1.0), tensor(2.0)))
+            static(tensor(1.0), tensor(2.0))
+        assert static.get_traced_count() == 1
+
+
+def test_a_function_made_before_the_capture_keeps_its_state() -> None:
+    """F3: also one of code that was converted before, whose maker is captured too."""
+    results = []
+    for converter in (d2s.to_static, d2s.convert, lambda function: function):
+        make = function_of(MAKER)
+        outside = d2s.convert(make)()
+
+        def f(x: Any, make: Any = make, outside: Any = outside) -> Any:
+            inside = make()
+            inside(x)
+            return inside(x) + outside(x)
+
+        static = converter(f)
+        results.append([static(tensor(1.0)).item() for _ in range(3)])
+    assert results[0] == results[1] == results[2] == [3.0, 4.0, 5.0]

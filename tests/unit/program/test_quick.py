@@ -11,7 +11,7 @@ import paddle
 import pytest
 
 import d2s
-from d2s.program.quick import MOST, Modes, quick_key
+from d2s.program.quick import MOST, KnownCalls, Modes, parts_of
 from tests.helpers import assert_same, function_of, tensor
 
 X = tensor(1.0, 2.0)
@@ -54,17 +54,26 @@ def differentiable() -> Any:
 def test_different_calls_have_different_keys() -> None:
     """G2: dtype, shape, stop_gradient, type and value of constants, names and their order."""
     calls = [*DIFFERENT, ((differentiable(),), {})]
-    keys = [quick_key(args, kwargs, ()) for args, kwargs in calls]
-    assert None not in keys
-    assert len({key for key, _ in keys if key}) == len(calls)
-    assert quick_key((X,), {}, (True,)) != quick_key((X,), {}, (False,))
+    taken = [parts_of(args, kwargs, ()) for args, kwargs in calls]
+    known = KnownCalls()
+    for number, call in enumerate(taken):
+        assert call is not None
+        known.add(call, number, call[1])  # type: ignore[arg-type]
+    for number, call in enumerate(taken):
+        assert call is not None
+        assert [number] == [n for n, other in enumerate(taken) if other and other[0] == call[0]]
+        for _ in range(2):
+            found = known.find(call[0])
+            assert found is not None
+            assert found.entry == number
+    assert parts_of((X,), {}, (True,)) != parts_of((X,), {}, (False,))
 
 
 def test_like_calls_have_one_key() -> None:
     """G2: other tensors of the same kind, and two that are no numbers."""
     nan = float("nan")
     for left, right in [((X,), (X * 2,)), ((X, nan), (X, nan)), ((X, "a"), (X + 1, "a"))]:
-        one, other = quick_key(left, {}, ()), quick_key(right, {}, ())
+        one, other = parts_of(left, {}, ()), parts_of(right, {}, ())
         assert one is not None
         assert other is not None
         assert one[0] == other[0]
@@ -73,7 +82,7 @@ def test_like_calls_have_one_key() -> None:
 @pytest.mark.parametrize("args", [(X, X), ([X],), ((1, 2),), (object(),), ({"a": X},), (1 + 2j,)])
 def test_other_calls_have_none(args: tuple[Any, ...]) -> None:
     """A container, an object or one tensor twice goes the long way."""
-    assert quick_key(args, {}, ()) is None
+    assert parts_of(args, {}, ()) is None
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations("xyz")))
