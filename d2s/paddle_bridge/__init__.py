@@ -87,6 +87,7 @@ from d2s.paddle_bridge.values import (
     tensor_of,
     with_item,
 )
+from d2s.paddle_bridge.variables import tell_apart
 from d2s.paddle_bridge.walks import (
     is_chosen,
     is_visible,
@@ -161,6 +162,7 @@ __all__ = [
     "static_py_layer",
     "switch_to_static_graph",
     "take_dtype",
+    "tell_apart",
     "tensor_of",
     "tensors_as_values",
     "tracing",

@@ -9,6 +9,7 @@ from typing import Any, Final
 import paddle
 
 from d2s.errors import LoopGradientError
+from d2s.paddle_bridge.lean import drop_copies, hoist_constants
 from d2s.paddle_bridge.names import TRIED, general_passes, ir_backward, pir, pir_partial_program
 from d2s.paddle_bridge.repairs import differentiate, gradient_function
 from d2s.paddle_bridge.walks import inside, operations, parts_of
@@ -47,10 +48,28 @@ def _general_passes(program: Any, **options: Any) -> None:
         treat(program.global_block(), False)
 
 
+def _passes(program: Any, **options: Any) -> None:
+    """The passes for every program."""
+    _general_passes(program, **options)
+    hoist_constants(program)
+
+
+def _lean_passes(program: Any, **options: Any) -> None:
+    """The passes for a program that is only run."""
+    _general_passes(program, **options)
+    drop_copies(program)
+    hoist_constants(program)
+
+
 @contextlib.contextmanager
-def repaired_build() -> Iterator[None]:
-    """Let Paddle build runnable programs with our corrections; under :data:`static_lock`."""
-    repaired = {"grad": differentiate, "apply_general_passes": _general_passes}
+def repaired_build(*, lean: bool) -> Iterator[None]:
+    """Let Paddle build runnable programs with our corrections; under :data:`static_lock`.
+
+    Args:
+        lean: the program is only run, not differentiated.
+    """
+    passes = _lean_passes if lean else _passes
+    repaired = {"grad": differentiate, "apply_general_passes": passes}
     before = {name: getattr(pir_partial_program, name) for name in repaired}
     vars(pir_partial_program).update(repaired)
     try:

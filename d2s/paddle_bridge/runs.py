@@ -312,10 +312,11 @@ class Program:
         known = self._ready.get((layer, training))
         if known is not None:
             return known
-        with static_lock, keep_mode(), no_collection(), repaired_build():
+        joint = layer is not self._layer
+        lean = not (training or joint)
+        with static_lock, keep_mode(), no_collection(), repaired_build(lean=lean):
             known = self._ready.get((layer, training))
             if known is None:
-                joint = layer is not self._layer
                 known = _Runnable(self._attributes(layer, training), self._lock, joint=joint)
                 self._ready[layer, training] = known
             return known

@@ -45,13 +45,13 @@ def without_copies(program: Any) -> None:
                 if source.id not in taken:
                     taken.add(source.id)
                     operation.operand(index).set_source(source)
-                    _remove_unread(copy)
+                    remove_unread(copy)
         elif operation.name() == "pd_op.while":
             for index, (copy, source) in _copies(operation):
                 others = [user for user in source.all_used_ops() if user.id() != copy.id()]
                 if all(_comes_before(user, operation) for user in others):
                     operation.operand(index).set_source(source)
-                    _remove_unread(copy)
+                    remove_unread(copy)
 
 
 def _copies(operation: Any) -> Iterator[tuple[int, tuple[Any, Any]]]:
@@ -69,7 +69,8 @@ def _copies(operation: Any) -> Iterator[tuple[int, tuple[Any, Any]]]:
             yield index, (copy, source)
 
 
-def _remove_unread(operation: Any) -> None:
+def remove_unread(operation: Any) -> None:
+    """Remove an operation if nobody reads its results."""
     if all(result.use_empty() for result in operation.results()):
         operation.get_parent_block().remove_op(operation)
 

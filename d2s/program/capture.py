@@ -817,7 +817,8 @@ def _capture(
     check_views(main, set(state.copies), set(state.detached), state.settled, state.steps.shown)
     parameters = context.get_params_with_values()
     names = [operation.name() for operation in bridge.operations(main)]
-    tensors = list(parameters[0])
+    tensors, values = map(list, parameters)
+    bridge.tell_apart(main, tensors, values, export=export)
     steps = steps_of(state.steps, tensors)
     homes = watch.places_of(tensors)
     if steps is not None:
@@ -827,7 +828,7 @@ def _capture(
         main,
         [*inputs, *numbers, *draws.values],
         results.outputs,
-        (tensors, list(parameters[1])),
+        (tensors, values),
         build,
         writes,
         updates,
@@ -844,7 +845,7 @@ def _capture(
         homes,
         [change.place for change in lifted],
         counters,
-        bridge.overwritten(main, list(parameters[1])),
+        bridge.overwritten(main, values),
         draws.made,
         _positions((state.stored[root] for root in state.written if root < 0), tensors),
         kept_apart,

@@ -1,0 +1,55 @@
+"""The names by which a program knows its inputs and the tensors that it reads.
+
+A running program finds its variables by name, and Paddle calls what it reads as the tensor is
+called: two results of other programs are both ``output_0``, like a result of this one.  So every
+name is made one of its own::
+
+    data("output_1"), parameter("output_0"), parameter("output_0")
+    ->    data("output_1_0"), parameter("d2s_state"), parameter("d2s_state_1")
+
+Names of parameters stay, as long as they are clear: optimizers and saved files go by them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import paddle
+
+from d2s.paddle_bridge.names import framework
+
+_PADDLES: Final = re.compile(r"(output|grad_input|grad_output)_\d+")
+"""What Paddle calls the results of a program, and their gradients."""
+
+
+def tell_apart(program: Any, tensors: list[Any], values: list[Any], *, export: bool) -> None:
+    """Give every input of a captured program, and all that it reads, a name of its own.
+
+    Args:
+        program: the program.
+        tensors: what it reads of dygraph.
+        values: what stands for each of them.
+        export: it is saved, and the tensors with it, under their names: a tensor whose name is
+            taken gets another one itself.
+    """
+    taken: set[str] = set()
+    for operation in program.global_block().ops:
+        if operation.name() == "pd_op.data":
+            operation.set_str_attr("name", _own(operation.attrs()["name"], taken))
+    known = [isinstance(tensor, framework.EagerParamBase) for tensor in tensors]
+    parts = sorted(zip(tensors, values, known, strict=True), key=lambda part: not part[2])
+    for tensor, value, is_parameter in parts:
+        own = _own(value.name if is_parameter or export else "d2s_state", taken)
+        if own != tensor.name and export and not is_parameter:
+            tensor.name = own = _own(paddle.utils.unique_name.generate("d2s_state"), taken)
+        value.get_defining_op().set_str_attr("parameter_name", own)
+
+
+def _own(name: str, taken: set[str]) -> str:
+    """``name``, or one like it that is not taken."""
+    found, number = name, 0
+    while found in taken or _PADDLES.fullmatch(found):
+        found, number = f"{name}_{number}", number + 1
+    taken.add(found)
+    return found

@@ -1,0 +1,96 @@
+"""Names inside a program are its own: whatever tensors and arguments are called (rules A1, G3)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import paddle
+
+import d2s
+from tests.helpers import assert_same, function_of, tensor
+
+
+def results(count: int) -> list[Any]:
+    """Results of programs, which Paddle calls ``output_0`` all of them."""
+    made = [d2s.to_static(function_of(f"def f(x): return x * {k + 2}"))(tensor(1.0, 2.0))
+            for k in range(count)]  # fmt: skip
+    assert {each.name for each in made} == {"output_0"}
+    return made
+
+
+def test_two_tensors_of_one_name() -> None:
+    """A1: results of other programs, read from outside and in a loop, with gradients."""
+    a, b = results(2)
+    function = function_of(
+        """
+        def f(x, n):
+            for i in range(n):
+                x = x * a + b
+            return x, a * b, a - x
+        """,
+        a=a,
+        b=b,
+    )
+    assert_same(function, (tensor(1.0, 2.0), paddle.to_tensor(2)), grad=True)
+    assert_same(function_of("def f(x): return x * a + b, a * b", a=a, b=b), (tensor(1.0, 2.0),))
+
+
+def test_a_tensor_is_called_as_an_argument_is() -> None:
+    """A1: ``x`` of outside is not the argument ``x``."""
+    outside = tensor(5.0, 6.0)
+    outside.name = "x"
+    assert_same(function_of("def f(x): return x + p * 10, p * x", p=outside), (tensor(1.0, 2.0),))
+
+
+def test_arguments_that_are_called_as_results_are() -> None:
+    """A1: an argument ``output_1`` is read after the second result was computed."""
+    source = """
+    def f(output_0, output_1, output_0_0):
+        return output_1 * 2, output_0 + output_1, output_0 * output_1 - output_0_0
+    """
+    assert_same(function_of(source), (tensor(1.0), tensor(3.0), tensor(7.0)))
+
+
+def test_state_that_programs_have_written() -> None:
+    """F3: a buffer that is a result, read by a program whose results are called the same."""
+
+    class Net(paddle.nn.Layer):
+        def __init__(self) -> None:
+            super().__init__()
+            self.calls = 0
+            self.register_buffer("total", paddle.zeros([]))
+            self.register_buffer("last", paddle.zeros([]))
+
+        def forward(self, x: Any) -> Any:
+            self.calls += 1
+            self.last = self.total * self.calls
+            self.total = self.total + x.sum()
+            return x * self.calls + self.last
+
+    plain, static = Net(), d2s.to_static(Net())
+    for _ in range(4):
+        x = tensor(1.0, 2.0)
+        assert static(x).tolist() == plain(x).tolist()
+        assert (static.total.item(), static.last.item()) == (plain.total.item(), plain.last.item())
+
+
+def test_buffers_of_one_name_are_saved(tmp_path: Path) -> None:
+    """G3: a saved layer finds each of them again."""
+
+    class Net(paddle.nn.Layer):
+        def __init__(self) -> None:
+            super().__init__()
+            for name, value in zip("abc", results(3), strict=True):
+                self.register_buffer(name, value)
+
+        def forward(self, x: Any) -> Any:
+            return x + self.a * 10 + self.b * 100 + self.c * 1000
+
+    net = Net()
+    net.eval()
+    x = tensor(1.0, 2.0)
+    wanted = net(x).tolist()
+    static = d2s.to_static(net, input_spec=[paddle.static.InputSpec([2])])
+    paddle.jit.save(static, str(tmp_path / "net"))
+    assert paddle.jit.load(str(tmp_path / "net"))(x).tolist() == wanted
