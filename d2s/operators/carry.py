@@ -21,6 +21,7 @@ from d2s.errors import ContainerInGraphError, LoopMismatchError, Row
 from d2s.operators.aliases import names_of
 from d2s.operators.branches import select
 from d2s.operators.context import current, error_here, tentatively
+from d2s.operators.effects import HostText
 from d2s.operators.either import UNBOUND, Either, describe, optional_parts, places_of
 from d2s.operators.forms import Choices
 from d2s.operators.likeness import Like, common, description_of, sample, wants_gradients
@@ -854,4 +855,8 @@ def _shown(value: Any) -> Any:
 
 
 def _words(value: Any) -> str:
+    if isinstance(value, Either):
+        return "one of several things, and another one in each trip"
+    if isinstance(value, HostText):
+        return "text that contains a tensor, and grows or changes its form"
     return describe(value.container if isinstance(value, Frozen) else value)

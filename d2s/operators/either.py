@@ -33,6 +33,7 @@ from d2s.operators.values import (
     joint_kind,
     mark_number,
     number_kind,
+    shape,
 )
 
 Use = Callable[[Any], Any]
@@ -297,6 +298,12 @@ class Either:
     def d2s_value(self) -> Any:
         """The value that is meant, where a tensor or a number is needed."""
         return self.get()
+
+    def d2s_shape(self) -> Any:
+        """The shape of the alternative that holds."""
+        if self.single:
+            return each(shape, self, plainly=True)
+        return each(lambda value: list(shape(value)), self, plainly=True)
 
     def mapped(self, function: Callable[[Any], Any]) -> Either:
         """``function`` of each alternative, which must not need the run; absent ones stay."""

@@ -8,14 +8,18 @@ structure; the leaves of those that do not hold are zeros that nobody reads.
 from __future__ import annotations
 
 import dataclasses
+import types
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import paddle
 
+from d2s import paddle_bridge as bridge
 from d2s.operators.branches import select
 from d2s.operators.context import tentatively
+from d2s.operators.effects import HostText
 from d2s.operators.either import Either
+from d2s.operators.fields import slot_fields, slots_of
 from d2s.operators.likeness import Like
 from d2s.operators.lists import GrowingList
 from d2s.operators.state import Frozen
@@ -41,7 +45,7 @@ class Constant:
 
 
 class Structure:
-    """A list, tuple, dict, named tuple or dataclass with a form for each of its parts."""
+    """A list, tuple, dict, named tuple, dataclass or text with a form for each of its parts."""
 
     def __init__(self, kind: type, keys: tuple[Any, ...], parts: list[Any]) -> None:
         self.kind = kind
@@ -69,6 +73,8 @@ def _taken_apart(value: Any) -> tuple[type, tuple[Any, ...], list[Any]] | None:
         return None
     if isinstance(value, tuple):
         return type(value), (len(value),), list(value)
+    if type(value) is HostText:
+        return HostText, (len(value.parts),), list(value.parts)
     if type(value) is list:
         return list, (len(value),), list(value)
     if type(value) is dict:
@@ -82,6 +88,8 @@ def _taken_apart(value: Any) -> tuple[type, tuple[Any, ...], list[Any]] | None:
 def _put_together(kind: type, keys: tuple[Any, ...], parts: list[Any]) -> Any:
     if kind is list:
         return parts
+    if kind is HostText:
+        return HostText(tuple(parts))
     if kind is dict:
         return dict(zip(keys, parts, strict=True))
     if issubclass(kind, tuple):
@@ -107,7 +115,25 @@ def form_of(value: Any) -> Any:
     if apart is not None:
         parts = [form_of(part) for part in apart[2]]
         return None if any(part is None for part in parts) else Structure(*apart[:2], parts)
-    return None if isinstance(value, Frozen) else Constant(value)
+    return None if isinstance(value, Frozen) or _is_of_the_trip(value) else Constant(value)
+
+
+def _is_of_the_trip(value: Any) -> bool:
+    """Whether ``value`` is an object that holds values of the program: another one in each trip."""
+    if isinstance(value, HostText):
+        return True
+    if isinstance(value, type | types.ModuleType | types.FunctionType):
+        return False
+    fields = [*slot_fields(value).values()] if slots_of(type(value)) else []
+    return any(map(_has_value, [*fields, *getattr(value, "__dict__", {}).values()]))
+
+
+def _has_value(thing: Any) -> bool:
+    if isinstance(thing, list | tuple | set):
+        return any(map(_has_value, thing))
+    if isinstance(thing, dict):
+        return any(map(_has_value, thing.values()))
+    return bridge.is_value(thing) or isinstance(thing, HostText | Either)
 
 
 def _fits(form: Any, value: Any) -> bool:

@@ -84,7 +84,8 @@ def function(original: Any) -> Callable[..., Any]:
 
     def change(owner: Any, *arguments: Any, **options: Any) -> Any:
         if not is_tensor(owner):
-            return original(owner, *arguments, **options)
+            with bridge.in_dygraph():  # it says what is wrong
+                return original(owner, *arguments, **options)
         return _changed(owner, name, _plain_form(original, name), arguments, options)
 
     return change
@@ -109,13 +110,8 @@ def _changed(
     reshaping = name in _RESHAPING
     if fresh.dtype != old.dtype or (not reshaping and len(fresh.shape) != len(old.shape)):
         raise _refusal(name, "and the result has another dtype or rank")
-    capture = current()
-    state = None if capture is None else capture.steps
-    kept = bridge.tensor_of(owner) if bridge.is_value(owner) else owner
-    if state is not None and state.keeps(kept) and not paddle.is_grad_enabled():
-        state.overwrite(kept, fresh)
-        if kept is not owner:
-            _rebind([holder for holder in holders_of(owner) if holder.live], kept, f".{name}()")
+    kept = parameter_with(owner, fresh, f".{name}()")
+    if kept is not None:
         return kept
     if (
         list(old.shape) and not reshaping
@@ -123,10 +119,32 @@ def _changed(
         fresh = bridge.with_item(old, ..., fresh)
     if not paddle.is_grad_enabled():
         fresh.stop_gradient = True
-    if state is not None:
-        fresh = state.renewed(old, fresh)
+    return changed_to(owner, old, fresh, f".{name}()")
+
+
+def parameter_with(owner: Any, fresh: Any, what: str) -> Any:
+    """The parameter that ``owner`` is, with the contents ``fresh`` from here on.
+
+    ``None``: it is no parameter, or the change is to have a gradient.
+    """
+    capture = current()
+    state = None if capture is None else capture.steps
+    kept = bridge.tensor_of(owner) if bridge.is_value(owner) else owner
+    if state is None or not state.keeps(kept) or paddle.is_grad_enabled():
+        return None
+    state.overwrite(kept, fresh)
+    if kept is not owner:
+        _rebind([holder for holder in holders_of(owner) if holder.live], kept, what)
+    return kept
+
+
+def changed_to(owner: Any, old: Any, fresh: Any, what: str) -> Any:
+    """``fresh`` as what ``owner``, whose value was ``old``, is from here on."""
+    capture = current()
+    if capture is not None and capture.steps is not None:
+        fresh = capture.steps.renewed(old, fresh)
     note_written(root_to_change(owner), fresh)
-    bind_anew(owner, fresh, f".{name}()")
+    bind_anew(owner, fresh, what)
     return fresh
 
 

@@ -8,7 +8,7 @@ indexed where the items are alike, else an :class:`Either` of all of them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import paddle
 
@@ -17,7 +17,7 @@ from d2s.operators.branches import select
 from d2s.operators.context import current, tentatively
 from d2s.operators.either import Either, each, simplified
 from d2s.operators.hosts import host_call, is_seen, raise_when, raise_where
-from d2s.operators.inplace import bind_anew
+from d2s.operators.inplace import changed_to, parameter_with
 from d2s.operators.lists import GrowingList
 from d2s.operators.objects import is_list
 from d2s.operators.replays import Method, done
@@ -26,10 +26,10 @@ from d2s.operators.values import (
     cast_plain,
     is_tensor,
     mark_number,
-    note_written,
     number_kind,
-    root_to_change,
 )
+
+ITEM: Final = "an item assignment"
 
 
 def getitem(container: Any, key: Any) -> Any:
@@ -185,11 +185,10 @@ def _store_by_alternative(value: Any, container: Any, key: Any, chosen: Either) 
 def _written(value: Any, container: Any, key: Any) -> Any:
     if bridge.is_value(value) and value.dtype != container.dtype:
         value = paddle.cast(value, container.dtype)
-    meant = Method("__setitem__")
-    fresh = done(bridge.with_item, meant, (as_value(container), key, value), {})
-    note_written(root_to_change(container), fresh)
-    bind_anew(container, fresh, "an item assignment")
-    return fresh
+    old = as_value(container)
+    fresh = done(bridge.with_item, Method("__setitem__"), (old, key, value), {})
+    kept = parameter_with(container, fresh, ITEM)
+    return changed_to(container, old, fresh, ITEM) if kept is None else kept
 
 
 def _kept(thing: Any) -> Any:

@@ -331,7 +331,6 @@ class Steps:
         if isinstance(leaf.grad, _Mark):
             if leaf.grad is UNTOUCHED and leaf.found is not False and leaf.tensor is not None:
                 gradient = self._content(leaf) + gradient
-            leaf.alone = leaf.alone or leaf.grad is not UNTOUCHED
         else:
             gradient = leaf.grad + gradient
         self._become(leaf, _constant(gradient), "backward()")
@@ -357,6 +356,10 @@ class Steps:
             leaf.content = bridge.as_value(leaf.stored)
             leaf.content.stop_gradient = True
         return leaf.content
+
+    def stands_for(self, tensor: Any) -> bool:
+        """Whether ``tensor`` is where runs put a gradient: no tensor of the user's state."""
+        return any(leaf.stored is tensor for leaf in self.leaves.values())
 
     def _ask(self, leaf: Leaf) -> bool:
         """Whether the leaf has a gradient when the call begins; the program relies on it."""
@@ -450,6 +453,7 @@ class Steps:
     def _moved(self, tensor: Any, old: Any, fresh: Any) -> None:
         self.originals.setdefault(id(tensor), (tensor, old))
         fresh.stop_gradient = tensor.stop_gradient
+        fresh.persistable = True  # its memory is the tensor's: no last use may write into it
         bridge.renew(tensor, fresh)
         self._touched[id(tensor)] = tensor
         leaf = self.leaves.get(id(tensor))

@@ -197,7 +197,7 @@ def root_to_change(value: Any) -> int | None:
     if capture is None or root is not None:
         return root
     tensor = value if bridge.is_eager(value) else bridge.tensor_of(value)
-    if tensor is None:
+    if tensor is None or (capture.steps is not None and capture.steps.stands_for(tensor)):
         return None
     root = root_of(tensor)
     if root is None:
@@ -227,6 +227,8 @@ def note_written(root: int | None, value: Any) -> None:
 
 def shape(thing: Any) -> Any:
     """``thing.shape``; a dimension that only the run knows is a 0-D value, not -1 (rule E4)."""
+    if hasattr(type(thing), "d2s_shape"):
+        return thing.d2s_shape()
     sizes = thing.shape
     if current() is None or not bridge.is_value(thing) or all(size >= 0 for size in sizes):
         return sizes

@@ -85,6 +85,15 @@ _REPAIRS: Final = (
         'if op.name() == "pd_op.while":\n                        origin_inputs = _inputs_of(op)',
     ),
     ("get_used_external_value(while_block)", "_without_stacks(while_block)"),
+    (
+        "    # now value_to_valuegrad should be value <-> value",
+        "    for input in inputs:\n"
+        "        if len(state.value_to_valuegrad[input]) > 1:\n"
+        "            append_add_n(\n"
+        "                input.get_defining_op(), input, state, backward_ops, ValueDict()\n"
+        "            )\n"
+        "    # now value_to_valuegrad should be value <-> value",
+    ),
 )
 """What is wrong in Paddle 3.3's ``ir_backward``, and what it should be.
 
@@ -99,7 +108,8 @@ gradient from the code behind it, where Paddle passes ``None`` on and fails.  Th
 to :func:`mark_inner_loops`: how far a loop goes back, that its mark is not dropped unread, and
 whether it is entered at all.  The others are for several gradients of one program, which Paddle
 knows as gradients of gradients only: operations of earlier gradients and of optimizers are left
-out, and so are the stacks on which a block has saved for an earlier gradient.
+out, and so are the stacks on which a block has saved for an earlier gradient; and the gradients of
+all uses of an input are added up also where the operation that has made it is left out.
 """
 
 LEFT_OUT: set[int] = set()

@@ -131,10 +131,38 @@ def with_item(value: Any, key: Any, item: Any) -> Any:
         for name in names:
             setattr(operations_, name, copying(getattr(operations_, name[:-1]), before[name]))
         try:
-            return paddle.static.setitem(value, key, item)
+            return paddle.static.setitem(value, _from_front(value, key), item)
         finally:
             for name, original in before.items():
                 setattr(operations_, name, original)
+
+
+def _from_front(value: Any, key: Any) -> Any:
+    """``key``, its indexes that only the run knows counted from the front.
+
+    Paddle 3.3 writes the stretch from ``i`` to ``i + 1`` for them: nothing where ``i`` is -1.
+    """
+    parts = key if type(key) is tuple else (key,)
+    axis, found = 0, []
+    for position, part in enumerate(parts):
+        if part is Ellipsis:
+            axis = len(value.shape) - sum(map(_axes, parts[position + 1 :]))
+        elif is_value(part) and list(part.shape) == [] and "int" in str(part.dtype):
+            size = value.shape[axis]
+            if size < 0:
+                size = paddle.cast(paddle.shape(value)[axis], part.dtype)
+            part = paddle.where(part < 0, part + size, part)
+        axis += _axes(part)
+        found.append(part)
+    return tuple(found) if type(key) is tuple else found[0]
+
+
+def _axes(part: Any) -> int:
+    """How many dimensions a part of a key takes."""
+    if part is None or part is Ellipsis:
+        return 0
+    masks = (is_value(part) or is_eager(part)) and part.dtype == paddle.bool
+    return len(part.shape) if masks else 1
 
 
 def array_to_tensor(array: Any) -> Any:

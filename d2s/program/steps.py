@@ -68,8 +68,15 @@ class StepsOfRun:
         """Hand in the gradients of before the call.
 
         Raises:
-            UnsupportedInGraphError: (D2S205) an argument has one, or is no leaf.
+            UnsupportedInGraphError: (D2S205) an argument has one, or is no leaf, or is a tensor
+                that the function trains under another name.
         """
+        if any(id(tensor) in self.tensors for tensor in inputs):
+            raise _refusal(
+                "an argument is a parameter that the function trains, as one of an optimizer's or "
+                "a layer's, where a program has two tensors",
+                "leave it out of the arguments, and read it from the layer that has it",
+            )
         for index, tensor, _ in self.given:
             gradient = tensor.grad
             if gradient is None:

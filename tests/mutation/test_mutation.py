@@ -199,6 +199,47 @@ def test_what_an_import_runs_may_be_seen_by_every_test(recorded: Recording) -> N
     assert set(recorded.tests_for(one(recorded, "3"))) == set(recorded.tests)
 
 
+def written(folder: Path, text: str, steps: dict[str, list[tuple[int, int]]]) -> Recording:
+    """A record of ``module.py``, in which each test takes 0.1 seconds."""
+    mutants_in(folder, text)
+    data = coverage.CoverageData(str(folder / "coverage"))
+    for test, taken in steps.items():
+        data.set_context(test)
+        data.add_arcs({str(folder / "module.py"): taken})
+    data.write()
+    tests = {test: {"seconds": 0.1, "outcome": "passed"} for test in steps if test}
+    (folder / "tests.json").write_text(
+        json.dumps({"tests": tests, "files": {}, "added": []}), "utf-8"
+    )
+    return Recording(folder, folder)
+
+
+def test_a_test_that_speaks_of_a_changed_text_comes_first(tmp_path: Path) -> None:
+    (tmp_path / "t.py").write_text("def test_a():\n  pass\ndef test_b():\n  'wanted'\n", "utf-8")
+    (tmp_path / "u.py").write_text("def test_c():\n  pass\n", "utf-8")
+    steps = [(-1, 1), (1, -1)]
+    names = ["u.py::test_c", "t.py::test_a[1]", "t.py::test_b[2]", "u.py::test_c[wanted]"]
+    recording = written(tmp_path, "TABLE = {'wanted': 1}", dict.fromkeys(names, steps))
+    assert recording.tests_for(one(recording, "'wanted'")) == [
+        "u.py::test_c[wanted]", "t.py::test_b[2]", "t.py::test_a[1]", "u.py::test_c",
+    ]  # fmt: skip
+
+
+def test_what_only_the_import_runs_may_be_seen_by_every_test(tmp_path: Path) -> None:
+    text = "def f():\n    return 1\n\nVALUE = f()\n"
+    steps = {"": [(-1, 2), (2, -1)], "t.py::other": [(-1, 4), (4, -1)]}
+    recording = written(tmp_path, text, steps)
+    assert recording.tests_for(one(recording, "1")) == ["t.py::other"]
+
+
+def test_a_test_that_adds_much_comes_before_one_like_those_before_it(tmp_path: Path) -> None:
+    text = "def f(a):\n    if a:\n        g()\n    else:\n        h()\n    return a\n"
+    left, right = [(-1, 2), (2, 3), (3, 6), (6, -1)], [(-1, 2), (2, 5), (5, 6), (6, -1)]
+    steps = {"t.py::a": left, "t.py::b": left, "t.py::c": right, "t.py::d": [*left, *right]}
+    found = written(tmp_path, text, steps)
+    assert found.tests_for(one(found, "return a")) == ["t.py::d", "t.py::a", "t.py::c", "t.py::b"]
+
+
 @pytest.mark.parametrize("recorded", [True], indirect=True)
 def test_a_test_that_was_added_comes_first(recorded: Recording) -> None:
     assert recorded.tests_for(one(recorded, "1")) == ["t.py::slow", "t.py::fast"]

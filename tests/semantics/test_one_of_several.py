@@ -1,0 +1,200 @@
+"""What is done with a value that a tensor decides to be one of several (rules B2, B6, E1)."""
+
+from __future__ import annotations
+
+import copy
+
+import paddle
+import pytest
+
+import d2s
+from d2s import paddle_bridge as bridge
+from d2s.operators.either import UNBOUND
+from tests.helpers import assert_same, function_of, scalar, tensor
+
+X = tensor(1.0, 2.0, 3.0)
+SIGNS = [(X, scalar(1.0)), (X, scalar(-1.0))]
+
+
+def chosen(true: str, false: str, use: str, **scope: object) -> object:
+    """``k`` is one of two things, and is used."""
+    return function_of(
+        f"""
+    def f(x, s):
+        if s > 0:
+            k = {true}
+        else:
+            k = {false}
+        {use}
+    """,
+        **scope,
+    )
+
+
+@pytest.mark.parametrize("false", ["'three'", "None", "'1e3'", "[3]"])
+def test_a_cast_that_fails_for_one_of_them(false: str) -> None:
+    """E1: ``int`` raises on the runs that come to that one."""
+    assert_same(chosen("'3'", false, "return x * int(k)"), *SIGNS)
+
+
+class Box:
+    """An object whose items are asked for with the number itself."""
+
+    def __getitem__(self, key: int) -> object:
+        if key == 2:
+            raise KeyError(f"no {key!r} here")
+        return type(key).__name__, key.bit_length()
+
+
+def test_an_item_of_an_object_is_asked_for_with_the_number() -> None:
+    """A1, E1: the key is the Python int on either path, also where one of them raises."""
+    assert_same(chosen("1", "2", "return box[k]", box=Box()), *SIGNS)
+    assert_same(chosen("1", "8", "return box[k]", box=Box()), *SIGNS)
+
+
+@pytest.mark.parametrize("use", ["x[k]", "x[k:]", "x[:k]", "x.reshape([k, -1])", "[x, x + 1][k]"])
+def test_a_tensor_is_indexed_with_one_of_two_numbers(use: str) -> None:
+    """E1, B6: the item, its shape and its gradient are those of the path."""
+    assert_same(chosen("1", "0" if "reshape" not in use else "3", f"return {use} * 2"), *SIGNS)
+
+
+@pytest.mark.parametrize(
+    "things", ["[x, x * 2, x * 3]", "(x, x[:1], x[:2])", "[7, 8, 9]", "[x[:0], x[:0], x[:0]]"]
+)
+def test_a_list_is_indexed_with_one_of_two_tensors(things: str) -> None:
+    """E1: the item keeps its own shape and kind."""
+    assert_same(chosen("paddle.argmax(x)", "x.shape[0] - 2", f"return {things}[k]"), *SIGNS)
+
+
+def test_a_list_is_indexed_with_a_tensor_of_one_element() -> None:
+    """E1: whatever its shape, as in dygraph before NumPy 2.5; the item keeps its own shape."""
+    f = d2s.to_static(function_of("def f(x, k): return [x, x * 2, x * 3][k]"))
+    for k in ([1], [[1]], 1):
+        assert f(X, paddle.to_tensor(k)).tolist() == [2.0, 4.0, 6.0]
+    one = function_of("def f(x, k): return [x][k - k]")
+    assert_same(one, (X, scalar(1)))
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "x.reshape([k + 2, -1])",
+        "x.reshape([2 + k, -1])",
+        "[x, x + 1, x + 2, x + 3][3 - k]",
+        "x * len('ab' * k)",
+        "'ab'[1 - k], 10 // k if k else None",
+        "x.reshape([1, -1]).transpose([k, 1 - k])",
+    ],
+)
+def test_arithmetic_of_one_of_two_constants_gives_constants(use: str) -> None:
+    """B6, E1: on either side of the operator."""
+    assert_same(
+        chosen("1", "-1" if "k + 2" in use or "2 + k" in use else "0", f"return {use}"), *SIGNS
+    )
+
+
+@pytest.mark.parametrize("known", ["3 - k", "k * 2 + 1", "7 // k"])
+def test_arithmetic_of_one_of_two_constants_is_done_at_capture(known: str) -> None:
+    """B6: the program has no more in it than for the constants themselves."""
+    sizes = [
+        len(list(bridge.operations(converted.programs[0].program)))
+        for number in ("k", known)
+        for converted in [assert_same(chosen("1", "2", f"return x * ({number})"), *SIGNS)]
+    ]
+    assert sizes[0] == sizes[1]
+
+
+def test_the_type_that_all_of_them_have_is_one_type() -> None:
+    """E1: and can be looked up in a dict of Python's."""
+    table = {paddle.Tensor: "tensor", int: "int", str: "text"}
+    look = "return table.get(type(k), 'other'), type(k) is type(x), isinstance(x, type(k))"
+    for true, false in (("x", "x[:1]"), ("'a'", "'b'"), ("1", "2")):
+        assert_same(chosen(true, false, look, table=table), *SIGNS)
+
+
+def test_one_of_two_functions_is_called() -> None:
+    """E2: by code that stays Python, too."""
+    apply = d2s.not_to_static(lambda function, value: function(value))
+    use = "return apply(k, x)"
+    assert_same(chosen("lambda y: y * 2", "lambda y: y + 2", use, apply=apply), *SIGNS)
+    apply_one = d2s.not_to_static(lambda functions, value: functions["k"](value, name="it"))
+    use = "return apply({'k': k}, x)"
+    assert_same(chosen("paddle.exp", "paddle.sin", use, apply=apply_one), *SIGNS)
+
+
+@pytest.mark.parametrize("depth", [3, 12])
+def test_what_a_branch_changes_deep_inside_of_dicts(depth: int) -> None:
+    """B4: at any depth that users write."""
+    f = function_of(f"""
+    def f(x, s):
+        table = {"{'k': " * depth}x{"}" * depth}
+        if s > 0:
+            table{"['k']" * depth} = x * 2
+        return table
+    """)
+    assert_same(f, *SIGNS)
+
+
+def test_membership_of_tensors_stays_python_in_dygraph() -> None:
+    """A1: what a converted function gives outside of a program is what the original gives."""
+    f = function_of("""
+    def f(x, number):
+        return number in x, x in [x, 1], number in [1, 2]
+    """)
+    for number in (2.0, 9.0, scalar(2.0)):
+        want, got = f(X, number), d2s.convert(f)(X, number)
+        assert [type(one) for one in want] == [type(one) for one in got]
+        assert want == got
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[[(y := v * 2) for v in row] for row in rows]",
+        "[[(y := v * 2) for v in row] for row in rows if len(row) > 1]",
+        "[(y := v, [w for w in row if (y := w) > 1]) for row in rows for v in row]",
+        "{(y := len(row)): [(z := v) for v in row] for row in rows}",
+    ],
+)
+def test_a_walrus_inside_of_two_comprehensions(text: str) -> None:
+    """A1: it binds the variable of the function."""
+    f = function_of(f"""
+    def f(x, s):
+        y = z = 0
+        rows = [[x, x + 1], [x * 2]] if {"len(row)" in text or "> 1" not in text} else [[1, 2], [3]]
+        out = {text}
+        if s > 0:
+            out, y = out, y
+        return out, y, z
+    """)
+    assert_same(f, *SIGNS)
+
+
+@pytest.mark.parametrize("use", ["round(k)", "round(k, 1)", "round(k) * 2"])
+def test_rounding_one_of_two_numbers(use: str) -> None:
+    """E1: as Python rounds the one that it is."""
+    assert_same(chosen("1.5", "2.46", f"return x * ({use})"), *SIGNS)
+
+
+@pytest.mark.parametrize("use", ["k % 2", "k // 4", "-1 if k > 0 else 1"])
+def test_arithmetic_that_makes_one_constant_of_two(use: str) -> None:
+    """B6: it is that constant."""
+    assert_same(chosen("1", "3", f"return x * ({use}), [7, 8, 9][{use}]"), *SIGNS)
+
+
+def test_the_length_that_code_left_as_it_is_asks_for() -> None:
+    """E2, B2: of the one alternative that has one; the other raises on its runs."""
+    length = d2s.not_to_static(lambda table: len(table["k"]))
+    assert_same(chosen("[x, x]", "None", "return x * length({'k': k})", length=length), *SIGNS)
+
+
+def test_a_key_that_is_not_there() -> None:
+    """A1: ``KeyError`` on the run, with the number as dygraph has it."""
+    f = function_of("def f(x, s):\n    return {1: x, 2: x * 2}[int(s)], isinstance(f'{s}', str)")
+    assert_same(f, *((X, scalar(number)) for number in (1.0, 2.0, 5.0)))
+
+
+def test_the_mark_of_what_is_not_bound_is_one_object() -> None:
+    """B2: however it is copied."""
+    assert copy.copy(UNBOUND) is UNBOUND
+    assert copy.deepcopy(UNBOUND) is UNBOUND

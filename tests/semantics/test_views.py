@@ -1,0 +1,171 @@
+"""Tensors that share their storage in dygraph, and writes to one of them (row 88, rules A1, B4)."""
+
+from __future__ import annotations
+
+import pytest
+from paddle.static import InputSpec
+
+import d2s
+from d2s.errors import InplaceError
+from tests.helpers import assert_same, function_of, scalar, tensor
+
+X = tensor(*range(1, 13)).reshape([3, 4])
+CALLS = [(X, scalar(1)), (X * 2, scalar(2))]
+
+VIEWS = [
+    "y[0]",
+    "y[i]",
+    "y[1:]",
+    "y[:, 1:3]",
+    "y[::2]",
+    "y[0, 1:]",
+    "y[i, 1:3]",
+    "y.reshape([4, 3])",
+    "y.flatten()",
+    "y.unsqueeze(0)",
+    "y.transpose([1, 0])",
+    "y.t()",
+    "y[1:].reshape([8])",
+    "y.transpose([1, 0])[1]",
+    "y.detach()",
+]
+"""What is a view of ``y`` in dygraph, or a copy."""
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize(
+    "write", ["y[1] = 50.0", "y.add_(y * 0 + 7)", "v[0] = 70.0", "v.scale_(3.0)"]
+)
+def test_a_write_is_seen_in_what_shares_the_storage(view: str, write: str) -> None:
+    """A1: in both directions, and by a third name."""
+    f = function_of(f"""
+    def f(x, i):
+        with paddle.no_grad():
+            y = x * 1
+            v = {view}
+            other = y[1]
+            {write}
+        return y, v, other
+    """)
+    assert_same(f, *CALLS, grad=False)
+
+
+@pytest.mark.parametrize("view", ["y[0]", "y[i]", "y[1:]", "y.reshape([4, 3])"])
+def test_a_write_in_a_branch_is_seen_in_a_view(view: str) -> None:
+    """B4: a view is still one behind the branch, whichever side was taken."""
+    f = function_of(f"""
+    def f(x, i):
+        with paddle.no_grad():
+            y = x * 1
+            v = {view}
+            if i > 1:
+                y[1] = 50.0
+            else:
+                y[2] = 60.0
+            y[0] = 70.0
+            v[0] = 80.0
+        return y, v
+    """)
+    assert_same(f, *CALLS, grad=False)
+
+
+@pytest.mark.parametrize(
+    "view", ["y[i:]", "y.transpose([1, 0]).reshape([12])", "y[:, 1].reshape([3, 1])"]
+)
+@pytest.mark.parametrize("write", ["y[1] = 50.0", "v[0] = 70.0"])
+def test_what_may_be_a_view_or_a_copy_is_refused(view: str, write: str) -> None:
+    """Never silent: how Paddle reshapes such a tensor, or where it begins, is not known."""
+    f = function_of(f"""
+    def f(x, i):
+        y = x * 1
+        v = {view}
+        {write}
+        return y, v
+    """)
+    with pytest.raises(InplaceError, match="view"):
+        d2s.to_static(f)(X, scalar(1))
+
+
+WRITES = [
+    "y[i] = 50.0",
+    "y[i, 1] = 50.0",
+    "y[:, i] = x[:, 0] * 2",
+    "y[..., i] = 50.0",
+    "y[i, i] = x.sum()",
+    "y[i] = y[i] * 2 + y[0]",
+]
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("spec", [None, [InputSpec([None, None]), InputSpec([], "int64")]])
+def test_a_write_at_an_index_of_the_run(write: str, spec: object) -> None:
+    """A1: from either end, of one program; dimensions may be open."""
+    f = function_of(f"""
+    def f(x, i):
+        y = x * 1
+        {write}
+        return y
+    """)
+    calls = [(X, scalar(i)) for i in (0, 2, -1, -3, -2)]
+    assert_same(f, *calls, grad=False, static=d2s.to_static(f, input_spec=spec))
+
+
+def test_two_writes_through_views_of_views() -> None:
+    """A1: the whole and all of its views have the contents of the last write."""
+    f = function_of("""
+    def f(x, i):
+        with paddle.no_grad():
+            y = x * 1
+            rows = y[1:]
+            row = rows[0]
+            flat = y.reshape([12])
+            row[1] = 50.0
+            flat[0] = 60.0
+            rows[1, 2] = 70.0
+            part = row[1:]
+            part[0] = 80.0
+        return y, rows, row, flat, part
+    """)
+    assert_same(f, *CALLS, grad=False)
+
+
+def test_a_write_keeps_the_gradient_of_the_other_tensors() -> None:
+    """C7: as it was recorded before."""
+    f = function_of("""
+    def f(x, i):
+        y = x * 2
+        v = y[0]
+        before = v.sum()
+        y[0] = x[1] * 3
+        return before, y * 2
+    """)
+    assert_same(f, *CALLS)
+
+
+def test_views_of_parts_that_the_run_chooses() -> None:
+    """A1: of one program, with another index on each call."""
+    f = function_of("""
+    def f(x, i):
+        with paddle.no_grad():
+            y = x * 1
+            a, b = y[i], y[i - 1]
+            a[0] = 50.0
+            b[1] = 60.0
+            y[i] = y[i] + 1
+        return y, a, b
+    """)
+    assert_same(f, *CALLS, (X, scalar(0)), grad=False)
+
+
+def test_a_copy_shares_nothing() -> None:
+    """A1: clone, arithmetic, concat and an index tensor make tensors of their own."""
+    f = function_of("""
+    def f(x, i):
+        with paddle.no_grad():
+            y = x * 1
+            parts = [y.clone(), y + 0, paddle.concat([y]), y[paddle.to_tensor([0, 1])], y[y > 3]]
+            y[0] = 50.0
+            parts[0][1] = 60.0
+        return y, parts
+    """)
+    assert_same(f, *CALLS, grad=False)
