@@ -119,7 +119,10 @@ def form_of(value: Any) -> Any:
 
 
 def _is_of_the_trip(value: Any) -> bool:
-    """Whether ``value`` is an object that holds values of the program: another one in each trip."""
+    """Whether ``value`` is an object that holds what a trip has computed: another one in each trip.
+
+    One that was made before all branches and loops may be chosen by a trip.
+    """
     if isinstance(value, HostText):
         return True
     if isinstance(value, type | types.ModuleType | types.FunctionType):
@@ -133,7 +136,12 @@ def _has_value(thing: Any) -> bool:
         return any(map(_has_value, thing))
     if isinstance(thing, dict):
         return any(map(_has_value, thing.values()))
-    return bridge.is_value(thing) or isinstance(thing, HostText | Either)
+    if bridge.is_value(thing):
+        maker = thing.get_defining_op()
+        return maker is None or maker.get_parent_block() != bridge.top_block()
+    if isinstance(thing, Either):
+        return _has_value([thing.flag, thing.true, thing.false])
+    return isinstance(thing, HostText)
 
 
 def _fits(form: Any, value: Any) -> bool:

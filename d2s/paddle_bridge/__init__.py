@@ -85,6 +85,7 @@ from d2s.paddle_bridge.values import (
     share_storage,
     take_dtype,
     tensor_of,
+    top_block,
     with_item,
 )
 from d2s.paddle_bridge.variables import tell_apart
@@ -165,6 +166,7 @@ __all__ = [
     "tell_apart",
     "tensor_of",
     "tensors_as_values",
+    "top_block",
     "tracing",
     "with_item",
     "without_copies",
