@@ -179,10 +179,13 @@ def _numeric(value: Any) -> bool:
 
 
 def choices_of(*values: Any) -> Choices | None:
-    """What may be one of ``values``, each of which may be an ``Either``; ``None`` if too much."""
+    """What may be one of ``values``, each of which may be an ``Either``; ``None`` if too much.
+
+    The first is from before the loop; a trip may have left the others.
+    """
     choices = Choices()
-    for value in values:
-        if not choices.add(value):
+    for number, value in enumerate(values):
+        if not choices.add(value, trip=number > 0):
             return None
     return choices
 

@@ -32,6 +32,7 @@ class Block:
         left: a ``raise`` has ended this side; what it leaves behind is never read.
         state: what the block hands on, where more can join it.
         before: snapshots of what a loop began with, by ``names``.
+        cells: ids of the closure cells that are variables of a loop.
     """
 
     kind: str
@@ -41,6 +42,7 @@ class Block:
     left: bool = False
     state: Any = None
     before: list[Any] = field(default_factory=list)
+    cells: frozenset[int] = frozenset()
 
 
 @dataclass

@@ -7,7 +7,9 @@ structure; the leaves of those that do not hold are zeros that nobody reads.
 
 from __future__ import annotations
 
+import collections
 import dataclasses
+import functools
 import types
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -16,13 +18,13 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.operators.branches import select
-from d2s.operators.context import tentatively
+from d2s.operators.context import current, tentatively
 from d2s.operators.effects import HostText
 from d2s.operators.either import Either
 from d2s.operators.fields import slot_fields, slots_of
 from d2s.operators.likeness import Like
 from d2s.operators.lists import GrowingList
-from d2s.operators.state import Frozen
+from d2s.operators.state import Cell, Frozen
 from d2s.operators.values import as_dtype, as_value, is_tensor, mark_number, number_kind
 
 MOST: Final = 8
@@ -100,8 +102,13 @@ def _put_together(kind: type, keys: tuple[Any, ...], parts: list[Any]) -> Any:
     return fresh
 
 
-def form_of(value: Any) -> Any:
-    """The form of one alternative; ``None`` when it has none."""
+def form_of(value: Any, *, trip: bool) -> Any:
+    """The form of one alternative; ``None`` when it has none.
+
+    Args:
+        value: the alternative.
+        trip: a trip has left it, which may be captured once more.
+    """
     if isinstance(value, Like):
         return value
     if is_tensor(value) or number_kind(value) is not None:
@@ -113,35 +120,51 @@ def form_of(value: Any) -> Any:
         return None
     apart = _taken_apart(value)
     if apart is not None:
-        parts = [form_of(part) for part in apart[2]]
+        parts = [form_of(part, trip=trip) for part in apart[2]]
         return None if any(part is None for part in parts) else Structure(*apart[:2], parts)
-    return None if isinstance(value, Frozen) or _is_of_the_trip(value) else Constant(value)
+    return (
+        None if isinstance(value, Frozen) or (trip and _is_of_the_trip(value)) else Constant(value)
+    )
 
 
-def _is_of_the_trip(value: Any) -> bool:
-    """Whether ``value`` is an object that holds what a trip has computed: another one in each trip.
+def _is_of_the_trip(thing: Any) -> bool:
+    """Whether an object or function holds what the trip has computed: each trip makes another one.
 
-    One that was made before all branches and loops may be chosen by a trip.
+    The variables of the loop itself are no reason: each capture of the loop gives them values.
     """
-    if isinstance(value, HostText):
-        return True
-    if isinstance(value, type | types.ModuleType | types.FunctionType):
-        return False
-    fields = [*slot_fields(value).values()] if slots_of(type(value)) else []
-    return any(map(_has_value, [*fields, *getattr(value, "__dict__", {}).values()]))
+    capture = current()
+    known = capture.blocks[-1].cells if capture is not None and capture.blocks else frozenset()
+    stack, seen = [thing], set[int]()
+    while stack:
+        part = stack.pop()
+        if bridge.is_value(part):
+            if bridge.is_inner(part):
+                return True
+        elif id(part) not in seen and not isinstance(part, type | types.ModuleType):
+            seen.add(id(part))
+            stack += _held(part, known)
+    return False
 
 
-def _has_value(thing: Any) -> bool:
-    if isinstance(thing, list | tuple | set):
-        return any(map(_has_value, thing))
-    if isinstance(thing, dict):
-        return any(map(_has_value, thing.values()))
-    if bridge.is_value(thing):
-        maker = thing.get_defining_op()
-        return maker is None or maker.get_parent_block() != bridge.top_block()
+def _held(thing: Any, known: frozenset[int]) -> list[Any]:
+    """What is right below an object, function or container; cells that are ``known`` left out."""
     if isinstance(thing, Either):
-        return _has_value([thing.flag, thing.true, thing.false])
-    return isinstance(thing, HostText)
+        return [thing.flag, thing.true, thing.false]
+    if isinstance(thing, dict):
+        return list(thing.values())
+    if isinstance(thing, list | tuple | set | collections.deque):
+        return list(thing)
+    if isinstance(thing, types.MethodType):
+        return [thing.__self__, thing.__func__]
+    if isinstance(thing, functools.partial):
+        return [thing.func, *thing.args, *thing.keywords.values()]
+    if isinstance(thing, types.FunctionType):
+        cells = [cell for cell in thing.__closure__ or () if id(cell) not in known]
+        defaults = [thing.__defaults__, thing.__kwdefaults__]
+        return [*defaults, *(Cell(cell).get() for cell in cells), vars(thing)]
+    slots = slot_fields(thing).values() if slots_of(type(thing)) else ()
+    fields = getattr(thing, "__dict__", None)
+    return [*slots, *(fields.values() if isinstance(fields, dict) else ())]
 
 
 def _fits(form: Any, value: Any) -> bool:
@@ -226,12 +249,17 @@ class Choices:
         """A description of each leaf."""
         return [like for form in self.forms for like in _likes(form)]
 
-    def add(self, value: Any) -> bool:
-        """Take in the form of ``value``, or of its alternatives; whether that is possible."""
+    def add(self, value: Any, *, trip: bool = False) -> bool:
+        """Take in the form of ``value``, or of its alternatives; whether that is possible.
+
+        Args:
+            value: what the variable may be.
+            trip: a trip has left it.
+        """
         for item, _ in _alternatives(value):
             at = None if isinstance(item, Like) else self.position(item)
             if at is None:
-                form = form_of(item)
+                form = form_of(item, trip=trip)
                 if form is None or len(self.forms) == MOST:
                     return False
                 self.forms.append(form)
@@ -265,7 +293,7 @@ class Choices:
             at = made.position(item)
             if at is None:
                 same = False
-                if not made.add(item):
+                if not made.add(item, trip=True):
                     return None
             elif made._widen(at, item):
                 same = False

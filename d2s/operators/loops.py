@@ -29,7 +29,7 @@ from d2s.operators.iteration import Indexed, indexed, items_of
 from d2s.operators.lists import GrowingList, NeedsElementError, NeedsRowsError
 from d2s.operators.logic import and_, not_
 from d2s.operators.origins import other_places
-from d2s.operators.state import Attribute, Slot, State
+from d2s.operators.state import Attribute, Cell, Slot, State
 from d2s.operators.unbound import as_local
 from d2s.operators.values import condition, is_tensor, mark_number, number_kind, number_value
 
@@ -630,6 +630,9 @@ def _attempt(
             op.body() as arguments,
         ):
             entered.before = before
+            entered.cells = frozenset(
+                id(slot.cell) for slot in state.slots if isinstance(slot, Cell)
+            )
             for growing in lists:
                 growing.home = depth + 1
             variables = border.enter(arguments)

@@ -85,12 +85,12 @@ from d2s.paddle_bridge.values import (
     share_storage,
     take_dtype,
     tensor_of,
-    top_block,
     with_item,
 )
 from d2s.paddle_bridge.variables import tell_apart
 from d2s.paddle_bridge.walks import (
     is_chosen,
+    is_inner,
     is_visible,
     misplaced,
     never_free,
@@ -130,6 +130,7 @@ __all__ = [
     "is_chosen",
     "is_eager",
     "is_fake",
+    "is_inner",
     "is_made_of_constants",
     "is_value",
     "is_visible",
@@ -166,7 +167,6 @@ __all__ = [
     "tell_apart",
     "tensor_of",
     "tensors_as_values",
-    "top_block",
     "tracing",
     "with_item",
     "without_copies",

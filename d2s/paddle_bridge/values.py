@@ -40,11 +40,6 @@ def as_value(tensor: Any) -> Any:
     return _convert_into_value(tensor)
 
 
-def top_block() -> Any:
-    """The block of the program that is being captured: outside of its branches and loops."""
-    return paddle.static.default_main_program().global_block()
-
-
 def tensor_of(value: Any) -> Any:
     """The dygraph tensor that ``value`` stands for, or ``None``."""
     if not is_value(value):

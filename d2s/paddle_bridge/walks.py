@@ -133,6 +133,24 @@ def is_visible(value: Any) -> bool:
     return False
 
 
+def is_inner(value: Any) -> bool:
+    """Whether ``value`` was made in the block that is being written, or in one inside of it."""
+    here = paddle.pir.get_current_insertion_point().block()
+    operation = value.get_defining_op()
+    if operation is None:  # an argument of a block
+        return all(value.id != each.id for block in _around(here) for each in block.args())
+    return all(operation.get_parent_block() != block for block in _around(here))
+
+
+def _around(block: Any) -> Iterator[Any]:
+    """The blocks that ``block`` is in, from the inside out."""
+    while (outer := block.parent_op) is not None:
+        block = outer.get_parent_block()
+        if block is None:
+            return
+        yield block
+
+
 def overwritten(program: Any, parameters: list[Any]) -> list[int]:
     """Indexes of the ``parameters`` of ``program`` that one of its operations writes into."""
     indexes = {value.id: index for index, value in enumerate(parameters)}

@@ -46,6 +46,46 @@ def test_text_that_the_run_fills_in(source: str) -> None:
     assert_same(function_of(source), (tensor(1.0, 1.0),), (tensor(-1.0, 1.0),), (tensor(9.0, 1.0),))
 
 
+CHOSEN = {
+    "objects of the loop around": """
+class Box:
+    def __init__(self, h): self.h = h
+def f(x):
+    s = paddle.zeros([])
+    while s < 2:
+        s = s + 1
+        a, b = Box(x), Box(x * 2)
+        box, t = a, paddle.zeros([])
+        while t < 3:
+            t = t + 1
+            if t > 1: box = b
+            else: box = a
+            x = x + 1
+        x = x + box.h
+    return x
+""",
+    "functions of before the loop": """
+def f(x):
+    w = x * 2
+    def a(v): return v + w
+    def b(v): return v - w
+    g, t = a, paddle.zeros([])
+    while t < 3:
+        t = t + 1
+        x = g(x)
+        if t > 1: g = b
+        else: g = a
+    return x
+""",
+}
+
+
+@pytest.mark.parametrize("source", CHOSEN.values(), ids=CHOSEN)
+def test_what_was_made_before_the_loop_may_be_chosen(source: str) -> None:
+    """C3: it is the same one in every trip."""
+    assert_same(function_of(source), (tensor(1.0, 1.0),), (tensor(-1.0, 2.0),))
+
+
 REFUSED = {
     "a text that grows": """
 def f(x):
@@ -77,6 +117,43 @@ def f(x):
         t = t + 1
         box = Box(box.h * t)
     return box.h
+""",
+    "a function with a default of the trip": """
+def f(x):
+    g, t = None, paddle.zeros([])
+    while t < 3:
+        t = t + 1
+        s = t * 2
+        if t > 1:
+            def h(v, s=s): return v + s
+            g = h
+        if g is not None:
+            x = g(x)
+    return x
+""",
+    "a partial of the trip": """
+import functools
+def f(x):
+    g, t = None, paddle.zeros([])
+    while t < 3:
+        t = t + 1
+        if g is not None:
+            x = g(x)
+        g = functools.partial(paddle.add, t * 2)
+    return x
+""",
+    "a method of an object of the trip": """
+class Box:
+    def __init__(self, h): self.h = h
+    def add(self, v): return v + self.h
+def f(x):
+    g, t = None, paddle.zeros([])
+    while t < 3:
+        t = t + 1
+        if g is not None:
+            x = g(x)
+        g = Box(t * 2).add
+    return x
 """,
     "an object of the last trip": BOX
     + """
