@@ -180,13 +180,20 @@ def saved_and_loaded(program: Program) -> None:
 def _equal_tensors(want: list[Any], got: list[Any]) -> None:
     """Assert that a saved program gives the tensors of a result, and the numbers that vary."""
     left = list(got)
-    for thing in want:
+    for thing in _with_fields(want):
         if isinstance(thing, paddle.Tensor):
             assert left, f"{len(got)} tensors, and there should be more"
             equal(("returned", thing, ""), ("returned", left.pop(0), ""), "loaded")
         elif _is_number(thing) and left and not left[0].shape and left[0].item() == thing:
             left.pop(0)  # a number that varies; one that does not is no part of the program
     assert not left, f"{len(got)} tensors, {len(left)} too many"
+
+
+def _with_fields(things: list[Any]) -> Iterator[Any]:
+    """``things``, with what the objects among them hold in their places."""
+    for thing in things:
+        fields = None if isinstance(thing, paddle.Tensor) else getattr(thing, "__dict__", None)
+        yield from [thing] if fields is None else _with_fields(leaves(list(fields.values())))
 
 
 def _is_number(thing: Any) -> bool:

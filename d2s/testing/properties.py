@@ -51,7 +51,7 @@ _NO_SLOPE: Final = (
     "detached", "with no_grad", "cast to float", "cast of dtype", "truth of a tensor",
     "state of a layer", "layer", "buffer", "layers in a list", "function of paddle",
     "while on a tensor", "global", "global read", "with int", "stack", "view",
-    "return in with", "function of math",
+    "return in with", "function of math", "other dtype on one side",
 )  # fmt: skip
 """Constructs that cut gradients, in dygraph too, or have single precision inside."""
 

@@ -13,7 +13,7 @@ import paddle
 import pytest
 
 import d2s
-from tests.helpers import assert_same, function_of, scalar, tensor
+from tests.helpers import assert_same, fresh, function_of, scalar, tensor
 
 X = tensor(1.0, 2.0)
 BOTH = (X, -X)
@@ -749,3 +749,18 @@ def test_is_of_what_was_just_computed() -> None:
         )
 
     assert_same(f, tensor(1.0), tensor(-1.0))
+
+
+def test_a_printed_tensor_of_no_grad_behind_a_return() -> None:
+    """F1: the check took ``stop_gradient=False`` in a text, true of another path, for an error."""
+
+    def f(x):
+        with paddle.no_grad():
+            if x.sum() > 0.37:
+                return x * 0.5
+            x = x * 0.5
+        print(x)
+        return x
+
+    for x in BOTH:
+        assert d2s.check(f, fresh(x))

@@ -17,6 +17,7 @@ from d2s.operators.probes import HIDDEN, probe, probes
 from d2s.selfcheck import locate
 from d2s.selfcheck.locate import Record, first_difference
 from d2s.selfcheck.report import Difference, Report
+from d2s.selfcheck.runs import _says
 from d2s.selfcheck.snapshot import Snapshot
 from d2s.selfcheck.values import Tolerance, facts, mismatches
 from tests.helpers import tensor
@@ -70,6 +71,21 @@ def test_a_value_equals_itself(value: Any) -> None:
 def test_what_differs(want: Any, got: Any, says: str) -> None:
     (first, *_) = differ(want, got)
     assert says in first
+
+
+@pytest.mark.parametrize(
+    ("want", "got", "same"),
+    [
+        ("stop_gradient=True", "stop_gradient=False", True),
+        ("stop_gradient=False", "stop_gradient=True", False),
+        ("stop_gradient=True, 1", "stop_gradient=False, 2", False),
+        ("stop_gradient=True", "", False),
+    ],
+)
+def test_a_printed_tensor_may_have_a_gradient_on_another_path(
+    want: str, got: str, same: bool
+) -> None:
+    assert _says(want, got) is same
 
 
 def test_tolerance_goes_by_dtype() -> None:

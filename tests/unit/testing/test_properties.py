@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import gast
+import paddle
 import pytest
 
 from d2s import api, conversion
@@ -154,3 +155,29 @@ def test_a_spy_notes_what_is_done_in_order() -> None:
         "2.0 > 1", "bool(True)", "2.0 < 3.0", "bool(True)", "2.0 + 3.0", "-5.0",
         "format(2.0, '.1f')", "float(3.0)", "2.0 == 3.0", "bool(False)",
     ]  # fmt: skip
+
+
+OBJECT = """\
+class Box:
+    def __init__(self, held):
+        self.held = held
+        self.count = 0
+
+
+def f(x):
+    return (Box(x * 0.5), x)
+"""
+
+
+def test_a_saved_program_gives_what_objects_of_the_result_hold() -> None:
+    """G3."""
+    program = Program(OBJECT, ("x",), (([2.0, 1.0],),))
+    on_tensors.saved_and_loaded(program)
+
+
+def test_a_file_without_what_an_object_holds_is_wrong() -> None:
+    """G3."""
+    held = type("Box", (), {})()
+    held.held = paddle.to_tensor([1.0])
+    with pytest.raises(AssertionError, match="there should be more"):
+        on_tensors._equal_tensors([held], [])
