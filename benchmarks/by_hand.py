@@ -21,12 +21,21 @@ from d2s.bench.work import Work
 
 core = paddle.base.core
 
-MODES: Final = {
+_USUAL: Final[dict[str, Any]] = {
+    "FLAGS_new_executor_serial_run": False,
+    "FLAGS_enable_pir_in_executor_trace_run": False,
+    "FLAGS_eager_delete_tensor_gb": 0.0,
+}
+
+MODES: Final[dict[str, dict[str, Any]]] = {
     "default": {},
     "serial": {"FLAGS_new_executor_serial_run": True},
     "trace": {"FLAGS_enable_pir_in_executor_trace_run": True},
 }
 """The ways in which Paddle's interpreter runs a program, and the flags that choose them."""
+
+_KEEPING: Final[dict[str, Any]] = {"FLAGS_eager_delete_tensor_gb": -1.0}
+"""Values stay until the run ends: not with branches or loops, which would write over them."""
 
 _TRIALS: Final = 5
 _TRIAL_S: Final = 0.2
@@ -148,6 +157,10 @@ class _ByRunProgram:
         self._attributes = layer._prepare_attributes(in_sot_mode=False)
         self._scopes = [core.Scope()]
         self._last: Any = None
+        names = {operation.name() for operation in written.main.global_block().ops}
+        self._modes = dict(MODES)
+        if not names & {"pd_op.if", "pd_op.while"}:
+            self._modes |= {f"{mode}, keeping": MODES[mode] | _KEEPING for mode in MODES}
 
     def __call__(self) -> None:
         self._last = paddle._C_ops.run_program(
@@ -159,12 +172,12 @@ class _ByRunProgram:
 
     def choose(self) -> str:
         """Run in the fastest mode from now on; its name."""
-        taken = {mode: self._trial(flags) for mode, flags in MODES.items()}
+        taken = {mode: self._trial(flags) for mode, flags in self._modes.items()}
         best = min(taken, key=lambda mode: taken[mode])
-        self._enter(MODES[best])
+        self._enter(self._modes[best])
         return best
 
-    def _trial(self, flags: dict[str, bool]) -> float:
+    def _trial(self, flags: dict[str, Any]) -> float:
         self._enter(flags)
         self()
         times: list[float] = []
@@ -172,9 +185,8 @@ class _ByRunProgram:
             times.append(seconds(self, 2))
         return min(times)
 
-    def _enter(self, flags: dict[str, bool]) -> None:
-        off = {name: False for each in MODES.values() for name in each}
-        paddle.set_flags({**off, **flags})
+    def _enter(self, flags: dict[str, Any]) -> None:
+        paddle.set_flags(_USUAL | flags)
         self._scopes = [core.Scope()]  # what was prepared for a scope keeps its mode
 
 

@@ -12,6 +12,7 @@ import paddle
 
 from d2s.paddle_bridge.capture import no_collection
 from d2s.paddle_bridge.gate import GATE, keep_mode, static_lock
+from d2s.paddle_bridge.memory import Room
 from d2s.paddle_bridge.names import PartialProgramLayer, core, switch_to_static_graph
 from d2s.paddle_bridge.passes import (
     copy_into_loops,
@@ -25,37 +26,42 @@ from d2s.paddle_bridge.walks import erase_unread
 
 _run_program: Final = paddle._C_ops.run_program
 
-_TRACE: Final = "FLAGS_enable_pir_in_executor_trace_run"
 
+class _Flag:
+    """Sets a flag of Paddle's while any thread is inside, where the user has left it as it was.
 
-class _Order:
-    """Sets a flag of Paddle's while any thread is inside; see :func:`program_order`."""
+    Args:
+        name: which flag.
+        usual: what Paddle begins with; another value is the user's and stays.
+        value: what it is while a thread is inside.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, name: str, usual: Any, value: Any) -> None:
         self._flags = core.globals()
+        self._name, self._usual, self._value = name, usual, value
         self._lock = threading.Lock()
         self._inside = 0
-        self._before: Any = None
+        self._changed = False
 
     def enter(self) -> None:
         """Set it; a second thread finds it set."""
         self._lock.acquire()  # half the time of a ``with``, on the way of every call
         try:
             self._inside += 1
-            if self._inside == 1:
-                self._before = self._flags[_TRACE]
-                if not self._before:
-                    self._flags[_TRACE] = True
+            if self._inside == 1 and self._flags[self._name] == self._usual:
+                self._flags[self._name] = self._value
+                self._changed = True
         finally:
             self._lock.release()
 
     def leave(self) -> None:
-        """Let the last thread restore what the user had."""
+        """Let the last thread restore what there was."""
         self._lock.acquire()
         try:
             self._inside -= 1
-            if not self._inside and not self._before:
-                self._flags[_TRACE] = self._before
+            if not self._inside and self._changed:
+                self._flags[self._name] = self._usual
+                self._changed = False
         finally:
             self._lock.release()
 
@@ -66,7 +72,12 @@ class _Order:
         self.leave()
 
 
-_ORDER: Final = _Order()
+_TRACE: Final = "FLAGS_enable_pir_in_executor_trace_run"
+_DELETE: Final = "FLAGS_eager_delete_tensor_gb"
+
+_ORDER: Final = _Flag(_TRACE, usual=False, value=True)
+_KEEPING: Final = _Flag(_DELETE, usual=0.0, value=-1.0)
+"""Programs that are prepared inside keep their values; see ``memory``."""
 
 
 def program_order() -> contextlib.AbstractContextManager[None]:
@@ -79,11 +90,12 @@ def program_order() -> contextlib.AbstractContextManager[None]:
     return _ORDER
 
 
-class _BackwardError(threading.local):
+class _Backward(threading.local):
     error: tuple[BaseException, Any] | None = None
+    keeping: bool = False
 
 
-_backward = _BackwardError()
+_backward = _Backward()
 _backward_shown = False
 
 
@@ -95,6 +107,13 @@ def keep_backward_error(error: BaseException, trace: Any = None) -> None:
         trace: the traceback that it is to have.
     """
     _backward.error = error, trace
+
+
+def _keep_in_backward(keeping: bool) -> None:
+    """Whether programs that this thread's ``backward`` prepares from here on keep their values."""
+    if keeping != _backward.keeping:
+        _backward.keeping = keeping
+        (_KEEPING.enter if keeping else _KEEPING.leave)()
 
 
 Explain = Callable[[Exception], "BaseException | None"]
@@ -141,6 +160,9 @@ def _showing(
                 if error is None:
                     raise
                 kept = error, error.__traceback__
+        finally:
+            if _backward.keeping:
+                _keep_in_backward(False)
         try:
             raise kept[0]
         except BaseException as error:
@@ -148,6 +170,27 @@ def _showing(
             raise
 
     return run
+
+
+class _Scopes:
+    """The scopes that one program runs in."""
+
+    def __init__(self) -> None:
+        self.free: list[Any] = []
+        self.held: list[Any] = []
+
+    def take(self) -> Any:
+        """One that no run uses; ``None`` if there is none."""
+        if self.free:
+            return self.free.pop()
+        for index, scope in enumerate(self.held):
+            if scope._can_reused:
+                return self.held.pop(index)
+        return None
+
+    def put(self, scope: Any) -> None:
+        """Take it back from a run."""
+        (self.free if scope._can_reused else self.held).append(scope)
 
 
 class _Runnable:
@@ -162,36 +205,55 @@ class _Runnable:
     Args:
         attributes: what ``run_program`` needs besides tensors.
         lock: held while it runs; its program's other forms have the same.
+        room: which runs keep their values until they end.
         joint: forward and gradients are in it.
+
+    Attributes:
+        unprepared: the last run was the first one in its scope, so its backward will be, too; in
+            which of the two ways it keeps its values.
     """
 
-    def __init__(self, attributes: Any, lock: Any, *, joint: bool) -> None:
+    def __init__(self, attributes: Any, lock: Any, room: Room, *, joint: bool) -> None:
         self._attributes = attributes
         self._joint = joint
-        self._free: list[Any] = []
-        self._held: list[Any] = []
+        self._room = room
+        self._kept, self._returned = _Scopes(), _Scopes()
+        self._scopes = {True: self._kept, False: self._returned, None: None}[room.always]
         self._broken: list[Any] = []
         self._lock = lock
+        self.unprepared: bool | None = None
 
     def run(self, tensors: list[Any], parameters: list[Any]) -> list[Any]:
         """Run it."""
+        scopes = self._scopes
+        if scopes is None:
+            scopes = self._kept if self._room.suffices(tensors) else self._returned
         _ORDER.enter()
         try:
             depth = GATE.enter()  # before the lock: who has closed the gate may want it
             try:
                 with self._lock:
-                    scope = self._scope()
+                    scope = scopes.take()
                     if scope is not None:
-                        return self._run_in(scope, tensors, parameters)
+                        return self._run_in(scope, scopes, tensors, parameters)
             finally:
                 GATE.leave(depth)
             # Paddle prepares a program for each scope: nothing else runs then.
-            with GATE.alone(), self._lock:
-                return self._run_in(core.Scope(), tensors, parameters)
+            with GATE.alone(), self._lock, self._keeping(scopes is self._kept):
+                return self._run_in(core.Scope(), scopes, tensors, parameters)
         finally:
             _ORDER.leave()
 
-    def _run_in(self, scope: Any, tensors: list[Any], parameters: list[Any]) -> list[Any]:
+    def _keeping(self, keeps: bool) -> contextlib.AbstractContextManager[None]:
+        self.unprepared = keeps
+        if keeps:
+            return _KEEPING
+        _keep_in_backward(False)
+        return contextlib.nullcontext()
+
+    def _run_in(
+        self, scope: Any, scopes: _Scopes, tensors: list[Any], parameters: list[Any]
+    ) -> list[Any]:
         try:
             # Without a tensor Paddle wants None, not an empty list.
             results: list[Any] = _run_program(
@@ -199,20 +261,13 @@ class _Runnable:
             )
         except BaseException:
             # The stacks of a joint program hold what a run saved that did not end.
-            spoilt = self._broken if self._joint else self._free
-            (spoilt if scope._can_reused else self._held).append(scope)
+            if self._joint and scope._can_reused:
+                self._broken.append(scope)
+            else:
+                scopes.put(scope)
             raise
-        (self._free if scope._can_reused else self._held).append(scope)
+        scopes.put(scope)
         return results
-
-    def _scope(self) -> Any:
-        """A scope that no run uses; ``None`` if there is none."""
-        if self._free:
-            return self._free.pop()
-        for index, scope in enumerate(self._held):
-            if scope._can_reused:
-                return self._held.pop(index)
-        return None
 
 
 class Program:
@@ -223,15 +278,23 @@ class Program:
         inputs: its input values.
         outputs: its output values, each once.
         parameters: dygraph tensors and the values that stand for them.
+        keep: its runs keep their values until they end where those take no more bytes.
     """
 
     def __init__(
-        self, main: Any, inputs: list[Any], outputs: list[Any], parameters: tuple[list[Any], ...]
+        self,
+        main: Any,
+        inputs: list[Any],
+        outputs: list[Any],
+        parameters: tuple[list[Any], ...],
+        *,
+        keep: int = 0,
     ) -> None:
         self.main = main
         self.inputs = inputs
         self.outputs = outputs
         self.parameters = parameters
+        self._keep = keep
         self._layer = PartialProgramLayer(main, inputs, outputs, parameters)
         # Paddle checks each output for a magic number and drops it; we never yield one.
         self._joint: tuple[Any, list[int]] | None = None
@@ -259,6 +322,13 @@ class Program:
             else:
                 self._inference = ready
         return ready.run(tensors, read)
+
+    def enter_backward(self) -> None:
+        """To be called when ``backward`` comes to what a training run has given."""
+        ready = self._training
+        if ready is not None and ready.unprepared is not None:
+            _keep_in_backward(ready.unprepared)
+            ready.unprepared = None
 
     def prepare(self, *, training: bool) -> None:
         """Build what :meth:`run` needs, so that what cannot be built is known before."""
@@ -317,7 +387,10 @@ class Program:
         with static_lock, keep_mode(), no_collection(), repaired_build(lean=lean):
             known = self._ready.get((layer, training))
             if known is None:
-                known = _Runnable(self._attributes(layer, training), self._lock, joint=joint)
+                attributes = self._attributes(layer, training)
+                built = layer.train_program if training else layer.infer_program
+                room = Room(built.program, self._keep)
+                known = _Runnable(attributes, self._lock, room, joint=joint)
                 self._ready[layer, training] = known
             return known
 

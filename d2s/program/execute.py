@@ -163,6 +163,7 @@ class _Once:
             bridge.keep_backward_error(error)
             raise error
         self.used = True
+        self.program.enter_backward()
 
 
 class Runner:
@@ -199,7 +200,11 @@ class Runner:
     def _ready(self) -> bridge.Program:
         captured = self.captured
         return bridge.Program(
-            captured.program, captured.inputs, captured.outputs, captured.parameters
+            captured.program,
+            captured.inputs,
+            captured.outputs,
+            captured.parameters,
+            keep=config.get().keep_memory_mb << 20,
         )
 
     def fresh(self) -> bool:

@@ -66,9 +66,11 @@ def length(w: Writer) -> str:
 @form("statement", "for over a list that grew", 31, 33, loops=True)
 def for_list(w: Writer) -> None:
     name, other = w.fresh("v"), w.fresh("v")
-    with w.inside(f"for {name} in {w.choose('items', 'items[:2]')}:", loop=True):
+    more = w.upto(1)
+    whole = "list(items)" if more else "items"  # the body may append to it
+    with w.inside(f"for {name} in {w.choose(whole, 'items[:2]')}:", loop=True):
         w.write(f"y = y * 0.5 + {name} * 0.25")
-        if w.upto(1):
+        if more:
             w.write(f"{other} = {name}")
             w.body()
     w.need("items")

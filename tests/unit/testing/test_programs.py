@@ -53,6 +53,19 @@ def test_every_construct_is_reached() -> None:
     assert set(counts) == set(constructs())
 
 
+LISTS = ("for over a list that grew", "append", "list changed")
+
+
+def test_no_loop_grows_the_list_that_it_goes_over() -> None:
+    """Programs end: the find was ``for v in items: ... items.append(...)``."""
+    for program in drawn(150, only=LISTS):
+        for loop in ast.walk(ast.parse(program.text)):
+            if isinstance(loop, ast.For) and ast.unparse(loop.iter) == "items":
+                lines = "\n".join(map(ast.unparse, loop.body))
+                assert "items." not in lines, program.text
+                assert "items +=" not in lines, program.text
+
+
 def test_most_pairs_of_constructs_are_reached() -> None:
     names = constructs()
     pairs = {

@@ -1,0 +1,98 @@
+"""Programs that keep what they compute until their call ends, because it is not much.
+
+Paddle gives the memory of a value back as soon as nothing in the program reads it any more.  It has
+a thread of its own do so, one task for each value::
+
+    y = x * x          y = x * x
+    z = exp(y)         z = exp(y)      another thread: frees y
+    w = z + 1          w = z + 1       another thread: frees z
+
+To wake that thread costs more than a small operation.  ``FLAGS_eager_delete_tensor_gb`` below zero,
+while Paddle prepares a program, leaves all values where they are until the run is over.
+
+Programs with branches or loops are left as they are.  A block hands out its values without copying
+them, and what it has computed stays in its scope: the next trip, or the next call, would write over
+what the code around it still reads.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Final
+
+from d2s.paddle_bridge.names import core
+from d2s.paddle_bridge.walks import operations
+
+_OPEN: Final = -1
+
+
+class Need:
+    """The memory that the values of a program take while none is given back.
+
+    Args:
+        program: the program as it runs.
+    """
+
+    def __init__(self, program: Any) -> None:
+        # Bytes, without the dimensions that are open, and how many are: how often.
+        self._kinds: Counter[tuple[int, int]] = Counter()
+        self.has_blocks = False
+        for operation in operations(program):
+            self.has_blocks = self.has_blocks or any(True for _ in operation.blocks())
+            for value in operation.results():
+                if value.initialized() and value.is_dense_tensor_type():
+                    self._kinds[_bytes(value)] += 1
+        self.is_open = any(missing for _, missing in self._kinds)
+
+    def bytes(self, size: int) -> int:
+        """How much it is, where open dimensions have ``size``."""
+        return sum(
+            known * size**missing * number for (known, missing), number in self._kinds.items()
+        )
+
+
+def _bytes(value: Any) -> tuple[int, int]:
+    known, missing = core.size_of_dtype(value.dtype), 0
+    for size in value.shape:
+        if size == _OPEN:
+            missing += 1
+        else:
+            known *= size
+    return known, missing
+
+
+class Room:
+    """Whether a run is to keep its values: they take no more than ``limit`` bytes.
+
+    Open dimensions count as the largest dimension of the run's own inputs; what was found for
+    some inputs goes for smaller ones, too.
+
+    Args:
+        program: the program as it runs.
+        limit: in bytes.
+    """
+
+    def __init__(self, program: Any, limit: int) -> None:
+        self._need = Need(program)
+        self._limit = limit
+        self._most, self._least = -1, 1 << 62
+        self.always: bool | None = None
+        if self._need.has_blocks or not limit:
+            self.always = False
+        elif not self._need.is_open:
+            self.always = self._need.bytes(0) <= limit
+
+    def suffices(self, tensors: list[Any]) -> bool:
+        """Whether it is enough for a run with these inputs."""
+        elements = sum([tensor.size for tensor in tensors])
+        if elements <= self._most:
+            return True
+        if elements >= self._least:
+            return False
+        largest = max((size for tensor in tensors for size in tensor.shape), default=1)
+        found = self._need.bytes(largest) <= self._limit
+        if found:
+            self._most = elements
+        else:
+            self._least = elements
+        return found

@@ -1,0 +1,238 @@
+"""Which programs keep their values until a call ends; Paddle's flag is the user's again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import paddle
+import pytest
+
+import d2s
+from d2s import config
+from d2s.paddle_bridge import names, runs
+from d2s.paddle_bridge.memory import Need, Room
+from tests.helpers import assert_same, tensor
+
+FLAGS = names.core.globals()
+
+
+@pytest.fixture(autouse=True)
+def flag_is_the_users() -> Iterator[None]:
+    """Whatever happens, Paddle's flag is what it was."""
+    before = FLAGS[runs._DELETE]
+    yield
+    assert FLAGS[runs._DELETE] == before
+
+
+def squares(x: Any) -> Any:
+    return ((x * x).exp() * x).sum()
+
+
+def program_of(*shape: int) -> Any:
+    """Two values of float32: one of the shape, and its sum as float64."""
+    program = paddle.static.Program()
+    paddle.enable_static()
+    try:
+        with paddle.static.program_guard(program):
+            x = paddle.static.data("x", shape, "float32")
+            paddle.cast(x, "float64")
+    finally:
+        paddle.disable_static()
+    return program
+
+
+def test_all_values_count_and_open_dimensions_by_their_size() -> None:
+    """G2: what a program takes while it gives nothing back."""
+    fixed, opened = Need(program_of(3, 5)), Need(program_of(-1, 5))
+    assert not fixed.is_open
+    assert fixed.bytes(7) == 3 * 5 * (4 + 8)
+    assert opened.is_open
+    assert opened.bytes(7) == 7 * 5 * (4 + 8)
+
+
+def test_programs_with_blocks_never_keep() -> None:
+    """B1, C1: a trip would write over what the last one has handed out."""
+    paddle.enable_static()
+    program = paddle.static.Program()
+    try:
+        with paddle.static.program_guard(program):
+            x = paddle.static.data("x", [4], "float32")
+            assert Room(program, 1 << 20).always is True
+            paddle.static.nn.while_loop(lambda x: x.sum() < 9, lambda x: [x + 1], [x])
+    finally:
+        paddle.disable_static()
+    assert Room(program, 1 << 20).always is False
+
+
+def test_what_fits_is_known_for_less_and_what_does_not_for_more() -> None:
+    """G2: a warm call asks for the number of elements, nothing else."""
+    room = Room(program_of(-1, 4), 1000)
+    assert room.always is None
+    assert room.suffices([paddle.zeros([8, 4])])
+    assert not room.suffices([paddle.zeros([40, 4])])
+    room._need = None  # type: ignore[assignment] - nothing is computed again
+    assert room.suffices([paddle.zeros([2, 4])])
+    assert not room.suffices([paddle.zeros([41, 4])])
+
+
+def test_a_run_without_inputs_has_room() -> None:
+    """G2."""
+    assert Room(program_of(-1, 4), 1000).suffices([])
+    assert Room(program_of(2, 4), 1000).always is True
+    assert Room(program_of(2, 4), 95).always is False
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Notes when Paddle's flag is set for a program."""
+    seen: list[str] = []
+    enter = runs._KEEPING.enter
+
+    def noting() -> None:
+        enter()
+        seen.append(f"{FLAGS[runs._DELETE]}")
+
+    monkeypatch.setattr(runs._KEEPING, "enter", noting)
+    return seen
+
+
+def test_only_first_runs_set_the_flag(monkeypatch: pytest.MonkeyPatch) -> None:
+    """G2: forward and backward each once; both are prepared then."""
+    seen = counted(monkeypatch)
+    function = d2s.to_static(squares)
+    with paddle.no_grad():
+        function(tensor(1.0, 2.0))
+        assert seen == ["-1.0"]
+        function(tensor(1.0, 3.0))
+        assert seen == ["-1.0"]
+    for _ in range(3):
+        x = tensor(1.0, 2.0)
+        x.stop_gradient = False
+        result = function(x)
+        assert len(seen) >= 2
+        result.backward()
+        assert seen == ["-1.0"] * 3
+
+
+def test_two_results_at_a_time_are_two_first_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """C7: each in a scope of its own."""
+    seen = counted(monkeypatch)
+    function = d2s.to_static(squares)
+    x = tensor(1.0, 2.0)
+    x.stop_gradient = False
+    both = [function(x), function(x * 2)]
+    assert len(seen) == 2
+    for result in both:
+        result.backward()
+    assert 3 <= len(seen) <= 4
+    want = tensor(1.0, 2.0)
+    want.stop_gradient = False
+    (squares(want) + squares(want * 2)).backward()
+    assert x.grad.numpy() == pytest.approx(want.grad.numpy(), rel=1e-5)
+
+
+@pytest.mark.parametrize("value", [1.0, 0.25, -1.0])
+def test_a_flag_that_the_user_has_set_stays(value: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user's global flag is his."""
+    before = FLAGS[runs._DELETE]
+    paddle.set_flags({runs._DELETE: value})
+    try:
+        seen = counted(monkeypatch)
+        d2s.to_static(squares)(tensor(1.0, 2.0))
+        assert seen == [f"{value}"]
+        assert FLAGS[runs._DELETE] == value
+    finally:
+        paddle.set_flags({runs._DELETE: before})
+
+
+@pytest.mark.parametrize("keep", [0, 16])
+def test_the_option(keep: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """G2: 0 gives everything back."""
+    seen = counted(monkeypatch)
+    with config.options(keep_memory_mb=keep):
+        d2s.to_static(squares)(tensor(1.0, 2.0))
+    assert bool(seen) is (keep > 0)
+
+
+def test_a_large_program_is_prepared_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    """C7: also where a small one is differentiated in the same ``backward``."""
+    seen = counted(monkeypatch)
+    large, small = d2s.to_static(squares), d2s.to_static(lambda x: (x * x).sum())
+    x, y = paddle.ones([3 << 20]), tensor(1.0, 2.0)
+    x.stop_gradient = y.stop_gradient = False
+    loss = small(y) + large(x)
+    assert len(seen) == 1
+    loss.backward()
+    assert len(seen) == 2
+    assert y.grad.tolist() == [2.0, 4.0]
+    assert x.grad[:2].numpy() == pytest.approx([3 * 2.7182817] * 2, rel=1e-5)
+
+
+def test_other_sizes_of_one_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """G2: small runs keep, large ones do not, and small ones do again."""
+    seen = counted(monkeypatch)
+    function = d2s.to_static(squares)
+    with paddle.no_grad():
+        for size, first in ((3, 1), (5, 2), (3 << 20, 2), (7, 2), (1 << 20, 2)):
+            got = function(paddle.full([size], 0.5))
+            assert float(got) == pytest.approx(float(squares(paddle.full([size], 0.5))), rel=1e-3)
+            assert len(seen) == first, size
+
+
+def views(x: Any) -> Any:
+    y = x * 2
+    z = (x * 3).add_(y)
+    return x, y, y.reshape([-1]), y[0], y.transpose([1, 0]), z, paddle.assign(y)
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_what_a_call_has_given_is_not_written_over(training: bool) -> None:
+    """G2: by the next call, nor by its backward."""
+    function = d2s.to_static(views)
+    calls, want = [], []
+    for number in range(4):
+        x = paddle.full([3, 3], float(number + 1))
+        x.stop_gradient = not training
+        results = function(x)
+        if training:
+            paddle.add_n([result.sum() for result in results]).backward()
+            calls.append([*results, x.grad])
+        else:
+            calls.append([*results])
+        want.append([each.numpy().copy() for each in calls[-1]])
+    for got, kept in zip(calls, want, strict=True):
+        for one, other in zip(got, kept, strict=True):
+            assert one.numpy().tolist() == other.tolist()
+
+
+def exploding(x: Any) -> Any:
+    while x.sum() < 100:
+        x = x * 2
+    if x.max() > 90:
+        raise ValueError("too large")
+    return x
+
+
+def grown(x: Any) -> Any:
+    rows = []
+    for row in x:
+        rows.append(row * 2 if row.sum() > 0 else row)
+    return paddle.stack(rows)
+
+
+def nested(x: Any) -> Any:
+    for _ in range(paddle.to_tensor(3)):
+        y = x * 0.5
+        while y.sum() > 0.3:
+            y = y * 0.5
+        x = x + y.sum()
+    return x
+
+
+@pytest.mark.parametrize("keep", [0, 16])
+@pytest.mark.parametrize("function", [squares, exploding, grown, nested])
+def test_meaning_is_the_same(function: Callable[..., Any], keep: int) -> None:
+    """B1, C1, C7, F2: with the values kept and with the values given back."""
+    with config.options(keep_memory_mb=keep):
+        rows = [tensor([0.5, 0.25], [-1.0, 0.5]), tensor([1.0, 2.0], [3.0, 80.0])]
+        assert_same(function, *((row,) for row in rows))
