@@ -25,11 +25,12 @@ from d2s.paddle_bridge.names import pir
 from d2s.paddle_bridge.walks import inside, operations, remove_unread
 
 
-def _named(names: str) -> frozenset[str]:
+def named(names: str) -> frozenset[str]:
+    """The operations of Paddle's that have these names."""
     return frozenset(f"pd_op.{name}" for name in names.split())
 
 
-_FRESH: Final = _named(
+FRESH: Final = named(
     "abs acos add argmax argmin asin atan bitwise_and bitwise_not bitwise_or bitwise_xor bmm ceil "
     "clip concat cos cosh divide dot elementwise_pow elu equal erf exp expm1 floor floor_divide "
     "fmax fmin gelu greater_equal greater_than isfinite isinf isnan leaky_relu less_equal "
@@ -40,7 +41,7 @@ _FRESH: Final = _named(
 )
 """Operations whose result is a tensor of its own, never a view."""
 
-_READERS: Final = _named(
+_READERS: Final = named(
     "add argmax argmin clip concat cumsum divide elementwise_pow equal expand floor_divide "
     "full_like gather greater_equal greater_than less_equal less_than maximum minimum multiply "
     "not_equal pow prod remainder reshape scale slice split squeeze stack strided_slice subtract "
@@ -104,7 +105,7 @@ def _has_one_reader(operation: Any) -> bool:
 def _is_own(value: Any, block: Any) -> bool:
     """Whether ``value`` was computed in ``block``, and nobody writes into it or keeps it."""
     maker = value.get_defining_op()
-    if maker is None or maker.name() not in _FRESH or maker.get_parent_block() != block:
+    if maker is None or maker.name() not in FRESH or maker.get_parent_block() != block:
         return False
     return all(
         user.name().startswith("pd_op.") and not user.name().endswith("_")

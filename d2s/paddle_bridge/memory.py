@@ -10,9 +10,8 @@ a thread of its own do so, one task for each value::
 To wake that thread costs more than a small operation.  ``FLAGS_eager_delete_tensor_gb`` below zero,
 while Paddle prepares a program, leaves all values where they are until the run is over.
 
-Programs with branches or loops are left as they are.  A block hands out its values without copying
-them, and what it has computed stays in its scope: the next trip, or the next call, would write over
-what the code around it still reads.
+Where a program has branches or loops, ``handover`` says whether that is possible.  Such a program
+holds what its blocks have computed as long as it lives, so it may be a sixteenth as much.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Final
 
+from d2s.paddle_bridge.handover import has_blocks
 from d2s.paddle_bridge.names import core
 from d2s.paddle_bridge.walks import operations
 
@@ -36,9 +36,7 @@ class Need:
     def __init__(self, program: Any) -> None:
         # Bytes, without the dimensions that are open, and how many are: how often.
         self._kinds: Counter[tuple[int, int]] = Counter()
-        self.has_blocks = False
         for operation in operations(program):
-            self.has_blocks = self.has_blocks or any(True for _ in operation.blocks())
             for value in operation.results():
                 if value.initialized() and value.is_dense_tensor_type():
                     self._kinds[_bytes(value)] += 1
@@ -70,17 +68,23 @@ class Room:
     Args:
         program: the program as it runs.
         limit: in bytes.
+        handed_over: its blocks may keep their values.
+
+    Attributes:
+        always: what goes for each run; ``None`` where it depends.
+        blocks: there are branches or loops in it.
     """
 
-    def __init__(self, program: Any, limit: int) -> None:
+    def __init__(self, program: Any, limit: int, *, handed_over: bool = False) -> None:
+        self.blocks = has_blocks(program)
         self._need = Need(program)
-        self._limit = limit
+        self._limit = limit >> 4 if self.blocks else limit
         self._most, self._least = -1, 1 << 62
         self.always: bool | None = None
-        if self._need.has_blocks or not limit:
+        if not self._limit or self.blocks > handed_over:
             self.always = False
         elif not self._need.is_open:
-            self.always = self._need.bytes(0) <= limit
+            self.always = self._need.bytes(0) <= self._limit
 
     def suffices(self, tensors: list[Any]) -> bool:
         """Whether it is enough for a run with these inputs."""

@@ -9,6 +9,7 @@ from typing import Any, Final
 import paddle
 
 from d2s.errors import LoopGradientError
+from d2s.paddle_bridge.handover import hand_over, has_blocks
 from d2s.paddle_bridge.lean import drop_copies, hoist_constants
 from d2s.paddle_bridge.names import TRIED, general_passes, ir_backward, pir, pir_partial_program
 from d2s.paddle_bridge.repairs import differentiate, gradient_function
@@ -54,26 +55,38 @@ def _passes(program: Any, **options: Any) -> None:
     hoist_constants(program)
 
 
-def _lean_passes(program: Any, **options: Any) -> None:
-    """The passes for a program that is only run."""
-    _general_passes(program, **options)
-    drop_copies(program)
-    hoist_constants(program)
+class Build:
+    """What was made of a program while Paddle built it.
+
+    Attributes:
+        handed_over: its blocks may keep their values; see ``handover``.
+    """
+
+    def __init__(self) -> None:
+        self.handed_over = False
+
+    def lean_passes(self, program: Any, **options: Any) -> None:
+        """The passes for a program that is only run."""
+        _general_passes(program, **options)
+        drop_copies(program)
+        hoist_constants(program)
+        self.handed_over = has_blocks(program) and hand_over(program)
 
 
 @contextlib.contextmanager
-def repaired_build(*, lean: bool) -> Iterator[None]:
+def repaired_build(*, lean: bool) -> Iterator[Build]:
     """Let Paddle build runnable programs with our corrections; under :data:`static_lock`.
 
     Args:
         lean: the program is only run, not differentiated.
     """
-    passes = _lean_passes if lean else _passes
+    build = Build()
+    passes = build.lean_passes if lean else _passes
     repaired = {"grad": differentiate, "apply_general_passes": passes}
     before = {name: getattr(pir_partial_program, name) for name in repaired}
     vars(pir_partial_program).update(repaired)
     try:
-        yield
+        yield build
     finally:
         vars(pir_partial_program).update(before)
 

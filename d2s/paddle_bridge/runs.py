@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import operator
 import threading
 from collections.abc import Callable
 from typing import Any, Final
@@ -32,25 +33,28 @@ class _Flag:
 
     Args:
         name: which flag.
-        usual: what Paddle begins with; another value is the user's and stays.
+        replaces: whether a value that it has is replaced; another one is the user's and stays.
         value: what it is while a thread is inside.
     """
 
-    def __init__(self, name: str, usual: Any, value: Any) -> None:
+    def __init__(self, name: str, replaces: Callable[[Any], bool], value: Any) -> None:
         self._flags = core.globals()
-        self._name, self._usual, self._value = name, usual, value
+        self._name, self._replaces, self._value = name, replaces, value
         self._lock = threading.Lock()
         self._inside = 0
         self._changed = False
+        self._before: Any = None
 
     def enter(self) -> None:
         """Set it; a second thread finds it set."""
         self._lock.acquire()  # half the time of a ``with``, on the way of every call
         try:
             self._inside += 1
-            if self._inside == 1 and self._flags[self._name] == self._usual:
-                self._flags[self._name] = self._value
-                self._changed = True
+            if self._inside == 1:
+                self._before = self._flags[self._name]
+                if self._replaces(self._before):
+                    self._flags[self._name] = self._value
+                    self._changed = True
         finally:
             self._lock.release()
 
@@ -60,7 +64,7 @@ class _Flag:
         try:
             self._inside -= 1
             if not self._inside and self._changed:
-                self._flags[self._name] = self._usual
+                self._flags[self._name] = self._before
                 self._changed = False
         finally:
             self._lock.release()
@@ -74,10 +78,43 @@ class _Flag:
 
 _TRACE: Final = "FLAGS_enable_pir_in_executor_trace_run"
 _DELETE: Final = "FLAGS_eager_delete_tensor_gb"
+_INPLACE: Final = "FLAGS_pir_apply_inplace_pass"
 
-_ORDER: Final = _Flag(_TRACE, usual=False, value=True)
-_KEEPING: Final = _Flag(_DELETE, usual=0.0, value=-1.0)
-"""Programs that are prepared inside keep their values; see ``memory``."""
+_ORDER: Final = _Flag(_TRACE, operator.not_, True)
+
+
+class _Way:
+    """How a program is prepared: what becomes of its values while it runs.
+
+    Args:
+        flags: set meanwhile.
+    """
+
+    def __init__(self, *flags: _Flag) -> None:
+        self._flags = flags
+
+    def __enter__(self) -> None:
+        for flag in self._flags:
+            flag.enter()
+
+    def __exit__(self, *raised: object) -> None:
+        for flag in reversed(self._flags):
+            flag.leave()
+
+
+_KEEP: Final = _Flag(_DELETE, lambda size: size == 0.0, -1.0)
+
+_AS_SET: Final = _Way()
+"""As the user's flags say."""
+
+_KEEPING: Final = _Way(_KEEP)
+"""Values stay until the run ends; see ``memory``."""
+
+_KEEPING_BLOCKS: Final = _Way(_KEEP, _Flag(_INPLACE, bool, False))
+"""The same, and no operation writes into its operand; see ``handover``."""
+
+_RETURNING: Final = _Way(_Flag(_DELETE, lambda size: size < 0.0, 0.0))
+"""Values are given back, whatever the user has set: blocks would write over what they share."""
 
 
 def program_order() -> contextlib.AbstractContextManager[None]:
@@ -92,7 +129,7 @@ def program_order() -> contextlib.AbstractContextManager[None]:
 
 class _Backward(threading.local):
     error: tuple[BaseException, Any] | None = None
-    keeping: bool = False
+    way: _Way | None = None
 
 
 _backward = _Backward()
@@ -109,11 +146,13 @@ def keep_backward_error(error: BaseException, trace: Any = None) -> None:
     _backward.error = error, trace
 
 
-def _keep_in_backward(keeping: bool) -> None:
-    """Whether programs that this thread's ``backward`` prepares from here on keep their values."""
-    if keeping != _backward.keeping:
-        _backward.keeping = keeping
-        (_KEEPING.enter if keeping else _KEEPING.leave)()
+def _prepare_in_backward(way: _Way | None) -> None:
+    """How programs are prepared that this thread's ``backward`` comes to from here on."""
+    before, _backward.way = _backward.way, way
+    if before is not None:
+        before.__exit__()
+    if way is not None:
+        way.__enter__()
 
 
 Explain = Callable[[Exception], "BaseException | None"]
@@ -161,8 +200,8 @@ def _showing(
                     raise
                 kept = error, error.__traceback__
         finally:
-            if _backward.keeping:
-                _keep_in_backward(False)
+            if _backward.way is not None:
+                _prepare_in_backward(None)
         try:
             raise kept[0]
         except BaseException as error:
@@ -209,8 +248,7 @@ class _Runnable:
         joint: forward and gradients are in it.
 
     Attributes:
-        unprepared: the last run was the first one in its scope, so its backward will be, too; in
-            which of the two ways it keeps its values.
+        unprepared: how the scope of a run was prepared whose backward is not.
     """
 
     def __init__(self, attributes: Any, lock: Any, room: Room, *, joint: bool) -> None:
@@ -221,7 +259,7 @@ class _Runnable:
         self._scopes = {True: self._kept, False: self._returned, None: None}[room.always]
         self._broken: list[Any] = []
         self._lock = lock
-        self.unprepared: bool | None = None
+        self.unprepared: _Way | None = None
 
     def run(self, tensors: list[Any], parameters: list[Any]) -> list[Any]:
         """Run it."""
@@ -239,17 +277,21 @@ class _Runnable:
             finally:
                 GATE.leave(depth)
             # Paddle prepares a program for each scope: nothing else runs then.
-            with GATE.alone(), self._lock, self._keeping(scopes is self._kept):
+            with GATE.alone(), self._lock, self._way(scopes is self._kept):
                 return self._run_in(core.Scope(), scopes, tensors, parameters)
         finally:
             _ORDER.leave()
 
-    def _keeping(self, keeps: bool) -> contextlib.AbstractContextManager[None]:
-        self.unprepared = keeps
-        if keeps:
-            return _KEEPING
-        _keep_in_backward(False)
-        return contextlib.nullcontext()
+    def _way(self, keeps: bool) -> _Way:
+        """How a scope is prepared; that of a ``backward`` that goes on does not count for it."""
+        if _backward.way is not None:
+            _prepare_in_backward(None)
+        if self._room.blocks:
+            way = _KEEPING_BLOCKS if keeps else _RETURNING
+        else:
+            way = _KEEPING if keeps else _AS_SET
+        self.unprepared = way
+        return way
 
     def _run_in(
         self, scope: Any, scopes: _Scopes, tensors: list[Any], parameters: list[Any]
@@ -327,7 +369,7 @@ class Program:
         """To be called when ``backward`` comes to what a training run has given."""
         ready = self._training
         if ready is not None and ready.unprepared is not None:
-            _keep_in_backward(ready.unprepared)
+            _prepare_in_backward(ready.unprepared)
             ready.unprepared = None
 
     def prepare(self, *, training: bool) -> None:
@@ -384,12 +426,12 @@ class Program:
             return known
         joint = layer is not self._layer
         lean = not (training or joint)
-        with static_lock, keep_mode(), no_collection(), repaired_build(lean=lean):
+        with static_lock, keep_mode(), no_collection(), repaired_build(lean=lean) as made:
             known = self._ready.get((layer, training))
             if known is None:
                 attributes = self._attributes(layer, training)
                 built = layer.train_program if training else layer.infer_program
-                room = Room(built.program, self._keep)
+                room = Room(built.program, self._keep, handed_over=made.handed_over)
                 known = _Runnable(attributes, self._lock, room, joint=joint)
                 self._ready[layer, training] = known
             return known

@@ -86,13 +86,13 @@ def test_a_run_without_inputs_has_room() -> None:
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Notes when Paddle's flag is set for a program."""
     seen: list[str] = []
-    enter = runs._KEEPING.enter
+    enter = runs._KEEP.enter
 
     def noting() -> None:
         enter()
         seen.append(f"{FLAGS[runs._DELETE]}")
 
-    monkeypatch.setattr(runs._KEEPING, "enter", noting)
+    monkeypatch.setattr(runs._KEEP, "enter", noting)
     return seen
 
 
