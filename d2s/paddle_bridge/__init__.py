@@ -51,6 +51,7 @@ from d2s.paddle_bridge.runs import (
     program_order,
     show_backward_errors,
 )
+from d2s.paddle_bridge.stacks import remembered_frames
 from d2s.paddle_bridge.steps import (
     filled_like,
     gradients_here,
@@ -153,6 +154,7 @@ __all__ = [
     "producer",
     "program_order",
     "relax",
+    "remembered_frames",
     "renew",
     "saved_programs",
     "shape_of",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dis
+import functools
 import inspect
 import math
 import sys
@@ -19,7 +20,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.blame import is_defect
-from d2s.diagnostics.location import is_ours, user_line
+from d2s.diagnostics.location import is_hidden, is_ours, user_line
 from d2s.errors import (
     D2SError,
     InplaceError,
@@ -167,6 +168,7 @@ def _unknown(name: str) -> Callable[..., Any]:
     return method
 
 
+@functools.cache
 def _inplace_methods() -> dict[str, Callable[..., Any]]:
     """Every in-place method of a dygraph tensor, for values of a program."""
 
@@ -681,7 +683,8 @@ def capture(
         tentative: another capture is made if this one fails; it keeps no exception for the run.
     """
     step_over_ours()
-    with capture_lock, bridge.keep_mode(), bridge.no_collection(), deep():
+    frames = bridge.remembered_frames(is_hidden)
+    with capture_lock, bridge.keep_mode(), bridge.no_collection(), deep(), frames:
         made: Captured = _capture(function, call, roots, gradients, export, lifted, tentative)
         return made
 
