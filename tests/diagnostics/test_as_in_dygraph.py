@@ -326,7 +326,8 @@ def functions() -> dict[str, Any]:
             function = getattr(space, name)
             module = str(getattr(function, "__module__", ""))
             computes = module.startswith(("paddle.tensor", "paddle.nn.functional"))
-            if (computes or "generated_tensor_methods" in module) and not name.startswith("_"):
+            hidden = name.startswith(("_", "set_"))  # what is set, as print options, stays set
+            if (computes or "generated_tensor_methods" in module) and not hidden:
                 if callable(function) and not isinstance(function, type) and name[-1] != "_":
                     found[f"{space.__name__}.{name}"] = function
     return found
