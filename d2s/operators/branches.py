@@ -16,7 +16,8 @@ from d2s.operators.effects import BlockLeft, error, raise_later
 from d2s.operators.either import UNBOUND, Either, spread_with
 from d2s.operators.guards import End, close, extent, handed_out, skip_where
 from d2s.operators.hosts import raise_with
-from d2s.operators.merge import Merger
+from d2s.operators.lists import GrowingList
+from d2s.operators.merge import Builder, Merger
 from d2s.operators.objects import is_list
 from d2s.operators.origins import Origins, note_form
 from d2s.operators.raises import Raised
@@ -158,20 +159,48 @@ def _each(use: Callable[[Any], Any], thing: Either) -> Any:
     sides = _sides(thing.flag, run[0], run[1], snapshot, (thing.name, thing.name), between)
     merger = sides.merger
     build = merger.merge(*sides.outcomes(0), thing.name)
-    changed = [
-        (now.container, merger.changed(which, was, now, thing.name))
-        for which, left, found in zip((True, False), before, sides.outcomes(1), strict=True)
-        for was, now in _containers(left, found)
-        if not same_items(was, now)
+    found = [
+        {id(now.container): (was, now) for was, now in _containers(left, right)}
+        for left, right in zip(before, sides.outcomes(1), strict=True)
     ]
-    for container, _ in changed:
+    changed: list[Callable[[list[Any]], Any]] = []
+    for key in found[0] | found[1]:
+        pairs = [each[key] for each in found if key in each]
+        container = pairs[0][1].container
+        if all(same_items(was, now) for was, now in pairs):
+            continue
         _refuse_other_choices(container, thing)
+        if len(pairs) == 2:  # it may be the one on both sides
+            _refuse_other_form(pairs[0][1], pairs[1][1], thing)
+            changed.append(merger.containers(pairs[0][1], pairs[1][1], thing.name))
+        else:
+            contents = merger.changed(key in found[0], *pairs[0], thing.name)
+            changed.append(_filling(container, contents))
     results = sides.finish()
     value = build(results)
-    for container, contents in changed:
-        fill(container, contents(results))
+    for change in changed:
+        change(results)
     sides.go_on()
     return value
+
+
+def _filling(container: Any, contents: Builder) -> Builder:
+    return lambda results: fill(container, contents(results))
+
+
+def _refuse_other_form(true: Frozen, false: Frozen, thing: Either) -> None:
+    """A list or dict that both sides reach must not be left with two lengths, or other keys."""
+    if isinstance(true.container, dict):
+        same = [key for key, _ in true.items] == [key for key, _ in false.items]
+    else:
+        same = isinstance(true.container, GrowingList) or len(true.items) == len(false.items)
+    if not same:
+        raise error_here(
+            ContainerInGraphError,
+            f"{thing.name!r} is one of several lists or dicts, which a tensor decides; one of "
+            "them that several ways lead to would not be changed on each of them",
+            f"change a copy: {thing.name} = list({thing.name})",
+        )
 
 
 def _refuse_other_choices(container: Any, thing: Either) -> None:

@@ -20,7 +20,7 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError, LoopMismatchError, Row
 from d2s.operators.aliases import names_of
 from d2s.operators.branches import select
-from d2s.operators.context import current, error_here, tentatively
+from d2s.operators.context import OnceMoreError, current, error_here, tentatively
 from d2s.operators.effects import HostText
 from d2s.operators.either import UNBOUND, Either, describe, optional_parts, places_of
 from d2s.operators.forms import Choices
@@ -46,7 +46,7 @@ from d2s.operators.values import (
 )
 
 
-class Replan(BaseException):
+class Replan(OnceMoreError):
     """The state at ``path`` needs another description: see :class:`Plan`."""
 
     def __init__(self, path: str, **changes: Any) -> None:

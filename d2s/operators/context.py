@@ -20,6 +20,10 @@ from d2s.diagnostics.location import Location, here
 from d2s.errors import D2SError, Row
 
 
+class OnceMoreError(BaseException):
+    """Ends an attempt to capture a loop, which is captured once more; never seen by user code."""
+
+
 @dataclass
 class Block:
     """A branch side or loop body that is being captured.

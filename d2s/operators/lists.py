@@ -31,7 +31,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
 from d2s.operators.aliases import names_of
-from d2s.operators.context import current, error_here, tentatively
+from d2s.operators.context import OnceMoreError, current, error_here, tentatively
 from d2s.operators.either import Either
 from d2s.operators.hosts import raise_when
 from d2s.operators.likeness import description_of, wants_gradients
@@ -44,7 +44,7 @@ from d2s.operators.values import (
 )
 
 
-class NeedsElementError(BaseException):
+class NeedsElementError(OnceMoreError):
     """A Python list changes its length in a loop: the loop is captured again, prepared for it."""
 
     def __init__(self, target: Any, item: Any) -> None:
@@ -53,7 +53,7 @@ class NeedsElementError(BaseException):
         self.item = description_of(item)
 
 
-class NeedsRowsError(BaseException):
+class NeedsRowsError(OnceMoreError):
     """Something is asked of a list in a loop that its arrays cannot give."""
 
     def __init__(self, target: GrowingList) -> None:

@@ -20,7 +20,7 @@ from d2s.errors import (
 from d2s.operators.aliases import holders_of
 from d2s.operators.branches import decide, if_
 from d2s.operators.carry import Carrier, Leaf, Plans, Replan, carrier_of, grow, path_of
-from d2s.operators.context import Capture, current, error_here
+from d2s.operators.context import Capture, OnceMoreError, current, error_here
 from d2s.operators.effects import BlockLeft, raise_later
 from d2s.operators.either import UNBOUND, Either
 from d2s.operators.empties import axes_of, cut, may_be_empty, note_filled, padded
@@ -83,7 +83,7 @@ def _growing_items(things: list[Any]) -> Iterator[Any]:
             )
 
 
-class MayBeEmptyError(BaseException):
+class MayBeEmptyError(OnceMoreError):
     """A trip may leave a tensor without elements: the loop is captured again, prepared for it."""
 
 
@@ -137,7 +137,7 @@ def _open_dimensions(value: Any) -> list[int]:
     return axes_of(value) if bridge.shape_of(value) is not None else []
 
 
-class MoreStateError(BaseException):
+class MoreStateError(OnceMoreError):
     """A trip has changed what it does not name: the loop is captured again with it."""
 
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 from d2s.errors import D2SError
 from d2s.operators.attempts import attempt, handle
 from d2s.operators.calls import call
-from d2s.operators.context import current
+from d2s.operators.context import OnceMoreError, current
 from d2s.operators.hosts import raise_where
 from d2s.operators.logic import not_
 from d2s.operators.objects import is_library, is_user_class
@@ -188,6 +188,8 @@ class _Cut:
         error: BaseException | None,
         trace: types.TracebackType | None,
     ) -> bool:
+        if isinstance(error, OnceMoreError):
+            return False  # what stands behind the yield is captured with the next attempt
         try:
             self.reached(error)
         except D2SError:

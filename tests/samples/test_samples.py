@@ -764,3 +764,55 @@ def test_a_printed_tensor_of_no_grad_behind_a_return() -> None:
 
     for x in BOTH:
         assert d2s.check(f, fresh(x))
+
+
+def test_one_dict_on_both_sides_of_a_choice() -> None:
+    """B6, D2: what was stored in it stood in the place of what the side not taken has: zeros."""
+
+    def f(x, y):
+        table = {"a": x}
+        if y.sum() > 0:
+            table.setdefault("d", x * 0.5)
+        if y.sum() > 1:
+            table.setdefault("d", x * 0.25)
+        table["a"] = x * 3
+        return table
+
+    assert_same(f, *((X, X * factor) for factor in (-1.0, 0.2, 5.0)))
+
+
+def test_one_list_on_both_sides_of_a_choice() -> None:
+    """B6, D1: the same for lists, which grow on one side only."""
+
+    def f(x, y):
+        items = [x]
+        if y.sum() > 0:
+            items = [x, x * 2]
+        if y.sum() > 1:
+            items = items if len(items) > 1 else items + [x * 9]  # noqa: RUF005 - a choice
+        items[0] = x * 8
+        items.append(x * 7)
+        return items
+
+    assert_same(f, *((X, X * factor) for factor in (-1.0, 0.2, 5.0)))
+
+
+def test_a_context_manager_around_what_a_loop_captures_twice() -> None:
+    """C4, F1: the exception that asks for another attempt was kept, and raised by the run."""
+    function = function_of("""
+        import contextlib
+
+        @contextlib.contextmanager
+        def noted():
+            yield
+            print("left")
+
+        def f(x, n):
+            items = [x]
+            for _ in range(n):
+                with noted():
+                    items.reverse()
+                items.insert(0, x * 2)
+            return items[0], len(items)
+    """)
+    assert_same(function, (X, scalar(2)), (X, scalar(0)), (X, scalar(3)))

@@ -80,9 +80,13 @@ def test_what_differs(want: Any, got: Any, says: str) -> None:
         ("stop_gradient=False", "stop_gradient=True", False),
         ("stop_gradient=True, 1", "stop_gradient=False, 2", False),
         ("stop_gradient=True", "", False),
+        ("[0., 0.]", "[0. , -0.]", True),
+        ("[1., -0.5]", "[1. , 0.5]", False),
+        ("[-0.0, 1.0]", "[0.0, 1.5]", False),
+        ("[-10.]", "[10.]", False),
     ],
 )
-def test_a_printed_tensor_may_have_a_gradient_on_another_path(
+def test_a_printed_tensor_may_have_another_flag_or_sign_of_zero(
     want: str, got: str, same: bool
 ) -> None:
     assert _says(want, got) is same
