@@ -59,7 +59,7 @@ def test_code_that_asks_gets_all() -> None:
     d2s.to_static(f)(tensor(1.0))
     assert len(seen[0]) > 10
     files = [frame.filename for frame in seen[0] if not frame.line]
-    assert [file for file in files if not file.startswith("<frozen")] == []
+    assert [file for file in files if not file.startswith("<")] == []
     assert len(seen[1]) == 2
     assert traceback.extract_stack is ORIGINAL
     assert not stacks._known
