@@ -18,7 +18,7 @@ names are for:
 ``ir_backward``                 gradients inside one program, repaired
 ``core.eager.run_backward``     a coded error that a backward raises reaches the user as it is
 ``apply_general_passes``        Paddle's passes over a program that is about to run, repaired
-``core.globals``                the interpreter's trace mode, set and restored around a run
+``core.globals``                flags of the interpreter, set and restored around a run
 ``core.Scope``                  where the values of a run are, one for each run that goes on
 ``framework.EagerParamBase``    a parameter, which keeps its name in a program
 ``framework.global_var``        the mode of each thread, which a capture must not give to others
