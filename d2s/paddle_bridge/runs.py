@@ -83,6 +83,45 @@ _INPLACE: Final = "FLAGS_pir_apply_inplace_pass"
 _ORDER: Final = _Flag(_TRACE, operator.not_, True)
 
 
+class _Deletion:
+    """When programs that are prepared give their values back; one flag for all threads.
+
+    Two threads may want two things at a time.  To give values back is always right, so that wins.
+    """
+
+    def __init__(self) -> None:
+        self._flags = core.globals()
+        self._lock = threading.Lock()
+        self._inside = {True: 0, False: 0}
+        self._users = 0.0
+
+    def change(self, keeps: bool, by: int) -> None:
+        """One more, or less, that keeps its values or gives them back."""
+        with self._lock:
+            if not any(self._inside.values()):
+                self._users = self._flags[_DELETE]
+            self._inside[keeps] += by
+            value = self._users
+            if self._inside[False]:
+                value = max(value, 0.0)
+            elif self._inside[True] and value == 0.0:
+                value = -1.0
+            self._flags[_DELETE] = value
+
+
+class _Wish:
+    """What one program wants of :class:`_Deletion`."""
+
+    def __init__(self, deletion: _Deletion, *, keeps: bool) -> None:
+        self._deletion, self._keeps = deletion, keeps
+
+    def enter(self) -> None:
+        self._deletion.change(self._keeps, 1)
+
+    def leave(self) -> None:
+        self._deletion.change(self._keeps, -1)
+
+
 class _Way:
     """How a program is prepared: what becomes of its values while it runs.
 
@@ -90,7 +129,7 @@ class _Way:
         flags: set meanwhile.
     """
 
-    def __init__(self, *flags: _Flag) -> None:
+    def __init__(self, *flags: _Flag | _Wish) -> None:
         self._flags = flags
 
     def __enter__(self) -> None:
@@ -102,7 +141,8 @@ class _Way:
             flag.leave()
 
 
-_KEEP: Final = _Flag(_DELETE, lambda size: size == 0.0, -1.0)
+_DELETION: Final = _Deletion()
+_KEEP: Final = _Wish(_DELETION, keeps=True)
 
 _AS_SET: Final = _Way()
 """As the user's flags say."""
@@ -113,7 +153,7 @@ _KEEPING: Final = _Way(_KEEP)
 _KEEPING_BLOCKS: Final = _Way(_KEEP, _Flag(_INPLACE, bool, False))
 """The same, and no operation writes into its operand; see ``handover``."""
 
-_RETURNING: Final = _Way(_Flag(_DELETE, lambda size: size < 0.0, 0.0))
+_RETURNING: Final = _Way(_Wish(_DELETION, keeps=False))
 """Values are given back, whatever the user has set: blocks would write over what they share."""
 
 
@@ -248,6 +288,7 @@ class _Runnable:
         joint: forward and gradients are in it.
 
     Attributes:
+        blocks: there are branches or loops in the program.
         unprepared: how the scope of a run was prepared whose backward is not.
     """
 
@@ -255,6 +296,7 @@ class _Runnable:
         self._attributes = attributes
         self._joint = joint
         self._room = room
+        self.blocks = room.blocks
         self._kept, self._returned = _Scopes(), _Scopes()
         self._scopes = {True: self._kept, False: self._returned, None: None}[room.always]
         self._broken: list[Any] = []
@@ -368,9 +410,13 @@ class Program:
     def enter_backward(self) -> None:
         """To be called when ``backward`` comes to what a training run has given."""
         ready = self._training
-        if ready is not None and ready.unprepared is not None:
+        if ready is None:
+            return
+        if ready.blocks:  # always: this scope's backward may be the first one of several
+            _prepare_in_backward(_RETURNING)
+        elif ready.unprepared is not None:
             _prepare_in_backward(ready.unprepared)
-            ready.unprepared = None
+        ready.unprepared = None
 
     def prepare(self, *, training: bool) -> None:
         """Build what :meth:`run` needs, so that what cannot be built is known before."""

@@ -236,3 +236,36 @@ def test_meaning_is_the_same(function: Callable[..., Any], keep: int) -> None:
     with config.options(keep_memory_mb=keep):
         rows = [tensor([0.5, 0.25], [-1.0, 0.5]), tensor([1.0, 2.0], [3.0, 80.0])]
         assert_same(function, *((row,) for row in rows))
+
+
+def test_giving_back_wins_between_threads() -> None:
+    """C7: another thread that keeps its values does not make those of blocks stay; A: restored."""
+    keeping, returning = runs._KEEPING, runs._RETURNING
+    for first, second in ((keeping, returning), (returning, keeping)):
+        first.__enter__()
+        second.__enter__()
+        assert FLAGS[runs._DELETE] == 0.0
+        first.__exit__()
+        assert FLAGS[runs._DELETE] == (0.0 if second is returning else -1.0)
+        second.__exit__()
+        assert FLAGS[runs._DELETE] == 0.0
+
+
+def test_blocks_give_back_in_every_backward(monkeypatch: pytest.MonkeyPatch) -> None:
+    """C7: of two results at a time, too, each of which is prepared in a scope of its own."""
+    seen: list[Any] = []
+    prepare = runs._prepare_in_backward
+
+    def noting(way: Any) -> None:
+        seen.append(way)
+        prepare(way)
+
+    monkeypatch.setattr(runs, "_prepare_in_backward", noting)
+    function = d2s.to_static(lambda x: x * 2 if x.sum() > 0 else x.exp() * x)
+    x = tensor(1.0, 2.0)
+    x.stop_gradient = False
+    both = [function(x), function(x * 3)]
+    for result in both:
+        result.sum().backward()
+    assert seen.count(runs._RETURNING) == 2
+    assert x.grad.tolist() == [8.0, 8.0]
