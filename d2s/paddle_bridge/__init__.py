@@ -11,11 +11,14 @@
 ``repairs``    Paddle's builder of gradients, corrected
 ``passes``     a program made ready for its gradients and its run
 ``steps``      training inside of a program
+``flags``      how programs are prepared and run
+``backward``   backwards that come to them
 ``runs``       programs that run
 ``errors``     what Paddle says of a failed run, and which operation it was
 =============  ===================================================================================
 """
 
+from d2s.paddle_bridge.backward import RunScope, keep_backward_error, show_backward_errors
 from d2s.paddle_bridge.blocks import IfOp, WhileOp, pass_into_blocks, static_py_layer
 from d2s.paddle_bridge.capture import (
     checked_operations,
@@ -33,6 +36,7 @@ from d2s.paddle_bridge.errors import (
     saved_programs,
     words_of,
 )
+from d2s.paddle_bridge.flags import program_order
 from d2s.paddle_bridge.gate import keep_mode, static_lock
 from d2s.paddle_bridge.names import (
     ASTStaticFunction,
@@ -44,13 +48,7 @@ from d2s.paddle_bridge.names import (
     switch_to_static_graph,
 )
 from d2s.paddle_bridge.repairs import gradient_function
-from d2s.paddle_bridge.runs import (
-    Program,
-    amp_state,
-    keep_backward_error,
-    program_order,
-    show_backward_errors,
-)
+from d2s.paddle_bridge.runs import Program, amp_state
 from d2s.paddle_bridge.stacks import remembered_frames
 from d2s.paddle_bridge.steps import (
     filled_like,
@@ -108,6 +106,7 @@ __all__ = [
     "Failed",
     "IfOp",
     "Program",
+    "RunScope",
     "SavedProgram",
     "Value",
     "WhileOp",

@@ -9,9 +9,6 @@ from typing import Any, Final
 
 from d2s.paddle_bridge.names import framework, switch_tracer
 
-static_lock: Final = threading.RLock()
-"""Held while a program is captured or built: Paddle makes one program at a time in a process."""
-
 
 class _Gate:
     """Runs of programs go on side by side; what changes Paddle's tables of programs, alone.
@@ -51,11 +48,31 @@ class _Gate:
     def _wait(self, me: int) -> None:
         """Let the one pass that has closed the gate."""
         with self._changed:
+            depth = self._busy[me]
             while self._closed_by is not None:
                 self._busy.pop(me, None)
                 self._changed.notify_all()
                 self._changed.wait()
-            self._busy[me] = 1
+            self._busy[me] = depth
+
+    def acquire(self, lock: Any) -> None:
+        """Take a lock that may be another thread's.
+
+        Its holder may want to be alone, so it need not wait for this thread meanwhile, whatever
+        run or backward it is in.
+        """
+        if lock.acquire(blocking=False):
+            return
+        me = threading.get_ident()
+        depth = self._busy.pop(me, 0)
+        if depth and self._closed_by is not None:
+            with self._changed:
+                self._changed.notify_all()
+        lock.acquire()
+        if depth:
+            self._busy[me] = depth
+            if self._closed_by is not None and self._closed_by != me:
+                self._wait(me)
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
@@ -78,6 +95,23 @@ class _Gate:
 
 
 GATE: Final = _Gate()
+
+
+class _StaticLock:
+    """A lock that a thread may take again."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> None:
+        GATE.acquire(self._lock)
+
+    def __exit__(self, *raised: object) -> None:
+        self._lock.release()
+
+
+static_lock: Final = _StaticLock()
+"""Held while a program is captured or built: Paddle makes one program at a time in a process."""
 
 
 class _Quiet(threading.local):

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import operator
 import threading
-from collections.abc import Callable
 from typing import Any, Final
 
 import paddle
 
+from d2s.paddle_bridge.backward import RunScope, alone_with, suspend_backward
 from d2s.paddle_bridge.capture import no_collection
+from d2s.paddle_bridge.flags import AS_SET, KEEPING, KEEPING_BLOCKS, ORDER, RETURNING, Way
 from d2s.paddle_bridge.gate import GATE, keep_mode, static_lock
 from d2s.paddle_bridge.memory import Room
 from d2s.paddle_bridge.names import PartialProgramLayer, core, switch_to_static_graph
@@ -28,248 +26,25 @@ from d2s.paddle_bridge.walks import erase_unread
 _run_program: Final = paddle._C_ops.run_program
 
 
-class _Flag:
-    """Sets a flag of Paddle's while any thread is inside, where the user has left it as it was.
-
-    Args:
-        name: which flag.
-        replaces: whether a value that it has is replaced; another one is the user's and stays.
-        value: what it is while a thread is inside.
-    """
-
-    def __init__(self, name: str, replaces: Callable[[Any], bool], value: Any) -> None:
-        self._flags = core.globals()
-        self._name, self._replaces, self._value = name, replaces, value
-        self._lock = threading.Lock()
-        self._inside = 0
-        self._changed = False
-        self._before: Any = None
-
-    def enter(self) -> None:
-        """Set it; a second thread finds it set."""
-        self._lock.acquire()  # half the time of a ``with``, on the way of every call
-        try:
-            self._inside += 1
-            if self._inside == 1:
-                self._before = self._flags[self._name]
-                if self._replaces(self._before):
-                    self._flags[self._name] = self._value
-                    self._changed = True
-        finally:
-            self._lock.release()
-
-    def leave(self) -> None:
-        """Let the last thread restore what there was."""
-        self._lock.acquire()
-        try:
-            self._inside -= 1
-            if not self._inside and self._changed:
-                self._flags[self._name] = self._before
-                self._changed = False
-        finally:
-            self._lock.release()
-
-    def __enter__(self) -> None:
-        self.enter()
-
-    def __exit__(self, *raised: object) -> None:
-        self.leave()
-
-
-_TRACE: Final = "FLAGS_enable_pir_in_executor_trace_run"
-_DELETE: Final = "FLAGS_eager_delete_tensor_gb"
-_INPLACE: Final = "FLAGS_pir_apply_inplace_pass"
-
-_ORDER: Final = _Flag(_TRACE, operator.not_, True)
-
-
-class _Deletion:
-    """When programs that are prepared give their values back; one flag for all threads.
-
-    Two threads may want two things at a time.  To give values back is always right, so that wins.
-    """
-
-    def __init__(self) -> None:
-        self._flags = core.globals()
-        self._lock = threading.Lock()
-        self._inside = {True: 0, False: 0}
-        self._users = 0.0
-
-    def change(self, keeps: bool, by: int) -> None:
-        """One more, or less, that keeps its values or gives them back."""
-        with self._lock:
-            if not any(self._inside.values()):
-                self._users = self._flags[_DELETE]
-            self._inside[keeps] += by
-            value = self._users
-            if self._inside[False]:
-                value = max(value, 0.0)
-            elif self._inside[True] and value == 0.0:
-                value = -1.0
-            self._flags[_DELETE] = value
-
-
-class _Wish:
-    """What one program wants of :class:`_Deletion`."""
-
-    def __init__(self, deletion: _Deletion, *, keeps: bool) -> None:
-        self._deletion, self._keeps = deletion, keeps
-
-    def enter(self) -> None:
-        self._deletion.change(self._keeps, 1)
-
-    def leave(self) -> None:
-        self._deletion.change(self._keeps, -1)
-
-
-class _Way:
-    """How a program is prepared: what becomes of its values while it runs.
-
-    Args:
-        flags: set meanwhile.
-    """
-
-    def __init__(self, *flags: _Flag | _Wish) -> None:
-        self._flags = flags
-
-    def __enter__(self) -> None:
-        for flag in self._flags:
-            flag.enter()
-
-    def __exit__(self, *raised: object) -> None:
-        for flag in reversed(self._flags):
-            flag.leave()
-
-
-_DELETION: Final = _Deletion()
-_KEEP: Final = _Wish(_DELETION, keeps=True)
-
-_AS_SET: Final = _Way()
-"""As the user's flags say."""
-
-_KEEPING: Final = _Way(_KEEP)
-"""Values stay until the run ends; see ``memory``."""
-
-_KEEPING_BLOCKS: Final = _Way(_KEEP, _Flag(_INPLACE, bool, False))
-"""The same, and no operation writes into its operand; see ``handover``."""
-
-_RETURNING: Final = _Way(_Wish(_DELETION, keeps=False))
-"""Values are given back, whatever the user has set: blocks would write over what they share."""
-
-
-def program_order() -> contextlib.AbstractContextManager[None]:
-    """Run programs in the interpreter's trace mode; the user's flag is restored at the end.
-
-    Trace mode runs the operations one by one in the order of the program, so host operators keep
-    theirs (serial mode does not: an operation runs as soon as its operands are there), and it is
-    several times cheaper for small programs than the multi-thread mode.
-    """
-    return _ORDER
-
-
-class _Backward(threading.local):
-    error: tuple[BaseException, Any] | None = None
-    way: _Way | None = None
-
-
-_backward = _Backward()
-_backward_shown = False
-
-
-def keep_backward_error(error: BaseException, trace: Any = None) -> None:
-    """Note what a backward function of ours is about to raise in this thread.
-
-    Args:
-        error: the exception.
-        trace: the traceback that it is to have.
-    """
-    _backward.error = error, trace
-
-
-def _prepare_in_backward(way: _Way | None) -> None:
-    """How programs are prepared that this thread's ``backward`` comes to from here on."""
-    before, _backward.way = _backward.way, way
-    if before is not None:
-        before.__exit__()
-    if way is not None:
-        way.__enter__()
-
-
-Explain = Callable[[Exception], "BaseException | None"]
-RaiseWith = Callable[[BaseException, Any], None]
-
-
-def show_backward_errors(explain: Explain, raise_with: RaiseWith) -> None:
-    """From now on ``backward`` and ``paddle.grad`` raise :func:`keep_backward_error`'s errors.
-
-    Paddle turns whatever a ``PyLayer`` raises into an ``OSError`` with a traceback as its text.
-    Programs that they run are run as :func:`program_order` says.
-
-    Args:
-        explain: gives what to raise in the place of any other error; ``None`` leaves it.
-        raise_with: gives an exception that is being handled the traceback to be raised with.
-    """
-    global _backward_shown
-    with static_lock:
-        if _backward_shown:
-            return
-        _backward_shown = True
-        for name in ("run_backward", "run_partial_grad"):
-            setattr(core.eager, name, _showing(getattr(core.eager, name), explain, raise_with))
-
-
-def _kept_backward_error() -> tuple[BaseException, Any] | None:
-    error, _backward.error = _backward.error, None
-    return error
-
-
-def _showing(
-    original: Callable[..., Any], explain: Explain, raise_with: RaiseWith
-) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def run(*arguments: Any, **options: Any) -> Any:
-        _backward.error = None
-        try:
-            with program_order():
-                return original(*arguments, **options)
-        except Exception as raised:
-            kept = _kept_backward_error()
-            if kept is None:
-                error = explain(raised)
-                if error is None:
-                    raise
-                kept = error, error.__traceback__
-        finally:
-            if _backward.way is not None:
-                _prepare_in_backward(None)
-        try:
-            raise kept[0]
-        except BaseException as error:
-            raise_with(error, kept[1])
-            raise
-
-    return run
-
-
 class _Scopes:
     """The scopes that one program runs in."""
 
     def __init__(self) -> None:
-        self.free: list[Any] = []
-        self.held: list[Any] = []
+        self.free: list[RunScope] = []
+        self.held: list[RunScope] = []
 
-    def take(self) -> Any:
-        """One that no run uses; ``None`` if there is none."""
+    def take(self) -> RunScope | None:
+        """One that nothing uses; ``None`` if there is none."""
         if self.free:
             return self.free.pop()
         for index, scope in enumerate(self.held):
-            if scope._can_reused:
+            if scope.is_free:
                 return self.held.pop(index)
         return None
 
-    def put(self, scope: Any) -> None:
+    def put(self, scope: RunScope) -> None:
         """Take it back from a run."""
-        (self.free if scope._can_reused else self.held).append(scope)
+        (self.free if scope.is_free else self.held).append(scope)
 
 
 class _Runnable:
@@ -286,66 +61,61 @@ class _Runnable:
         lock: held while it runs; its program's other forms have the same.
         room: which runs keep their values until they end.
         joint: forward and gradients are in it.
-
-    Attributes:
-        blocks: there are branches or loops in the program.
-        unprepared: how the scope of a run was prepared whose backward is not.
     """
 
     def __init__(self, attributes: Any, lock: Any, room: Room, *, joint: bool) -> None:
         self._attributes = attributes
         self._joint = joint
         self._room = room
-        self.blocks = room.blocks
         self._kept, self._returned = _Scopes(), _Scopes()
         self._scopes = {True: self._kept, False: self._returned, None: None}[room.always]
         self._broken: list[Any] = []
         self._lock = lock
-        self.unprepared: _Way | None = None
 
-    def run(self, tensors: list[Any], parameters: list[Any]) -> list[Any]:
-        """Run it."""
+    def run(self, tensors: list[Any], parameters: list[Any]) -> tuple[list[Any], RunScope]:
+        """Run it; the results, and the scope that their backward goes through."""
         scopes = self._scopes
         if scopes is None:
             scopes = self._kept if self._room.suffices(tensors) else self._returned
-        _ORDER.enter()
+        outer = suspend_backward()  # no thread has the locks of two programs
+        ORDER.enter()
         try:
             depth = GATE.enter()  # before the lock: who has closed the gate may want it
             try:
-                with self._lock:
+                GATE.acquire(self._lock)
+                try:
                     scope = scopes.take()
                     if scope is not None:
-                        return self._run_in(scope, scopes, tensors, parameters)
+                        return self._run_in(scope, scopes, tensors, parameters), scope
+                finally:
+                    self._lock.release()
             finally:
                 GATE.leave(depth)
-            # Paddle prepares a program for each scope: nothing else runs then.
-            with GATE.alone(), self._lock, self._way(scopes is self._kept):
-                return self._run_in(core.Scope(), scopes, tensors, parameters)
+            way = self._way(scopes is self._kept)
+            with alone_with(self._lock, way):
+                scope = RunScope(self._lock, way, blocks=self._room.blocks)
+                return self._run_in(scope, scopes, tensors, parameters), scope
         finally:
-            _ORDER.leave()
+            ORDER.leave()
+            if outer is not None:
+                outer.enter_backward()
 
-    def _way(self, keeps: bool) -> _Way:
-        """How a scope is prepared; that of a ``backward`` that goes on does not count for it."""
-        if _backward.way is not None:
-            _prepare_in_backward(None)
+    def _way(self, keeps: bool) -> Way:
         if self._room.blocks:
-            way = _KEEPING_BLOCKS if keeps else _RETURNING
-        else:
-            way = _KEEPING if keeps else _AS_SET
-        self.unprepared = way
-        return way
+            return KEEPING_BLOCKS if keeps else RETURNING
+        return KEEPING if keeps else AS_SET
 
     def _run_in(
-        self, scope: Any, scopes: _Scopes, tensors: list[Any], parameters: list[Any]
+        self, scope: RunScope, scopes: _Scopes, tensors: list[Any], parameters: list[Any]
     ) -> list[Any]:
         try:
             # Without a tensor Paddle wants None, not an empty list.
             results: list[Any] = _run_program(
-                tensors or None, parameters or None, [scope], *self._attributes
+                tensors or None, parameters or None, [scope.scope], *self._attributes
             )
         except BaseException:
             # The stacks of a joint program hold what a run saved that did not end.
-            if self._joint and scope._can_reused:
+            if self._joint and scope.is_free:
                 self._broken.append(scope)
             else:
                 scopes.put(scope)
@@ -387,36 +157,34 @@ class Program:
         self._training: _Runnable | None = None
         self._lock = threading.RLock()
 
-    def run(
-        self, tensors: list[Any], *, training: bool, parameters: list[Any] | None = None
-    ) -> list[Any]:
-        """Run the program; with ``training`` the outputs can be differentiated.
+    def run(self, tensors: list[Any]) -> list[Any]:
+        """Run the program; nothing can be differentiated.
 
         Args:
             tensors: the inputs.
-            training: whether the outputs can be differentiated.
-            parameters: what it reads as its parameters, if other tensors than usual.
         """
-        read = self.parameters[0] if parameters is None else parameters
-        ready = self._training if training else self._inference
+        ready = self._inference
         if ready is None:
-            ready = self._prepared(self._layer, training)
-            if training:
-                self._training = ready
-            else:
-                self._inference = ready
-        return ready.run(tensors, read)
+            ready = self._inference = self._prepared(self._layer, False)
+        return ready.run(tensors, self.parameters[0])[0]
 
-    def enter_backward(self) -> None:
-        """To be called when ``backward`` comes to what a training run has given."""
+    def run_for_training(
+        self, tensors: list[Any], parameters: list[Any]
+    ) -> tuple[list[Any], RunScope]:
+        """Run the program so that its outputs can be differentiated.
+
+        Args:
+            tensors: the inputs.
+            parameters: what it reads as its parameters.
+
+        Returns:
+            The outputs, and the scope whose ``enter_backward`` is to be called when a backward
+            comes to them.
+        """
         ready = self._training
         if ready is None:
-            return
-        if ready.blocks:  # always: this scope's backward may be the first one of several
-            _prepare_in_backward(_RETURNING)
-        elif ready.unprepared is not None:
-            _prepare_in_backward(ready.unprepared)
-        ready.unprepared = None
+            ready = self._training = self._prepared(self._layer, True)
+        return ready.run(tensors, parameters)
 
     def prepare(self, *, training: bool) -> None:
         """Build what :meth:`run` needs, so that what cannot be built is known before."""
@@ -459,7 +227,7 @@ class Program:
         assert joint is not None
         layer, found = joint
         with coded_gradients():
-            results = self._prepared(layer, False).run([*tensors, *output_gradients], parameters)
+            results, _ = self._prepared(layer, False).run([*tensors, *output_gradients], parameters)
         gradients: list[Any | None] = [None] * (len(self.inputs) + len(self.parameters[0]))
         for position, result in zip(found, results, strict=True):
             gradients[position] = result

@@ -45,7 +45,7 @@ class _Joint(paddle.autograd.PyLayer):  # type: ignore[misc]
         ctx.random = paddle.get_rng_state() if runner.captured.has_random else None
         ctx.overwritten = _copies(runner.overwritten())
         ctx.save_for_backward(*tensors)
-        outputs = runner.program.run(list(tensors[:count]), training=False)
+        outputs = runner.program.run(list(tensors[:count]))
         ctx.mark_non_differentiable(
             *(
                 tensor
@@ -152,9 +152,10 @@ class _Once:
     write there; a ``PyLayer`` dies at the second time.
     """
 
-    def __init__(self, program: bridge.Program) -> None:
+    def __init__(self, program: bridge.Program, scope: bridge.RunScope | None) -> None:
         self.used = False
         self.program = program
+        self.scope = scope
 
     def __call__(self, gradient: Any) -> None:
         _entered.program = self.program
@@ -163,7 +164,8 @@ class _Once:
             bridge.keep_backward_error(error)
             raise error
         self.used = True
-        self.program.enter_backward()
+        if self.scope is not None:
+            self.scope.enter_backward()
 
 
 class Runner:
@@ -389,17 +391,18 @@ class Runner:
         try:
             if not training:
                 if captured.steps is None:
-                    return self.program.run(tensors, training=False)
+                    return self.program.run(tensors)
                 with paddle.no_grad():
-                    return self.program.run(tensors, training=False)
+                    return self.program.run(tensors)
             tensors, read = self._apart(tensors)
+            scope = None
             if captured.has_loop:
                 outputs = list(_Joint.apply(self, *tensors, *read))
             else:
-                outputs = self.program.run(tensors, training=True, parameters=read)
+                outputs, scope = self.program.run_for_training(tensors, read)
             watched = next((output for output in outputs if not output.stop_gradient), None)
             if watched is not None:
-                watched.register_hook(_Once(self.program))
+                watched.register_hook(_Once(self.program, scope))
             return outputs
         except Exception as error:
             stopped, broken = take_failure(), error
@@ -427,6 +430,6 @@ class Runner:
             program = bridge.Program(copy, inputs, outputs, (given, [*map(find, values)]))
             state = paddle.get_rng_state() if captured.has_random else None
             with _random(state), paddle.no_grad():
-                program.run(tensors, training=False)
+                program.run(tensors)
 
         return again

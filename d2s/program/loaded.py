@@ -120,7 +120,7 @@ def _again(saved: bridge.SavedProgram, inputs: tuple[Any, ...]) -> Again | None:
         given, made, parameters = ([*map(find, part)] for part in parts)
         program = bridge.Program(copy, given, made, (tensors, parameters))
         with paddle.no_grad():
-            program.run([*map(_tensor, inputs)], training=False)
+            program.run([*map(_tensor, inputs)])
 
     return again
 

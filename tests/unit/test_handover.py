@@ -16,7 +16,7 @@ import pytest
 import d2s
 from d2s import config
 from d2s import paddle_bridge as bridge
-from d2s.paddle_bridge import handover, runs
+from d2s.paddle_bridge import flags, handover, runs
 from d2s.paddle_bridge.handover import OWN
 from tests.helpers import fresh, scalar, tensor
 
@@ -216,12 +216,12 @@ def test_what_loops_carry_and_hand_out(function: Callable[..., Any], dynamic: bo
 
 
 @pytest.fixture
-def prepared(monkeypatch: pytest.MonkeyPatch) -> list[runs._Way]:
+def prepared(monkeypatch: pytest.MonkeyPatch) -> list[flags.Way]:
     """The ways in which programs were prepared."""
-    seen: list[runs._Way] = []
+    seen: list[flags.Way] = []
     way = runs._Runnable._way
 
-    def noting(self: Any, keeps: bool) -> runs._Way:
+    def noting(self: Any, keeps: bool) -> flags.Way:
         seen.append(way(self, keeps))
         return seen[-1]
 
@@ -230,11 +230,11 @@ def prepared(monkeypatch: pytest.MonkeyPatch) -> list[runs._Way]:
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
-def test_they_keep_their_values(function: Callable[..., Any], prepared: list[runs._Way]) -> None:
+def test_they_keep_their_values(function: Callable[..., Any], prepared: list[flags.Way]) -> None:
     """What is tested above is what is meant: they are prepared in that way."""
     outcomes(d2s.to_static(function))
     assert prepared
-    way = runs._RETURNING if function in ON_THE_HOST else runs._KEEPING_BLOCKS
+    way = flags.RETURNING if function in ON_THE_HOST else flags.KEEPING_BLOCKS
     assert set(prepared) == {way}
 
 
@@ -254,7 +254,7 @@ def test_without_the_copies_they_are_wrong(
         same(outcomes(function), outcomes(static))
 
 
-def test_a_large_run_first(prepared: list[runs._Way]) -> None:
+def test_a_large_run_first(prepared: list[flags.Way]) -> None:
     """G2: one program is prepared in both ways."""
     static = d2s.to_static(fibonacci)
     sizes = (3, 1 << 18, 4, 1 << 18, 5)
@@ -263,10 +263,10 @@ def test_a_large_run_first(prepared: list[runs._Way]) -> None:
     for size, (a, b) in zip(sizes, made, strict=True):
         assert a.shape == [size]
         assert [float(a[-1]), float(b[0])] == [13.0, 21.0]
-    assert set(prepared) == {runs._KEEPING_BLOCKS, runs._RETURNING}
+    assert set(prepared) == {flags.KEEPING_BLOCKS, flags.RETURNING}
 
 
-def test_gradients_go_the_usual_way(prepared: list[runs._Way]) -> None:
+def test_gradients_go_the_usual_way(prepared: list[flags.Way]) -> None:
     """C7: what is saved for them would be written over."""
     static = d2s.to_static(multiplied)
     for _ in range(3):
@@ -275,14 +275,14 @@ def test_gradients_go_the_usual_way(prepared: list[runs._Way]) -> None:
         static(x, scalar(3)).sum().backward()
         multiplied(want, 3).sum().backward()
         np.testing.assert_allclose(x.grad.numpy(), want.grad.numpy(), 1e-5)
-    assert runs._RETURNING in prepared
+    assert flags.RETURNING in prepared
 
 
 @pytest.mark.parametrize("training", [False, True])
 def test_the_users_flag_does_not_make_loops_wrong(training: bool) -> None:
     """C7, G2: with the flag set below zero by the user, Paddle's own loops are wrong."""
-    before = paddle.get_flags(runs._DELETE)
-    paddle.set_flags({runs._DELETE: -1.0})
+    before = paddle.get_flags(flags.DELETE)
+    paddle.set_flags({flags.DELETE: -1.0})
     try:
         for function in (stopped_early, fibonacci):
             static = d2s.to_static(function)
@@ -296,7 +296,7 @@ def test_the_users_flag_does_not_make_loops_wrong(training: bool) -> None:
                     right.sum().backward()
             if training:
                 assert x.grad.tolist() == want.grad.tolist()
-        assert paddle.get_flags(runs._DELETE)[runs._DELETE] == -1.0
+        assert paddle.get_flags(flags.DELETE)[flags.DELETE] == -1.0
     finally:
         paddle.set_flags(before)
 
@@ -316,12 +316,12 @@ def drawn(x: Any, n: Any) -> Any:
 
 @pytest.mark.parametrize("function", [printing, drawn])
 def test_unknown_operations_go_the_usual_way(
-    function: Callable[..., Any], prepared: list[runs._Way]
+    function: Callable[..., Any], prepared: list[flags.Way]
 ) -> None:
     """F1: an operation that is not known may keep what it is given."""
     with paddle.no_grad():
         d2s.to_static(function)(CALLS[0][0], scalar(2))
-    assert set(prepared) == {runs._RETURNING}
+    assert set(prepared) == {flags.RETURNING}
 
 
 # -- operations that make tensors of their own -----------------------------------------------------
@@ -434,9 +434,9 @@ def test_an_operation_makes_a_tensor_of_its_own(name: str) -> None:
         runnable = bridge.Program(program, [x], [y], ([], []), keep=keep)
         with paddle.no_grad():
             given = paddle.to_tensor(np.linspace(0.1, 0.9, 9).reshape([3, 3]), dtype="float32")
-            (first,) = runnable.run([given], training=False)
+            (first,) = runnable.run([given])
             want = first.numpy().copy()
-            (second,) = runnable.run([given], training=False)
+            (second,) = runnable.run([given])
             given.add_(paddle.full([3, 3], 5.0))
         for found in (first, second):
             np.testing.assert_array_equal(found.numpy(), want)

@@ -10,7 +10,7 @@ import pytest
 
 import d2s
 from d2s import config
-from d2s.paddle_bridge import names, runs
+from d2s.paddle_bridge import backward, flags, names
 from d2s.paddle_bridge.memory import Need, Room
 from tests.helpers import assert_same, tensor
 
@@ -20,9 +20,9 @@ FLAGS = names.core.globals()
 @pytest.fixture(autouse=True)
 def flag_is_the_users() -> Iterator[None]:
     """Whatever happens, Paddle's flag is what it was."""
-    before = FLAGS[runs._DELETE]
+    before = FLAGS[flags.DELETE]
     yield
-    assert FLAGS[runs._DELETE] == before
+    assert FLAGS[flags.DELETE] == before
 
 
 def squares(x: Any) -> Any:
@@ -86,13 +86,13 @@ def test_a_run_without_inputs_has_room() -> None:
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Notes when Paddle's flag is set for a program."""
     seen: list[str] = []
-    enter = runs._KEEP.enter
+    enter = flags.KEEP.enter
 
     def noting() -> None:
         enter()
-        seen.append(f"{FLAGS[runs._DELETE]}")
+        seen.append(f"{FLAGS[flags.DELETE]}")
 
-    monkeypatch.setattr(runs._KEEP, "enter", noting)
+    monkeypatch.setattr(flags.KEEP, "enter", noting)
     return seen
 
 
@@ -134,15 +134,15 @@ def test_two_results_at_a_time_are_two_first_runs(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("value", [1.0, 0.25, -1.0])
 def test_a_flag_that_the_user_has_set_stays(value: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """A user's global flag is his."""
-    before = FLAGS[runs._DELETE]
-    paddle.set_flags({runs._DELETE: value})
+    before = FLAGS[flags.DELETE]
+    paddle.set_flags({flags.DELETE: value})
     try:
         seen = counted(monkeypatch)
         d2s.to_static(squares)(tensor(1.0, 2.0))
         assert seen == [f"{value}"]
-        assert FLAGS[runs._DELETE] == value
+        assert FLAGS[flags.DELETE] == value
     finally:
-        paddle.set_flags({runs._DELETE: before})
+        paddle.set_flags({flags.DELETE: before})
 
 
 @pytest.mark.parametrize("keep", [0, 16])
@@ -238,34 +238,38 @@ def test_meaning_is_the_same(function: Callable[..., Any], keep: int) -> None:
         assert_same(function, *((row,) for row in rows))
 
 
-def test_giving_back_wins_between_threads() -> None:
-    """C7: another thread that keeps its values does not make those of blocks stay; A: restored."""
-    keeping, returning = runs._KEEPING, runs._RETURNING
-    for first, second in ((keeping, returning), (returning, keeping)):
-        first.__enter__()
-        second.__enter__()
-        assert FLAGS[runs._DELETE] == 0.0
-        first.__exit__()
-        assert FLAGS[runs._DELETE] == (0.0 if second is returning else -1.0)
-        second.__exit__()
-        assert FLAGS[runs._DELETE] == 0.0
+def test_ways_are_nested() -> None:
+    """C7: what a host operator calls is prepared in its own way; A: then the flag is as before."""
+    with flags.KEEPING:
+        assert FLAGS[flags.DELETE] == -1.0
+        with flags.RETURNING:
+            assert FLAGS[flags.DELETE] == 0.0
+        assert FLAGS[flags.DELETE] == -1.0
+    with flags.RETURNING, flags.KEEPING_BLOCKS:
+        assert FLAGS[flags.DELETE] == -1.0
+        assert FLAGS[flags.INPLACE] is False
 
 
 def test_blocks_give_back_in_every_backward(monkeypatch: pytest.MonkeyPatch) -> None:
     """C7: of two results at a time, too, each of which is prepared in a scope of its own."""
-    seen: list[Any] = []
-    prepare = runs._prepare_in_backward
+    seen: list[float] = []
+    enter = backward.RunScope.enter_backward
 
-    def noting(way: Any) -> None:
-        seen.append(way)
-        prepare(way)
+    def noting(self: Any) -> None:
+        enter(self)
+        seen.append(FLAGS[flags.DELETE])
 
-    monkeypatch.setattr(runs, "_prepare_in_backward", noting)
+    monkeypatch.setattr(backward.RunScope, "enter_backward", noting)
+    users = FLAGS[flags.DELETE]
+    paddle.set_flags({flags.DELETE: -1.0})
     function = d2s.to_static(lambda x: x * 2 if x.sum() > 0 else x.exp() * x)
     x = tensor(1.0, 2.0)
     x.stop_gradient = False
     both = [function(x), function(x * 3)]
-    for result in both:
-        result.sum().backward()
-    assert seen.count(runs._RETURNING) == 2
+    try:
+        for result in both:
+            result.sum().backward()
+    finally:
+        paddle.set_flags({flags.DELETE: users})
+    assert seen == [0.0, 0.0]
     assert x.grad.tolist() == [8.0, 8.0]

@@ -13,8 +13,8 @@ from paddle.autograd import ir_backward
 
 import d2s
 from d2s import paddle_bridge as bridge
+from d2s.paddle_bridge import flags, repairs
 from d2s.paddle_bridge import names as private
-from d2s.paddle_bridge import repairs, runs
 from tests.helpers import scalar, tensor
 
 LAYER = paddle.nn.Linear(3, 3)
@@ -30,14 +30,14 @@ def test_each_repair_finds_its_place() -> None:
 
 def test_the_flag_of_the_interpreter_is_restored() -> None:
     """A user's global flag is his."""
-    flags = private.core.globals()
-    before = flags[runs._TRACE]
+    values = private.core.globals()
+    before = values[flags.TRACE]
     with bridge.program_order():
-        assert flags[runs._TRACE] is True
+        assert values[flags.TRACE] is True
         with bridge.program_order():
-            assert flags[runs._TRACE] is True
-        assert flags[runs._TRACE] is True
-    assert flags[runs._TRACE] == before
+            assert values[flags.TRACE] is True
+        assert values[flags.TRACE] is True
+    assert values[flags.TRACE] == before
 
 
 # -- gradients, added up over three calls --------------------------------------------------------

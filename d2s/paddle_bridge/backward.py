@@ -1,0 +1,193 @@
+"""Backwards that come to our programs: who waits for whom meanwhile, what errors they raise.
+
+Paddle runs a backward outside of the GIL.  For each program that it comes to ::
+
+    a hook of ours                                        takes the program's lock
+    Paddle runs the program's gradients
+    a hook of the next program, or the end of backward    gives it back
+
+Without it, another thread's run took the scope: Paddle calls it reusable first and clears it then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from d2s.paddle_bridge.flags import RETURNING, Way, program_order
+from d2s.paddle_bridge.gate import GATE, static_lock
+from d2s.paddle_bridge.names import core
+
+
+class _Backward(threading.local):
+    error: tuple[BaseException, Any] | None = None
+    within: RunScope | None = None
+
+
+_backward = _Backward()
+_backward_shown = False
+
+
+class RunScope:
+    """A scope of Paddle's that runs of one program have one after the other.
+
+    Args:
+        lock: held while the program runs.
+        way: how Paddle has prepared the program for it.
+        blocks: there are branches or loops in the program.
+
+    Attributes:
+        scope: Paddle's.
+    """
+
+    __slots__ = ("_alone", "_depth", "_is_prepared", "_lock", "_way", "scope")
+
+    def __init__(self, lock: Any, way: Way, *, blocks: bool) -> None:
+        self.scope = core.Scope()
+        self._lock = lock
+        self._way = RETURNING if blocks else way
+        self._is_prepared = False
+        self._alone: contextlib.AbstractContextManager[None] | None = None
+        self._depth = 0
+
+    @property
+    def is_free(self) -> bool:
+        """Whether no backward reads it any more."""
+        return bool(self.scope._can_reused)
+
+    def enter_backward(self) -> None:
+        """To be called when a backward is about to run the program's gradients in it.
+
+        For the first time, Paddle adds to its table of what is prepared: alone.
+        """
+        if _backward.within is not None:
+            _backward.within.leave(prepared=True)
+        if not self._is_prepared:
+            self._alone = alone_with(self._lock, self._way)
+            self._alone.__enter__()
+        else:
+            self._depth = GATE.enter()
+            GATE.acquire(self._lock)
+        _backward.within = self
+
+    def leave(self, *, prepared: bool) -> None:
+        """Paddle has gone on.
+
+        Args:
+            prepared: it has got through.
+        """
+        _backward.within = None
+        if self._alone is None:
+            self._lock.release()
+            GATE.leave(self._depth)
+        else:
+            self._alone.__exit__(None, None, None)
+            self._alone = None
+            self._is_prepared = prepared
+
+
+@contextlib.contextmanager
+def alone_with(lock: Any, way: Way) -> Iterator[None]:
+    """While Paddle prepares a program for a scope.
+
+    Args:
+        lock: of the program; its holder may want to be alone, for what its host calls.
+        way: how it is prepared.
+    """
+    while True:
+        with GATE.alone():
+            if lock.acquire(blocking=False):
+                try:
+                    with way:
+                        yield
+                finally:
+                    lock.release()
+                return
+        GATE.acquire(lock)
+        lock.release()
+
+
+def suspend_backward() -> RunScope | None:
+    """Let go of what this thread's backward holds; give back whose :meth:`enter_backward` it wants.
+
+    What is called in a backward, by a hook or a ``PyLayer``, may want all to itself.
+    """
+    within = _backward.within
+    if within is not None:
+        within.leave(prepared=False)
+    return within
+
+
+def keep_backward_error(error: BaseException, trace: Any = None) -> None:
+    """Note what a backward function of ours is about to raise in this thread.
+
+    Args:
+        error: the exception.
+        trace: the traceback that it is to have.
+    """
+    _backward.error = error, trace
+
+
+Explain = Callable[[Exception], "BaseException | None"]
+RaiseWith = Callable[[BaseException, Any], None]
+
+
+def show_backward_errors(explain: Explain, raise_with: RaiseWith) -> None:
+    """From now on ``backward`` and ``paddle.grad`` raise :func:`keep_backward_error`'s errors.
+
+    Paddle turns whatever a ``PyLayer`` raises into an ``OSError`` with a traceback as its text.
+    Programs that they run are run as :func:`program_order` says.
+
+    Args:
+        explain: gives what to raise in the place of any other error; ``None`` leaves it.
+        raise_with: gives an exception that is being handled the traceback to be raised with.
+    """
+    global _backward_shown
+    with static_lock:
+        if _backward_shown:
+            return
+        _backward_shown = True
+        for name in ("run_backward", "run_partial_grad"):
+            setattr(core.eager, name, _showing(getattr(core.eager, name), explain, raise_with))
+
+
+def _kept_backward_error() -> tuple[BaseException, Any] | None:
+    error, _backward.error = _backward.error, None
+    return error
+
+
+def _showing(
+    original: Callable[..., Any], explain: Explain, raise_with: RaiseWith
+) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def run(*arguments: Any, **options: Any) -> Any:
+        _backward.error = None
+        outer = suspend_backward()
+        done = False
+        try:
+            with program_order():
+                result = original(*arguments, **options)
+            done = True
+            return result
+        except Exception as raised:
+            kept = _kept_backward_error()
+            if kept is None:
+                error = explain(raised)
+                if error is None:
+                    raise
+                kept = error, error.__traceback__
+        finally:
+            if _backward.within is not None:
+                _backward.within.leave(prepared=done)
+            if outer is not None:
+                outer.enter_backward()
+        try:
+            raise kept[0]
+        except BaseException as error:
+            raise_with(error, kept[1])
+            raise
+
+    return run

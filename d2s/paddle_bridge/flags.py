@@ -1,0 +1,119 @@
+"""Paddle's flags for how programs are prepared and run; the user's again when nobody is inside.
+
+They hold for all threads.  One thread prepares at a time (``gate``); many run.
+
+======================================  ==================================================
+while programs run                      operations come in the order of the program
+while one is prepared for a scope       its values stay until the run ends, or are given
+                                        back as soon as nothing reads them any more
+======================================  ==================================================
+"""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+import threading
+from collections.abc import Callable
+from typing import Any, Final
+
+from d2s.paddle_bridge.names import core
+
+
+class _Flag:
+    """Sets a flag of Paddle's while any thread is inside, where the user has left it as it was.
+
+    Args:
+        name: which flag.
+        replaces: whether a value that it has is replaced; another one is the user's and stays.
+        value: what it is while a thread is inside.
+    """
+
+    def __init__(self, name: str, replaces: Callable[[Any], bool], value: Any) -> None:
+        self._flags = core.globals()
+        self._name, self._replaces, self._value = name, replaces, value
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._changed = False
+        self._before: Any = None
+
+    def enter(self) -> None:
+        """Set it; a second thread finds it set."""
+        self._lock.acquire()  # half the time of a ``with``, on the way of every call
+        try:
+            self._inside += 1
+            if self._inside == 1:
+                self._before = self._flags[self._name]
+                if self._replaces(self._before):
+                    self._flags[self._name] = self._value
+                    self._changed = True
+        finally:
+            self._lock.release()
+
+    def leave(self) -> None:
+        """Let the last thread restore what there was."""
+        self._lock.acquire()
+        try:
+            self._inside -= 1
+            if not self._inside and self._changed:
+                self._flags[self._name] = self._before
+                self._changed = False
+        finally:
+            self._lock.release()
+
+    def __enter__(self) -> None:
+        self.enter()
+
+    def __exit__(self, *raised: object) -> None:
+        self.leave()
+
+
+TRACE: Final = "FLAGS_enable_pir_in_executor_trace_run"
+DELETE: Final = "FLAGS_eager_delete_tensor_gb"
+INPLACE: Final = "FLAGS_pir_apply_inplace_pass"
+
+ORDER: Final = _Flag(TRACE, operator.not_, True)
+
+
+class Way:
+    """How a program is prepared: what becomes of its values while it runs.
+
+    Args:
+        flags: set meanwhile.
+    """
+
+    def __init__(self, *flags: _Flag) -> None:
+        self._flags = flags
+
+    def __enter__(self) -> None:
+        for flag in self._flags:
+            flag.enter()
+
+    def __exit__(self, *raised: object) -> None:
+        for flag in reversed(self._flags):
+            flag.leave()
+
+
+KEEP: Final = _Flag(DELETE, operator.not_, -1.0)
+
+AS_SET: Final = Way()
+"""As the user's flags say."""
+
+KEEPING: Final = Way(KEEP)
+"""Values stay until the run ends; see ``memory``."""
+
+KEEPING_BLOCKS: Final = Way(KEEP, _Flag(INPLACE, bool, False))
+"""The same, and no operation writes into its operand; see ``handover``."""
+
+RETURNING: Final = Way(_Flag(DELETE, (0.0).__gt__, 0.0))
+"""Values are given back, whatever the user has set: blocks would write over what they share."""
+
+
+def program_order() -> contextlib.AbstractContextManager[None]:
+    """Run programs in the interpreter's trace mode; the user's flag is restored at the end.
+
+    Trace mode runs the operations one by one in the order of the program, so host operators keep
+    theirs (serial mode does not: an operation runs as soon as its operands are there), and it is
+    several times cheaper for small programs than the multi-thread mode.
+    """
+    return ORDER
