@@ -18,23 +18,23 @@ from d2s.analysis.walk import SCOPES, children
 
 LOOPS = (gast.For, gast.AsyncFor, gast.While)
 
+_HOLDING: Final = frozenset(
+    (*LOOPS, gast.If, gast.With, gast.AsyncWith, gast.Try, gast.TryStar, gast.Match)
+)
+"""Statements with statements inside of them that are the same code."""
+
 
 def blocks_of(statement: Any) -> list[list[Any]]:
     """The statement lists inside ``statement``, in the order of the text."""
-    if isinstance(statement, SCOPES):
+    if statement.__class__ not in _HOLDING:
         return []
     if isinstance(statement, gast.Match):
         return [case.body for case in statement.cases]
-    blocks: list[list[Any]] = []
     if isinstance(statement, gast.Try | gast.TryStar):
-        blocks.append(statement.body)
-        blocks.extend(handler.body for handler in statement.handlers)
-        blocks.extend([statement.orelse, statement.finalbody])
+        handled = [handler.body for handler in statement.handlers]
+        blocks = [statement.body, *handled, statement.orelse, statement.finalbody]
     else:
-        for name in ("body", "orelse"):
-            block = getattr(statement, name, None)
-            if isinstance(block, list):
-                blocks.append(block)
+        blocks = [statement.body, getattr(statement, "orelse", [])]
     return [block for block in blocks if block]
 
 
@@ -104,11 +104,11 @@ class Exits:
         return any(self._of(node).leaves for node in statements)
 
     def _of(self, node: Any) -> _Exit:
+        if node.__class__ not in _HOLDING:
+            return _ENDS.get(node.__class__, _GOES_ON)
         known = self._known.get(id(node))
         if known is None or known[0] is not node:
-            blocks = blocks_of(node)
-            found = self._compound(node, blocks) if blocks else _ENDS.get(type(node), _GOES_ON)
-            known = self._known[id(node)] = (node, found)
+            known = self._known[id(node)] = (node, self._compound(node, blocks_of(node)))
         return known[1]
 
     def _compound(self, node: Any, blocks: list[list[Any]]) -> _Exit:
@@ -147,6 +147,8 @@ class Exits:
         ``locals()`` or ``sys._getframe()`` see; a ``return``, ``break`` or ``continue`` inside
         ``finally`` swallows exceptions, which no rewriting of ours keeps.
         """
+        if not self._frames and statement.__class__ not in _HOLDING:
+            return None
         known = self._reasons.get(id(statement))
         if known is None or known[0] is not statement:
             known = self._reasons[id(statement)] = (statement, self._reason(statement))
@@ -155,7 +157,7 @@ class Exits:
     def _reason(self, node: Any) -> str | None:
         blocks = blocks_of(node)
         if not blocks:
-            return _frame_of(node) if self._frames else None
+            return _frame_of(node)
         if isinstance(node, gast.AsyncFor | gast.AsyncWith):
             return "an await"
         reasons = [*map(_frame_of, _heads(node))] if self._frames else []

@@ -21,6 +21,7 @@ def f(a, b):
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Final
 
 import gast
@@ -39,10 +40,20 @@ MEMBERSHIP = {gast.In: "in_", gast.NotIn: "not_in", gast.Is: "is_", gast.IsNot: 
 
 
 class _Operators(Rewriter):
-    def __init__(self, ctx: Context, bound: frozenset[str], decided: frozenset[str]) -> None:
+    """The operators of ``tree``; what only ``is`` asks for is found out when there is one."""
+
+    def __init__(self, ctx: Context, tree: Any) -> None:
         self.ctx = ctx
-        self.decided = decided
-        self.bound = bound
+        self.tree = tree
+
+    @functools.cached_property
+    def decided(self) -> frozenset[str]:
+        # The same before and after other operators are converted: what they set is bound.
+        return decided_in(self.tree, self.ctx)
+
+    @functools.cached_property
+    def bound(self) -> frozenset[str]:
+        return _bound(self.tree)
 
     def visit_ClassDef(self, node: Any) -> Any:
         return node
@@ -126,9 +137,9 @@ class _Operators(Rewriter):
     def _may_differ(self, node: Any) -> bool:
         """Whether ``node`` may be one of several things: it was set, or is a part of something."""
         return (
-            dotted(node) in self.decided
+            isinstance(node, _COMPUTED)
             or (isinstance(node, gast.Name) and node.id in self.bound)
-            or isinstance(node, _COMPUTED)
+            or dotted(node) in self.decided
         )
 
     def _single(self, left: Any, op: Any, right: Any, node: Any) -> Any:
@@ -168,7 +179,7 @@ def _bound(tree: Any) -> frozenset[str]:
 
 def run(tree: Any, ctx: Context) -> Any:
     """Convert the operators of every function, in lambdas and comprehensions too."""
-    operators = _Operators(ctx, _bound(tree), decided_in(tree, ctx))
+    operators = _Operators(ctx, tree)
     tree.body = [operators.visit(statement) for statement in tree.body]
     return tree
 

@@ -19,6 +19,7 @@ def f(x, outs):
 
 from __future__ import annotations
 
+import functools
 import types
 from typing import Any, Final
 
@@ -50,11 +51,16 @@ TAKES_CALLBACK: Final = ("functools", "itertools")
 
 
 class _Calls(Rewriter):
-    def __init__(self, ctx: Context, locals_: frozenset[str], decided: frozenset[str]) -> None:
+    def __init__(self, ctx: Context, tree: Any) -> None:
         self.ctx = ctx
-        self.locals_ = locals_
-        self.decided = decided
+        self.tree = tree
+        self.locals_ = frozenset[str]().union(*map(local_names, functions_in(tree)))
         self.made = ctx.generated_names
+
+    @functools.cached_property
+    def decided(self) -> frozenset[str]:
+        # Asked for when there is a call that may stay; converted calls decide nothing more.
+        return decided_in(self.tree, self.ctx)
 
     def visit_ClassDef(self, node: Any) -> Any:
         return node
@@ -126,8 +132,7 @@ class _Calls(Rewriter):
 
 def run(tree: Any, ctx: Context) -> Any:
     """Convert the calls of the whole tree."""
-    names = frozenset[str]().union(*(local_names(function) for function in functions_in(tree)))
-    transformer = _Calls(ctx, names, decided_in(tree, ctx))
+    transformer = _Calls(ctx, tree)
     tree.body = [transformer.visit(statement) for statement in tree.body]
     return tree
 

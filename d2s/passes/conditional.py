@@ -45,13 +45,11 @@ class _Branches(ScopeTransformer):
         return node
 
     def visit_If(self, node: Any) -> Any:
-        state = None
-        if _convertible(node, self.ctx.exits):
-            statements = [*node.body, *node.orelse]
-            state = shared_state(self.ctx, self.function, node, statements, [])
-        bound = [self.ctx.changes(side).bound for side in (node.body, node.orelse)]
-        if state is None:
+        if not _convertible(node, self.ctx.exits):
             return self.generic_visit(node)
+        statements = [*node.body, *node.orelse]
+        state = shared_state(self.ctx, self.function, node, statements, [])
+        bound = [self.ctx.changes(side).bound for side in (node.body, node.orelse)]
         names = self.ctx.names
         body = names.fresh("body")
         orelse = names.fresh("orelse") if node.orelse else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 import gast
 
@@ -14,21 +14,30 @@ def names_in(tree: Any) -> frozenset[str]:
     """Every identifier that occurs in ``tree``: variables, arguments, functions, ``global``."""
     found: set[str] = set()
     for node in walk(tree):
-        if isinstance(node, gast.Name):
+        kind = node.__class__
+        if kind is gast.Name:
             found.add(node.id)
-        elif isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef | gast.ClassDef):
-            found.add(node.name)
-        elif isinstance(node, gast.Global | gast.Nonlocal):
-            found.update(node.names)
-        elif isinstance(node, gast.alias):
-            found.add((node.asname or node.name).split(".")[0])
-        elif (isinstance(node, gast.ExceptHandler) and isinstance(node.name, str)) or (
-            isinstance(node, gast.MatchAs | gast.MatchStar) and node.name
-        ):
-            found.add(node.name)
-        elif isinstance(node, gast.MatchMapping) and node.rest:
-            found.add(node.rest)
+        elif kind in _NAMED:
+            found.update(_names_of(node))
     return frozenset(found)
+
+
+_NAMED: Final = frozenset(
+    (
+        *(gast.FunctionDef, gast.AsyncFunctionDef, gast.ClassDef, gast.Global, gast.Nonlocal),
+        *(gast.alias, gast.ExceptHandler, gast.MatchAs, gast.MatchStar, gast.MatchMapping),
+    )
+)
+"""Nodes that say a name and have no variable for it."""
+
+
+def _names_of(node: Any) -> list[str]:
+    if isinstance(node, gast.Global | gast.Nonlocal):
+        return list(node.names)
+    if isinstance(node, gast.alias):
+        return [(node.asname or node.name).split(".")[0]]
+    name = node.rest if isinstance(node, gast.MatchMapping) else node.name
+    return [name] if isinstance(name, str) else []
 
 
 class Names:
