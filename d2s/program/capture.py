@@ -683,7 +683,7 @@ def capture(
         tentative: another capture is made if this one fails; it keeps no exception for the run.
     """
     step_over_ours()
-    frames = bridge.remembered_frames(is_hidden)
+    frames = bridge.remembered_frames(is_hidden, sys._getframe())  # ours: see diagnostics.stacks
     with capture_lock, bridge.keep_mode(), bridge.no_collection(), deep(), frames:
         made: Captured = _capture(function, call, roots, gradients, export, lifted, tentative)
         return made

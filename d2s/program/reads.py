@@ -58,6 +58,13 @@ def is_user_function(thing: Any) -> bool:
     return isinstance(thing, types.FunctionType) and not is_library(thing.__code__.co_filename)
 
 
+_LEADS: Final = (
+    types.ModuleType, type, types.FunctionType, types.MethodType, functools.partial, weakref.ref,
+    contextvars.ContextVar, types.MappingProxyType, *_HOLDERS, _CACHED, paddle.nn.Layer,
+)  # fmt: skip
+"""Classes of values from which something else is read, besides classes of the user's."""
+
+
 class _Explorer:
     """Follows names from value to value.
 
@@ -70,6 +77,7 @@ class _Explorer:
         self.names = watch.names
         self.seen: set[int] = set()
         self.kept: list[Any] = []
+        self.leading: dict[type, bool] = {}
 
     def places(self) -> Iterator[Place]:
         """Every place that counts, besides those of the records."""
@@ -90,11 +98,19 @@ class _Explorer:
                     values = record.before
                     pairs = values.items() if isinstance(values, dict) else enumerate(values)
                     for key, value in list(pairs):
-                        part = record.entry(key)
-                        yield from self.visit(value, part.path, part)
+                        if self.leads(type(value)):
+                            part = record.entry(key)
+                            yield from self.visit(value, part.path, part)
+
+    def leads(self, kind: type) -> bool:
+        """Whether anything is read from values of ``kind``; not from numbers and tensors."""
+        found = self.leading.get(kind)
+        if found is None:
+            found = self.leading[kind] = issubclass(kind, _LEADS) or is_user_class(kind)
+        return found
 
     def visit(self, thing: Any, path: str, place: Place | None) -> Iterator[Place]:
-        """What is read from ``thing``."""
+        """What is read from ``thing``; ``_LEADS`` has each class that is asked for here."""
         if id(thing) in self.seen:
             return
         if isinstance(thing, types.ModuleType):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import traceback
 from typing import Any
@@ -22,12 +23,13 @@ def noted(program: Any) -> list[str]:
     return found[-1]
 
 
-def built(textless: Any) -> list[str]:
+def built(textless: Any, outermost: Any = None) -> list[str]:
     """What Paddle notes for an operation that this function makes."""
     paddle.enable_static()
     try:
         program = paddle.static.Program()
-        with paddle.static.program_guard(program), bridge.remembered_frames(textless):
+        frames = bridge.remembered_frames(textless, outermost)
+        with paddle.static.program_guard(program), frames:
             paddle.exp(paddle.static.data("x", [2], "float32"))
         return noted(program)
     finally:
@@ -44,6 +46,23 @@ def test_lines_are_read_where_somebody_wants_them() -> None:
     assert 'paddle.exp(paddle.static.data("x", [2], "float32"))' in texts
     assert "" in texts
     assert "" not in [line.strip() for line in whole if "File " not in line][-3:]
+
+
+def test_stacks_begin_where_the_capture_does() -> None:
+    """F2: who has called the converted function is not said for each operation."""
+
+    def built_in(outermost: Any) -> list[str]:
+        return [line for line in built(lambda file: True, outermost) if "File " in line]
+
+    whole, short = built_in(None), built_in(sys._getframe())
+    assert short == whole[-len(short) :]
+    assert __file__ in short[0]
+    assert "test_stacks_begin" in short[0]
+    static = d2s.to_static(lambda x: x.exp())
+    static(tensor(1.0))
+    program = static._programs.entries[0].runner.captured.program
+    first = next(line for line in noted(program) if "File " in line)
+    assert "/d2s/program/capture.py" in first
 
 
 def test_code_that_asks_gets_all() -> None:
