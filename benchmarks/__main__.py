@@ -17,7 +17,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 # Paddle and its converters warn into the table otherwise.
 warnings.filterwarnings("ignore")
@@ -164,8 +164,19 @@ def docs(
 
 
 def _read(path: Path) -> dict[str, Any]:
-    report: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    """The figures in a file; whoever named another file is told so, and nothing is written."""
+    try:
+        report = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise typer.BadParameter(f"{path} cannot be read: {error.strerror}") from None
+    except ValueError:
+        raise typer.BadParameter(f"{path} is no JSON file; --json of a run writes one") from None
+    if not isinstance(report, dict) or not report.keys() >= _KEYS:
+        raise typer.BadParameter(f"{path} is not what --json of a run writes") from None
     return report
+
+
+_KEYS: Final = frozenset(("environment", "settings", "scenarios", "growth", "memory"))
 
 
 def _console() -> Console:

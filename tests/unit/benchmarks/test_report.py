@@ -16,6 +16,8 @@ from rich.console import Console
 from benchmarks import __main__ as command
 from benchmarks import goals, growth, memory, page, tables
 from benchmarks.goals import Goal, judge
+from benchmarks.growth import Curve
+from d2s.bench.rounds import Measured, Settings
 
 
 def timed(best: float, *, first: float | None = 1.0, spread: float = 0.01) -> dict[str, Any]:
@@ -134,6 +136,28 @@ def test_growth_is_that_of_the_first_call_without_a_warm_one(
     assert found.state == state
 
 
+def test_the_least_of_some_first_calls_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of them may have met something else that the machine did."""
+    firsts = {"dygraph": [1.0, 2.0, 0.5], "d2s": [9.0, 4.0, 7.0], "paddle-ast": [8.0, 7.0, 6.0]}
+    asked: list[set[str]] = []
+
+    def measure(jobs: Any, settings: Any, **options: Any) -> dict[str, Measured]:
+        asked.append(set(jobs))
+        rounds = [0.25] if settings.rounds else []
+        return {
+            peer: Measured("timed", "", firsts[peer][len(asked) - 1], 1, list(rounds))
+            for peer in jobs
+        }
+
+    monkeypatch.setattr(growth, "measure", measure)
+    monkeypatch.setattr(growth, "CONVERTERS", firsts)
+    curve = Curve("none", "", "lines", (10,), lambda size, peer: lambda: None)
+    (point,) = curve.run(Settings(), lambda text: None)["points"]
+    got = {peer: figures["first_s"] for peer, figures in point["peers"].items()}
+    assert got == {"dygraph": 0.5, "d2s": 9.0, "paddle-ast": 8.0}  # those above 5 s: once
+    assert asked == [{"dygraph", "d2s", "paddle-ast"}, {"dygraph"}, {"dygraph"}]
+
+
 def test_nothing_is_said_of_growth_where_nothing_is_asked(report) -> None:
     assert growth.verdict(report["growth"]["lines"] | {"growth": ""}) is None
 
@@ -216,6 +240,27 @@ def test_all_tables_have_cells_under_every_heading(report) -> None:
 
 
 # -- two files ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verb", ["compare", "docs"])
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [(None, "cannot be read"), ("not { json", "is no JSON file"), ("[1]", "is not what --json")],
+)
+def test_a_file_of_something_else(verb: str, text: str | None, cause: str, tmp_path: Path) -> None:
+    """F1: told in words, and nothing is written."""
+    file, folder = tmp_path / "figures.json", tmp_path / "docs"
+    if text is not None:
+        file.write_text(text, encoding="utf-8")
+    more = [str(file)] if verb == "compare" else ["--folder", str(folder)]
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks", verb, str(file), *more],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert cause in " ".join(done.stderr.replace("│", " ").split())
+    assert "Traceback" not in done.stderr
+    assert not folder.exists()
 
 
 def test_two_files_are_compared_row_by_row(report, tmp_path: Path, capsys) -> None:
