@@ -25,7 +25,7 @@ from d2s.errors import BackwardTwiceError
 from d2s.operators.hosts import running, take_failure
 from d2s.operators.values import NUMBER_DTYPES
 from d2s.program.apart import check_tensors
-from d2s.program.capture import Captured, Run
+from d2s.program.captured import Captured, Run
 from d2s.program.failures import Again, in_dygraphs_words, point_out
 from d2s.program.fast import Check, Checks, in_place
 

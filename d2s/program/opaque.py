@@ -8,15 +8,21 @@ before and after the capture.
 from __future__ import annotations
 
 import array
+import inspect
 import io
 import itertools
 import operator
 import queue
 import types
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+
+from d2s.errors import UnsupportedInGraphError
+
+if TYPE_CHECKING:
+    from d2s.program.state import Watch
 
 LARGEST: Final = 1_000_000
 """Arrays with more items are not looked at."""
@@ -95,3 +101,25 @@ def _restore(thing: Any, before: Any) -> None:
         thing.truncate()
         thing.write(contents)
         thing.seek(position)
+
+
+def check_opaque(watch: Watch, arguments: Watch, function: Callable[..., Any]) -> None:
+    """Refuse a function that changes what no run of a program can change.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) it writes into an array of NumPy, asks an iterator for
+            its next item, and the like.
+    """
+    found = [*watch.opaque.changed(), *arguments.opaque.changed()]
+    if not found:
+        return
+    thing, path = found[0]
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    raise UnsupportedInGraphError(
+        f"the function changes {path!r}, of type {type(thing).__name__!r}, which a run of its "
+        "program would not do",
+        cure="keep it in a tensor, a list, a dict or an attribute, or change it outside of the "
+        "converted function",
+        file=None if code is None else code.co_filename,
+        line=None if code is None else code.co_firstlineno,
+    )

@@ -27,7 +27,8 @@ from d2s.diagnostics.leaving import leave
 from d2s.errors import InputSpecError, NotCapturedError, SaveError, StaticModeError
 from d2s.operators.calls import call as converted_of
 from d2s.operators.calls import call_method
-from d2s.program.capture import Captured, capture, capture_lock
+from d2s.program.capture import capture, capture_lock
+from d2s.program.captured import Captured
 from d2s.program.dimensions import Dimensions, Trial, shapes_of, with_shapes
 from d2s.program.execute import Runner
 from d2s.program.loaded import Sources, sources_of

@@ -1,0 +1,250 @@
+"""What a captured function returns, taken apart into outputs of the program.
+
+return {"y": y, "n": 3}, x    ->    output 0 is y; a run builds ({"y": outputs[0], "n": 3}, x)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.operators.context import Capture
+from d2s.operators.effects import HostText, Shipment
+from d2s.operators.either import UNBOUND, Either
+from d2s.operators.lists import GrowingList
+from d2s.operators.objects import is_user_object
+from d2s.operators.origins import origin_of
+from d2s.operators.values import number_kind
+from d2s.program.captured import Build, Run
+from d2s.program.places import CONTAINERS, Place
+from d2s.program.state import Guard, Watch, is_symbol
+from d2s.program.structure import parts
+
+
+class Results:
+    """Takes returned objects and changed state apart into outputs of the program."""
+
+    def __init__(self, inputs: list[Any], state: Capture, watch: Watch) -> None:
+        self.sometimes = state.sometimes
+        self.grown = state.grown
+        self.roots, self.written, self.stored = state.roots, state.written, state.stored
+        self.watch = watch
+        # A saved program gives every tensor of the result, arguments and repetitions too.
+        self.every = state.export
+        self.inputs = {} if self.every else {value.id: at for at, value in enumerate(inputs)}
+        self.outputs: list[Any] = []
+        self.positions: dict[int, int] = {}
+        self.kept: list[Any] = []
+        self.ambiguous: list[str] = []
+        self.arguments: dict[int, int] = {}
+        self.shared: dict[int, Build] = {}
+        self.moved: dict[int, Any] = {}
+        self.homes: dict[int, list[Place]] = {}
+
+    def output(self, value: Any) -> int:
+        """The position of ``value`` among the outputs."""
+        known = self.positions.get(value.id)
+        if known is None or self.every:
+            copy = paddle.assign(value)
+            copy.stop_gradient = value.stop_gradient
+            known = self.positions[value.id] = len(self.outputs)
+            self.outputs.append(copy)
+            self.kept.append(value)
+        return known
+
+    def take(self, thing: Any) -> Build:
+        """A function from a run to ``thing`` with real tensors."""
+        return self.original(thing) or self.new(thing)
+
+    def original(self, thing: Any) -> Build | None:
+        """How a run finds the container outside of the function that has become ``thing``."""
+        if not self.grown or not isinstance(thing, (Either, GrowingList, *CONTAINERS)):
+            return None
+        root = origin_of(thing)
+        return None if root is None or root is thing else self.outside(root)
+
+    def new(self, thing: Any) -> Build:
+        """The same for what stands for no container that was there before."""
+        piece = self.piece(thing)
+        if piece is not None:
+            return piece
+        held = parts(thing)
+        if held is None:
+            return self.instance(thing)
+        known = self.known(thing)
+        if known is not None:
+            return known
+        return self.once(thing, self.contents(thing))
+
+    def known(self, thing: Any) -> Build | None:
+        """How a run finds a container that is no new one, or that has been taken already."""
+        return self.outside(thing) or self.shared.get(id(thing))
+
+    def outside(self, thing: Any) -> Build | None:
+        """How a run finds a container that was there before."""
+        number = self.arguments.get(id(thing))
+        if number is not None:
+            return lambda run: run.containers[number]
+        record = self.watch.holds(thing)
+        if record is None:
+            return None
+        place = record.place
+        return (lambda run: thing) if place is None else lambda run: place.get()
+
+    def once(self, thing: Any, build: Build) -> Build:
+        """``build``, called once in each run."""
+        slot = len(self.kept)
+        self.kept.append(thing)
+
+        def shared(run: Run) -> Any:
+            if slot not in run.made:
+                run.made[slot] = build(run)
+            return run.made[slot]
+
+        if not isinstance(thing, tuple):
+            self.shared[id(thing)] = shared
+        return shared
+
+    def contents(self, thing: Any) -> Build:
+        """A container of the same form with the run's parts."""
+        held = parts(thing)
+        assert held is not None
+        items = [self.take(item) for _, item in held[0]]
+        make = held[1]
+        if not isinstance(thing, dict):
+            return lambda run: make([item(run) for item in items])
+
+        def build(run: Run) -> Any:
+            made = make([item(run) for item in items])
+            for key in [key for key, item in made.items() if item is UNBOUND]:
+                del made[key]
+            return made
+
+        return build
+
+    def instance(self, thing: Any) -> Build:
+        """An object of the user's that holds tensors of the program: its like; others as is."""
+        if bridge.is_eager(thing):
+            return self.eager(thing)
+        if not is_user_object(thing) or not _holds_values(thing):
+            return lambda run: thing
+        fields = thing.__dict__
+        if self.watch.holds(fields) is not None:
+            return lambda run: thing  # it was there before: its attributes are state
+        known = self.shared.get(id(thing))
+        if known is not None:
+            return known
+        members = self.contents(dict(fields))
+        kind: Any = type(thing)
+
+        def build(run: Run) -> Any:
+            fresh = object.__new__(kind)
+            fresh.__dict__.update(members(run))
+            return fresh
+
+        return self.once(thing, build)
+
+    def eager(self, tensor: Any) -> Build:
+        """A tensor of the state that no operation reads: the one that is in its place now."""
+        self.moved[id(tensor)] = tensor
+
+        def build(run: Run) -> Any:
+            places = self.homes.get(id(tensor))
+            return places[0].get() if places else tensor
+
+        return build
+
+    def find_homes(self) -> list[Guard]:
+        """Note where the tensors of :meth:`eager` are kept; what the program relies on for it."""
+        tensors = list(self.moved.values())
+        for index, place in self.watch.places_of(tensors):
+            self.homes.setdefault(id(tensors[index]), []).append(place)
+        return [
+            Guard(other, _is_at(places[0]), True)
+            for places in self.homes.values()
+            for other in places[1:]
+        ]
+
+    def piece(self, item: Any) -> Build | None:
+        """How a run gives what stands for one value; ``None`` for anything else."""
+        if isinstance(item, Either):
+            self.ambiguous.append(item.name)
+            where = self.output(item.flag)
+            true, false = self.take(item.true), self.take(item.false)
+            return lambda run: (true if bool(run.outputs[where]) else false)(run)
+        if isinstance(item, GrowingList):
+            known = self.shared.get(id(item))
+            return known if known is not None else self.once(item, self.growing(item))
+        if isinstance(item, HostText):
+            return self.text(item)
+        if not bridge.is_value(item):
+            return None
+        if item.id in self.inputs:
+            position = self.inputs[item.id]
+            return lambda run: run.inputs[position]
+        kept = self.rewritten(item)
+        if kept is not None:
+            return self.eager(kept)
+        kind = number_kind(item)
+        position = self.output(item)
+        if kind is not None:
+            return lambda run: kind(run.outputs[position].item())
+        if item.id in self.sometimes:
+            _, flag, number = self.sometimes[item.id]
+            where = self.output(flag)
+            return lambda run: (
+                number(run.outputs[position].item())
+                if bool(run.outputs[where])
+                else run.outputs[position]
+            )
+        return lambda run: run.outputs[position]
+
+    def rewritten(self, item: Any) -> Any:
+        """The tensor of the state that is changed in place and holds ``item`` in the end."""
+        _, root = self.roots.get(item.id, (None, 0))
+        if root >= 0 or not item.stop_gradient or self.written.get(root) is not item:
+            return None
+        return self.stored[root]
+
+    def text(self, item: HostText) -> Build:
+        """Text that the host formats."""
+        shipment = Shipment()
+        build = shipment.pack(item)
+        pieces = [self.take(value) for value in shipment.values]
+        return lambda run: build(tuple(piece(run) for piece in pieces))
+
+    def growing(self, item: GrowingList) -> Build:
+        """A list that has grown in a loop."""
+        element = item.element
+        stacks = [self.output(item.stacked(leaf)) for leaf in range(len(element.leaves))]
+        kinds = [leaf.kind for leaf in element.leaves]
+        make = tuple if item.frozen else list
+
+        def build(run: Run) -> Any:
+            columns = []
+            for position, kind in zip(stacks, kinds, strict=True):
+                stacked = run.outputs[position]
+                rows = paddle.unbind(stacked) if stacked.shape[0] else []
+                columns.append(rows if kind is None else [kind(row.item()) for row in rows])
+            return make(element.build_host(list(row)) for row in zip(*columns, strict=True))
+
+        return build
+
+
+def _is_at(place: Place) -> Callable[[Any], bool]:
+    return lambda thing: thing is place.get()
+
+
+def _holds_values(thing: Any, depth: int = 4) -> bool:
+    """Whether something of the program can be reached from ``thing``."""
+    if is_symbol(thing):
+        return True
+    held = parts(thing) if depth else None
+    if held is not None:
+        return any(_holds_values(item, depth - 1) for _, item in held[0])
+    if depth and is_user_object(thing):
+        return any(_holds_values(item, depth - 1) for item in thing.__dict__.values())
+    return False

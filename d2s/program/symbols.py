@@ -1,0 +1,317 @@
+"""What code that is captured meets in the place of tensors, and what it may do with it.
+
+A value of a program is no tensor: what only the run knows is refused, in words about the code.
+
+    x.detach()      ->    a copy without gradient, in the program
+    float(x)        ->    D2S208, if code that stays Python asks
+    i + 1           ->    a Python number again on each run, if ``i`` is one
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dis
+import functools
+import inspect
+import math
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.diagnostics.location import is_ours
+from d2s.errors import NotStaticError, UnsupportedInGraphError
+from d2s.operators import inplace
+from d2s.operators.context import current, error_here
+from d2s.operators.either import Either
+from d2s.operators.items import value_getitem
+from d2s.operators.replays import CHECKS, Method, as_in_dygraph
+from d2s.operators.training import VALUE_METHODS
+from d2s.operators.values import (
+    adapt_operand,
+    as_value,
+    cast_plain,
+    mark_number,
+    number_kind,
+    refuse,
+)
+from d2s.program.state import is_symbol
+
+_HASH: Final[Callable[[Any], int]] = bridge.Value.__hash__
+
+_SIZE: Final[type] = type(paddle.ones([1]).size)
+"""What ``tensor.size`` is in dygraph: an int of Paddle's own."""
+
+
+def _unknown(name: str) -> Callable[..., Any]:
+    """A method for values that asks for what only the run knows."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        raise error_here(
+            NotStaticError,
+            f"{name}() asks for the values of a tensor while the program is being captured",
+            "compute with the tensor itself, with functions of Paddle",
+        )
+
+    return method
+
+
+@functools.cache
+def _inplace_methods() -> dict[str, Callable[..., Any]]:
+    """Every in-place method of a dygraph tensor, for values of a program."""
+
+    def made(name: str) -> Callable[..., Any]:
+        def change(self: Any, *arguments: Any, **options: Any) -> Any:
+            return inplace.method(self, name)(*arguments, **options)
+
+        change.__name__ = name
+        return change
+
+    names = [name for name in dir(paddle.Tensor) if inplace.is_inplace(name)]
+    return {name: made(name) for name in names if not name.startswith("_")}
+
+
+_DECIDES: Final = "its value decides what code that stays Python does, which only the run knows"
+
+_YIELDING: Final = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
+
+
+def _truth(self: Any) -> bool:
+    """Refuse to be a truth value; a generator stays Python, and is named."""
+    code = sys._getframe(1).f_code
+    if code.co_flags & _YIELDING and not is_ours(code.co_filename) and code.co_name[0] != "<":
+        raise error_here(
+            UnsupportedInGraphError,
+            f"a tensor decides what the generator {code.co_name!r} yields, which only the run "
+            "knows",
+            "write its loop into the function that uses it, without yield, or let it return a list",
+        )
+    raise error_here(
+        UnsupportedInGraphError,
+        f"a tensor is used as a truth value, but {_DECIDES}",
+        "use if, while, and, or, not of a converted function, or bool(tensor)",
+    )
+
+
+def attributes_of_values() -> dict[str, Any]:
+    """What values have besides or instead of Paddle's own attributes, by name."""
+    plain = _DECIDES
+    return {
+        **_inplace_methods(),
+        "size": property(_size),
+        "detach": _detach,
+        "cpu": _to_cpu,
+        "__hash__": _hash,
+        "__bool__": _truth,
+        "__index__": refuse(
+            f"a tensor is used as a Python index, but {plain}",
+            "stack the sequence into a tensor and index that",
+        ),
+        "__setitem__": refuse(
+            "an item of a tensor that is no local variable is assigned, which a captured program "
+            "would lose",
+            "bind the tensor to a local variable, assign the item, and bind it back",
+        ),
+        "__array__": _unknown("np.asarray"),
+        "__float__": _unknown("float"),
+        "__int__": _unknown("int"),
+        "__complex__": _unknown("complex"),
+        "numpy": _unknown("numpy"),
+        "tolist": _unknown("tolist"),
+        "__format__": _refuse_format,
+        "__str__": _as_text,
+        "__iter__": _iterate,
+        "__len__": _length,
+        "__contains__": refuse(
+            f"'in' asks for the truth of tensors, but {plain}",
+            "use (tensor == item).any()",
+        ),
+        **VALUE_METHODS,
+        "__getitem__": value_getitem(),
+    }
+
+
+def _to_cpu(self: Any) -> Any:
+    """``x.cpu()``, which ``x.to("cpu")`` calls as well: Paddle's own has no gradient."""
+    if not paddle.is_compiled_with_cuda():
+        return paddle.assign(self)
+    if self.stop_gradient:
+        return _COPY_TO_CPU(self)
+    raise error_here(
+        UnsupportedInGraphError,
+        ".cpu() moves a tensor that takes a gradient, which Paddle's programs would lose",
+        "leave it on its device, or move a .detach() of it",
+    )
+
+
+_COPY_TO_CPU: Final = bridge.Value.cpu
+
+
+def _adapted(mine: Any, other: Any, name: str) -> Any:
+    """``other`` as a partner of ``mine`` in the operator ``name``."""
+    if isinstance(other, Either):
+        compares = name in ("__eq__", "__ne__") and any(each is None for each in other.leaves())
+        if compares or not other.single:
+            return NotImplemented  # it uses each of its alternatives
+        other = other.get(lambda found: getattr(mine, name)(found))
+    adapted = adapt_operand(mine, other)
+    if name == "__matmul__" and bridge.is_value(adapted) and not paddle.is_autocast_enabled():
+        return cast_plain(adapted, mine.dtype)  # a program would promote both
+    return adapted
+
+
+def _said(error: Exception, name: str, operands: tuple[Any, ...]) -> Exception:
+    return as_in_dygraph(error, Method(name), operands, {})
+
+
+def _refuse_format(self: Any, spec: str) -> str:
+    raise NotStaticError(
+        "a tensor is formatted into text while the program is being captured",
+        cure="use an f-string in print, assert or raise",
+    )
+
+
+def _as_text(self: Any) -> str:
+    """What a debugger shows; ``text % tensor`` of code that stays as it is would keep it."""
+    frame = sys._getframe(1)
+    step = dis.opname[frame.f_code.co_code[frame.f_lasti]]
+    if step.startswith(("BINARY_", "INPLACE_")) and not is_ours(frame.f_code.co_filename):
+        raise error_here(
+            NotStaticError,
+            "a tensor is formatted into text by % while the program is being captured",
+            "write the text before the % itself, or a tuple behind it, or use an f-string",
+        )
+    return repr(self)
+
+
+def _length(self: Any) -> int:
+    if not list(self.shape):
+        raise AssertionError("len() of a 0-D tensor is wrong")
+    if self.shape[0] < 0:
+        raise UnsupportedInGraphError(
+            "the length of a tensor with an open first dimension is asked for by Python code",
+            cure="call len() in a converted function, or use x.shape[0]",
+        )
+    return int(self.shape[0])
+
+
+def _noticed(tensor: Any) -> None:
+    """The contents of a tensor go into the program as constants, if user code reads them."""
+    state = current()
+    if state is not None and state.on_read is not None:
+        state.on_read(tensor)
+
+
+def _hash(self: Any) -> int:
+    """A number of the run has no hash by which code that stays Python would find it."""
+    if number_kind(self) is not None and not is_ours(sys._getframe(1).f_code.co_filename):
+        raise error_here(
+            NotStaticError,
+            "a number that only the run knows is hashed, as a key of a dict or an item of a set",
+            "choose with if, or index a list or a tensor with it",
+        )
+    return _HASH(self)
+
+
+def _check_parts(operation: Any, value: Any, axis: int = 0, *others: Any) -> None:
+    """Paddle 3.3.1 ends the process when it takes apart a dimension of unknown size."""
+    if bridge.is_value(value) and list(value.shape)[axis : axis + 1 or None] == [-1]:
+        raise error_here(
+            UnsupportedInGraphError,
+            "a tensor is taken apart along a dimension whose size only the run knows",
+            "iterate over it with for, or index it",
+        )
+
+
+def _detach(self: Any) -> Any:
+    """A copy without gradient.
+
+    In dygraph it shares the tensor's storage; in a program of Paddle 3.3 an operation that may
+    work in place then overwrites the argument.
+    """
+    copy = paddle.assign(self)
+    copy.stop_gradient = True
+    state = current()
+    if state is not None:
+        state.detached[copy.id] = copy
+    return copy
+
+
+def _size(self: Any) -> Any:
+    """The number of elements: an int where every dimension is known, as in dygraph."""
+    sizes = list(self.shape)
+    if all(size >= 0 for size in sizes):
+        return _SIZE(math.prod(sizes))
+    return mark_number(paddle.numel(self).astype("int64"), int)
+
+
+def _iterate(self: Any) -> Any:
+    if not list(self.shape):
+        return iter(())  # as in dygraph
+    return iter([self[index] for index in range(_length(self))])
+
+
+@contextlib.contextmanager
+def _attributes_as_values() -> Iterator[None]:
+    """While a program is captured, a layer's attribute can hold what stands for a value.
+
+    Paddle's own ``Layer.__setattr__`` would write the new value into the buffer that is there.
+    """
+    layer = paddle.nn.Layer
+    original = layer.__setattr__
+
+    def assign(self: Any, name: str, value: Any) -> None:
+        if current() is None or not is_symbol(value) or name in self._parameters:
+            original(self, name, value)
+        elif isinstance(getattr(type(self), name, None), property):
+            raise error_here(
+                UnsupportedInGraphError,
+                f"a tensor is assigned to {name!r}, a property of a layer, of which Paddle makes "
+                "a buffer as well",
+                f"write a method such as set_{name}(value) in place of the setter",
+            )
+        else:
+            fields = self.__dict__
+            home = fields["_buffers"] if name in fields.get("_buffers", ()) else fields
+            home[name] = value
+
+    layer.__setattr__ = assign
+    try:
+        yield
+    finally:
+        layer.__setattr__ = original
+
+
+def propagate_numbers(operands: tuple[Any, ...], name: str, result: Any) -> Any:
+    """Arithmetic among Python numbers gives a Python number: ``i + 1``, ``i < n``."""
+    kinds = [number_kind(operand) for operand in operands]
+    if name in ("__floordiv__", "__rfloordiv__") and len(set(kinds)) == 2 and None in kinds:
+        # In dygraph Paddle gives a 0-D tensor over a number the shape [1].
+        return paddle.reshape(result, [1]) if not list(result.shape) else result
+    if not bridge.is_value(result) or any(kind is None for kind in kinds):
+        return result
+    if name in ("__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__"):
+        return mark_number(result, bool)
+    if name in ("__truediv__", "__rtruediv__") and float not in kinds:
+        left, right = (paddle.cast(as_value(operand), "float64") for operand in operands)
+        return mark_number(left / right if name == "__truediv__" else right / left, float)
+    dtype = str(result.dtype)
+    kind = bool if "bool" in dtype else float if "float" in dtype else int
+    return mark_number(result, kind)
+
+
+@contextlib.contextmanager
+def expressions(attributes: dict[str, Any]) -> Iterator[None]:
+    """Let dygraph tensors take part in the expressions of a program.
+
+    Args:
+        attributes: what values have meanwhile.
+    """
+    with (
+        bridge.tensors_as_values(_adapted, propagate_numbers, attributes, _noticed, _said),
+        bridge.checked_operations({**CHECKS, "unbind": _check_parts, "unstack": _check_parts}),
+        _attributes_as_values(),
+    ):
+        yield
