@@ -156,6 +156,9 @@ def _capture(
             except BlockLeft:  # every path raises; nothing is returned
                 result = None
             except (Exception, SystemExit) as error:
+                if state.refused and not isinstance(error, D2SError):
+                    # Python has put words of its own in the place of what was refused.
+                    raise state.refused[0] from None
                 happened = (
                     state.hosts
                     or state.written
@@ -163,7 +166,7 @@ def _capture(
                     or watch.changed()
                     or arguments.changed()
                 )
-                if export or state.refused or isinstance(error, D2SError) or not happened:
+                if export or isinstance(error, D2SError) or not happened:
                     raise
                 if is_defect(error):
                     raise

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import functools
 
 import paddle
 import pytest
 
 import d2s
 from d2s import paddle_bridge as bridge
+from d2s.errors import AmbiguousValueError
 from d2s.operators.either import UNBOUND
 from tests.helpers import assert_same, function_of, scalar, tensor
 
@@ -192,6 +194,43 @@ def test_a_key_that_is_not_there() -> None:
     """A1: ``KeyError`` on the run, with the number as dygraph has it."""
     f = function_of("def f(x, s):\n    return {1: x, 2: x * 2}[int(s)], isinstance(f'{s}', str)")
     assert_same(f, *((X, scalar(number)) for number in (1.0, 2.0, 5.0)))
+
+
+DICTS = "{'a': x}", "{'a': x, 'b': s}"
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        *("dict(k)", "dict(k, c=x)", "{**k, 'c': x}", "g(**k)", "next(iter(k))", "[*k]", "g(*k)"),
+        "functools.reduce(lambda a, b: a + b, k)",
+    ],
+)
+@pytest.mark.parametrize("said", [False, True])
+def test_what_python_takes_apart_itself(use: str, said: bool) -> None:
+    """B2: refused with a code, although Python puts words of its own in the place of ours."""
+    scope = {"functools": functools, "g": lambda *items, **named: items}
+    function = chosen(*DICTS, ("print(x)\n        " if said else "") + f"return {use}", **scope)
+    with pytest.raises(AmbiguousValueError) as caught:
+        d2s.to_static(function)(X, scalar(1.0))
+    assert caught.value.line == (7 if said else 6)
+    assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize(("true", "key"), [(DICTS[0], "'a'"), ("[x, s]", "0")])
+def test_an_item_of_one_of_several_is_deleted(true: str, key: str) -> None:
+    """B2: refused, where more than one can be meant."""
+    function = chosen(true, "[s, s, s]", f"del k[{key}]\n        return len(k)")
+    with pytest.raises(AmbiguousValueError) as caught:
+        d2s.to_static(function)(X, scalar(1.0))
+    assert caught.value.line == 6
+
+
+@pytest.mark.parametrize("use", ["del k[0]", "k = [next(iter(k))]"])
+def test_the_one_that_can_be_meant(use: str) -> None:
+    """B2: the run raises on the other path."""
+    function = chosen("[x, s]", "None", f"{use}\n        return k, len(k)")
+    assert_same(function, *SIGNS)
 
 
 def test_the_mark_of_what_is_not_bound_is_one_object() -> None:
