@@ -81,3 +81,31 @@ def test_an_attribute_of_a_layer(path: str) -> None:
         Part=Part,
     )
     assert_same(function, tensor(1.0, 2.0))
+
+
+def test_a_variable_of_the_same_name_in_a_function_between() -> None:
+    """A1: ``xs`` of ``g`` is the one of ``f``, not that of ``h``, which calls it."""
+
+    def f(x):
+        xs = [x]
+
+        def g():
+            nonlocal xs
+            if x.sum() > 0:
+                ys = []
+                for _ in range(x.sum().astype("int64")):
+                    ys.append(x)
+                xs = ys
+
+        def h():
+            xs = "another"
+
+            def k():
+                return xs
+
+            g()
+            return k()
+
+        return h(), paddle.stack(xs)
+
+    assert_same(f, tensor(1.0, 2.0), tensor(-1.0, 0.0))
