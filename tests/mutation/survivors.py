@@ -153,4 +153,55 @@ EXPLAINED: Final[tuple[Explained, ...]] = (
         "0",
         "A side without a line comes first either way: no statement stands on a line before it.",
     ),
+    Explained(
+        "d2s/passes/declarations.py",
+        "",
+        "argument dropped",
+        "Pass('declarations', run, after=('conditional', 'loops'), about=(gast.Nonlocal, gast.If, "
+        "gast.While, gast.For, gast.ListComp, gast.GeneratorExp, gast.Try, gast.With))",
+        "Less is asked by `after` of the one order that the passes have.",
+    ),
+    Explained(
+        "d2s/passes/returns.py",
+        "_Returns.block",
+        "branch removed",
+        "if isinstance(node, gast.Raise):\n    return done",
+        "What stands behind a raise is not come to, in the text or left out of it.",
+    ),
+    Explained(
+        "d2s/operators/calls.py",
+        "layer_call",
+        "branch removed",
+        "if id(layer) in capture.prepared:\n    return _applied(functools.partial(original, "
+        "layer), list(arguments), options)",
+        "A layer that calls itself is then prepared once more, with the same forward and hooks.",
+    ),
+    Explained(
+        "d2s/operators/comprehensions.py",
+        "_filtered",
+        "constant changed",
+        "'bool'",
+        "Paddle takes `bool_`, NumPy's name, for the same dtype.",
+    ),
+    Explained(
+        "d2s/operators/effects.py",
+        "_raise_on_run",
+        "constant changed",
+        "'bool'",
+        "Paddle takes `bool_`, NumPy's name, for the same dtype.",
+    ),
+    Explained(
+        "d2s/operators/empties.py",
+        "_filled",
+        "statement removed",
+        "seen.add(value.id)",
+        "It only spares going back over the same operations twice.",
+    ),
+    Explained(
+        "d2s/operators/empties.py",
+        "_positive",
+        "returns None",
+        "return _positive(operands[0])",
+        "A shape not known to be positive costs a padding, which is cut off again.",
+    ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from typing import Any
 
 import gast
@@ -93,3 +94,17 @@ def test_a_pass_about_more_than_it_says_is_found() -> None:
     wrong = Pass("wrong", run, about=(gast.Match,))
     with pytest.raises(PassError, match="'wrong' is about more"):
         transform(source_of("\ndef f(x):\n    return x\n"), check=True, passes=(wrong,))
+
+
+@pytest.mark.parametrize("passes", [PIPELINE, PROBED, CUT])
+def test_passes_are_named_as_their_modules(passes: tuple[Pass, ...]) -> None:
+    """A5: ``dump --passes`` says where a step is to be found."""
+    for step in passes:
+        assert sys.modules[f"d2s.passes.{step.name}"].PASS is step
+
+
+@pytest.mark.parametrize("passes", [PIPELINE, PROBED, CUT])
+def test_each_pass_comes_after_what_it_needs(passes: tuple[Pass, ...]) -> None:
+    """A5: the order is one that every pass allows."""
+    for position, step in enumerate(passes):
+        assert set(step.after) <= {earlier.name for earlier in passes[:position]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import d2s
 from tests.helpers import assert_same, function_of, tensor
 
 
@@ -44,3 +45,31 @@ def test_what_a_pattern_captures_may_be_one_of_several() -> None:
         return x * 2
 
     assert_same(f, tensor(1.0, 2.0), tensor(-1.0))
+
+
+@pytest.mark.parametrize("symbol", ["<", "<=", ">", ">=", "==", "!="])
+@pytest.mark.parametrize("middle", ["b.sum()", "b[0] + 0"])
+def test_a_chain_with_a_middle_that_is_computed(symbol: str, middle: str) -> None:
+    """B5: every comparison there is; the middle is evaluated once."""
+    function = function_of(f"""
+        def f(a, b, c):
+            if a.sum() {symbol} {middle} {symbol} c.sum():
+                return a * 2
+            return a - 1
+    """)
+    given = [tensor(float(number)) for number in (1, 2, 3)]
+    one, two, three = given
+    inputs = [given, given[::-1], [one, one, one], [one, one, two], [two, three, one]]
+    assert_same(function, *map(tuple, inputs))
+
+
+@pytest.mark.parametrize(
+    ("symbol", "given"), [("in", (1, [1, 2], [[1, 2]])), ("is not", (1, 2, 3)), ("is", (1, 1, 1))]
+)
+def test_a_chain_of_other_comparisons(symbol: str, given: tuple[object, ...]) -> None:
+    """B5: of Python values, each with the same middle."""
+    function = function_of(f"""
+        def f(a, b, c):
+            return a {symbol} (b or None) {symbol} c
+    """)
+    assert d2s.convert(function)(*given) == function(*given)

@@ -120,3 +120,73 @@ def test_a_side_of_a_ternary_that_looks_at_the_frame() -> None:
     """A1: ``locals()`` has the variables of the function, not those of a lambda."""
     function = function_of("def f(a):\n    b = 2\n    return locals()['b'] if a else a")
     assert d2s.convert(function)(1) == function(1) == 2
+
+
+SOMETIMES = {
+    "continue": """
+        if v > 1:
+            if v > 2:
+                continue
+            s = s + 10
+    """,
+    "break": """
+        if v > 1:
+            if v > 2:
+                break
+            s = s + 10
+    """,
+    "either": """
+        if v > 1:
+            s = s + 10
+            if v > 3:
+                break
+            if v == 2:
+                continue
+        else:
+            if v == 0:
+                continue
+            s = s + 100
+    """,
+}
+
+
+@pytest.mark.parametrize("name", SOMETIMES)
+@pytest.mark.parametrize("over", ["x", "range(n)"])
+def test_a_side_that_sometimes_jumps(name: str, over: str) -> None:
+    """C1: what stands behind the branch is run where it has not jumped."""
+    function = function_of(f"""
+def f(x, n):
+    s = x.sum() * 0
+    for v in {over}:{SOMETIMES[name]}
+        s = s * 2 + v
+    return s
+""")
+    assert_same(function, (tensor(0.0, 1.0, 2.0, 3.0, 1.0), scalar(6)), (tensor(1.0), scalar(2)))
+
+
+def test_nothing_is_asked_where_nothing_follows() -> None:
+    """C1: a flag that guards no statement is not read."""
+    function = function_of("""
+        def f(vs, box):
+            for v in vs:
+                with box:
+                    with box:
+                        if v > 1:
+                            break
+    """)
+    assert "d2s.not_" not in d2s.code(function)
+
+
+def test_a_target_of_several_names() -> None:
+    """C5: the body takes the item apart."""
+    function = function_of("""
+        def f(pairs):
+            found = []
+            for (a, *b), c in pairs:
+                found.append((a, b, c))
+            for found[0], pairs in enumerate([3, 4]):
+                pass
+            return found, pairs, a, b, c
+    """)
+    given = [([1, 2, 3], 4), ([5], 6)]
+    assert d2s.convert(function)(given) == function(given)

@@ -50,3 +50,14 @@ def test_a_container_inside_of_another_is_stored_into_once() -> None:
         seen.append((which(Noisy(a=Noisy())), list(log)))
     assert seen[0] == seen[1]
     assert seen[0][1][:5] == ["value", "a", "get a", "b", "set b"]
+
+
+def test_a_starred_target_waits_too() -> None:
+    """A1: ``*i`` is bound behind the store to ``xs[i]``; a starred item is stored into."""
+    function = function_of("""
+        def f(xs, i):
+            xs[i], *i = 9, 1, 2
+            *xs[1], b = 3, 4, 5
+            return xs, i, b
+    """)
+    assert d2s.convert(function)([1, 2, 3], 0) == function([1, 2, 3], 0)

@@ -6,7 +6,8 @@ import paddle
 import pytest
 
 import d2s
-from tests.helpers import function_of
+from d2s.errors import NotStaticError
+from tests.helpers import function_of, tensor
 
 
 @pytest.mark.parametrize(
@@ -33,3 +34,29 @@ def test_numbers_in_a_text(shown: str, capfd: pytest.CaptureFixture[str]) -> Non
         seen.append(capfd.readouterr().out)
     assert seen[0].count("numbers ") == 2
     assert seen[1:] == [seen[0], seen[0]]
+
+
+def test_numbers_that_are_printed(capfd: pytest.CaptureFixture[str]) -> None:
+    """F1: an argument of ``print`` is only shown, and so left to the run."""
+    function = function_of("def f(x):\n    print('got', x.numpy(), x.tolist()[0])\n    return x")
+    static = d2s.to_static(function)
+    seen = []
+    for which in (function, d2s.convert(function), static, static):
+        for start in (0.0, 5.0):
+            which(tensor(start, 1.0))
+        seen.append(capfd.readouterr().out)
+    assert seen[0].count("got ") == 2
+    assert seen[1:] == [seen[0]] * 3
+
+
+def test_numbers_that_another_function_is_given() -> None:
+    """E5: it may do anything with them."""
+    function = function_of("""
+        def g(numbers):
+            return len(numbers)
+
+        def f(x):
+            return x * g(x.numpy())
+    """)
+    with pytest.raises(NotStaticError, match="numpy"):
+        d2s.to_static(function)(tensor(1.0, 2.0))

@@ -1,0 +1,100 @@
+"""What a static loop carries that is no plain tensor (rules B4, C2, C4, D1, D2)."""
+
+from __future__ import annotations
+
+import paddle
+import pytest
+
+import d2s
+from d2s.errors import ContainerInGraphError, LoopMismatchError
+from tests.helpers import assert_same, function_of, tensor
+
+POSITIVE, NEGATIVE = tensor(1.0, 2.0), tensor(-1.0, 0.0)
+
+
+def test_one_of_several_constants_at_the_beginning() -> None:
+    """B4: which one it is changes in the loop."""
+
+    def f(x):
+        mode = "a" if x.sum() > 0 else "b"
+        n = paddle.zeros([])
+        while n < 3:
+            if n > 1:
+                mode = "c"
+            x = x + (1 if mode == "a" else 2 if mode == "b" else 3)
+            n = n + 1
+        return x, mode
+
+    assert_same(f, POSITIVE, NEGATIVE)
+
+
+@pytest.mark.parametrize(
+    "change", ["xs.pop()", "xs = xs[1:]", "xs = xs[:-1]", "del xs[0]", "xs.append(x + n)"]
+)
+def test_a_list_that_becomes_shorter_or_longer(change: str) -> None:
+    """D1: how many items it has is known to the run."""
+    function = function_of(f"""
+    def f(x):
+        xs = [x, x * 2, x * 3, x * 4]
+        n = paddle.zeros([])
+        while n < x.sum():
+            {change}
+            n = n + 1
+        return len(xs), xs[0], paddle.stack(xs)
+    """)
+    assert_same(function, POSITIVE, NEGATIVE)
+
+
+def test_what_the_items_of_a_list_that_grows_are() -> None:
+    """D1: the message speaks of the item that came, then of those before."""
+
+    def f(x):
+        xs = [1, x]
+        n = paddle.zeros([])
+        while n < x.sum():
+            xs = [*xs, x + n]
+            n = n + 1
+        return xs[-1]
+
+    with pytest.raises(ContainerInGraphError, match="a float32 tensor and a Python int are put"):
+        d2s.to_static(f)(POSITIVE)
+
+
+@pytest.mark.parametrize(
+    ("change", "after", "cure"),
+    [
+        ('d["c"] = x', "dict of 'a', 'b', 'c'", "make the key 'c' before the loop"),
+        ('d = {"b": x, "c": 1}', "dict of 'b', 'c'", "make the key 'c' before the loop"),
+        ("d = [x]", "list of 1", "give it its final form before the loop"),
+    ],
+)
+def test_a_dict_that_gets_another_form(change: str, after: str, cure: str) -> None:
+    """D2: the table has what it was before the loop, and what a trip makes of it."""
+    function = function_of(f"""
+    def f(x):
+        d = {{"a": x, "b": x}}
+        while x.sum() < 9:
+            {change}
+            x = x * 2
+        return d
+    """)
+    with pytest.raises(ContainerInGraphError, match=cure) as caught:
+        d2s.to_static(function)(POSITIVE)
+    rows = [(row.where, row.type) for row in caught.value.table]
+    assert rows == [("before the loop", "dict of 'a', 'b'"), ("after a trip", after)]
+
+
+def test_one_of_several_that_becomes_something_else() -> None:
+    """B4: what no program can hold is refused where it is set, with what it was."""
+
+    def f(x):
+        mode = "a" if x.sum() > 0 else "b"
+        n = paddle.zeros([])
+        while n < 3:
+            if n > 1:
+                mode = object()
+            n = n + 1
+        return x, mode
+
+    with pytest.raises(LoopMismatchError, match="the loop changes 'mode' to one of several"):
+        d2s.to_static(f)(POSITIVE)
