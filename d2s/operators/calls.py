@@ -371,7 +371,7 @@ def _in_program(thing: Any) -> Any:
 
 _SEES_CALLER: Final = frozenset(
     [
-        *("breakpoint", "set_trace", "warn", "currentframe", "stack"),
+        *("breakpoint", "set_trace", "warn", "currentframe", "stack", "_getframe"),
         *("globals", "locals", "vars", "dir", "eval", "exec"),
     ]
 )

@@ -68,7 +68,8 @@ class Adoption:
         kind = thing if isinstance(thing, type) else type(thing)
         for owner in kind.__mro__:
             self._class(owner)
-        if isinstance(thing, paddle.nn.Layer):
+        # One that is being made has no layers yet: its ``__init__`` is about to call Paddle's.
+        if isinstance(thing, paddle.nn.Layer) and "_sub_layers" in thing.__dict__:
             for layer in thing.sublayers():
                 for owner in type(layer).__mro__:
                     self._class(owner)
@@ -129,6 +130,11 @@ def _converting(name: str, member: Any) -> Any:
     return member
 
 
+def _is_new(thing: Any) -> bool:
+    """Whether ``thing``, whose ``__init__`` is called, has nothing in it yet."""
+    return (is_user_object(thing) or isinstance(thing, paddle.nn.Layer)) and not vars(thing)
+
+
 def _lazily(function: Any) -> Any:
     """``function``, converted when it is called during a capture."""
     if not isinstance(function, types.FunctionType) or is_library(function.__code__.co_filename):
@@ -141,7 +147,7 @@ def _lazily(function: Any) -> Any:
         capture = current()
         if capture is None:
             return function(*arguments, **options)
-        if begins and is_user_object(arguments[0]) and not vars(arguments[0]):
+        if begins and _is_new(arguments[0]):
             capture.born[id(arguments[0])] = arguments[0]
         try:
             converted = call(types.MethodType(function, arguments[0]))

@@ -424,7 +424,7 @@ class Watch:
                 self._global(scope, name)
 
     def _layer(self, layer: Any, path: str) -> None:
-        if id(layer.__dict__) in self.records:
+        if id(layer.__dict__) in self.records or id(layer) in self._born:
             return
         for name, part in layer.named_sublayers(include_self=True):
             prefix = f"{path}.{name}" if name else path

@@ -263,7 +263,11 @@ def _attributes_as_values() -> Iterator[None]:
     original = layer.__setattr__
 
     def assign(self: Any, name: str, value: Any) -> None:
-        if current() is None or not is_symbol(value) or name in self._parameters:
+        if (
+            current() is None
+            or not is_symbol(value)
+            or name in self.__dict__.get("_parameters", ())
+        ):
             original(self, name, value)
         elif isinstance(getattr(type(self), name, None), property):
             raise error_here(
