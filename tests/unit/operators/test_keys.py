@@ -1,0 +1,86 @@
+"""Keys, bounds and attributes that are tensors, numbers or of several kinds (rules D1, E4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import paddle
+import pytest
+
+import d2s
+from corpus.facts import difference, facts
+from tests.helpers import assert_same, function_of, scalar, tensor
+
+KEYS = {
+    "a slice of a list": "[x, x + 1, x * 2][a:b]",
+    "a slice of a tuple": "(x, x + 1, x * 2)[a:b]",
+    "a slice of layers": "[type(v).__name__ for v in layers[a:b]]",
+    "a negative key": "[x, x + 1, x * 2][-b]",
+    "a class with its own items": "own[a]",
+    "a list with its own items": "mine[a]",
+}
+SCOPE = """
+class Own:
+    def __getitem__(self, key):
+        return key + 5
+
+class Mine(list):
+    def __getitem__(self, key):
+        return key + 7
+
+own, mine = Own(), Mine([1, 2, 3])
+layers = paddle.nn.LayerList([paddle.nn.ReLU(), paddle.nn.Tanh(), paddle.nn.Silu()])
+"""
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_keys_that_python_knows(name: str) -> None:
+    """D1: they are the container's matter."""
+    function = function_of(f"{SCOPE}\ndef f(x, a, b):\n    return {KEYS[name]}", "f")
+    assert_same(function, (tensor(1.0, 2.0), 1, 2), (tensor(3.0, 4.0), 0, 3))
+
+
+PARTS = ["i, ..., 0:2", "..., i, 0:2", "i, ..., 1", "None, i, ..., 0:2", "0:i, ..., 0:2"]
+
+
+@pytest.mark.parametrize("key", PARTS)
+def test_a_tensor_in_a_key_with_an_ellipsis(key: str) -> None:
+    """D1: the ellipsis stands for the dimensions that no other part takes."""
+    function = function_of(f"def f(x, i):\n    return x[{key}]")
+    x = paddle.arange(24, dtype="float32").reshape([2, 3, 4])
+    assert_same(function, (x, scalar(1)), (x, scalar(0)) if key[:3] != "0:i" else (x, scalar(2)))
+
+
+def test_a_bound_of_one_element() -> None:
+    """C1: it counts as its number, which NumPy before 2.4 does in dygraph, too."""
+
+    def f(x, start, stop):
+        seen = []
+        for i in range(start, stop):
+            x = x + i
+            seen.append(x[i - 1])
+        return x, seen, i * 2
+
+    static: Any = d2s.to_static(f)
+    for given in [(1, 4), (2, 3)]:
+        wanted = facts("result", f(tensor(1.0, 2.0, 3.0), *given))
+        got = static(tensor(1.0, 2.0, 3.0), *(paddle.to_tensor([number]) for number in given))
+        assert difference(wanted, facts("result", got), rtol=0, atol=0) is None
+
+
+def test_hasattr_of_one_of_several() -> None:
+    """E1: the run knows which of them it is."""
+
+    class Point:
+        def __init__(self, x):
+            self.x = x
+
+    def f(x):
+        thing = None
+        if x.sum() > 0:
+            thing = Point(x)
+        if hasattr(thing, "x"):
+            return x * 2, hasattr(thing, "x"), hasattr(thing, "y")
+        return x * 3, hasattr(thing, "x"), hasattr(thing, "y")
+
+    assert_same(f, tensor(1.0, 2.0), tensor(-1.0, -2.0))
