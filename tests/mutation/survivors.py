@@ -203,6 +203,8 @@ EXPLAINED: Final[tuple[Explained, ...]] = (
         "returns None",
         "return _positive(operands[0])",
         "A shape not known to be positive costs a padding, which is cut off again.",
+    ),
+    Explained(
         "d2s/operators/likeness.py",
         "common",
         "and/or swapped",
