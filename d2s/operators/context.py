@@ -118,6 +118,8 @@ class Capture:
         steps: gradients and optimizers that are part of the program.
         tentative: another capture is made if this one fails, so that it rather fails than keeps
             for the run what was raised.
+        lies_straight: whether the elements of an argument lie beside each other in memory, by its
+            index; the program relies on what it has told.
         lowered: what becomes of effects in a program that is saved, by the lines on which.
     """
 
@@ -159,6 +161,7 @@ class Capture:
     expressions: Callable[[], AbstractContextManager[None]] = nullcontext
     steps: Any = None
     tentative: bool = False
+    lies_straight: Callable[[int], bool] = lambda index: True
     lowered: dict[str, list[Location]] = field(default_factory=dict)
 
     @contextmanager

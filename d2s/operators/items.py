@@ -13,9 +13,10 @@ from typing import Any, Final
 import paddle
 
 from d2s import paddle_bridge as bridge
+from d2s.errors import ContainerInGraphError
 from d2s.operators.branches import select
-from d2s.operators.context import current, tentatively
-from d2s.operators.either import Either, each, simplified
+from d2s.operators.context import current, error_here, tentatively
+from d2s.operators.either import UNBOUND, Either, each, simplified
 from d2s.operators.hosts import host_call, is_seen, raise_when, raise_where
 from d2s.operators.inplace import changed_to, parameter_with
 from d2s.operators.lists import GrowingList
@@ -167,11 +168,32 @@ def setitem(value: Any, container: Any, key: Any) -> Any:
     return container
 
 
+def _is_same_key(one: Any, other: Any) -> bool:
+    return one is other or (type(one) is type(other) and not is_tensor(one) and one == other)
+
+
 def _store_by_alternative(value: Any, container: Any, key: Any, chosen: Either) -> Any:
     if not is_tensor(container):
-        # The container takes part in the ``if`` as one of its own alternatives.
-        whole = Either(chosen.flag, container, container, chosen.name)
-        setitem(value, whole, key)
+        # The container is what each side may change: two methods of it tell the sides apart.
+        if isinstance(container, dict) and not all(
+            leaf is UNBOUND or any(_is_same_key(known, leaf) for known in container)
+            for leaf in (chosen.leaves() if key is chosen else ())
+        ):
+            raise error_here(
+                ContainerInGraphError,
+                f"a tensor decides which new key, {chosen.name!r}, a dict gets",
+                "write an if statement that assigns to one key on each side, or make the keys "
+                "before",
+            )
+        sides = [(container.__setitem__, side) for side in (chosen.true, chosen.false)]
+
+        def store(method: Any) -> None:
+            side = next(side for known, side in sides if known is method)
+            if side is UNBOUND:
+                raise chosen.unbound()
+            setitem(value, container, _with(key, chosen, side))
+
+        each(store, Either(chosen.flag, sides[0][0], sides[1][0], chosen.name))
         return container
     exact = key is not chosen
     return each(

@@ -189,6 +189,11 @@ def _is_straight(value: Any, depth: int = _DEPTH) -> bool:
     if link is not None:
         return link.straight and _is_straight(link.base, depth - 1)
     name = operation.name()
+    if name == "pd_op.data" and value.id in capture.roots:
+        return capture.lies_straight(capture.roots[value.id][1])
+    if name == "builtin.parameter":
+        tensor = bridge.tensor_of(value)
+        return tensor is not None and bool(tensor.is_contiguous())
     if value.id not in capture.links and (name in _MAKERS or name in UNKNOWN):
         return False
     if "set_value" in name or "index_put" in name:

@@ -40,7 +40,7 @@ from d2s.program.apart import apart
 from d2s.program.captured import Captured
 from d2s.program.dimensions import SHAPE, is_open
 from d2s.program.draws import Draws
-from d2s.program.leaks import check_leaks
+from d2s.program.leaks import check_leaks, check_parameters
 from d2s.program.opaque import check_opaque
 from d2s.program.places import Place
 from d2s.program.results import Results
@@ -123,6 +123,13 @@ def _capture(
     state.on_call = watch.function
     state.on_read = watch.contents
     state.watched = watch.scopes
+    straight: dict[int, bool] = {}
+
+    def lies_straight(index: int) -> bool:
+        known = index >= len(call.tensors) or bool(call.tensors[index].is_contiguous())
+        return straight.setdefault(index, known)
+
+    state.lies_straight = lies_straight
     state.expressions = lambda: expressions(attributes)
     try:
         with (
@@ -210,6 +217,7 @@ def _capture(
     parameters = context.get_params_with_values()
     names = [operation.name() for operation in bridge.operations(main)]
     tensors, values = map(list, parameters)
+    check_parameters(main, values)
     bridge.tell_apart(main, tensors, values, export=export)
     steps = steps_of(state.steps, tensors)
     homes = watch.places_of(tensors)
@@ -242,6 +250,7 @@ def _capture(
         _positions((state.stored[root] for root in state.written if root < 0), tensors),
         kept_apart,
         steps,
+        straight,
     )
 
 

@@ -66,6 +66,7 @@ class Captured:
         draws: calls for random numbers of Python or NumPy, whose results are the last inputs.
         apart: what must be different objects on each call.
         steps: gradients and optimizer steps that are part of it.
+        straight: for inputs where it relies on that, whether their elements lie beside each other.
     """
 
     program: Any
@@ -89,3 +90,4 @@ class Captured:
     rewritten: list[int] = field(default_factory=list)
     apart: Apart = field(default_factory=Apart)
     steps: StepsOfRun | None = None
+    straight: dict[int, bool] = field(default_factory=dict)

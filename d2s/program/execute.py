@@ -21,7 +21,7 @@ from d2s import config
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import here
 from d2s.diagnostics.tracebacks import raise_with, user_traceback
-from d2s.errors import BackwardTwiceError
+from d2s.errors import BackwardTwiceError, InplaceError
 from d2s.operators.hosts import running, take_failure
 from d2s.operators.values import NUMBER_DTYPES
 from d2s.program.apart import check_tensors
@@ -168,6 +168,21 @@ class _Once:
             self.scope.enter_backward()
 
 
+def _check_straight(captured: Captured, tensors: list[Any]) -> None:
+    """Refuse arguments of which ``reshape`` is a view in dygraph on some calls, on others not."""
+    for index, known in captured.straight.items():
+        if tensors[index].is_contiguous() != known:
+            path = captured.leaves[index].path
+            raise InplaceError(
+                f"a view of the argument {path!r} is changed in place, and its elements "
+                + ("do not lie" if known else "lie")
+                + " beside each other in memory, as they "
+                + ("did" if known else "did not")
+                + " when the program was captured",
+                cure=f"pass {path}.contiguous() on every call",
+            )
+
+
 class Runner:
     """A captured program, made ready to run.
 
@@ -195,6 +210,7 @@ class Runner:
             or captured.hosts
             or captured.apart.arguments
             or captured.apart.records
+            or captured.straight
         )
         self._differentiable = any(not value.stop_gradient for value in captured.outputs)
         bridge.show_backward_errors(_explained, raise_with)
@@ -328,6 +344,7 @@ class Runner:
     def _run(self, tensors: list[Any], containers: list[Any]) -> Any:
         captured = self.captured
         captured.apart.check(containers)
+        _check_straight(captured, tensors)
         if self._changing:
             positions = [index for index, _ in captured.updates]
             check_tensors(tensors, positions, captured.parameters[0], captured.rewritten)

@@ -6,10 +6,12 @@ import dataclasses
 import types
 from typing import Any
 
+import paddle
 import pytest
 
 import d2s
-from tests.helpers import assert_same, tensor
+from d2s.errors import UnsupportedInGraphError
+from tests.helpers import assert_same, function_of, tensor
 
 X = [(tensor(1.0, 2.0),), (tensor(-1.0, 0.5),), (tensor(3.0, 4.0),)]
 
@@ -135,3 +137,65 @@ def test_an_object_that_is_kept_is_state_from_then_on() -> None:
     for (x,) in [*X, *X]:
         assert plain(x).tolist() == static(x).tolist()
     assert one["total"].count == other["total"].count == 6
+
+
+class Part(paddle.nn.Layer):
+    """A layer of the user's that another one, or a function, may make."""
+
+    def __init__(self, factor: float = 2.0) -> None:
+        self_factor = factor
+        super().__init__()
+        self.factor = self_factor
+        self.calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        return x * self.factor
+
+
+class Whole(paddle.nn.Layer):
+    """A layer that keeps a tensor and another layer."""
+
+    def __init__(self, x) -> None:
+        super().__init__()
+        self.shift = x * 2
+        self.parts = paddle.nn.LayerList([Part(3.0)])
+
+    def forward(self, x):
+        return self.parts[0](x) + self.shift
+
+
+def test_a_layer_that_the_function_makes() -> None:
+    """A1: a new one in each run, with an ``__init__`` of its own and with what is changed in it."""
+
+    def f(x):
+        part, whole = Part(3.0), Whole(x)
+        if x.sum() > 0:
+            whole.shift = whole.shift + 1
+        return part(x) + part(x), part.calls, whole(x), whole.parts[0].calls
+
+    assert_same(f, tensor(1.0, 2.0), tensor(-1.0, 0.0))
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        *("paddle.nn.Linear(2, 2)(x)", "paddle.nn.BatchNorm1D(2)(x)", "Owner()(x)"),
+        'x * paddle.create_parameter([2], "float32")',
+    ],
+)
+def test_a_parameter_that_the_function_makes(made: str) -> None:
+    """E1: dygraph makes a new one on each call; refused at the line."""
+
+    class Owner(paddle.nn.Layer):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = paddle.nn.Linear(2, 2)
+
+        def forward(self, x):
+            return self.inner(x)
+
+    function = function_of(f"def f(x):\n    y = x * 2\n    return y + {made}", "f", Owner=Owner)
+    with pytest.raises(UnsupportedInGraphError, match="dygraph makes a new one") as caught:
+        d2s.to_static(function)(tensor([1.0, 2.0], [3.0, 4.0]))
+    assert caught.value.file is not None

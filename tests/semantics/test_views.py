@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import paddle
 import pytest
 from paddle.static import InputSpec
 
@@ -169,3 +170,68 @@ def test_a_copy_shares_nothing() -> None:
         return y, parts
     """)
     assert_same(f, *CALLS, grad=False)
+
+
+SHARED = ["x.reshape([4])", "x.flatten()", "x.view([1, 4])", "x[0].reshape([1, 2])"]
+
+
+@pytest.mark.parametrize("view", SHARED)
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_another_shape_of_an_argument_is_changed(view: str, dtype: str) -> None:
+    """A1, F3: the argument is changed with it, also in the caller."""
+    function = function_of(f"""
+        def f(x):
+            z = {view}
+            z.add_(z)
+            return z, x * 2
+    """)
+    x = paddle.to_tensor([[1, 2], [3, 4]], dtype)
+    static = d2s.to_static(function)
+    for _ in range(2):
+        mine, theirs = x.clone(), x.clone()
+        want, got = function(mine), static(theirs)
+        assert [each.tolist() for each in got] == [each.tolist() for each in want]
+        assert theirs.tolist() == mine.tolist() != x.tolist()
+
+
+def test_another_shape_of_a_buffer_is_changed() -> None:
+    """A1, F3: the layer has the new contents after each run."""
+
+    class Counter(paddle.nn.Layer):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("seen", paddle.zeros([2, 2]))
+
+        def forward(self, x):
+            self.seen.reshape([4]).add_(x)
+            return self.seen.sum()
+
+    x = tensor(1.0, 2.0, 3.0, 4.0)
+    plain, converted = Counter(), Counter()
+    d2s.to_static(converted)
+    for _ in range(3):
+        assert converted(x).item() == plain(x).item()
+    assert converted.seen.tolist() == plain.seen.tolist() == [[3.0, 6.0], [9.0, 12.0]]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_an_argument_that_lies_in_memory_in_another_way(first: int) -> None:
+    """A1: ``reshape`` copies it in dygraph; a call of the other kind is refused with the cure."""
+
+    def f(x):
+        z = x.reshape([6])
+        z.add_(z)
+        return z
+
+    straight = paddle.to_tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    across = paddle.to_tensor([[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]).t()
+    assert straight.is_contiguous()
+    assert not across.is_contiguous()
+    given = [straight, across]
+    static = d2s.to_static(f)
+    mine, theirs = (each.clone() if first == 0 else each for each in (given[first],) * 2)
+    assert static(theirs).tolist() == f(mine).tolist()
+    assert given[1].tolist() == given[0].tolist() == [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+    with pytest.raises(InplaceError, match="beside each other in memory") as caught:
+        static(given[1 - first])
+    assert caught.value.cure == "pass x.contiguous() on every call"

@@ -27,13 +27,16 @@ def test_a_function_that_is_called_outside_of_a_program() -> None:
     assert d2s.convert(function)([3, -1, 2]) == function([3, -1, 2]) == [3, 1, 2]
 
 
-@pytest.mark.parametrize("look", ["inspect.currentframe()", "inspect.stack()[0].frame"])
+@pytest.mark.parametrize(
+    "look", ["inspect.currentframe()", "inspect.stack()[0].frame", "sys._getframe()"]
+)
 def test_a_look_at_the_frame_that_calls(look: str) -> None:
     """A1: it is the user's."""
     function = function_of(
         f"def f(x):\n    frame = {look}\n    return x * 2, frame.f_code.co_name, frame.f_lineno",
         "f",
         inspect=inspect,
+        sys=sys,
     )
     assert_same(function, tensor(1.0, 2.0))
 

@@ -9,6 +9,7 @@ import pytest
 
 import d2s
 from corpus.facts import difference, facts
+from d2s.errors import ContainerInGraphError
 from tests.helpers import assert_same, function_of, scalar, tensor
 
 KEYS = {
@@ -84,3 +85,59 @@ def test_hasattr_of_one_of_several() -> None:
         return x * 3, hasattr(thing, "x"), hasattr(thing, "y")
 
     assert_same(f, tensor(1.0, 2.0), tensor(-1.0, -2.0))
+
+
+STORES = {
+    "a key of a dict": ('{"a": x, "b": x * 2}', '"a"', '"b"'),
+    "a key that is None": ('{"a": x, None: x * 2}', '"a"', "None"),
+    "an index of a list": ("[x, x * 2, x * 3]", "0", "-1"),
+    "a list of lists": ("[[x], [x * 2]]", "0", "1"),
+    "an index that is not there": ("[x, x * 2]", "0", "2"),
+}
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_an_item_that_a_tensor_chooses_is_set(name: str) -> None:
+    """D1, D2: in the container that there is, once on each path."""
+    container, true, false = STORES[name]
+    function = function_of(f"""
+        def f(x):
+            z = {container}
+            same = z
+            k = {false}
+            if x.sum() > 0:
+                k = {true}
+            z[k] = x * 5
+            return z, same is z
+    """)
+    assert_same(function, tensor(1.0, 2.0), tensor(-1.0, 0.0))
+
+
+def test_an_item_at_an_index_that_may_not_be_bound() -> None:
+    """B2: the run that comes to it raises."""
+
+    def f(x):
+        z = [x, x * 2]
+        if x.sum() > 0:
+            k = 1
+        z[k] = x * 5
+        return z
+
+    assert_same(f, tensor(1.0, 2.0), tensor(-1.0, 0.0))
+
+
+@pytest.mark.parametrize(("true", "false"), [('"a"', '"b"'), ("x", "None"), ("1", "2")])
+def test_a_new_key_that_a_tensor_chooses(true: str, false: str) -> None:
+    """D2: refused with the cure; nothing is endless."""
+    function = function_of(f"""
+        def f(x):
+            z = {{}}
+            k = {false}
+            if x.sum() > 0:
+                k = {true}
+            z[k] = x
+            return z
+    """)
+    with pytest.raises(ContainerInGraphError, match="which new key, 'k', a dict gets") as caught:
+        d2s.to_static(function)(tensor(1.0, 2.0))
+    assert caught.value.line == 6
