@@ -90,6 +90,17 @@ def holders_of(thing: Any) -> list[Holder]:
     return _holders(lambda value: is_same(value, thing))
 
 
+def holders_of_alternative(things: list[Any]) -> list[Holder]:
+    """Who holds one of ``things``, or a choice of which it is an alternative."""
+
+    def is_it(value: Any) -> bool:
+        if isinstance(value, Either):
+            return is_it(value.true) or is_it(value.false)
+        return any(is_same(value, thing) for thing in things)
+
+    return _holders(is_it)
+
+
 def holders_of_form(form: Any) -> list[Holder]:
     """Who holds a container, or a choice between the same things under the same conditions."""
     return _holders(lambda value: is_same_choice(value, form))

@@ -15,10 +15,11 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import InplaceError
-from d2s.operators.aliases import Holder, holders_of
+from d2s.operators.aliases import Holder, holders_of_alternative, is_same
 from d2s.operators.context import Block, current, error_here
+from d2s.operators.either import Either
 from d2s.operators.replays import Method, done
-from d2s.operators.shared import Sharing
+from d2s.operators.shared import Sharing, may_be
 from d2s.operators.state import Frozen
 from d2s.operators.values import as_value, is_tensor, note_written, root_of, root_to_change
 
@@ -134,7 +135,7 @@ def parameter_with(owner: Any, fresh: Any, what: str) -> Any:
         return None
     state.overwrite(kept, fresh)
     if kept is not owner:
-        _rebind([holder for holder in holders_of(owner) if holder.live], kept, what)
+        _rebind(_live_holders(owner), owner, kept, what)
     return kept
 
 
@@ -169,6 +170,7 @@ def bind_anew(old: Any, fresh: Any, what: str) -> None:
             contents.
     """
     value = as_value(old)
+    _refuse_chosen(value, what)
     sharing = Sharing(value)
     others = {other.id: (other, _live_holders(other)) for other in sharing.others()}
     wanted = {
@@ -176,27 +178,56 @@ def bind_anew(old: Any, fresh: Any, what: str) -> None:
         for number, (other, holders) in others.items()
         if holders or root_of(other) is not None or bridge.tensor_of(other) is not None
     }
-    _rebind(_live_holders(old), fresh, what)
+    _rebind(_live_holders(old), old, fresh, what)
     if not wanted:
         return
     for other, new in sharing.settle(fresh, wanted):
         note_written(root_to_change(other), new)
-        _rebind(others[other.id][1], new, what)
+        _rebind(others[other.id][1], other, new, what)
+
+
+def _refuse_chosen(value: Any, what: str) -> None:
+    """Refuse to change what is, as the run decides, a tensor that has another name, too."""
+    root = root_of(value)
+    for other in may_be(value):
+        path = next((holder.path for holder in _live_holders(other)), None)
+        if path is None and root_of(other) == root:
+            continue
+        if path is not None or root_of(other) is not None or bridge.tensor_of(other) is not None:
+            also = "an argument or a tensor of the state" if path is None else repr(path)
+            raise error_here(
+                InplaceError,
+                f"{what} changes a tensor in place that is the same one as {also} on some runs, as "
+                "a branch or loop decides",
+                "change a copy of it: y = y.clone()",
+            )
 
 
 def _live_holders(thing: Any) -> list[Holder]:
-    same = [thing] if bridge.is_eager(thing) else [thing, bridge.tensor_of(thing)]
-    return [
-        holder for each in same if each is not None for holder in holders_of(each) if holder.live
-    ]
+    """Who holds ``thing``, as itself or as one of several, and may be read again."""
+    return [holder for holder in holders_of_alternative(_sames(thing)) if holder.live]
 
 
-def _rebind(holders: list[Holder], fresh: Any, what: str) -> None:
+def _sames(thing: Any) -> list[Any]:
+    """``thing``, and what stands for it in a program or outside."""
+    kept = None if bridge.is_eager(thing) else bridge.tensor_of(thing)
+    return [thing] if kept is None else [thing, kept]
+
+
+def _rebind(holders: list[Holder], old: Any, fresh: Any, what: str) -> None:
     for holder in holders:
         _check(holder, what)
+    sames = _sames(old)
+
+    def renewed(held: Any) -> Any:
+        if isinstance(held, Either):
+            return held.like(renewed(held.true), renewed(held.false))
+        return fresh if any(is_same(held, each) for each in sames) else held
+
     for holder in holders:
+        held = holder.get()
         try:
-            holder.set(fresh)
+            holder.set(renewed(held) if isinstance(held, Either) else fresh)
         except TypeError:
             raise error_here(
                 InplaceError,

@@ -217,6 +217,70 @@ def views_of(value: Any) -> Iterator[Link]:
                     yield link
 
 
+def may_be(value: Any) -> Iterator[Any]:
+    """Values that are the same tensor as ``value`` in dygraph, on some runs and not on others.
+
+    A branch that hands a tensor on, or a loop without a trip, leaves the tensor that there was::
+
+        z = y                   y is what ``z`` may be behind the ``if``, and the other way round
+        if x.sum() > 0:
+            z = z + 1
+    """
+    for step in (_origins, _outcomes):
+        seen = {value.id}
+        queue = [value]
+        while queue:
+            for other in step(queue.pop()):
+                if other.id not in seen:
+                    seen.add(other.id)
+                    queue.append(other)
+                    yield other
+
+
+def _origins(value: Any) -> Iterator[Any]:
+    """What ``value`` may be, from the operation that made it."""
+    operation = value.get_defining_op()
+    if operation is None:
+        return
+    if _is_copy(operation):
+        yield operation.operand_source(0)
+    loop = operation.name() == "pd_op.while"
+    if loop or operation.name() == "pd_op.if":
+        ids = [result.id for result in operation.results()]
+        index = ids.index(value.id) + loop
+        if loop:
+            yield operation.operand_source(index)
+        for block in operation.blocks():
+            end = block.ops[-1] if block.ops else None
+            if end is not None and end.name() == "cf.yield" and index < end.num_operands():
+                yield end.operand_source(index)
+
+
+def _outcomes(value: Any) -> Iterator[Any]:
+    """What may be ``value``, from the operations that take it."""
+    for user in value.all_used_ops():
+        name = user.name()
+        if _is_copy(user):
+            yield user.result(0)
+            continue
+        at = user.get_parent_block().parent_op if name == "cf.yield" else user
+        if name not in ("cf.yield", "pd_op.while"):
+            continue
+        loop = at.name() == "pd_op.while"
+        for index, operand in enumerate(user.operands_source()[loop:]):
+            if operand.id == value.id and index < at.num_results():
+                yield at.result(index)
+
+
+def _is_copy(operation: Any) -> bool:
+    capture = current()
+    return (
+        capture is not None
+        and operation.name() == "pd_op.assign"
+        and operation.result(0).id in capture.copies
+    )
+
+
 def relink(merged: list[tuple[Any, Any, Any]]) -> None:
     """Note what is still a view behind an ``if``.
 

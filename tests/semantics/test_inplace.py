@@ -9,7 +9,7 @@ from paddle import nn
 
 import d2s
 from d2s.errors import InplaceError
-from tests.helpers import assert_same, tensor
+from tests.helpers import assert_same, function_of, scalar, tensor
 
 PLUS, MINUS = tensor(1.0, 2.0), tensor(-1.0, -2.0)
 BOTH = (PLUS, MINUS)
@@ -160,3 +160,99 @@ def test_a_detached_tensor_does_not_overwrite_the_argument() -> None:
     given = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
     assert d2s.to_static(f)(given).tolist() == [2.0, 4.0]
     assert given.tolist() == [1.0, 2.0]
+
+
+OF_SEVERAL = {
+    "nothing on the other path": """
+        y = None
+        if x.sum() > 0:
+            y = x * 2
+        if x.sum() > 0:
+            y.add_(x)
+        return y
+    """,
+    "and raises there": """
+        y = None
+        if x.sum() > 0:
+            y = x * 2
+        y.add_(x)
+        y[0] = 7
+        return y
+    """,
+    "two names": """
+        y = None
+        if x.sum() > 0:
+            y = x * 2
+        z = [y]
+        if x.max() > 2:
+            z[0].add_(x)
+        return y, z
+    """,
+    "an attribute": """
+        box = Box()
+        box.y = None
+        while x.sum() > 9:
+            box.y = x * 1
+            x = x - 1
+        if x.max() > 2:
+            x = x * 0.5
+            if box.y is not None:
+                box.y.scale_(3.0)
+        return box.y, x
+    """,
+}
+
+
+@pytest.mark.parametrize("name", OF_SEVERAL)
+def test_one_of_several_things_is_changed(name: str) -> None:
+    """B2, A1: whoever holds the tensor, as one of several, has its new contents."""
+
+    class Box:
+        pass
+
+    function = function_of(f"def f(x):{OF_SEVERAL[name]}", "f", Box=Box)
+    assert_same(function, tensor(1.0, 2.0), tensor(-1.0, 0.5), tensor(3.0, 7.0))
+
+
+PERHAPS = {
+    "a name that a branch binds anew": "y = x * 1; z = y\n    if n > 0: z = z + 1\n    z.add_(x)",
+    "the one that it was": "y = x * 1; z = y\n    if n > 0: z = z + 1\n    y.add_(x)",
+    "a loop without a trip": "y = x * 1; z = y\n    for i in range(n): z = z + i\n    z[0] = 3.0",
+    "an item of a list": "y = x * 1; z = [y]\n    if n > 0: z[0] = x + 1\n    z[0].add_(x)",
+    "a choice": "y = x * 1\n    z = y if n > 0 else x * 2\n    y.add_(x)",
+    "an argument": "y = z = x\n    if n > 0: z = x * 2\n    z.add_(y * 1)",
+}
+
+
+@pytest.mark.parametrize("name", PERHAPS)
+def test_a_tensor_that_has_another_name_on_some_runs(name: str) -> None:
+    """A1: which of the two gets the new contents, only the run knows: refused, with the line."""
+    function = function_of(f"def f(x, n):\n    {PERHAPS[name]}\n    return y, z")
+    with pytest.raises(InplaceError, match="on some runs") as caught:
+        d2s.to_static(function)(tensor(1.0, 2.0), scalar(1))
+    assert caught.value.line == 4
+    assert caught.value.cure == "change a copy of it: y = y.clone()"
+
+
+APART = {
+    "a copy": "y = x * 1; z = y.clone()\n    if n > 0: z = z + 1\n    z.add_(x)",
+    "only one name": "y = 3; z = x * 1\n    if n > 0: z = z + 1\n    z.add_(x)",
+    "new ones": "y = x * 1\n    if n > 0: z = x + 1\n    else: z = x + 2\n    z.add_(x)",
+    "changed before under both": "y = x * 1; z = y\n    if n > 0: z.add_(x)\n    z.add_(x)",
+    "the argument itself": "y = z = x\n    if n > 0: x.add_(x)\n    x.scale_(2.0)",
+}
+
+
+@pytest.mark.parametrize("name", APART)
+def test_a_tensor_that_is_no_other_one(name: str) -> None:
+    """A1: changed as in dygraph."""
+    function = function_of(f"def f(x, n):\n    {APART[name]}\n    return y, z")
+    for number in (1, 0):
+        with paddle.no_grad():
+            mine, theirs = tensor(1.0, 2.0), tensor(1.0, 2.0)
+            want, got = (
+                function(mine, scalar(number)),
+                d2s.to_static(function)(theirs, scalar(number)),
+            )
+        assert str(got) == str(want)
+        assert theirs.tolist() == mine.tolist()
