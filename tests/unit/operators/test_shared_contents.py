@@ -33,7 +33,6 @@ PARTS = {
     "of unbind": "parts = paddle.unbind(x, axis=1)",
     "of chunks": "parts = paddle.chunk(x, 2, axis=1)",
     "of a transposed": "parts = [x.transpose([1, 0]), x]",
-    "of a view with a shape": "parts = [x.view([2, 6]), x]",
     "of a view with a stride": "parts = [x[:, ::2], x]",
 }
 
@@ -51,6 +50,19 @@ def test_a_reshaped_part_that_may_be_a_copy(name: str, write: str) -> None:
     """)
     with pytest.raises(InplaceError, match="view"):
         d2s.to_static(function)(paddle.arange(12, dtype="int64").reshape([3, 4]))
+
+
+@pytest.mark.parametrize("write", ["row.add_(row)", "parts[0].add_(parts[0])"])
+def test_a_reshaped_view_with_a_shape(write: str) -> None:
+    """A1: it is a view of the argument, which lies in one piece."""
+    function = function_of(f"""
+    def f(x):
+        parts = [x.view([2, 6]), x]
+        row = parts[0].reshape([-1])
+        {write}
+        return x, parts, row
+    """)
+    assert_same(function, paddle.arange(12, dtype="int64").reshape([3, 4]))
 
 
 def test_a_variable_of_the_module() -> None:
