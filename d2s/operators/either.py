@@ -346,9 +346,6 @@ class Either:
             return iter([_item(whole, index) for index in range(len(usable[0]))])
         return iter(self.get(iter))
 
-    def __next__(self) -> Any:
-        return next(self.get(next))
-
     def __delitem__(self, key: Any) -> None:
         del self.get(lambda found: operator.delitem(found, key))[key]
 

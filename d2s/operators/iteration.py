@@ -213,6 +213,8 @@ def zip_(*things: Any, strict: bool = False) -> Any:
 def next_(iterator: Any, *default: Any) -> Any:
     """``next``: an iterator of Python moves at capture, so no branch may move one from outside."""
     capture = current()
+    if isinstance(iterator, Either):
+        iterator = iterator.get(next)
     if capture is not None and capture.guarded and isinstance(iterator, Iterator):
         for holder in holders_of(iterator):
             if holder.left and holder.live:

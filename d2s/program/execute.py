@@ -266,6 +266,7 @@ class Runner:
                 or now.dtype != before.dtype
                 or now.shape != before.shape
                 or now.stop_gradient != before.stop_gradient
+                or now.is_contiguous() != before.is_contiguous()  # reshape may be a view, or not
             ):
                 return False
             replaced[index] = now

@@ -110,8 +110,8 @@ class _Explorer:
         return found
 
     def visit(self, thing: Any, path: str, place: Place | None) -> Iterator[Place]:
-        """What is read from ``thing``; ``_LEADS`` has each class that is asked for here."""
-        if id(thing) in self.seen:
+        """What is read from ``thing``."""
+        if id(thing) in self.seen or not self.leads(type(thing)):
             return
         if isinstance(thing, types.ModuleType):
             yield from self.module(thing, path)

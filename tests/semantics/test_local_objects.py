@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import linecache
 import types
 from typing import Any
 
@@ -199,3 +200,5 @@ def test_a_parameter_that_the_function_makes(made: str) -> None:
     with pytest.raises(UnsupportedInGraphError, match="dygraph makes a new one") as caught:
         d2s.to_static(function)(tensor([1.0, 2.0], [3.0, 4.0]))
     assert caught.value.file is not None
+    line = linecache.getline(caught.value.file, caught.value.line)
+    assert ("paddle.nn.Linear(2, 2)" if "Owner" in made else made) in line

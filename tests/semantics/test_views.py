@@ -172,6 +172,31 @@ def test_a_copy_shares_nothing() -> None:
     assert_same(f, *CALLS, grad=False)
 
 
+def test_a_buffer_that_is_replaced_by_one_that_lies_in_another_way() -> None:
+    """A1, G2: ``reshape`` copies a transposed one: another capture, which is refused."""
+
+    class Kept(paddle.nn.Layer):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("seen", paddle.zeros([2, 2]))
+
+        def forward(self, x):
+            self.seen.reshape([4]).add_(x)
+            return self.seen * 1
+
+    x = tensor(1.0, 2.0, 3.0, 4.0)
+    plain, converted = Kept(), Kept()
+    d2s.to_static(converted)
+    for _ in range(2):
+        assert converted(x).tolist() == plain(x).tolist()
+    before = tensor([1.0, 3.0], [2.0, 4.0])
+    converted.seen = before.t()
+    assert not converted.seen.is_contiguous()
+    with pytest.raises(InplaceError, match="a part of it"):
+        converted(x)
+    assert before.tolist() == [[1.0, 3.0], [2.0, 4.0]]
+
+
 SHARED = ["x.reshape([4])", "x.flatten()", "x.view([1, 4])", "x[0].reshape([1, 2])"]
 
 
