@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     folder = given.folder.resolve()
     if given.verb == "record":
-        return record(folder, ROOT, tuple(given.tests))
+        return record(folder, ROOT, tuple(given.tests), given.jobs)
     results = Results(folder / "results.json")
     if given.verb == "run":
         if not (folder / "tests.json").exists():
@@ -73,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(dest="verb", required=True)
     verb = verbs.add_parser("record", help="note which test runs which line")
     verb.add_argument("tests", nargs="*", help="arguments for pytest: add only these tests")
+    verb.add_argument("--jobs", type=int, default=1, metavar="N", help="processes at a time")
     for name, text in (("run", "try mutants"), ("report", "tell what survived")):
         verb = verbs.add_parser(name, help=text)
         verb.add_argument("--only", nargs="*", metavar="FILE", help="of these files only")

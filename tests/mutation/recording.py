@@ -11,18 +11,19 @@ import re
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+
+import coverage
 
 from tests.mutation.contexts import TIMES
 from tests.mutation.mutants import Mutant
 
-PARTS = (
-    ("--doctest-modules", "d2s"),
-    ("-m", "not slow", "tests"),
-)
-"""What pytest is asked to run: the quick suite, as ``make test`` does."""
+NOTHING: Final = 5
+"""Pytest's exit status for a file in which every test is slow."""
 
 INSIDE: Final = 4
 """How much more a step counts that lies in the function that is changed."""
@@ -187,45 +188,101 @@ def _steps(data: Path, file: str) -> Iterator[tuple[str, tuple[int, int]]]:
             yield name, (source, target)
 
 
-def record(folder: Path, root: Path, added: tuple[str, ...] = ()) -> int:
-    """Run the suite under coverage and write what it ran into ``folder``; pytest's exit status.
+def record(folder: Path, root: Path, added: tuple[str, ...] = (), jobs: int = 1) -> int:
+    """Run the suite under coverage and write what it ran into ``folder``; 1 where a test failed.
+
+    Each file of tests has a process of its own, so that one that dies takes no other with it, and
+    Paddle's threads end with it.
 
     Args:
         folder: where the record is.
         root: the repository.
         added: arguments for pytest: only these tests, added to the record that there is.
+        jobs: how many processes at a time.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    kept, times = folder / "tests.json", folder / "times.json"
-    if not added:
-        kept.unlink(missing_ok=True)
-        (folder / "coverage").unlink(missing_ok=True)
-    files = (root / "d2s").rglob("*.py")
-    noted: dict[str, Any] = {
-        "tests": {},
-        "added": [],
-        "files": {path.relative_to(root).as_posix(): _digest(path) for path in files},
-    }
-    if kept.exists():
+    kept = folder / "tests.json"
+    noted: dict[str, Any] = {"tests": {}, "added": [], "files": {}}
+    if added and kept.exists():
         noted = json.loads(kept.read_text("utf-8"))
+    else:
+        for name in ("tests.json", "coverage", "coverage.started"):
+            (folder / name).unlink(missing_ok=True)
+        files = (root / "d2s").rglob("*.py")
+        noted["files"] = {path.relative_to(root).as_posix(): _digest(path) for path in files}
+    parts = [added] if added else _parts(root)
     status = 0
-    for part in (added,) if added else PARTS:
-        status |= subprocess.run(
-            [
-                *(sys.executable, "-m", "coverage", "run", "--append", f"--rcfile={os.devnull}"),
-                *(f"--data-file={folder / 'coverage'}", "--source=d2s", "--branch", "-m"),
-                *("pytest", "-q", "-o", "faulthandler_timeout=0"),  # coverage is slow
-                *("-p", "tests.mutation.contexts", *part),
-            ],
-            cwd=root,
-            env={**os.environ, TIMES: str(times)},
-            check=False,
-        ).returncode
-        found = json.loads(times.read_text("utf-8"))
-        noted["tests"] |= found
-        noted["added"] += sorted(found) if added else []
+    with tempfile.TemporaryDirectory() as place, ThreadPoolExecutor(jobs) as pool:
+        runs = {
+            pool.submit(_run, Path(place) / str(number), root, part): part
+            for number, part in enumerate(parts)
+        }
+        for done, run in enumerate(as_completed(runs), 1):
+            part = " ".join(runs[run])
+            found, last, code = run.result()
+            status |= code not in (0, NOTHING)
+            print(f"{done}/{len(parts)} {part}: {last}", file=sys.stderr, flush=True)
+            noted["tests"] |= found.tests
+            noted["added"] += sorted(found.tests) if added else []
+            _merge(folder / "coverage", found.own)
+            _merge(folder / "coverage.started", found.started)
     kept.write_text(json.dumps(noted), "utf-8")
-    return status
+    return int(status)
+
+
+def _parts(root: Path) -> list[tuple[str, ...]]:
+    """The arguments for pytest of each process, together the quick suite; long texts first."""
+    files = sorted((root / "tests").rglob("test_*.py"), key=lambda path: -path.stat().st_size)
+    quick = [("-m", "not slow", path.relative_to(root).as_posix()) for path in files]
+    return [("--doctest-modules", "d2s"), *quick]
+
+
+class _Found(NamedTuple):
+    """What one run of pytest has left: its own lines by test, and those of what it started."""
+
+    tests: dict[str, Any]
+    own: list[Path]
+    started: list[Path]
+
+
+def _run(place: Path, root: Path, part: tuple[str, ...]) -> tuple[_Found, str, int]:
+    """Run pytest with ``part``: what was found, its last words, its exit status."""
+    place.mkdir()
+    times, settings = place / "times.json", place / "settings"
+    settings.write_text("[run]\nbranch = true\nparallel = true\npatch = subprocess\n", "utf-8")
+    with subprocess.Popen(
+        [
+            *(sys.executable, "-m", "coverage", "run", f"--rcfile={settings}", "--source=d2s"),
+            *(f"--data-file={place / 'coverage'}", "-m", "pytest", "-q"),
+            *("-o", "faulthandler_timeout=0"),  # coverage is slow
+            *("-p", "tests.mutation.contexts", *part),
+        ],
+        cwd=root,
+        env={**os.environ, TIMES: str(times)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        told, _ = process.communicate()
+    if process.returncode not in (0, NOTHING):
+        print(told, file=sys.stderr)
+    files = sorted(place.glob("coverage.*"))
+    own = [path for path in files if f".pid{process.pid}." in path.name]
+    tests = json.loads(times.read_text("utf-8")) if times.exists() else {}
+    found = _Found(tests, own, [path for path in files if path not in own])
+    last = told.strip().splitlines() or [f"exit status {process.returncode}"]
+    return found, last[-1], process.returncode
+
+
+def _merge(target: Path, files: list[Path]) -> None:
+    """Add the lines of ``files`` to those in ``target``."""
+    data = coverage.CoverageData(str(target))
+    data.read()
+    for path in files:
+        new = coverage.CoverageData(str(path))
+        new.read()
+        data.update(new)
+    data.close()
 
 
 def _digest(path: Path) -> str:
