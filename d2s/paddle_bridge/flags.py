@@ -32,14 +32,16 @@ class _Flag:
     def __init__(self, name: str, replaces: Callable[[Any], bool], value: Any) -> None:
         self._flags = core.globals()
         self._name, self._replaces, self._value = name, replaces, value
-        self._lock = threading.Lock()
+        lock = threading.Lock()
+        # Called by themselves: half the time of a ``with``, on the way of every call.
+        self._acquire, self._release = lock.acquire, lock.release
         self._inside = 0
         self._changed = False
         self._before: Any = None
 
     def enter(self) -> None:
         """Set it; a second thread finds it set."""
-        self._lock.acquire()  # half the time of a ``with``, on the way of every call
+        self._acquire()
         try:
             self._inside += 1
             if self._inside == 1:
@@ -48,18 +50,18 @@ class _Flag:
                     self._flags[self._name] = self._value
                     self._changed = True
         finally:
-            self._lock.release()
+            self._release()
 
     def leave(self) -> None:
         """Let the last thread restore what there was."""
-        self._lock.acquire()
+        self._acquire()
         try:
             self._inside -= 1
             if not self._inside and self._changed:
                 self._flags[self._name] = self._before
                 self._changed = False
         finally:
-            self._lock.release()
+            self._release()
 
     def __enter__(self) -> None:
         self.enter()

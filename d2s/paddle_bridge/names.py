@@ -19,6 +19,7 @@ names are for:
 ``core.eager.run_backward``     a coded error that a backward raises reaches the user as it is
 ``apply_general_passes``        Paddle's passes over a program that is about to run, repaired
 ``core.globals``                flags of the interpreter, set and restored around a run
+``core._get_amp_attrs``         what ``auto_cast`` has set in this thread
 ``core.Scope``                  where the values of a run are, one for each run that goes on
 ``framework.EagerParamBase``    a parameter, which keeps its name in a program
 ``framework.global_var``        the mode of each thread, which a capture must not give to others
@@ -90,6 +91,7 @@ try:
     build_if_op, build_while_op, cf_yield = pir.build_if_op, pir.build_while_op, pir.cf_yield
     create_shaped_type = pir.create_shaped_type
     general_passes = pir_partial_program.apply_general_passes
+    amp_attributes = core._get_amp_attrs  # type: ignore[attr-defined]
 except (ImportError, AttributeError) as error:  # pragma: no cover - another Paddle
     raise _refuse(error) from error
 __all__ = [
@@ -105,6 +107,7 @@ __all__ = [
     "_global_inplace_map",
     "_global_parameter_recorder",
     "_program_hash",
+    "amp_attributes",
     "build_if_op",
     "build_while_op",
     "cf_yield",

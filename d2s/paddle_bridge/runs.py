@@ -12,7 +12,12 @@ from d2s.paddle_bridge.capture import no_collection
 from d2s.paddle_bridge.flags import AS_SET, KEEPING, KEEPING_BLOCKS, ORDER, RETURNING, Way
 from d2s.paddle_bridge.gate import GATE, keep_mode, static_lock
 from d2s.paddle_bridge.memory import Room
-from d2s.paddle_bridge.names import PartialProgramLayer, core, switch_to_static_graph
+from d2s.paddle_bridge.names import (
+    PartialProgramLayer,
+    amp_attributes,
+    core,
+    switch_to_static_graph,
+)
 from d2s.paddle_bridge.passes import (
     copy_into_loops,
     keep_read_inside,
@@ -34,9 +39,7 @@ class _Scopes:
         self.held: list[RunScope] = []
 
     def take(self) -> RunScope | None:
-        """One that nothing uses; ``None`` if there is none."""
-        if self.free:
-            return self.free.pop()
+        """One of those held that nothing uses any more; ``None`` if there is none."""
         for index, scope in enumerate(self.held):
             if scope.is_free:
                 return self.held.pop(index)
@@ -44,7 +47,7 @@ class _Scopes:
 
     def put(self, scope: RunScope) -> None:
         """Take it back from a run."""
-        (self.free if scope.is_free else self.held).append(scope)
+        (self.free if scope.scope._can_reused else self.held).append(scope)
 
 
 class _Runnable:
@@ -77,18 +80,21 @@ class _Runnable:
         scopes = self._scopes
         if scopes is None:
             scopes = self._kept if self._room.suffices(tensors) else self._returned
+        lock = self._lock
         outer = suspend_backward()  # no thread has the locks of two programs
         ORDER.enter()
         try:
             depth = GATE.enter()  # before the lock: who has closed the gate may want it
             try:
-                GATE.acquire(self._lock)
+                if not lock.acquire(False):
+                    GATE.acquire(lock)
                 try:
-                    scope = scopes.take()
+                    free = scopes.free
+                    scope = free.pop() if free else scopes.take()
                     if scope is not None:
                         return self._run_in(scope, scopes, tensors, parameters), scope
                 finally:
-                    self._lock.release()
+                    lock.release()
             finally:
                 GATE.leave(depth)
             way = self._way(scopes is self._kept)
@@ -296,12 +302,12 @@ class Program:
 
 _NO_AMP: Final = core.AmpLevel.O0.value
 _NO_AMP_DTYPE: Final = "float32"
-"""What a tracer has that no ``auto_cast`` has set; asking for it is cheaper than for the level."""
+"""What a thread has that no ``auto_cast`` has set; asking for it is cheaper than for the level."""
 
 
 def amp_state() -> tuple[Any, ...]:
     """What a program depends on of automatic mixed precision."""
-    tracer = paddle.framework._dygraph_tracer()
-    if tracer is None or tracer._amp_dtype == _NO_AMP_DTYPE or tracer._amp_level.value == _NO_AMP:
+    amp = amp_attributes()
+    if amp._amp_dtype == _NO_AMP_DTYPE or amp._amp_level.value == _NO_AMP:
         return ()
-    return (str(tracer._amp_level), str(tracer._amp_dtype))
+    return (str(amp._amp_level), str(amp._amp_dtype))

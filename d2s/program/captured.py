@@ -36,6 +36,21 @@ class Run:
 Build = Callable[[Run], Any]
 """From a run to a part of its result."""
 
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The part that is one tensor of the program, as most functions return it.
+
+    Attributes:
+        position: which of the outputs.
+    """
+
+    position: int
+
+    def __call__(self, run: Run) -> Any:
+        return run.outputs[self.position]
+
+
 Write = Callable[[Run, Any], None]
 """Makes a change of state on a run, with the value that the run has for it."""
 

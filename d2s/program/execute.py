@@ -25,7 +25,7 @@ from d2s.errors import BackwardTwiceError, InplaceError
 from d2s.operators.hosts import running, take_failure
 from d2s.operators.values import NUMBER_DTYPES
 from d2s.program.apart import check_tensors
-from d2s.program.captured import Captured, Run
+from d2s.program.captured import Captured, Output, Run
 from d2s.program.failures import Again, in_dygraphs_words, point_out
 from d2s.program.fast import Check, Checks, in_place
 
@@ -196,7 +196,8 @@ class Runner:
         self.program = self._ready()
         self.runs = 0
         self._checks = Checks(captured.guards)
-        self._always = not (captured.guards or captured.parameters[0] or captured.homes)
+        self._stateless = not (captured.parameters[0] or captured.homes)
+        self._always = self._stateless and not captured.guards
         self._kinds = list(map(_KIND, captured.parameters[0]))
         self._in_place: Check | None = None
         self._misses = 0
@@ -212,6 +213,8 @@ class Runner:
             or captured.apart.records
             or captured.straight
         )
+        build = captured.build
+        self._only = build.position if isinstance(build, Output) else None
         self._differentiable = any(not value.stop_gradient for value in captured.outputs)
         bridge.show_backward_errors(_explained, raise_with)
 
@@ -235,6 +238,8 @@ class Runner:
         captured = self.captured
         if not self._checks.hold():
             return False
+        if self._stateless:
+            return True
         if self._kinds and list(map(_KIND, captured.parameters[0])) != self._kinds:
             return False
         if not captured.homes or (self._in_place is not None and self._in_place()):
@@ -335,6 +340,8 @@ class Runner:
         if self._bare:
             outputs = self._outputs(tensors)
             self.runs += 1
+            if self._only is not None:
+                return outputs[self._only]
             return self.captured.build(Run(outputs, tensors, containers))
         steps = self.captured.steps
         if steps is None:

@@ -24,6 +24,7 @@ from d2s import paddle_bridge as bridge
 if TYPE_CHECKING:
     from d2s.program.programs import Entry
 
+_TENSOR: Final = bridge.EagerTensor
 _CONSTANTS: Final = frozenset((int, bool, str, bytes, type(None)))
 
 MOST: Final = 256
@@ -50,13 +51,13 @@ def parts_of(
         args = (*args, *itertools.chain.from_iterable(kwargs.items()))
     for thing in args:
         kind = type(thing)
-        if kind in _CONSTANTS:
+        if kind is _TENSOR or issubclass(kind, _TENSOR):
+            parts += (thing.dtype, thing.shape, thing.stop_gradient)
+            tensors.append(thing)
+        elif kind in _CONSTANTS:
             parts += (kind, thing)
         elif kind is float:
             parts += (kind, thing.hex())  # which tells -0.0 and nan
-        elif isinstance(thing, bridge.EagerTensor):
-            parts += (thing.dtype, thing.shape, thing.stop_gradient)
-            tensors.append(thing)
         else:
             return None
     if len(tensors) > 1 and len(set(map(id, tensors))) != len(tensors):

@@ -18,7 +18,7 @@ from d2s.operators.lists import GrowingList
 from d2s.operators.objects import is_user_object
 from d2s.operators.origins import origin_of
 from d2s.operators.values import number_kind
-from d2s.program.captured import Build, Run
+from d2s.program.captured import Build, Output, Run
 from d2s.program.places import CONTAINERS, Place
 from d2s.program.state import Guard, Watch, is_symbol
 from d2s.program.structure import parts
@@ -200,7 +200,7 @@ class Results:
                 if bool(run.outputs[where])
                 else run.outputs[position]
             )
-        return lambda run: run.outputs[position]
+        return Output(position)
 
     def rewritten(self, item: Any) -> Any:
         """The tensor of the state that is changed in place and holds ``item`` in the end."""

@@ -206,7 +206,7 @@ def record(folder: Path, root: Path, added: tuple[str, ...] = (), jobs: int = 1)
     if added and kept.exists():
         noted = json.loads(kept.read_text("utf-8"))
     else:
-        for name in ("tests.json", "coverage", "coverage.started"):
+        for name in ("tests.json", "coverage", "started"):
             (folder / name).unlink(missing_ok=True)
         files = (root / "d2s").rglob("*.py")
         noted["files"] = {path.relative_to(root).as_posix(): _digest(path) for path in files}
@@ -225,7 +225,7 @@ def record(folder: Path, root: Path, added: tuple[str, ...] = (), jobs: int = 1)
             noted["tests"] |= found.tests
             noted["added"] += sorted(found.tests) if added else []
             _merge(folder / "coverage", found.own)
-            _merge(folder / "coverage.started", found.started)
+            _merge(folder / "started", found.started)
     kept.write_text(json.dumps(noted), "utf-8")
     return int(status)
 
