@@ -13,7 +13,7 @@ from d2s.paddle_bridge.handover import hand_over, has_blocks
 from d2s.paddle_bridge.lean import drop_copies, hoist_constants
 from d2s.paddle_bridge.names import TRIED, general_passes, ir_backward, pir, pir_partial_program
 from d2s.paddle_bridge.repairs import differentiate, gradient_function
-from d2s.paddle_bridge.walks import inside, operations, parts_of
+from d2s.paddle_bridge.walks import inside, keywords_of, operations, parts_of, values_of
 
 _SECOND: Final = ("_double_grad", "_triple_grad")
 """How the names of operations end that differentiate a derivative."""
@@ -84,10 +84,14 @@ def repaired_build(*, lean: bool) -> Iterator[Build]:
     passes = build.lean_passes if lean else _passes
     repaired = {"grad": differentiate, "apply_general_passes": passes}
     before = {name: getattr(pir_partial_program, name) for name in repaired}
+    pair = pir_partial_program.RunnableProgram
+    all_values = vars(pair)["_get_program_all_values"]
     vars(pir_partial_program).update(repaired)
+    pair._get_program_all_values = staticmethod(values_of)
     try:
         yield build
     finally:
+        pair._get_program_all_values = all_values
         vars(pir_partial_program).update(before)
 
 
@@ -196,5 +200,5 @@ def keep_read_inside(program: Any) -> None:
         for value in inner.operands_source()
         if not pir.is_fake_value(value)
     }
-    given = block.kwargs()
+    given = keywords_of(block)
     names[:] = [name for name in names if name not in given or given[name].id not in read]

@@ -205,3 +205,31 @@ def parts_of(values: Any) -> list[Any]:
         return list(origin.operands_source())
     (split,) = (user for user in values.all_used_ops() if user.name() == "builtin.split")
     return list(split.results())
+
+
+def keywords_of(block: Any) -> dict[str, Any]:
+    """The keyword arguments of ``block``, by name.
+
+    What Paddle's ``kwargs`` gives are no values but references into the block.  Where one outlives
+    its block, it is given again for whatever value comes to lie at its address, in another program:
+    gradients were 0 then, or the process died.
+    """
+    copies = pir.IrMapping()
+    found: dict[str, Any] = {}
+    for name, reference in block.kwargs().items():
+        copies.add(reference, reference)
+        found[name] = copies.look_up(reference)
+    return found
+
+
+def values_of(program: Any) -> list[Any]:
+    """All values of ``program``, those in its blocks too.
+
+    Paddle's own holds what it has found in a cycle, which stays until Python collects garbage.
+    """
+    found = list(keywords_of(program.global_block()).values())
+    for operation in operations(program):
+        found.extend(operation.results())
+        for block in operation.blocks():
+            found.extend(keywords_of(block).values())
+    return found

@@ -1,0 +1,70 @@
+"""Values of a program that are kept in Python stay that program's (rule A3)."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+from typing import Any
+
+import paddle
+import pytest
+
+import d2s
+from d2s import paddle_bridge as bridge
+from d2s.paddle_bridge import passes
+
+_OWNED = 48
+"""Where pybind11 notes, on a 64-bit machine, whether a Python object owns what it stands for."""
+
+
+def is_owned(value: Any) -> bool:
+    return bool(ctypes.c_uint8.from_address(id(value) + _OWNED).value & 1)
+
+
+def cubed(x: Any) -> Any:
+    return (x * x * x if x.sum() > 0 else x).sum()
+
+
+def trained() -> Any:
+    x = paddle.to_tensor([2.0], stop_gradient=False)
+    d2s.to_static(cubed)(x).backward()
+    return x.grad.item()
+
+
+def test_what_is_kept_of_a_program_is_no_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A3: a reference that outlives its block stands for a value of another program later."""
+    blocks: list[Any] = []
+    kept: list[Any] = []
+    keywords = passes.keywords_of
+
+    def noting(block: Any) -> dict[str, Any]:
+        found = keywords(block)
+        blocks.append(block)
+        kept.extend(found.values())
+        return found
+
+    monkeypatch.setattr("d2s.paddle_bridge.walks.keywords_of", noting)
+    assert trained() == 12.0
+    assert kept
+    assert all(is_owned(value) for value in kept)
+    references = [value for block in blocks for value in block.kwargs().values()]
+    assert not any(is_owned(value) for value in references)  # else this test says nothing
+    del references
+
+
+def test_no_reference_waits_for_the_garbage_collector() -> None:
+    """A3: Paddle's list of the values of a program is part of a cycle."""
+    gc.collect()
+    gc.disable()
+    try:
+        assert trained() == 12.0
+        left = [
+            value
+            for thing in gc.get_objects()
+            if type(thing) is list
+            for value in thing
+            if type(value) is bridge.Value and not is_owned(value)
+        ]
+    finally:
+        gc.enable()
+    assert not left
