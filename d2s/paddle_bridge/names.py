@@ -11,6 +11,7 @@ names are for:
 ``graph_tracing_guard``         tensors of dygraph become parameters of the program
 ``to_static_mode_guard``        operations of dygraph in the middle of a capture
 ``_convert_into_value``         one tensor of dygraph as a parameter of the program
+``_get_program_all_values``     the values of a program, references among them: replaced
 ``PartialProgramLayer``         forward/backward split and run of a captured program
 ``ConcreteProgram``             what ``paddle.jit.save`` and friends read
 ``ASTStaticFunction``           the base of our ``StaticFunction`` (G3)
@@ -91,6 +92,8 @@ try:
     build_if_op, build_while_op, cf_yield = pir.build_if_op, pir.build_while_op, pir.cf_yield
     create_shaped_type = pir.create_shaped_type
     general_passes = pir_partial_program.apply_general_passes
+    RunnableProgram = pir_partial_program.RunnableProgram
+    all_values_of = RunnableProgram._get_program_all_values
     amp_attributes = core._get_amp_attrs  # type: ignore[attr-defined]
 except (ImportError, AttributeError) as error:  # pragma: no cover - another Paddle
     raise _refuse(error) from error
@@ -101,12 +104,14 @@ __all__ = [
     "ConcreteProgram",
     "EagerTensor",
     "PartialProgramLayer",
+    "RunnableProgram",
     "StaticPyLayerContext",
     "Value",
     "_convert_into_value",
     "_global_inplace_map",
     "_global_parameter_recorder",
     "_program_hash",
+    "all_values_of",
     "amp_attributes",
     "build_if_op",
     "build_while_op",

@@ -11,7 +11,15 @@ import paddle
 from d2s.errors import LoopGradientError
 from d2s.paddle_bridge.handover import hand_over, has_blocks
 from d2s.paddle_bridge.lean import drop_copies, hoist_constants
-from d2s.paddle_bridge.names import TRIED, general_passes, ir_backward, pir, pir_partial_program
+from d2s.paddle_bridge.names import (
+    TRIED,
+    RunnableProgram,
+    all_values_of,
+    general_passes,
+    ir_backward,
+    pir,
+    pir_partial_program,
+)
 from d2s.paddle_bridge.repairs import differentiate, gradient_function
 from d2s.paddle_bridge.walks import inside, keywords_of, operations, parts_of, values_of
 
@@ -84,14 +92,12 @@ def repaired_build(*, lean: bool) -> Iterator[Build]:
     passes = build.lean_passes if lean else _passes
     repaired = {"grad": differentiate, "apply_general_passes": passes}
     before = {name: getattr(pir_partial_program, name) for name in repaired}
-    pair = pir_partial_program.RunnableProgram
-    all_values = vars(pair)["_get_program_all_values"]
     vars(pir_partial_program).update(repaired)
-    pair._get_program_all_values = staticmethod(values_of)
+    RunnableProgram._get_program_all_values = staticmethod(values_of)
     try:
         yield build
     finally:
-        pair._get_program_all_values = all_values
+        RunnableProgram._get_program_all_values = staticmethod(all_values_of)
         vars(pir_partial_program).update(before)
 
 

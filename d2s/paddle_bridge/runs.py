@@ -86,7 +86,7 @@ class _Runnable:
         try:
             depth = GATE.enter()  # before the lock: who has closed the gate may want it
             try:
-                if not lock.acquire(False):
+                if not lock.acquire(False):  # nearly always free: one call less
                     GATE.acquire(lock)
                 try:
                     free = scopes.free

@@ -228,7 +228,7 @@ def values_of(program: Any) -> list[Any]:
     Paddle's own holds what it has found in a cycle, which stays until Python collects garbage.
     """
     found = list(keywords_of(program.global_block()).values())
-    for operation in operations(program):
+    for operation in under(program.global_block()):
         found.extend(operation.results())
         for block in operation.blocks():
             found.extend(keywords_of(block).values())

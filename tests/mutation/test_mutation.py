@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import subprocess
 import sys
 import textwrap
@@ -15,7 +16,7 @@ import pytest
 from tests.mutation.__main__ import FOLDERS, ROOT
 from tests.mutation.forks import Outcome
 from tests.mutation.mutants import Mutant, diff_of, mutants_of, mutated, sample
-from tests.mutation.recording import Recording
+from tests.mutation.recording import Recording, _parts
 from tests.mutation.results import Result, Results, report, score
 from tests.mutation.survivors import EXPLAINED
 from tests.mutation.trial import Trials
@@ -303,6 +304,53 @@ def test_results_are_kept_and_told(tmp_path: Path) -> None:
     assert "4 of the 4 tests that run it were run" in text
     assert f"[{second.key}]" in text
     assert f"[{first.key}]" not in text
+
+
+def test_a_record_is_of_every_file_of_tests_and_of_the_doctests() -> None:
+    parts = _parts(ROOT)
+    files = [part[-1] for part in parts]
+    assert files[0] == "d2s"
+    assert sorted(files[1:]) == sorted(
+        path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("test_*.py")
+    )
+    assert all("not slow" in part for part in parts[1:])
+
+
+def test_what_tests_start_is_kept_apart(tmp_path: Path) -> None:
+    """What another process runs is no line of the test; a file without tests is no failure."""
+    (tmp_path / "d2s").mkdir()
+    (tmp_path / "d2s" / "__init__.py").write_text("", "utf-8")
+    (tmp_path / "d2s" / "own.py").write_text("own = 1\n", "utf-8")
+    (tmp_path / "d2s" / "other.py").write_text("other = 1\n", "utf-8")
+    (tmp_path / "conftest.py").write_text("", "utf-8")
+    (tmp_path / "test_it.py").write_text(
+        "import subprocess, sys\n"
+        "def test_it():\n"
+        "    import d2s.own\n"
+        "    subprocess.run([sys.executable, '-c', 'import d2s.other'], check=True)\n",
+        "utf-8",
+    )
+    (tmp_path / "test_nothing.py").write_text("", "utf-8")
+    environment = {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
+    script = (
+        "from pathlib import Path; from tests.mutation import recording as r;"
+        "r._parts = lambda root: [('test_it.py',), ('test_nothing.py',)];"
+        f"root = Path({str(tmp_path)!r}); raise SystemExit(r.record(root / 'kept', root, jobs=2))"
+    )
+    subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, env={**os.environ, **environment}, check=True
+    )
+
+    def ran(name: str) -> set[str]:
+        data = coverage.CoverageData(str(tmp_path / "kept" / name))
+        data.read()
+        return {Path(file).name for file in data.measured_files() if data.arcs(file)}
+
+    assert "own.py" in ran("coverage")
+    assert "other.py" not in ran("coverage")
+    assert "other.py" in ran("started")
+    noted = json.loads((tmp_path / "kept" / "tests.json").read_text("utf-8"))["tests"]
+    assert noted["test_it.py::test_it"]["outcome"] == "passed"
 
 
 @pytest.mark.slow
