@@ -7,6 +7,7 @@ call; every function object (a new closure, say) only gets its own cells.
 from __future__ import annotations
 
 import collections
+import functools
 import inspect
 import threading
 import types
@@ -49,13 +50,18 @@ class Reads:
     filled: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Converted:
-    """The transformed code of one code object."""
+    """The transformed code of one code object, and the user's tree that it was made of."""
 
     code: types.CodeType
     namespace: str
-    reads: Reads
+    tree: Any
+
+    @functools.cached_property
+    def reads(self) -> Reads:
+        """What the user's code names; asked for by captures, and not by a conversion alone."""
+        return _reads(self.tree)
 
 
 _Key = tuple[int, bool, str]
@@ -161,7 +167,7 @@ def _convert(
     key = id(code), careful, pipeline
     entry = (
         weakref.ref(code, lambda ref: _drop(_known, key, ref)),
-        _Converted(compiled, trace.namespace, _reads(trace.source.tree)),
+        _Converted(compiled, trace.namespace, trace.source.tree),
     )
     _known[key] = entry
     return entry

@@ -9,13 +9,14 @@ from d2s.operators.attempts import again, attempt, handle, settle
 from d2s.operators.branches import if_, ifelse
 from d2s.operators.calls import call
 from d2s.operators.comprehensions import generator, list_
-from d2s.operators.effects import assert_, error, late, percent, text
+from d2s.operators.effects import assert_, error
 from d2s.operators.either import read, result, subject
 from d2s.operators.items import getitem, setitem
 from d2s.operators.logic import and_, compare, in_, is_, is_not, not_, not_in, or_
 from d2s.operators.loops import for_, while_
 from d2s.operators.managers import manage
 from d2s.operators.probes import probe
+from d2s.operators.shown import formatted, late, percent, text
 from d2s.operators.values import shape
 from d2s.syntax.vocabulary import WORDS
 
@@ -28,6 +29,7 @@ _defined = {
     "compare": compare,
     "error": error,
     "for_": for_,
+    "formatted": formatted,
     "generator": generator,
     "getitem": getitem,
     "handle": handle,

@@ -293,7 +293,7 @@ def _paths(
         return
     if depth == 0 or isinstance(value, types.ModuleType | type | types.FunctionType):
         return
-    if hasattr(type(value), "d2s_freeze"):
+    if hasattr(type(value), "d2s_freeze") or hasattr(type(value), "d2s_keeps"):
         return  # what an operator's own object keeps is no name
     if is_list(value):
         for index, item in enumerate(value):

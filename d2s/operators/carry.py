@@ -21,12 +21,12 @@ from d2s.errors import ContainerInGraphError, LoopMismatchError, Row
 from d2s.operators.aliases import names_of
 from d2s.operators.branches import select
 from d2s.operators.context import OnceMoreError, current, error_here, tentatively
-from d2s.operators.effects import HostText
 from d2s.operators.either import UNBOUND, Either, describe, optional_parts, places_of
 from d2s.operators.forms import Choices
 from d2s.operators.likeness import Like, common, description_of, sample, wants_gradients
 from d2s.operators.lists import GrowingList
 from d2s.operators.origins import is_callers, note_form, origin_of
+from d2s.operators.shown import HostText
 from d2s.operators.state import Frozen, fill, thaw
 from d2s.operators.tables import moments
 from d2s.operators.values import (

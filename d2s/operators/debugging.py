@@ -24,11 +24,11 @@ from d2s.diagnostics.location import Location, is_hidden
 from d2s.diagnostics.tracebacks import code_at
 from d2s.operators.callers import name_of, parts
 from d2s.operators.context import current
-from d2s.operators.effects import Shipment
 from d2s.operators.either import UNBOUND
 from d2s.operators.hosts import host_call, places_here
 from d2s.operators.lowering import lowered
 from d2s.operators.objects import is_library
+from d2s.operators.shown import Shipment
 
 
 def is_stop(function: Any) -> bool:

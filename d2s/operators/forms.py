@@ -19,11 +19,11 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.operators.branches import select
 from d2s.operators.context import current, tentatively
-from d2s.operators.effects import HostText
 from d2s.operators.either import Either
 from d2s.operators.fields import slot_fields, slots_of
 from d2s.operators.likeness import Like
 from d2s.operators.lists import GrowingList
+from d2s.operators.shown import HostText
 from d2s.operators.state import Cell, Frozen
 from d2s.operators.values import as_dtype, as_value, is_tensor, mark_number, number_kind
 

@@ -16,10 +16,10 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.operators.casts import over
 from d2s.operators.context import current
-from d2s.operators.effects import HostText
 from d2s.operators.either import UNBOUND, Either, bound, each, simplified
 from d2s.operators.hosts import raise_when
 from d2s.operators.lists import GrowingList
+from d2s.operators.shown import HostText
 from d2s.operators.values import mark_number, number_kind, shape
 
 

@@ -432,9 +432,9 @@ class GrowingList:
             return self.rows
         if self.carried:
             raise NeedsRowsError(self)
+        if self._in_branch():  # what is made here is not seen outside of the branch
+            return self._stacked() if self.rows is None else self.rows
         if self.rows is None:
-            if self._in_branch():
-                return self._stacked()  # what is made here is not seen outside of the branch
             self.rows = self._stacked()
         self.arrays, self._length = [], None
         return self.rows
@@ -914,6 +914,24 @@ class GrowingList:
     def stacked(self, leaf: int = 0) -> Any:
         """The items (one leaf of each) along a new first axis, as many as there are."""
         return self.items()[leaf]
+
+    def d2s_shown(self) -> tuple[list[Any], Callable[[list[Any]], Any]]:
+        """The items stacked, leaf by leaf, and what makes the list of a run's stacks."""
+        element = self.element
+        kinds = [leaf.kind for leaf in element.leaves]
+        make = tuple if self.frozen else list
+
+        def build(stacks: list[Any]) -> Any:
+            columns = []
+            for stacked, kind in zip(stacks, kinds, strict=True):
+                rows = paddle.unbind(stacked) if stacked.shape[0] else []
+                columns.append(rows if kind is None else [kind(row.item()) for row in rows])
+            return make(element.build_host(list(row)) for row in zip(*columns, strict=True))
+
+        return [self.stacked(leaf) for leaf in range(len(kinds))], build
+
+    def __repr__(self) -> str:
+        return "<list that grows on the run>"
 
 
 def of_tensor(value: Any, name: str) -> GrowingList:

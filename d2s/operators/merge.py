@@ -21,7 +21,6 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
 from d2s.operators.aliases import names_of
 from d2s.operators.context import current, error_here, tentatively
-from d2s.operators.effects import HostText
 from d2s.operators.either import UNBOUND, Either, optional_parts, places_of, simplified
 from d2s.operators.empties import axes_of, cut, may_be_empty, note_filled, padded
 from d2s.operators.lists import (
@@ -32,6 +31,7 @@ from d2s.operators.lists import (
     kept_list,
 )
 from d2s.operators.origins import is_known_outside
+from d2s.operators.shown import HostText
 from d2s.operators.state import Frozen, fill, freeze, same_items
 from d2s.operators.values import (
     NUMBER_DTYPES,

@@ -17,9 +17,9 @@ from typing import Any, Final
 
 from d2s.operators.callers import callers, name_of
 from d2s.operators.context import current
-from d2s.operators.effects import Shipment
 from d2s.operators.hosts import host_call
 from d2s.operators.lowering import lowered
+from d2s.operators.shown import Shipment
 
 LOG_METHODS: Final = frozenset(
     ("debug", "info", "warning", "warn", "error", "critical", "exception", "log")

@@ -14,9 +14,9 @@ from typing import Any, Final
 
 from d2s.diagnostics.location import Location
 from d2s.operators.context import current
-from d2s.operators.effects import HostText, Shipment
 from d2s.operators.hosts import host_call
 from d2s.operators.lists import GrowingList
+from d2s.operators.shown import HostText, Shipment
 
 Note = Callable[[Location, str, str, Any], None]
 """Takes the place, the kind of statement, the variable, and the value of this run."""

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from d2s.operators.casts import over
 from d2s.operators.context import current
-from d2s.operators.effects import HostText, is_dynamic, text_of
 from d2s.operators.either import Either
 from d2s.operators.iteration import items_of
+from d2s.operators.shown import HostText, is_dynamic, snapshot, text_of
 from d2s.operators.values import is_tensor
 
 _FIELDS: Final = string.Formatter()
@@ -33,7 +33,7 @@ def _text_of(name: str, conversion: str) -> Any:
         if isinstance(thing, HostText) and conversion == "s":
             return thing
         if is_dynamic(thing):
-            return HostText(((thing, conversion, ""),))
+            return HostText(((snapshot(thing), conversion, ""),))
         return original(thing)
 
     make.__name__ = make.__qualname__ = name
@@ -51,7 +51,7 @@ def format_(thing: Any, spec: Any = "") -> Any:
         return format(thing, spec)
     if isinstance(thing, Either) and thing.plain and isinstance(spec, str):
         return over(lambda found: format(found, spec), thing)
-    return HostText(((thing, None, spec),))
+    return HostText(((snapshot(thing), None, spec),))
 
 
 def join(separator: str, things: Any) -> Any:

@@ -25,6 +25,11 @@ def is_value(thing: object) -> bool:
     return isinstance(thing, Value)
 
 
+def shows_value(text: str) -> bool:
+    """Whether ``text`` shows a tensor of a program that is being captured, as Paddle shows it."""
+    return "Value(define_op_name=" in text
+
+
 def is_fake(value: Any) -> bool:
     """Whether ``value`` stands for an absent operand."""
     return bool(pir.is_fake_value(value))

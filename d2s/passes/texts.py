@@ -7,6 +7,15 @@
 def f(x):
     return d2s.text('loss ', (x, None, '.3f'), ' of ', (x, 'r', ''))
 
+A part is formatted before the next one is evaluated, as Python does:
+
+>>> show(PASS, '''
+... def f(items):
+...     return f"{items} without {items.pop()}"
+... ''')
+def f(items):
+    return d2s.text(d2s.formatted(items, None, ''), ' without ', (items.pop(), None, ''))
+
 ``%`` of a text, or with a tuple, and, where it is only to be shown, what only the host can make
 of a tensor:
 
@@ -71,7 +80,8 @@ class _Texts(Rewriter):
                 part.value = _shown(part.value, self.ctx)
         self.generic_visit(node)
         call = self.ctx.expr("d2s.text()", at)
-        for part in node.values:
+        last = _last_that_runs(node)
+        for index, part in enumerate(node.values):
             if not isinstance(part, gast.FormattedValue):
                 if part.value:  # Python 3.12 leaves empty texts
                     call.args.append(part)
@@ -83,8 +93,31 @@ class _Texts(Rewriter):
             ):
                 spec = constant("".join(item.value for item in spec.values))
             item = gast.Tuple([part.value, conversion, spec], gast.Load())
+            if index < last:  # code behind it may change what it shows
+                item = self.ctx.expr("d2s.formatted()", at)
+                item.args = [part.value, conversion, spec]
             call.args.append(place(item, at))
         return place(call, at)
+
+
+def _last_that_runs(text: Any) -> int:
+    """Where in an f-string the last part is that may run code of the user's; 0 if there is none."""
+    found = [
+        index
+        for index, part in enumerate(text.values)
+        if isinstance(part, gast.FormattedValue)
+        and not (
+            _is_quiet(part.value) and (part.format_spec is None or _is_quiet(part.format_spec))
+        )
+    ]
+    return found[-1] if found else 0
+
+
+def _is_quiet(node: Any) -> bool:
+    """Whether nothing runs when ``node`` is evaluated."""
+    if isinstance(node, gast.JoinedStr):
+        return all(isinstance(part, gast.Constant) for part in node.values)
+    return isinstance(node, gast.Name | gast.Constant)
 
 
 _FOR_THE_HOST: Final = frozenset({"numpy", "tolist"})

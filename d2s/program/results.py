@@ -12,16 +12,16 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.operators.context import Capture
-from d2s.operators.effects import HostText, Shipment
 from d2s.operators.either import UNBOUND, Either
 from d2s.operators.lists import GrowingList
 from d2s.operators.objects import is_user_object
 from d2s.operators.origins import origin_of
+from d2s.operators.shown import HostText, Shipment
+from d2s.operators.structure import parts
 from d2s.operators.values import number_kind
 from d2s.program.captured import Build, Output, Run
 from d2s.program.places import CONTAINERS, Place
 from d2s.program.state import Guard, Watch, is_symbol
-from d2s.program.structure import parts
 
 
 class Results:
@@ -218,20 +218,9 @@ class Results:
 
     def growing(self, item: GrowingList) -> Build:
         """A list that has grown in a loop."""
-        element = item.element
-        stacks = [self.output(item.stacked(leaf)) for leaf in range(len(element.leaves))]
-        kinds = [leaf.kind for leaf in element.leaves]
-        make = tuple if item.frozen else list
-
-        def build(run: Run) -> Any:
-            columns = []
-            for position, kind in zip(stacks, kinds, strict=True):
-                stacked = run.outputs[position]
-                rows = paddle.unbind(stacked) if stacked.shape[0] else []
-                columns.append(rows if kind is None else [kind(row.item()) for row in rows])
-            return make(element.build_host(list(row)) for row in zip(*columns, strict=True))
-
-        return build
+        rows, make = item.d2s_shown()
+        stacks = [self.output(row) for row in rows]
+        return lambda run: make([run.outputs[position] for position in stacks])
 
 
 def _is_at(place: Place) -> Callable[[Any], bool]:

@@ -17,7 +17,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import ArgumentsError, InputSpecError
-from d2s.program.structure import Rebuild, scan
+from d2s.operators.structure import Rebuild, scan
 
 
 @dataclass(frozen=True)

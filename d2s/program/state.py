@@ -29,11 +29,11 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.conversion import codes_in, reads_of
-from d2s.operators.effects import HostText
 from d2s.operators.either import Either
 from d2s.operators.fields import Fields, class_fields, slot_fields, slots_of
 from d2s.operators.lists import GrowingList
 from d2s.operators.objects import LAYER_FIELDS, is_library, is_user_class, is_user_object
+from d2s.operators.shown import HostText
 from d2s.program.opaque import Opaque
 from d2s.program.places import (
     ABSENT,

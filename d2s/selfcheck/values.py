@@ -24,7 +24,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.operators.objects import LAYER_FIELDS, is_user_class
 from d2s.operators.probes import HIDDEN
-from d2s.program.structure import parts
+from d2s.operators.structure import parts
 
 _TOLERANCES: Final[dict[str, tuple[float, float]]] = {
     "float16": (1e-3, 1e-3),

@@ -34,15 +34,17 @@ class _Kind(NamedTuple):
 
     Attributes:
         made: the type.
-        fields: its fields.
-        attributes: the names of its position, if it has any.
+        code: its fields that may hold nodes, other than words and operators.
+        word: the field that holds an operator or a context, such as ``Load()``.
+        missing: its fields that the other side may not have.
         placed: whether ``compile`` wants it to have a position.
         shared: the one node of the type, where it says nothing but its type.
     """
 
     made: type[ast.AST]
-    fields: tuple[str, ...]
-    attributes: tuple[str, ...]
+    code: tuple[str, ...]
+    word: str
+    missing: tuple[str, ...]
     placed: bool
     shared: Any
 
@@ -56,16 +58,27 @@ class _Kinds(dict[type, _Kind]):
 
     def __missing__(self, kind: type) -> _Kind:
         made: Any = getattr(self.side, kind.__name__)
-        shared = None if made._fields or made._attributes else made()
-        placed = issubclass(made, _PLACED)
-        self[kind] = found = _Kind(made, made._fields, made._attributes, placed, shared)
+        fields = tuple(name for name in made._fields if name not in _SAID)
+        self[kind] = found = _Kind(
+            made,
+            tuple(name for name in fields if (made.__name__, name) != ("Constant", "value")),
+            next((name for name in ("ctx", "op") if name in made._fields), ""),
+            tuple(name for name in made._fields if name in _MISSING),
+            issubclass(made, _PLACED),
+            None if made._fields or made._attributes else made(),
+        )
         return found
 
 
 _OF_PYTHON: Final = _Kinds(ast)
 _OF_GAST: Final = _Kinds(gast)
 
-_MISSING: Final[dict[str, Any]] = {"annotation": None, "type_comment": None, "default_value": None}
+_SAID: Final = frozenset(
+    ("arg", "asname", "attr", "ctx", "id", "kind", "level", "module", "op", "type_comment")
+)
+"""Fields that hold a name or a number on both sides, and those of words, which are one node."""
+
+_MISSING: Final = frozenset(("annotation", "type_comment", "default_value"))
 """What gast has and the running Python may not have."""
 
 
@@ -76,27 +89,23 @@ def to_gast(node: Any) -> Any:
     kind = _OF_GAST[node.__class__]
     if kind.shared is not None:
         return kind.shared
-    values = node.__dict__
     made: Any = kind.made.__new__(kind.made)
     found = made.__dict__
-    for name in kind.fields:
-        value = values.get(name)
+    found.update(node.__dict__)
+    if kind.word:
+        found[kind.word] = _OF_GAST[found[kind.word].__class__].shared
+    for name in kind.missing:
+        found.setdefault(name, None)
+    for name in kind.code:
+        value = found.get(name)
         if value.__class__ is list:
-            items: list[Any] = []
-            for item in value:
-                items.append(to_gast(item) if isinstance(item, ast.AST) else item)
-            found[name] = items
+            found[name] = [to_gast(item) if isinstance(item, ast.AST) else item for item in value]
         elif isinstance(value, ast.AST):
             found[name] = to_gast(value)
-        elif name in values or name in _MISSING:
-            found[name] = value
-    for name in kind.attributes:
-        if name in values:
-            found[name] = values[name]
     if kind.made is gast.ExceptHandler and made.name is not None:
         made.name = gast.Name(made.name, gast.Store(), None, None)
-    elif "type_params" in kind.fields and "type_params" not in found:
-        made.type_params = []
+    elif "type_params" in kind.code:
+        found.setdefault("type_params", [])
     return made
 
 
@@ -118,43 +127,37 @@ def to_ast(node: Any, line: int = 1, column: int = 0) -> Any:
         return kind.shared
     if kind.made is ast.arguments:
         return _arguments(node, line, column)
-    values = node.__dict__
     made: Any = kind.made.__new__(kind.made)
     found = made.__dict__
+    found.update(node.__dict__)
     if kind.placed:
-        line, column = _position(found, values, line, column)
-    else:
-        found.update((name, values[name]) for name in kind.attributes if name in values)
-    for name in kind.fields:
-        value = values.get(name)
+        line, column = _position(found, line, column)
+    if kind.word:
+        found[kind.word] = _OF_PYTHON[found[kind.word].__class__].shared
+    for name in kind.code:
+        value = found.get(name)
         if value.__class__ is list:
-            items: list[Any] = []
-            for item in value:
-                items.append(to_ast(item, line, column) if isinstance(item, ast.AST) else item)
-            found[name] = items
+            found[name] = [
+                to_ast(item, line, column) if isinstance(item, ast.AST) else item for item in value
+            ]
         elif isinstance(value, ast.AST):
             found[name] = to_ast(value, line, column)
-        elif name in values:
-            found[name] = value
-    if kind.made is ast.ExceptHandler and values.get("name") is not None:
-        found["name"] = values["name"].id
+    if kind.made is ast.ExceptHandler and node.name is not None:
+        found["name"] = node.name.id
     return made
 
 
-def _position(
-    found: dict[str, Any], values: dict[str, Any], line: int, column: int
-) -> tuple[int, int]:
-    """Put the position of a node, or else the given one, into ``found``."""
-    if values.get("lineno") is None:
+def _position(found: dict[str, Any], line: int, column: int) -> tuple[int, int]:
+    """Put the given position into ``found``, or what is missing of its own; and which it is."""
+    start = found.get("lineno")
+    if start is None:
         found["lineno"] = found["end_lineno"] = line
         found["col_offset"] = found["end_col_offset"] = column
         return line, column
-    found["lineno"] = line = values["lineno"]
-    found["col_offset"] = column = values["col_offset"]
-    end = values.get("end_lineno")
-    found["end_lineno"] = line if end is None else end
-    found["end_col_offset"] = column if end is None else values["end_col_offset"]
-    return line, column
+    begin: int = found["col_offset"]
+    if found.get("end_lineno") is None:
+        found["end_lineno"], found["end_col_offset"] = start, begin
+    return start, begin
 
 
 def _arguments(node: Any, line: int, column: int) -> ast.arguments:
@@ -162,7 +165,9 @@ def _arguments(node: Any, line: int, column: int) -> ast.arguments:
 
     def parameter(variable: Any) -> ast.arg:
         made = ast.arg(variable.id, None, variable.type_comment)
-        placed = _position(made.__dict__, variable.__dict__, line, column)
+        found = made.__dict__
+        found.update((name, variable.__dict__.get(name)) for name in variable._attributes)
+        placed = _position(found, line, column)
         if variable.annotation is not None:
             made.annotation = to_ast(variable.annotation, *placed)
         return made

@@ -44,6 +44,7 @@ WORDS: Final[dict[str, str]] = {
     "percent": "percent(template, things): template % things, where the template is text",
     "late": "late(value, make): what print shows of a tensor, such as x.numpy(), made on the run",
     "subject": "subject(value): the subject of a match statement that stays Python",
+    "formatted": "formatted(value, conversion, spec): a part of an f-string before others",
     "text": "text(*parts): an f-string, formatted when the tensors in it are known",
 }
 
