@@ -19,7 +19,7 @@ from d2s.operators.aliases import Holder, holders_of_alternative, is_same
 from d2s.operators.context import Block, current, error_here
 from d2s.operators.either import Either
 from d2s.operators.replays import Method, done
-from d2s.operators.shared import Sharing, may_be
+from d2s.operators.shared import Sharing, may_be, unknown_base
 from d2s.operators.state import Frozen
 from d2s.operators.values import as_value, is_tensor, note_written, root_of, root_to_change
 
@@ -172,6 +172,7 @@ def bind_anew(old: Any, fresh: Any, what: str) -> None:
     value = as_value(old)
     _refuse_chosen(value, what)
     sharing = Sharing(value)
+    _refuse_unknown_part(sharing.whole, what)
     others = {other.id: (other, _live_holders(other)) for other in sharing.others()}
     wanted = {
         number
@@ -184,6 +185,21 @@ def bind_anew(old: Any, fresh: Any, what: str) -> None:
     for other, new in sharing.settle(fresh, wanted):
         note_written(root_to_change(other), new)
         _rebind(others[other.id][1], other, new, what)
+
+
+def _refuse_unknown_part(whole: Any, what: str) -> None:
+    """Refuse to change a part of an argument or of the state that may lie anywhere in it.
+
+    For what the program computes, ``program.views`` says whether anybody sees the difference.
+    """
+    base = unknown_base(whole)
+    if base is not None and (root_of(base) is not None or bridge.tensor_of(base) is not None):
+        raise error_here(
+            InplaceError,
+            f"{what} changes a part of an argument or of a tensor of the state in place, and d2s "
+            "cannot say which part",
+            "change the tensor itself, as in x[:n] = ..., or a copy of the part: y = x[:n].clone()",
+        )
 
 
 def _refuse_chosen(value: Any, what: str) -> None:

@@ -30,6 +30,7 @@ from d2s.operators.lists import (
     join_lists,
     kept_list,
 )
+from d2s.operators.objects import is_user_class
 from d2s.operators.origins import is_known_outside
 from d2s.operators.shown import HostText
 from d2s.operators.state import Frozen, fill, freeze, same_items
@@ -523,15 +524,24 @@ def _instance(kind: type, fields: dict[str, Builder], results: list[Any]) -> Any
 
 
 def _same_constant(true: Any, false: Any) -> bool:
-    """Whether two Python values are one constant: same type and equal, zeros by their sign."""
-    if type(true) is not type(false) or _holds_tensors(true) or _holds_tensors(false):
+    """Whether two Python values are one constant: same type, equal, and not to be told apart.
+
+    Two zeros may differ in their sign, two arrays in their dtype; two objects of the user's that
+    compare equal are two objects.
+    """
+    if true is false:
+        return True
+    kind = type(true)
+    if kind is not type(false) or _holds_tensors(true) or _holds_tensors(false):
         return False
-    if isinstance(true, float):
-        return (true == false and repr(true) == repr(false)) or (true != true and false != false)
+    if is_user_class(kind):
+        return False
+    if kind is float and true != true and false != false:
+        return True
     try:
         with tentatively():
-            return bool(true == false)
-    except Exception:  # a user's __eq__ that fails does not say "equal"
+            return bool(true == false) and repr(true) == repr(false)
+    except Exception:  # an array of several numbers does not say "equal"
         return False
 
 

@@ -26,6 +26,12 @@ UNKNOWN: Final = frozenset(
 ) | {"builtin.split", "builtin.parameter", "pd_op.data", "pd_op.if", "pd_op.while"}
 """What makes a value of which the order in storage is not known."""
 
+_PARTS: Final = frozenset(
+    f"pd_op.{name}"
+    for name in ("slice", "strided_slice", "unbind", "diagonal", "reshape", "flatten")
+)
+"""What gives parts of a tensor that are views of it, though not always known ones."""
+
 _FAR: Final = 2**31 - 1
 _DEPTH: Final = 20
 
@@ -177,6 +183,28 @@ _MAKERS: Final[dict[str, Callable[[Any, Any, Any], Link | None]]] = {
     "pd_op.unsqueeze": _shaped,
     "pd_op.transpose": _transposed,
 }
+
+
+def unknown_base(value: Any) -> Any | None:
+    """What ``value`` is a part of, where it is not known which; ``None`` for anything else."""
+    operation = value.get_defining_op()
+    if operation is not None and operation.name() == "builtin.split":
+        operation = operation.operand_source(0).get_defining_op()
+    if operation is None or link_of(value) is not None or value.id in _links():
+        return None
+    if operation.name() not in _PARTS:
+        return None
+    base = operation.operand_source(0)
+    above = unknown_base(base)
+    while above is None and (link := link_of(base)) is not None:
+        base = link.base
+        above = unknown_base(base)
+    return base if above is None else above
+
+
+def _links() -> dict[int, Any]:
+    capture = current()
+    return {} if capture is None else capture.links
 
 
 def _is_straight(value: Any, depth: int = _DEPTH) -> bool:

@@ -154,6 +154,7 @@ def _taken_stop(node: Any) -> str | None:
     last = node.body[-1]
     if (
         isinstance(last, gast.If)
+        and not last.orelse
         and len(last.body) == 1
         and isinstance(last.body[0], gast.Break)
         and isinstance(last.test, gast.Name)

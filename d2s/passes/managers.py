@@ -40,6 +40,7 @@ from d2s.analysis.exits import returns
 from d2s.analysis.scopes import changes_in, own_nodes, parameters
 from d2s.passes.base import Context, Pass, assign, constant, load
 from d2s.syntax.positions import Span, place, span_of
+from d2s.syntax.quote import quote
 
 
 class _Cut:
@@ -119,12 +120,13 @@ def run(tree: Any, ctx: Context) -> Any:
     shared = sorted((changes_in(behind).bound & bound) - outside)
     if shared:
         declarations.append(place(gast.Nonlocal(shared), cut.at))
-    leave = ctx.quote(
+    # For the passes behind this one it is a function of its own, not a part of the user's.
+    leave = quote(
         """
         def leave(error):
             statements
         """,
-        cut.at,
+        at=cut.at,
         leave=names["leave"],
         error=names["error"],
         statements=[*declarations, *behind],

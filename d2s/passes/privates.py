@@ -8,6 +8,8 @@ Within ``class Net``:
 ... ''', class_name="Net")
 def forward(self, x):
     return self._Net__scale * x
+
+The names of keywords in calls are not mangled, Python leaves them as they are.
 """
 
 from __future__ import annotations
@@ -44,8 +46,14 @@ def run(tree: Any, ctx: Context) -> Any:
             node.name = mangled(node.name)
         elif isinstance(node, gast.Global | gast.Nonlocal):
             node.names = [mangled(name) for name in node.names]
-        elif isinstance(node, gast.keyword) and node.arg is not None:
-            node.arg = mangled(node.arg)
+        elif isinstance(node, gast.alias):
+            name = node.asname or node.name
+            if mangled(name) != name:
+                node.asname = mangled(name)
+        elif isinstance(node, gast.MatchAs | gast.MatchStar) and node.name is not None:
+            node.name = mangled(node.name)
+        elif isinstance(node, gast.MatchMapping) and node.rest is not None:
+            node.rest = mangled(node.rest)
         stack.extend(gast.iter_child_nodes(node))
     return tree
 

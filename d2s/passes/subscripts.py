@@ -23,10 +23,13 @@ def f(self, x, i):
     value_2 += 1
     d2s.setitem(value_2, container, i)
     return x
+
+``x[i] += f()`` looks ``x`` and ``i`` up before ``f()`` is called, which may bind them anew.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import gast
@@ -106,11 +109,14 @@ class _Stores(ScopeTransformer):
             return node
         at = span_of(node)
         statements: list[Any] = []
-        if not isinstance(target.value, gast.Name):
+        moving = self.moved_by(node.value)
+        if not isinstance(target.value, gast.Name) or moving(target.value.id):
             held = self.ctx.names.fresh("container")
             statements = self.ctx.quote("held = value", at, held=held, value=target.value)
             target.value = place(name(held), at)
-        if not _repeatable(target.slice):
+        if not _repeatable(target.slice) or any(
+            isinstance(part, gast.Name) and moving(part.id) for part in walk(target.slice)
+        ):
             key = self.ctx.names.fresh("key")
             statements += self.ctx.quote("key = value", at, key=key, value=key_of(target.slice))
             target.slice = place(name(key), at)
@@ -123,6 +129,13 @@ class _Stores(ScopeTransformer):
             place(gast.AugAssign(place(name(value, gast.Store()), at), node.op, node.value), at)
         )
         return statements + self.store(target, place(name(value), at), at)
+
+    def moved_by(self, value: Any) -> Callable[[str], bool]:
+        """Whether evaluating ``value`` may bind a variable anew: by ``:=``, or in a function."""
+        parts = list(walk(value))
+        walrus = {part.target.id for part in parts if isinstance(part, gast.NamedExpr)}
+        quiet = all(isinstance(part, gast.Name | gast.Constant) for part in parts)
+        return lambda name: name in walrus or not (quiet or name in self.rebindable)
 
 
 def _repeatable(key: Any) -> bool:

@@ -41,6 +41,7 @@ _VIEWS: Final = frozenset(
         "split_with_num",
         "unbind",
         "as_strided",
+        "diagonal",
         "view_shape",
         "view_dtype",
     ]
@@ -123,7 +124,8 @@ def check_views(
             storages.join(operation.result(0).id, operation.operand_source(0).id)
         elif name == "pd_op.if":
             for block in operation.blocks():
-                _join_yields(storages, operation.results(), block.ops[-1].operands_source())
+                if _has_operations(block):
+                    _join_yields(storages, operation.results(), block.ops[-1].operands_source())
         elif name == "pd_op.while":
             (body,) = operation.blocks()
             inits = operation.operands_source()[1:]
@@ -236,7 +238,7 @@ class _Stale:
                 add(operation.result(0))
         elif name in ("pd_op.if", "pd_op.while"):
             skipped = int(name == "pd_op.while")
-            for block in operation.blocks():
+            for block in filter(_has_operations, operation.blocks()):
                 end = block.ops[-1]
                 inside = any(
                     _after(at, spot)
@@ -253,6 +255,11 @@ class _Stale:
                         add(result)
                         if skipped and index < len(block.args()):
                             add(block.args()[index])
+
+
+def _has_operations(block: Any) -> bool:
+    """Whether a side does and hands on anything."""
+    return bool(block.ops)
 
 
 def _join_yields(storages: _Storages, results: list[Any], yields: list[Any]) -> None:

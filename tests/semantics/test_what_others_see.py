@@ -1,0 +1,271 @@
+"""What is seen through another name, in another order, or as another object (A1, B1, C7)."""
+
+from __future__ import annotations
+
+import contextlib
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import paddle
+import pytest
+
+import d2s
+from d2s.errors import InplaceError
+from tests.helpers import assert_same, scalar, tensor
+
+X = tensor(1.0, 2.0, 3.0)
+
+
+PARTS = {
+    "bounded by a tensor": lambda x, n: x[:n],
+    "part of such a part": lambda x, n: x[:n][0],
+    "of another shape": lambda x, n: x.reshape([12])[n:],
+    "from unbind": lambda x, n: x.unbind()[1],
+    "diagonal": lambda x, n: paddle.diagonal(x),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_of_an_argument_is_refused_where_it_is_not_known_which(name: str) -> None:
+    """C7: the caller would not see the change."""
+    part = PARTS[name]
+
+    def f(x, n):
+        y = part(x, n)
+        y.scale_(2.0)
+        return y
+
+    x = paddle.arange(12, dtype="float32").reshape([4, 3])
+    with pytest.raises(InplaceError, match="a part of an argument") as caught:
+        d2s.to_static(f)(x, scalar(2))
+    assert caught.value.line == f.__code__.co_firstlineno + 2
+    assert paddle.equal_all(x, paddle.arange(12, dtype="float32").reshape([4, 3])).item()
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_of_what_was_computed_is_changed(name: str) -> None:
+    """C7: nobody else sees it."""
+    part = PARTS[name]
+
+    def f(x, n):
+        y = part(x * 1, n)
+        y.scale_(2.0)
+        return y
+
+    x = paddle.arange(12, dtype="float32").reshape([4, 3])
+    assert_same(f, [(x, scalar(2)), (x, scalar(3))], grad=False)
+
+
+def test_a_diagonal_is_a_view() -> None:
+    """C7: rather a code than the old contents."""
+
+    @d2s.to_static
+    def f(x):
+        y = x * 1
+        d = paddle.diagonal(y)
+        d.scale_(2.0)
+        return y
+
+    with pytest.raises(InplaceError):
+        f(paddle.ones([2, 2]))
+
+
+def test_a_side_that_hands_nothing_on_beside_an_item_assignment() -> None:
+    """C7: an index that only the run can make of a number."""
+
+    def f(x, s):
+        i = int(s) + 1
+        y = x[i : i + 1] * 1
+        y[0] = 7.0
+        return y
+
+    assert_same(f, [(X, scalar(1.0)), (X, scalar(0.0))], grad=False)
+
+
+class Weighted:
+    def __init__(self, kind: int, weight: float) -> None:
+        self.kind = kind
+        self.weight = weight
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Weighted) and self.kind == other.kind
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+LIGHT, HEAVY = Weighted(1, 2.0), Weighted(1, 5.0)
+
+
+def test_two_objects_that_compare_equal_are_two() -> None:
+    """B1: a branch chooses one of them."""
+
+    def f(x, s):
+        chosen = LIGHT if s > 0 else HEAVY
+        if s > 1:
+            chosen = HEAVY
+        return x * chosen.weight
+
+    assert_same(f, [(X, scalar(1.0)), (X, scalar(-1.0)), (X, scalar(2.0))])
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        (np.array([1]), np.array([1.0])),
+        (np.float32(0.0), np.float32(-0.0)),
+        (frozenset([1]), frozenset([True])),
+        ((1, 0.0), (1, -0.0)),
+    ],
+    ids=repr,
+)
+def test_equal_things_that_can_be_told_apart(pair: tuple[Any, Any]) -> None:
+    """B1: they are no constant."""
+    one, two = pair
+
+    def f(x, s):
+        chosen = one if s > 0 else two
+        return x, repr(chosen)
+
+    assert_same(f, [(X, scalar(1.0)), (X, scalar(-1.0))], grad=False)
+
+
+def test_what_cannot_be_told_apart_is_a_constant() -> None:
+    """B1: it can be computed with while the program is captured."""
+
+    def f(x, s):
+        dtype = np.dtype("float64") if s > 0 else np.dtype("f8")
+        third = Fraction(1, 3) if s > 0 else Fraction(2, 6)
+        return x.astype(str(dtype)) * third.denominator
+
+    assert_same(f, [(X, scalar(1.0)), (X, scalar(-1.0))])
+
+
+@contextlib.contextmanager
+def counting(x, out):
+    n = x
+    yield x * 2
+    if x.sum() > 0:
+        n = n * 5
+        m = x
+    else:
+        m = x * 3
+    out.append(n + m)
+
+
+def test_a_branch_behind_the_yield_of_a_manager() -> None:
+    """B1, E4: what it assigns is there behind it."""
+
+    def f(x, s):
+        out = []
+        with counting(x, out) as y:
+            if s > 1:
+                raise KeyError("k")
+        return y, out[0]
+
+    assert_same(f, [(X, scalar(0.0)), (-X, scalar(0.0)), (X, scalar(2.0))])
+
+
+def test_the_else_of_a_stop_at_the_end_of_a_loop_that_stays_python() -> None:
+    """C4: it is not left out."""
+
+    def f(items, stop):
+        n = 0
+        for _ in items:
+            yield n
+            if stop:
+                break
+            else:
+                n += 1
+
+    for stop in (False, True):
+        assert list(d2s.convert(f)([1, 2, 3], stop)) == list(f([1, 2, 3], stop))
+
+
+TABLE = [1, 2, 3]
+PLACE = 0
+
+
+def move() -> int:
+    global TABLE, PLACE
+    TABLE, PLACE = [0, 0], 1
+    return 5
+
+
+def test_an_item_is_looked_up_before_the_value_is_made() -> None:
+    """A1: ``a[i] += f()`` where ``f`` binds ``a`` or ``i`` anew."""
+
+    def inner(a, i):
+        def bump():
+            nonlocal i
+            i += 1
+            return 10
+
+        a[i] += bump()
+        return a, i
+
+    def walrus(a, i):
+        a[i] += (i := 1) + 4
+        return a, i
+
+    def container(a, i):
+        b = a
+        a[0] += (a := [5, 5])[0]
+        return a, b
+
+    def other(a, i):
+        def replace():
+            nonlocal a
+            a = [7, 7]
+            return 1
+
+        b = a
+        a[i] += replace()
+        return a, b
+
+    for function in (inner, walrus, container, other):
+        assert d2s.convert(function)([1, 2, 3], 0) == function([1, 2, 3], 0)
+
+
+def test_an_item_of_a_global_is_looked_up_first() -> None:
+    """A1: the same for globals."""
+
+    def f():
+        held = TABLE
+        TABLE[PLACE] += move()
+        return held, TABLE, PLACE
+
+    found = []
+    for function in (f, d2s.convert(f)):
+        globals().update(TABLE=[1, 2, 3], PLACE=0)
+        found.append(function())
+    assert found[0] == found[1] == ([6, 2, 3], [0, 0], 1)
+
+
+class Private:
+    def keywords(self, **given):
+        return dict(__x=1), dict(**given, __y=2)
+
+    def imports(self):
+        import posixpath as __q
+        from os import path as __p
+
+        return __p is __q
+
+    def patterns(self, value):
+        match value:
+            case {"k": 1, **__rest}:
+                return __rest
+            case [__first, *__others]:
+                return __first, __others
+            case int() as __number:
+                return __number
+
+
+def test_private_names_are_mangled_where_python_does_it() -> None:
+    """A2: not in the keywords of a call; in patterns and imports."""
+    thing = Private()
+    assert d2s.convert(Private.keywords)(thing, z=3) == thing.keywords(z=3)
+    assert d2s.convert(Private.imports)(thing) is True
+    for value in ({"k": 1, "z": 2}, [1, 2, 3], 3):
+        assert d2s.convert(Private.patterns)(thing, value) == thing.patterns(value)
