@@ -1,0 +1,437 @@
+"""What is seldom asked of a list whose length the run decides (rules D1, D3)."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+import paddle
+import pytest
+
+import d2s
+from d2s.errors import ContainerInGraphError, UnsupportedInGraphError
+from tests.helpers import assert_same, function_of, tensor
+
+POSITIVE, NEGATIVE, SMALL = tensor(1.0, 2.0), tensor(-1.0, 0.0), tensor(0.5, 0.25)
+
+GROWN = """
+import collections
+
+Pair = collections.namedtuple("Pair", "a b")
+
+class Holder:
+    pass
+
+def f(x):
+    out = [{item}]
+    n = paddle.zeros([])
+    while n < 3:
+        out.append({item} * n)
+        n = n + 1
+{after}
+"""
+AFTER_LINE = 14
+"""On which line of that text the part stands that comes after the loop."""
+
+
+def grown(after: str, item: str = "x") -> Any:
+    """A function that grows ``out`` in a static loop, and then does ``after``."""
+    return function_of(GROWN.format(item=item, after=textwrap.indent(after, "    ")), "f")
+
+
+def refused(function: Any, kind: Any, words: str, line: int, *arguments: Any) -> None:
+    """A direct call is refused with these words, at this line of the function's file."""
+    with pytest.raises(kind, match=words) as caught:
+        d2s.to_static(function)(*(arguments or (POSITIVE,)))
+    assert f":{line}: " in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "out *= 2\nreturn out",
+        "out *= -1\nreturn out, len(out)",
+        "out[0:1] = out\nreturn out",
+        "out[:] = [x]\nreturn out",
+        "out[0:2] = (x, x * 2)\nreturn out",
+        "out.extend(x.reshape([1, 2]))\nreturn out",
+        "out.extend({'a': x}.values())\nreturn out",
+        "out.extend(v * 2 for v in [x, x])\nreturn out",
+        "k = 1 if x.sum() > 0 else 0\nreturn out[k]",
+        "return out * (2 if x.sum() > 0 else 3)",
+        "return 1 if out else 2, bool(out), not out",
+        "while out:\n    x = x + out.pop()\nreturn x",
+    ],
+)
+def test_a_list_is_changed_as_a_whole(after: str) -> None:
+    """D1: values and gradients, also where a choice or a tensor says how."""
+    assert_same(grown(after), POSITIVE, NEGATIVE)
+
+
+def test_rows_that_the_run_counts_are_appended() -> None:
+    """D1: a tensor of open length gives as many items as it has rows then."""
+    after = "m = paddle.masked_select(x, x > 0)\nout.extend(paddle.stack([m, m], 1))\nreturn out"
+    assert_same(grown(after), POSITIVE, NEGATIVE, SMALL)
+
+
+@pytest.mark.parametrize("what", ["==", "!="])
+def test_a_list_is_compared_with_the_empty_one_and_itself(what: str) -> None:
+    """D1: everything else that a list may equal is refused, at its line."""
+    after = f"b = out {what} []\nout.clear()\nreturn b, out {what} [], out {what} out"
+    assert_same(grown(after), POSITIVE)
+    refused(
+        grown(f"return out {what} [x]"), ContainerInGraphError, "compared with another", AFTER_LINE
+    )
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "return out.index(x.sum()), out.index(x.sum() * 2)",
+        "return out.index(x.sum(), 0, 2)",
+        "out.remove(x.sum())\nreturn out",
+        "out.remove(9.0)\nreturn out",
+        "try:\n    out.remove(9.0)\nexcept ValueError:\n    x = x * 2\nreturn out, x",
+        "try:\n    return out.index(9.0)\nexcept ValueError:\n    return -1",
+        "k = x.sum() if x.sum() > 0 else 1\nreturn k in out, out.count(k)",
+        "return None in out",
+    ],
+)
+def test_an_item_is_looked_for(after: str) -> None:
+    """D1: where it stands, or the ValueError of the run that a ``try`` may catch."""
+    assert_same(grown(after, "x.sum()"), POSITIVE, SMALL)
+
+
+@pytest.mark.parametrize(
+    ("after", "words"),
+    [
+        ("out[::2] = [x]", "an extended slice of 'out', .* is assigned"),
+        ("del out[::2]", "an extended slice of 'out', .* is deleted"),
+        ("return out[:: x.sum().astype('int64')]", "a tensor decides the step of a slice"),
+        ("return out.count((x, x))", "tuples are compared with the items of 'out'"),
+        ("return out.index(x)", r"tensors of shape \[2\] are compared in 'out'"),
+        ("return [*out]", "is iterated or unpacked by Python code"),
+        ("out.sort(key=lambda v: v.sum())", r"list.sort is called on 'out'"),
+        ("out.extend([[x]])", "items of different structure are put into one list"),
+        ("out.append(x.sum())", r"tensors of shape \[2\] and of shape \[\] are put into one list"),
+        ("out[1:] = x", r"tensors of shape \[2\] and of shape \[\] are put into one list"),
+    ],
+)
+def test_what_no_program_can_do_with_a_list(after: str, words: str) -> None:
+    """D1: a coded error at the line that asks for it, never one of Paddle's."""
+    refused(grown(f"{after}\nreturn out"), ContainerInGraphError, words, AFTER_LINE)
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (lambda out, x: x in out, r"tensors of shape \[2\] are compared"),
+        (lambda out, x: len(out) + out.__len__(), "is asked for by Python code"),
+        (lambda out, x: out.__contains__(x), "'in' asks code that stays Python"),
+    ],
+)
+def test_code_that_stays_python_asks_a_list(function: Any, words: str) -> None:
+    """D1: only the run knows the answer."""
+    made = function_of(GROWN.format(item="x", after="    return g(out, x)"), "f", g=function)
+    with pytest.raises(ContainerInGraphError, match=words):
+        d2s.to_static(made)(POSITIVE)
+
+
+@pytest.mark.parametrize(
+    ("second", "words"),
+    [
+        ("(n, n)", "lists with items of different structure are joined"),
+        ("n.astype('int64')", "a list of a float32 tensor and a list of an int64 tensor are join"),
+        ("int(n)", "a list of a float32 tensor and a list of a Python int are joined"),
+    ],
+)
+@pytest.mark.parametrize("join", ["out.extend(other)", "out = out + other", "out += other"])
+def test_two_lists_with_other_items_are_joined(second: str, words: str, join: str) -> None:
+    """D1: one list has items of one kind."""
+    after = (
+        f"other = []\nwhile n < 6:\n    other.append({second})\n    n = n + 1\n{join}\nreturn out"
+    )
+    refused(grown(after, "x.sum()"), ContainerInGraphError, words, AFTER_LINE + 4)
+
+
+APPENDING = """
+def f(x):
+    out = {begin}
+    n = paddle.zeros([])
+    while n < 3:
+        {append}
+        n = n + 1
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("begin", "append", "words"),
+    [
+        ("[]", "out.append(())", "an item without any tensor or number"),
+        ("[]", "out.append('a')", "a value of type 'str' is put into a list"),
+        ("[(x, 1)]", "out.append([x, 1])", "items of different structure are put into one list"),
+        ("[x]", "out.append(n)", r"tensors of shape \[\] and of shape \[2\]"),
+    ],
+)
+def test_what_cannot_be_an_item(begin: str, append: str, words: str) -> None:
+    """D1, D3: what has no form as tensors of one kind is refused at the loop."""
+    refused(
+        function_of(APPENDING.format(begin=begin, append=append)), ContainerInGraphError, words, 4
+    )
+
+
+def test_items_are_named_tuples_and_dicts() -> None:
+    """D3: a structure with a fixed form, appended with and without a condition."""
+
+    assert_same(
+        function_of(
+            """
+            import collections
+
+            Pair = collections.namedtuple("Pair", "a b")
+
+            def f(x):
+                out, others = [], []
+                n = paddle.zeros([])
+                while n < 3:
+                    out.append(Pair(x * n, n))
+                    if n > 0:
+                        others.append({"a": x * n, "b": (n, 1)})
+                    n = n + 1
+                last = out[-1]
+                return out, last, last.b, others, others[1]["a"], others[-1]
+            """,
+            "f",
+        ),
+        POSITIVE,
+        NEGATIVE,
+    )
+
+
+def test_an_item_may_be_unbound_on_another_path() -> None:
+    """C3: the run raises what dygraph raises where the item is missing."""
+
+    def f(x):
+        out = []
+        n = paddle.zeros([])
+        if x.sum() > 0:
+            v = x
+        while n < 3:
+            out.append(v)
+            n = n + 1
+        return out
+
+    assert_same(f, POSITIVE, NEGATIVE)
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "t = tuple(out)\nt.append(x)\nreturn t",
+        "return out.frobnicate",
+        "return hasattr(out, 'append'), hasattr(out, 'keys')",
+        "return type(out) is list, isinstance(out, list), isinstance(out, tuple)",
+    ],
+)
+def test_a_list_has_the_attributes_of_a_list(after: str) -> None:
+    """E1: what it has not raises Python's AttributeError."""
+    assert_same(grown(after), POSITIVE)
+
+
+@pytest.mark.parametrize("change", ["t.pop()", "t[0] = x", "del t[0]", "t.insert(0, x)"])
+def test_a_tuple_of_items_is_not_changed(change: str) -> None:
+    """A1: it raises, at its line, and changes nothing."""
+    function = grown(f"t = tuple(out)\n{change}\nreturn t")
+    for which in (function, d2s.to_static(function)):
+        with pytest.raises((AttributeError, TypeError), match="'tuple' object"):
+            which(POSITIVE)
+
+
+@pytest.mark.parametrize(
+    "partner",
+    [
+        "x",
+        "[1, 2]",
+        "OTHER",
+        "out",
+        "out[:-1]",
+        "[x.sum(), x.max()]",
+        "[x.sum()] * 9",
+    ],
+)
+@pytest.mark.parametrize("strict", ["", ", strict=True"])
+def test_partners_of_a_list(partner: str, strict: str) -> None:
+    """C5: the shorter one ends the loop, and with ``strict`` the run raises what Python does."""
+    if (partner, strict) == ("OTHER", ", strict=True"):
+        pytest.skip("a tensor of dygraph has an error of its own there")
+    after = f"return [(a, b) for a, b in zip(out, {partner}{strict})]"
+    text = GROWN.format(item="x.sum()", after=textwrap.indent(after, "    "))
+    assert_same(function_of(text, "f", OTHER=tensor(3.0, 4.0)), POSITIVE, SMALL)
+
+
+@pytest.mark.parametrize("partner", ["['a', 'b']", "[]", "[x, None]"])
+def test_partners_that_no_program_can_index(partner: str) -> None:
+    """C5: text and nothing have no place in a tensor."""
+    after = f"return [b for a, b in zip(out, {partner})]"
+    words = "a Python sequence of other things than tensors"
+    refused(grown(after), UnsupportedInGraphError, words, AFTER_LINE)
+
+
+def test_a_list_is_grown_as_another_name_says() -> None:
+    """D1: two names of one list, in one loop and the next."""
+    assert_same(
+        function_of("""
+        def f(x):
+            a = [x]
+            b = a
+            n = paddle.zeros([])
+            while n < x.sum():
+                a.append(x * n)
+                b.append(x)
+                n = n + 1
+            c = a
+            while n < x.sum() + 2:
+                c.append(x * n)
+                y = b[-1] * 2
+                n = n + 1
+            return a, b, c, a is b, b is c, y
+        """),
+        POSITIVE,
+        SMALL,
+    )
+
+
+@pytest.mark.parametrize("before", ["", "while n < 2:\n    a.append(x)\n    n = n + 1\n"])
+@pytest.mark.parametrize("change", ["a.append(x)\n    b = b + [x]", "a = a + [x]\n    b = b + [x]"])
+def test_one_of_two_names_of_a_list_is_bound_to_another(before: str, change: str) -> None:
+    """D1: whether both go on to be one list differs from trip to trip."""
+    text = (
+        "def f(x):\n    a = [x]\n    n = paddle.zeros([])\n"
+        + textwrap.indent(before, "    ")
+        + textwrap.indent(f"b = a\nwhile n < 5:\n    {change}\n    n = n + 1\nreturn a, b", "    ")
+    )
+    with pytest.raises(ContainerInGraphError, match="are one list before a static loop"):
+        d2s.to_static(function_of(text))(POSITIVE)
+
+
+HELD = """
+class Holder:
+    pass
+
+def f(x):
+    out = [x]
+    {held}
+    n = paddle.zeros([])
+    while n < 3:
+        out.append(x * n)
+        n = n + 1
+    return out, {seen}
+"""
+
+
+@pytest.mark.parametrize(
+    ("held", "seen"),
+    [
+        ("held = Holder(); held.v = out", "held.v"),
+        ("held = {'a': [out]}", "held"),
+        ("held = lambda: out", "held()"),
+    ],
+)
+def test_who_else_holds_a_list_that_grows(held: str, seen: str) -> None:
+    """D1: everybody sees the list that the loop has made."""
+    assert_same(function_of(HELD.format(held=held, seen=seen), "f"), POSITIVE, NEGATIVE)
+
+
+def test_a_tuple_holds_a_list_that_grows() -> None:
+    """D1: it cannot be given what the list becomes."""
+    refused(
+        function_of(HELD.format(held="held = (out, 1)", seen="held"), "f"),
+        ContainerInGraphError,
+        r"the list 'out', which is 'held\[0\]' too, grows in a static loop; a tuple",
+        8,
+    )
+
+
+def test_a_list_with_two_names_grows_in_a_branch() -> None:
+    """D1: the other name is outside of the branch."""
+    function = function_of("""
+    def f(x):
+        out = [x]
+        other = out
+        if x.sum() > 0:
+            n = paddle.zeros([])
+            while n < 3:
+                out.append(x * n)
+                n = n + 1
+        return out, other
+    """)
+    words = "known as 'other' too, grows in a static loop inside of a branch"
+    refused(function, ContainerInGraphError, words, 6)
+
+
+@pytest.mark.parametrize(
+    ("item", "words"),
+    [
+        ("[(x, x)]", "items of different structure are put into one list"),
+        ("paddle.stack(a)", r"from a list to a float32 tensor of shape \[-1, 2\]"),
+    ],
+)
+def test_a_loop_binds_a_grown_list_to_something_else(item: str, words: str) -> None:
+    """D1: it has to stay a list of items of one kind."""
+    function = function_of(f"""
+    def f(x):
+        a = [x]
+        n = paddle.zeros([])
+        while n < 3:
+            a.append(x * n)
+            n = n + 1
+        while n < 5:
+            a = {item}
+            n = n + 1
+        return a
+    """)
+    refused(function, ContainerInGraphError, words, 7)
+
+
+@pytest.mark.parametrize("sides", ["[x, 'text']", "[x, (x, 1)]", "[x, x, x]"])
+def test_a_list_of_one_of_two_lengths_grows(sides: str) -> None:
+    """B4, D1: one list if the items are alike, else a coded error."""
+    function = function_of(f"""
+    def f(x):
+        a = [x]
+        if x.sum() > 0:
+            a = {sides}
+        n = paddle.zeros([])
+        while n < 3:
+            a.append(x)
+            n = n + 1
+        return a
+    """)
+    if sides == "[x, x, x]":
+        assert_same(function, POSITIVE, NEGATIVE)
+    else:
+        with pytest.raises(d2s.errors.D2SError, match="'a'"):
+            d2s.to_static(function)(POSITIVE)
+
+
+@pytest.mark.parametrize(
+    "false",
+    ["[x.sum()]", "[]", "['text']", "[(x.sum(), 1)]", "(x.sum(),)", "[x.sum().astype('int64')]"],
+)
+def test_a_branch_chooses_between_a_grown_list_and_another(false: str) -> None:
+    """B4: the host gives back the one that is meant, whatever its items are."""
+    function = function_of(f"""
+    def f(x):
+        a = [x.sum()]
+        n = paddle.zeros([])
+        while n < 3:
+            a.append(x.sum() * n)
+            n = n + 1
+        if x.sum() > 0:
+            a = a + [x.sum()]
+        else:
+            a = {false}
+        return a, len(a)
+    """)
+    assert_same(function, POSITIVE, NEGATIVE)
