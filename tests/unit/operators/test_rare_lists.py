@@ -113,6 +113,7 @@ def test_an_item_is_looked_for(after: str) -> None:
         ("return [*out]", "is iterated or unpacked by Python code"),
         ("out.sort(key=lambda v: v.sum())", r"list.sort is called on 'out'"),
         ("out.extend([[x]])", "items of different structure are put into one list"),
+        ("out.append(out)", "a list whose length a tensor decides is put into another one"),
         ("out.append(x.sum())", r"tensors of shape \[2\] and of shape \[\] are put into one list"),
         ("out[1:] = x", r"tensors of shape \[2\] and of shape \[\] are put into one list"),
     ],
@@ -435,3 +436,115 @@ def test_a_branch_chooses_between_a_grown_list_and_another(false: str) -> None:
         return a, len(a)
     """)
     assert_same(function, POSITIVE, NEGATIVE)
+
+
+def test_a_list_is_read_in_a_branch_only() -> None:
+    """D1: the arrays of the loop are rows in the branch, and the list stays as it is."""
+    after = "y = x\nif x.sum() > 0:\n    y = x + out[1] + len(out)\nreturn y, out"
+    assert_same(grown(after), POSITIVE, NEGATIVE)
+
+
+@pytest.mark.parametrize("false", ["{'k': x}", "b + b", "b", "a[1:]"])
+@pytest.mark.parametrize("item", ["(n, n)", "n.astype('int64')", "n"])
+def test_one_of_two_grown_lists(false: str, item: str) -> None:
+    """B4: one list where their items are alike, else the one that the run has taken."""
+    function = function_of(f"""
+    def f(x):
+        a, b = [], []
+        n = paddle.zeros([])
+        while n < 3:
+            a.append(n)
+            b.append({item})
+            n = n + 1
+        if x.sum() > 0:
+            c = a + a
+        else:
+            c = {false}
+        return c, len(c)
+    """)
+    assert_same(function, POSITIVE, NEGATIVE)
+
+
+@pytest.mark.parametrize("other", ["out + (x,)", "(x,) + out"])
+def test_a_list_and_a_tuple_are_no_list(other: str) -> None:
+    """A1: Python's TypeError."""
+    function = grown(f"return {other}")
+    for which in (function, d2s.to_static(function)):
+        with pytest.raises(TypeError, match="tuple"):
+            which(POSITIVE)
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "while m < 2:\n    out.append(m * x)\n    m = m + 1\n",
+        "while m < 2:\n    if m > 0:\n        out.append(m * x)\n    m = m + 1\n",
+        "out.append(x * n)\nwhile m < 2:\n    if m > 5:\n        out.append(x)\n    m = m + 1\n",
+        "out.append(x * n)\nwhile m < 2:\n    out = out\n    y = y + len(out)\n    m = m + 1\n",
+    ],
+)
+def test_a_list_in_a_loop_in_a_loop(inner: str) -> None:
+    """D1: the inner loop appends, may append, or only looks."""
+    text = (
+        "def f(x):\n    out, y = [x], x\n    n = paddle.zeros([])\n    while n < 3:\n"
+        + textwrap.indent("m = n * 0\n" + inner + "n = n + 1\n", " " * 8)
+        + "    return out, y\n"
+    )
+    assert_same(function_of(text), POSITIVE, NEGATIVE)
+
+
+@pytest.mark.parametrize("begin", ["x", "x.sum()"])
+def test_the_last_item_without_gradients(begin: str) -> None:
+    """D1: it is read from the array; the list is not copied for it."""
+    function = function_of(f"""
+    def f(x):
+        out = [{begin}]
+        n = paddle.zeros([])
+        with paddle.no_grad():
+            while n < 3:
+                out.append(out[-1] + n)
+                n = n + 1
+        return out
+    """)
+    assert_same(function, POSITIVE, NEGATIVE, grad=False)
+
+
+def test_a_list_is_changed_through_a_name_that_the_loop_does_not_know() -> None:
+    """D1: the default of a function holds it too."""
+    function = function_of("""
+    def f(x):
+        out = [x]
+
+        def more(o=out):
+            o.append(x * 5)
+
+        n = paddle.zeros([])
+        while n < 3:
+            out.append(x * n)
+            more()
+            n = n + 1
+        return out
+    """)
+    refused(function, ContainerInGraphError, "changed there through another name", 8)
+
+
+@pytest.mark.parametrize(
+    ("begin", "change"),
+    [
+        ("out = [x]\nq = collections.deque([out])", "q[0].append(n * x)"),
+        ("q = Holder()\nout = q.v = [x]", "q.v.append(n * x)"),
+        ("out = [x]\nq = {'a': out}", "out.append(x * n)\n        q['a'].append(x)"),
+        ("out = [x]\nq = lambda: out", "q().append(n * x)"),
+        ("out = G\nG.clear()", "G.append(n * x)"),
+        ("out = []\nq = next(o for o in [out])", "q.append(n * x)"),
+    ],
+)
+def test_a_list_grows_that_is_reached_in_another_way(begin: str, change: str) -> None:
+    """D1: through a container, an object, a function, a global name."""
+    text = (
+        "import collections\n\nclass Holder:\n    pass\n\nG = []\n\ndef f(x):\n"
+        + textwrap.indent(begin, "    ")
+        + f"\n    n = paddle.zeros([])\n    while n < 3:\n        {change}\n        n = n + 1\n"
+        + "    return list(out)\n"
+    )
+    assert_same(function_of(text, "f"), POSITIVE, NEGATIVE)
