@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import types
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import paddle
 import pytest
+from paddle.static import InputSpec
 
 import d2s
-from d2s.errors import UnsupportedInGraphError
+from d2s.errors import InplaceError, UnsupportedInGraphError
+from d2s.operators.probes import probes
 from tests.helpers import assert_same, function_of, scalar, tensor
 
 X = tensor(1.0, 2.0, 3.0)
@@ -392,3 +395,107 @@ def test_a_module_that_is_no_library_is_named_once() -> None:
         return x * 2
 
     assert d2s.to_static(f)(X).tolist() == f(X).tolist()
+
+
+def test_a_layer_of_paddles_is_given_attributes() -> None:
+    """F3: one that it had before and one that it had not, after each run; none of the capture's."""
+
+    def make() -> Any:
+        layer = paddle.nn.ReLU()
+        layer.last = 1
+
+        def f(x):
+            layer.last = x * 2
+            layer.more = x
+            return layer(x)
+
+        return layer, f
+
+    def use(layer: Any, f: Any) -> list[Any]:
+        found = []
+        for x in (X, -X, X):
+            found.append((called(f, x), layer.last.tolist(), layer.more.tolist()))
+        return found
+
+    both(make, use)
+
+
+def views_in_a_branch(x: Any, s: Any) -> Any:
+    y = x * 2
+    v = y[0:2]
+    if s > 0:
+        w = v
+        y[0] = 9.0
+        z = w * 2
+    else:
+        z = v
+        w = v
+    return z, w, y
+
+
+def an_argument_in_a_loop_that_is_left(x: Any, s: Any) -> Any:
+    k = s * 0
+    while k < 2:
+        x[0] = 5
+        if s > 0:
+            raise ValueError("left")
+        k = k + 1
+    return s * 2
+
+
+def test_items_of_views_and_arguments() -> None:
+    """F3: what is written is seen in the views of it, and in an argument after an exception."""
+    assert_same(views_in_a_branch, *SIGNS)
+    whole = [(paddle.to_tensor([1, 2, 3]), s) for _, s in SIGNS]
+    assert_same(an_argument_in_a_loop_that_is_left, *whole)
+
+
+def test_a_view_whose_bounds_are_a_tensor_of_python() -> None:
+    """F3: which part it is, is not known, so a later write would be lost in it."""
+
+    def f(x):
+        y = x * 1
+        at = paddle.to_tensor([0])
+        v = paddle.slice(y, [0], at, at + 2)
+        y[0] = 9.0
+        return v, y
+
+    with pytest.raises(InplaceError, match="a view") as error:
+        d2s.to_static(f)(X)
+    assert error.value.line == f.__code__.co_firstlineno + 4
+
+
+def test_probes_see_each_run_and_no_file(tmp_path: Path) -> None:
+    """F1: text of the run is hidden; a call outside of the check, and a file, note nothing."""
+
+    def f(x, s):
+        text, items = f"{s}", []
+        k = s * 0
+        while k < 2:
+            items.append(x)
+            k = k + 1
+        y = x * len(items)
+        return y, text
+
+    notes: list[Any] = []
+
+    def note(place: Any, kind: str, name: str, value: Any) -> None:
+        notes.append((name, repr(value)))
+
+    with probes(note):
+        static = d2s.to_static(f)
+        static(*SIGNS[0])
+        seen = list(notes)
+        layer = function_of(
+            "class Twice(paddle.nn.Layer):\n"
+            "    def forward(self, x):\n"
+            "        y = x * 2\n"
+            "        return y\n"
+        )()
+        d2s.save(
+            d2s.to_static(layer), str(tmp_path / "model"), input_spec=[InputSpec([3], "float32")]
+        )
+    static(*SIGNS[1])
+    assert notes == seen
+    assert ("text", "...") in seen
+    assert any(name == "y" and "[2., 4., 6.]" in value for name, value in seen)
