@@ -77,11 +77,16 @@ def a_dict_among_the_sizes(x: Any, s: Any) -> Any:
     return functional.interpolate(x.reshape([1, 1, 3]), size=[{"a": 1}], mode="linear")
 
 
+class Plain:
+    pass
+
+
 def a_manager_without_enter(x: Any, s: Any) -> Any:
     y = x
-    with math:
+    with Plain():
         if s > 0:
-            y = x * 2
+            raise ValueError("not come to")
+        y = x * 2
     return y
 
 
@@ -151,4 +156,15 @@ def test_an_item_is_assigned_from_a_list() -> None:
         """,
         np=np,
     )
+    assert_same(f, *SIGNS)
+
+
+def test_what_is_unique_keeps_its_dtype() -> None:
+    """E1: Paddle declares float32 in a program, whatever it is given."""
+
+    def f(x, s):
+        numbers = (x * s).detach().astype("int64")
+        found, counts = paddle.unique(numbers, return_counts=True)
+        return found * 2, counts, paddle.unique(x.detach())
+
     assert_same(f, *SIGNS)
