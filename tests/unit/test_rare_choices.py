@@ -194,6 +194,16 @@ def a_list_with_two_names_in_a_call(x: Any, s: Any) -> Any:
     return len(first), len(second)
 
 
+def a_list_of_a_loop_or_a_dict(x: Any, s: Any) -> Any:
+    items = []
+    k = s * 0
+    while k < 3:
+        items.append(x * k)
+        k = k + 1
+    things = items if s > 0 else {0: x}
+    return len(things)
+
+
 class Holder:
     """Has what a method, given on as a partial function, changes."""
 
@@ -236,6 +246,7 @@ def through_a_partial_function(x: Any, s: Any) -> Any:
         deeper_than_is_looked,
         slots_through_a_helper,
         a_list_with_two_names_in_a_call,
+        a_list_of_a_loop_or_a_dict,
         through_a_partial_function,
     ],
 )
