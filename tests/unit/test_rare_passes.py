@@ -1,4 +1,4 @@
-"""Statements that few functions have, in forms that the passes treat apart (rules A1, B6, B7, C1)."""
+"""Statements in forms that few functions have, each of which a pass treats apart (A1, B6, B7)."""
 
 from __future__ import annotations
 
@@ -377,14 +377,12 @@ def raises_with_a_walrus(value, log):
 def handles_by_a_walrus(value, log):
     try:
         log.append(1 // value)
-    except (kind := ZeroDivisionError):
+    except (kind := ZeroDivisionError):  # noqa: B030
         return kind.__name__
     return log
 
 
-@pytest.mark.parametrize(
-    "function", [ASSERTS, raises_with_a_walrus, handles_by_a_walrus]
-)
+@pytest.mark.parametrize("function", [ASSERTS, raises_with_a_walrus, handles_by_a_walrus])
 def test_a_walrus_in_what_may_wait(function) -> None:
     """A1: the name is bound in the function itself, so that the expression cannot wait."""
     for value in (0, 1):
