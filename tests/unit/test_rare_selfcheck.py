@@ -13,7 +13,7 @@ import logging
 import sys
 import types
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import paddle
@@ -192,7 +192,7 @@ def looks_at_its_frame(x):
 
 
 def test_the_first_line_in_functions_with_few_values() -> None:
-    """A bare ``return`` has no value to show, a ``with`` binds, and ``locals()`` allows no probes."""
+    """A bare ``return`` shows no value, a ``with`` binds, and ``locals()`` allows no probes."""
     report = d2s.check(returns_nothing, PLUS, [])
     assert kinds(report) == [("argument", "seen[0]")]
     report = d2s.check(enters, PLUS)
@@ -245,7 +245,7 @@ def test_a_variable_that_is_not_bound_is_missed_on_its_line() -> None:
 class Borg:
     """All of them share their attributes."""
 
-    common: dict[str, Any] = {}
+    common: ClassVar[dict[str, Any]] = {}
 
     def __init__(self) -> None:
         self.__dict__ = Borg.common
@@ -265,8 +265,8 @@ class Slots:
 
 
 def test_state_in_objects_that_few_have(tmp_path: Path, monkeypatch: Any) -> None:
-    """F3: all of it is put back: shared fields, slots, lists with attributes, cells and globals that
-    come to be, defaults, wrapped functions, modules of the user's, generators.
+    """F3: all of it is put back: shared fields, slots, lists with attributes, globals that come to
+    be, defaults, wrapped functions, modules of the user's, generators.
     """
     (tmp_path / "rare_module.py").write_text(
         "import os\nlimit = [1]\ntimes = 1\n", encoding="utf-8"

@@ -19,7 +19,7 @@ from d2s.testing import PROPERTIES, Program, Property, inputs_of, judge
 from d2s.testing import __main__ as command
 from d2s.testing.campaign import _SHOWN_ALIKE, Campaign, State
 from d2s.testing.spies import Spy
-from d2s.testing.worker import _shrink, _show, _work, property_named
+from d2s.testing.worker import _show, _shrink, _work, property_named
 
 
 def program(body: str, *calls: Any, parameters: tuple[str, ...] = ("x",)) -> Program:
@@ -97,9 +97,7 @@ for number in range(given.skip + 1, given.count + 1):
 """
 
 
-def test_finds_that_cannot_be_made_smaller(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_finds_that_cannot_be_made_smaller(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that falls silent over a find, or ends, leaves the find as it was; of many alike the
     last ones are not tried, and of a program that nobody can show only the cause is counted.
     """
@@ -162,7 +160,9 @@ TRIED = {
     "nothing floating": ("gradients are slopes", "return x.shape", "right"),
     "no gradient": ("gradients are slopes", "return paddle.floor(x.detach() * 2.5)", "right"),
     "no program, no slope": ("gradients are slopes", "return x * float(x.numpy()[0])", "D2S208"),
-    "no program, no lines": ("no Python on later calls", "return x * float(x.numpy()[0])", "D2S208"),
+    "no program, no lines": (
+        "no Python on later calls", "return x * float(x.numpy()[0])", "D2S208",
+    ),
     "later calls that raise": ("no Python on later calls", "if x.sum() > 0:\n"
                                "    raise ValueError('no')\nreturn x * x", "right"),
     "nothing to save": ("saved and loaded", "if x.sum() > 0:\n    raise ValueError('no')\n"
@@ -237,7 +237,7 @@ def test_inputs_of_objects_and_of_annotations_that_name_nothing() -> None:
         found["specs"].append(three)
 
     each()
-    with pytest.raises(NoInputsError, match="NotThere.Number"):
+    with pytest.raises(NoInputsError, match=r"NotThere\.Number"):
         inputs_of(unknown)
     for call in found["object"]:
         assert isinstance(call["x"], paddle.Tensor)
