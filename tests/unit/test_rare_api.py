@@ -19,6 +19,7 @@ import d2s
 from d2s import cli, config
 from d2s.cli.bench import undecorated
 from d2s.cli.dump import find
+from d2s.cli.explain import explain
 from d2s.errors import ArgumentsError, D2SError, SaveError, TargetError, UserCodeError
 from tests.helpers import assert_same, function_of, tensor
 
@@ -368,6 +369,23 @@ def test_what_a_search_says_of_calls_that_are_not_like_the_others(folder: Path) 
     code, text = run("wrong")
     assert code == 1, text
     assert text.endswith("  name = ''\n")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_an_explanation_in_a_terminal_is_laid_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It holds what the plain text holds, without the signs of Markdown."""
+    texts = []
+    for out in (Terminal(), io.StringIO()):
+        monkeypatch.setattr(sys, "stdout", out)
+        explain("D2S204")
+        texts.append(out.getvalue())
+    monkeypatch.undo()
+    assert texts[0] != texts[1]
+    assert all("D2S204" in text for text in texts)
 
 
 def test_a_layer_that_is_not_decorated_is_measured_as_it_is() -> None:
