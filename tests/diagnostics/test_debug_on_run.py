@@ -6,6 +6,7 @@ The functions are compared with themselves in dygraph: PYTEST_DONT_REWRITE.
 from __future__ import annotations
 
 import bdb
+import functools
 import pdb
 import subprocess
 import sys
@@ -187,6 +188,59 @@ def named(stops: Stops) -> Any:
 
     set_trace.__module__ = "pdb"
     return set_trace
+
+
+class Wrapped(Stops):
+    """An object in the place of ``pdb.set_trace``, named like it, as a tool may put one there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        functools.update_wrapper(self, named(self))
+
+
+def test_an_object_in_the_place_of_set_trace() -> None:
+    """F2: it is known by its name and stops on the run, with the values of the run."""
+    stop = Wrapped()
+
+    def f(x):
+        y = x + 1
+        stop()
+        return y
+
+    static = d2s.to_static(f)
+    with d2s.debug_on_run():
+        for x in (X, X * 2):
+            static(x)
+            (found,) = stop.taken()
+            assert found[3]["y"] == (x + 1).tolist()
+
+
+def test_the_next_line_is_the_next_line(monkeypatch) -> None:
+    """F2: "next" from the place of the stop comes to the line below, as it does in dygraph."""
+    found: list[int] = []
+
+    def trace(frame: Any, event: str, given: Any) -> Any:
+        if event == "line":
+            found.append(frame.f_lineno)
+        return trace
+
+    def hook() -> None:
+        frame = sys._getframe(1)
+        frame.f_trace = trace
+        sys.settrace(lambda *given: None)
+
+    monkeypatch.setattr(sys, "breakpointhook", hook)
+    before = sys.gettrace()
+    nexts = []
+    for function in (straight, d2s.to_static(straight)):
+        try:
+            with d2s.debug_on_run():
+                function(X, TWO)
+        finally:
+            sys.settrace(before)
+        nexts.append(found[:1])
+        found.clear()
+    assert nexts == [[straight.__code__.co_firstlineno + 4]] * 2
 
 
 def test_a_frame_has_the_globals_of_the_function(monkeypatch) -> None:

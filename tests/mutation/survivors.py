@@ -22,6 +22,7 @@ class Explained:
         kind: what is done.
         before: the text that is changed.
         reason: why nobody can notice.
+        key: which of the changes of this text in the function, if there are more than one.
     """
 
     file: str
@@ -29,6 +30,7 @@ class Explained:
     kind: str
     before: str
     reason: str
+    key: str = ""
 
     def speaks_of(self, mutant: Mutant) -> bool:
         return (self.file, self.where, self.kind, self.before) == (
@@ -36,7 +38,7 @@ class Explained:
             mutant.where,
             mutant.kind,
             mutant.before,
-        )
+        ) and self.key in ("", mutant.key)
 
 
 EXPLAINED: Final[tuple[Explained, ...]] = (
@@ -252,5 +254,85 @@ EXPLAINED: Final[tuple[Explained, ...]] = (
         "statement removed",
         "self.name = name",
         "Only a debugger shows the name.",
+    ),
+    Explained(
+        "d2s/passes/walrus.py",
+        "",
+        "argument dropped",
+        "Pass('walrus', each_function(_lower), after=('matches',), about=(gast.NamedExpr,), "
+        "makes=(gast.If, gast.Not))",
+        "A function without a walrus goes through the pass as it is, and is only spared the way.",
+        "b8401ceb0d13",
+    ),
+    Explained(
+        "d2s/operators/calls.py",
+        "_tensor_method",
+        "constant changed",
+        "'numpy'",
+        "A value's own `numpy` goes by another name, and refuses by itself when it is called.",
+    ),
+    Explained(
+        "d2s/operators/carry.py",
+        "Constant.split",
+        "constant changed",
+        "0",
+        "It is then carried as one of the two things that it may be, which is the same choice.",
+        "0bcaaca4febd",
+    ),
+    Explained(
+        "d2s/operators/carry.py",
+        "Sequence.split",
+        "constant changed",
+        "True",
+        "The next capture of the loop finds the trip's list to be another, and plans for it then.",
+        "67d4ad620ccd",
+    ),
+    Explained(
+        "d2s/operators/debugging.py",
+        "_is_within_ours",
+        "constant changed",
+        "True",
+        "The debugger is at work in a process of its own; there `test_stepping_goes_over_d2s` "
+        "fails.",
+        "2ecc1bd20266",
+    ),
+    Explained(
+        "d2s/operators/debugging.py",
+        "_is_pdb",
+        "comparison swapped",
+        "pdb.set_trace is not _SET_TRACE",
+        "pytest puts its own in the place of it; in a process of its own "
+        "`test_stepping_goes_over_d2s` fails.",
+    ),
+    Explained(
+        "d2s/operators/debugging.py",
+        "_stop_in_pdb",
+        "statement removed",
+        "_stop_outside(debugger)",
+        "The debugger is at work in a process of its own; there `test_stepping_goes_over_d2s` "
+        "fails.",
+    ),
+    Explained(
+        "d2s/operators/empties.py",
+        "_filled",
+        "constant changed",
+        "False",
+        "A variable of a loop body is known by its shape, or noted as it enters: none comes here.",
+        "6e5e9d1574dd",
+    ),
+    Explained(
+        "d2s/operators/inplace.py",
+        "_changed",
+        "statement removed",
+        "fresh.stop_gradient = True",
+        "What Paddle computes under `no_grad` has stopped the gradient by itself.",
+    ),
+    Explained(
+        "d2s/operators/merge.py",
+        "Merger._widened",
+        "returns None",
+        "return []",
+        "No dimension of either side can be 0: that the result has elements is noted, and true.",
+        "563032d5a9e8",
     ),
 )

@@ -98,3 +98,19 @@ def test_one_of_several_that_becomes_something_else() -> None:
 
     with pytest.raises(LoopMismatchError, match="the loop changes 'mode' to one of several"):
         d2s.to_static(f)(POSITIVE)
+
+
+def test_a_size_that_is_read_in_the_trip_after_the_one_that_changes_it() -> None:
+    """C4: what was not there before the loop, and grows in it, has the size of this trip."""
+
+    def f(x, n):
+        y = None
+        total = x.sum()
+        for i in range(n):
+            if y is not None:
+                total = total + y.shape[0] * 10 + i
+            y = x if y is None else paddle.concat([y, x])
+        return total
+
+    x = tensor(1, 2, dtype="int64")
+    assert_same(f, *((x, paddle.to_tensor(n)) for n in (0, 1, 3, 5)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 import d2s
@@ -73,3 +75,17 @@ def test_a_chain_of_other_comparisons(symbol: str, given: tuple[object, ...]) ->
             return a {symbol} (b or None) {symbol} c
     """)
     assert d2s.convert(function)(*given) == function(*given)
+
+
+@pytest.mark.parametrize("word", ["and", "or"])
+def test_three_operands(word: str) -> None:
+    """B5: each operand behind a tensor is asked, the middle one too."""
+    function = function_of(f"""
+def f(x, y, z):
+    whole = x.sum() > 0 {word} y.sum() > 0 {word} z.sum() > 0
+    if x.max() > 0 {word} y.max() > 0 {word} z.max() > 0:
+        return x, whole
+    return y - z, whole
+""")
+    signs = itertools.product((1.0, -1.0), repeat=3)
+    assert_same(function, *(tuple(tensor(sign, 2 * sign) for sign in each) for each in signs))

@@ -135,3 +135,20 @@ def test_what_a_pass_has_made_is_called_as_it_is() -> None:
     assert "handler(" in text
     assert "d2s.call(handler)" not in text
     assert "d2s.call(super)" not in text
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["F.mse_loss(x, x * 2, reduction=words[i])", "F.mse_loss(x, x * 2, 'sum', words[i] or None)"],
+)
+@pytest.mark.parametrize("named", [False, True], ids=["in place", "by name"])
+def test_an_item_that_a_tensor_chooses_is_looked_at(call: str, named: bool) -> None:
+    """B4, E2: a function of Paddle's asks a text what it is: once for each that it may be."""
+    if named:
+        call = "word = words[i]\n    return " + call.replace("words[i]", "word")
+    else:
+        call = f"return {call}"
+    function = function_of(
+        f"def f(x, i):\n    words = ['mean', 'sum']\n    {call}\n", "f", F=paddle.nn.functional
+    )
+    assert_same(function, *((tensor(1.0, 2.0), scalar(i)) for i in (0, 1)))

@@ -7,7 +7,7 @@ import pytest
 import d2s
 from conftest import show
 from d2s.passes import comprehensions
-from tests.helpers import assert_same, function_of, tensor
+from tests.helpers import assert_same, function_of, scalar, tensor
 
 
 @pytest.mark.parametrize(
@@ -78,3 +78,14 @@ def test_a_consumer_takes_what_a_tensor_accepts(consumer: str) -> None:
     close = ")" * consumer.count("(")
     function = function_of(f"def f(x):\n    return {consumer}(v for v in x if v > 0){close}")
     assert_same(function, tensor(1.0, -2.0, 3.0), tensor(1.0, 2.0), grad=False)
+
+
+def test_what_a_filter_binds_goes_from_trip_to_trip() -> None:
+    """A1, C6: the filter adds the items up, and the code behind reads the sum."""
+
+    def f(x, n):
+        y = x
+        out = [i for i in range(n) if (y := y + i).sum() > 4]
+        return out, y
+
+    assert_same(f, *((tensor(1.0, 2.0), scalar(n)) for n in (1, 3, 5)))

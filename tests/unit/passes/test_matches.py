@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import sys
 from typing import Any
 
 import pytest
@@ -173,3 +174,43 @@ def test_a_long_match_stays_python() -> None:
     function = function_of(f"def f(k):\n    match k:\n{cases}\n", "f")
     assert d2s.convert(function)(299) == -299
     assert "case 299:" in d2s.code(function)
+
+
+def lines_of(function: Any, file: str, value: Any) -> set[int]:
+    """The lines of ``file`` that a debugger is told of while ``function(value)`` runs."""
+    found: set[int] = set()
+
+    def trace(frame: Any, event: str, given: Any) -> Any:
+        if frame.f_code.co_filename != file:
+            return None
+        if event == "line":
+            found.add(frame.f_lineno)
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        function(value)
+    finally:
+        sys.settrace(before)
+    return found
+
+
+def test_a_debugger_comes_to_the_line_of_the_match() -> None:
+    """F2, A1: also where the first pattern is nothing but one value to compare with."""
+    function = function_of("""
+        def f(k):
+            match k:
+                case 1:
+                    return "one"
+                case 2 | 3:
+                    return "more"
+            return "other"
+    """)
+    file = function.__code__.co_filename
+    converted = d2s.convert(function)
+    converted(0)  # converting is over
+    for value in (1, 3, 5):
+        want = lines_of(function, file, value)
+        assert lines_of(converted, file, value) == want
+        assert 2 in want

@@ -60,3 +60,20 @@ def test_numbers_that_another_function_is_given() -> None:
     """)
     with pytest.raises(NotStaticError, match="numpy"):
         d2s.to_static(function)(tensor(1.0, 2.0))
+
+
+@pytest.mark.parametrize(
+    "shown",
+    ["{'%.2f' % x.sum().item()} of it", "{f'<{x}>'} of it", "{x.sum().item():{'%d.2f' % 7}}"],
+)
+def test_a_text_inside_of_a_text(shown: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """F1: what is put into a text may be made of text itself, whose tensors the run fills in."""
+    function = function_of(f'def f(x):\n    print(f"text {shown}")\n    return x')
+    static = d2s.to_static(function)
+    seen = []
+    for which in (function, static, static):
+        for x in (tensor(1.0, 2.0), tensor(5.0, -2.5)):
+            which(x)
+        seen.append(capfd.readouterr().out)
+    assert seen[0].count("text ") == 2
+    assert seen[1:] == [seen[0], seen[0]]
