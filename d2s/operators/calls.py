@@ -43,10 +43,11 @@ from d2s.operators import (
 )
 from d2s.operators.context import Capture, capture_into, current, error_here
 from d2s.operators.either import Either, each
+from d2s.operators.kinds import type_
 from d2s.operators.lists import GrowingList
 from d2s.operators.objects import is_library, is_user_object
 from d2s.operators.replays import COMPUTING
-from d2s.operators.values import as_value, cast_plain, is_tensor, mark_number, number_kind
+from d2s.operators.values import as_value, cast_plain, is_tensor, mark_number
 
 SKIP: Final = "__d2s_not_to_static__"
 """The attribute that ``d2s.not_to_static`` sets on a function."""
@@ -256,9 +257,14 @@ def _changes_argument(function: Any) -> bool:
 
 
 def _dispatched(function: Any, first: Any, *arguments: Any, **options: Any) -> Any:
-    """A ``functools.singledispatch`` function, called: a value of a program is a tensor."""
-    kind = paddle.Tensor if bridge.is_value(first) and number_kind(first) is None else type(first)
-    return call(function.dispatch(kind))(first, *arguments, **options)
+    """A ``functools.singledispatch`` function, called with what dygraph has there."""
+    if isinstance(first, Either):
+        return each(lambda found: _dispatched(function, found, *arguments, **options), first)
+
+    def chosen(kind: Any) -> Any:
+        return call(function.dispatch(kind))(first, *arguments, **options)
+
+    return each(chosen, type_(first))
 
 
 def _method(method: types.MethodType) -> Any:

@@ -208,6 +208,25 @@ def _opens(value: Any, init: Any) -> bool:
     )
 
 
+class Fixed(Constant):
+    """A set, which the loop may read."""
+
+    def __init__(self, path: str, value: Any) -> None:
+        super().__init__(path, value)
+        self.items = set(value)
+
+    def split(self, after: Any) -> list[Any]:
+        if isinstance(after, Frozen) and after.container is self.value:
+            if set(after.items) != self.items:
+                raise error_here(
+                    ContainerInGraphError,
+                    f"the loop changes the set {self.path!r}, and a set has no form in a program",
+                    "use a list, or a tensor of flags",
+                )
+            return []
+        return super().split(after)
+
+
 class Leaf(Carrier):
     """A tensor, or a Python number."""
 
@@ -802,7 +821,7 @@ def _of_container(path: str, value: Frozen, plans: Plans, depth: int) -> Carrier
     elif isinstance(container, list | dict | deque):
         return Sequence(path, value, plans, depth)
     else:
-        return Constant(path, container)
+        return Fixed(path, container)
     plans.shared[id(container)] = made
     return made
 

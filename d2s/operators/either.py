@@ -608,6 +608,21 @@ def read(value: Any, name: str) -> Any:
     return value
 
 
+def returned(value: Any) -> Any:
+    """What the user's function returns: a run raises where an attribute in it is missing."""
+    if isinstance(value, Either):
+        return read(value, value.name)
+    if type(value) not in (list, tuple):
+        return value
+    items = [returned(item) for item in value]
+    if all(map(operator.is_, items, value)):
+        return value
+    if type(value) is tuple:
+        return tuple(items)
+    value[:] = items
+    return value
+
+
 def subject(value: Any) -> Any:
     """The subject of a ``match`` of Python's, which cannot look into several things at once.
 

@@ -19,7 +19,7 @@ from d2s.operators.aliases import Holder, holders_of_alternative, is_same
 from d2s.operators.context import Block, current, error_here
 from d2s.operators.either import Either
 from d2s.operators.replays import Method, done
-from d2s.operators.shared import Sharing, may_be, unknown_base
+from d2s.operators.shared import Sharing, may_be, unknown_base, with_contents
 from d2s.operators.state import Frozen
 from d2s.operators.values import as_value, is_tensor, note_written, root_of, root_to_change
 
@@ -109,6 +109,8 @@ def _changed(
     change = otherwise or (Method(name[:-1]) if hasattr(old, name[:-1]) else plain)
     fresh = done(change, Method(name), (old, *arguments), options)
     reshaping = name in _RESHAPING
+    if reshaping and not (paddle.is_grad_enabled() or old.stop_gradient):
+        raise _refusal(name, "under no_grad, and its gradient has another shape then")
     if fresh.dtype != old.dtype or (not reshaping and len(fresh.shape) != len(old.shape)):
         raise _refusal(name, "and the result has another dtype or rank")
     kept = parameter_with(owner, fresh, f".{name}()")
@@ -118,8 +120,6 @@ def _changed(
         list(old.shape) and not reshaping
     ):  # an item assignment, so that a view of the tensor is noticed
         fresh = bridge.with_item(old, ..., fresh)
-    if not paddle.is_grad_enabled():
-        fresh.stop_gradient = True
     return changed_to(owner, old, fresh, f".{name}()")
 
 
@@ -142,6 +142,8 @@ def parameter_with(owner: Any, fresh: Any, what: str) -> Any:
 def changed_to(owner: Any, old: Any, fresh: Any, what: str) -> Any:
     """``fresh`` as what ``owner``, whose value was ``old``, is from here on."""
     capture = current()
+    if not paddle.is_grad_enabled():  # dygraph records nothing: other contents, the old gradient
+        fresh = with_contents(old, fresh)
     if capture is not None and capture.steps is not None:
         fresh = capture.steps.renewed(old, fresh)
     note_written(root_to_change(owner), fresh)

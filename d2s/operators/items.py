@@ -164,6 +164,12 @@ def setitem(value: Any, container: Any, key: Any) -> Any:
             for index, item in enumerate(container):
                 container[index] = select(position == index, _kept(value), _kept(item))
             return container
+        if isinstance(container, dict) and bridge.is_value(key) and number_kind(key) is not None:
+            raise error_here(
+                ContainerInGraphError,
+                "an item of a dict is assigned under a number that only the run knows",
+                "use a list or a tensor, or an if statement for each key",
+            )
     container[key] = value
     return container
 

@@ -33,7 +33,7 @@ def isinstance_(thing: Any, kinds: Any) -> Any:
     if isinstance(thing, Either):
         return _by_alternative(lambda side: isinstance_(side, kinds), thing)
     if isinstance(thing, GrowingList):
-        return isinstance([], kinds)
+        return isinstance(() if thing.frozen else [], kinds)
     if isinstance(thing, HostText):
         return isinstance("", kinds)
     if bridge.is_value(thing):
@@ -101,7 +101,7 @@ def type_(thing: Any, *others: Any, **options: Any) -> Any:
             return kinds[0]
         return thing.spread(type_)
     if isinstance(thing, GrowingList):
-        return list
+        return tuple if thing.frozen else list
     if isinstance(thing, HostText):
         return str
     if not bridge.is_value(thing):
@@ -125,7 +125,7 @@ def hasattr_(thing: Any, name: Any) -> Any:
     if isinstance(thing, Either):
         return _by_alternative(lambda side: hasattr_(side, name), thing)
     if isinstance(thing, GrowingList):
-        return hasattr([], name)
+        return hasattr(() if thing.frozen else [], name)
     if bridge.is_value(thing):
         return _by_path(
             thing, lambda kind: hasattr(kind(), name), lambda: hasattr(bridge.EagerTensor, name)

@@ -738,7 +738,7 @@ class GrowingList:
         """``list.index``."""
         same = self._equal(item)
         if bounds:
-            start, stop = self._bounds(slice(*bounds))
+            start, stop = self._bounds(slice(bounds[0], *bounds[1:] or (None,)))
             places = paddle.arange(0, self.length, dtype="int64")
             same = same & (places >= start) & (places < stop)
         raise_when(~same.any(), ValueError("list.index(x): x not in list"))

@@ -455,6 +455,13 @@ def _capture(holds: Any, test: Callable[[], Any], body: Callable[[], Any], state
     plans = Plans()
     known = state.read()
     unstable = "the state of the loop"
+
+    def back() -> list[Any]:
+        """The state as it was; also what the attempt has changed before anybody could name it."""
+        state.find()
+        state.thaw(before)
+        return before if len(before) == len(state.slots) else state.freeze()
+
     for _ in range(ATTEMPTS):
         notes = capture.noted()
         try:
@@ -466,13 +473,13 @@ def _capture(holds: Any, test: Callable[[], Any], body: Callable[[], Any], state
             _settle_names(carriers, capture)
             return
         except Replan as replan:
-            state.thaw(before)
+            before = back()
             capture.forget_since(notes)
             plans.change(replan)
             unstable = repr(replan.path)
         except NeedsElementError as need:
             capture.forget_since(notes)
-            state.thaw(before)
+            before = back()
             path = _own_path(need, state, capture)
             if path is None:
                 raise error_here(
@@ -482,22 +489,21 @@ def _capture(holds: Any, test: Callable[[], Any], body: Callable[[], Any], state
                 ) from None
             grow(plans[path], need.item)
         except NeedsRowsError as need:
-            state.thaw(before)
+            before = back()
             path = _own_path(need, state, capture)
             if path is None or need.target.carried:
                 raise
             capture.forget_since(notes)
             plans[path].rows = True
         except MayBeEmptyError:
-            state.thaw(before)
+            before = back()
             capture.forget_since(notes)
             plans.empties = True
         except MoreStateError:
-            state.thaw(before)
+            before = back()
             capture.forget_since(notes)
-            before = state.freeze()
         except BaseException:
-            state.thaw(before)
+            back()
             raise
     raise error_here(
         LoopMismatchError,

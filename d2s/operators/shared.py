@@ -389,7 +389,7 @@ class Sharing:
         fixed: list[tuple[Any, Link | None]] = []
         for link in self.above:
             raw = link.put(link.base, at)
-            base = _with_contents(link.base, raw)
+            base = with_contents(link.base, raw)
             group |= {raw.id, base.id}
             capture.links[raw.id] = None
             fixed.append((at, link.between(at, base)))
@@ -403,7 +403,7 @@ class Sharing:
             for link in self.below[parent.id]:
                 if link.view.id not in made and self._leads_to(link.view, wanted):
                     raw = link.take(made[parent.id])
-                    view = _with_contents(link.view, raw)
+                    view = with_contents(link.view, raw)
                     group |= {raw.id, view.id}
                     made[link.view.id] = view
                     pairs.append((link.view, view))
@@ -423,7 +423,7 @@ class Sharing:
         )
 
 
-def _with_contents(old: Any, new: Any) -> Any:
+def with_contents(old: Any, new: Any) -> Any:
     """``new``, with the gradient of ``old``."""
     if old.stop_gradient:
         return bridge_copy(new)

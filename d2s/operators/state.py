@@ -445,7 +445,7 @@ class State:
             if owner is UNBOUND or owner is None:
                 return Missing()
             if isinstance(getattr(type(owner), attribute, None), property):
-                return Missing()  # its setter assigns other attributes, which are found by _find
+                return Missing()  # its setter assigns other attributes, which are found by find
             slot = Attribute(owner, attribute)
         return slot
 
@@ -460,7 +460,7 @@ class State:
         for name, value in before.items():  # it was noted after the body had begun
             scope.base[name] = freeze(value)
 
-    def _find(self) -> None:
+    def find(self) -> None:
         """Let what has changed without being named join the state."""
         for record in self._watched():
             self._watch(record, record.before)
@@ -497,7 +497,7 @@ class State:
 
     def freeze(self) -> list[Any]:
         """Snapshots of the values."""
-        self._find()
+        self.find()
         return [freeze(slot.get()) for slot in self.slots]
 
     def write(self, values: list[Any]) -> None:

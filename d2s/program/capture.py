@@ -28,7 +28,7 @@ from d2s.operators.calls import call as converted_of
 from d2s.operators.context import Capture, capture_into
 from d2s.operators.debugging import step_over_ours
 from d2s.operators.effects import BlockLeft, raise_later
-from d2s.operators.either import Either, bound
+from d2s.operators.either import Either, returned
 from d2s.operators.empties import enter_blocks
 from d2s.operators.implicit import methods
 from d2s.operators.lowering import tell_what_is_lowered
@@ -159,7 +159,7 @@ def _capture(
                 )
                 state.draw = draws.make
             try:
-                result = bound(calling(converted_of(function), *args, **kwargs))
+                result = returned(calling(converted_of(function), *args, **kwargs))
             except BlockLeft:  # every path raises; nothing is returned
                 result = None
             except (Exception, SystemExit) as error:

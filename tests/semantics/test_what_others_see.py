@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +12,7 @@ import paddle
 import pytest
 
 import d2s
-from d2s.errors import InplaceError
+from d2s.errors import ContainerInGraphError, InplaceError
 from tests.helpers import assert_same, scalar, tensor
 
 X = tensor(1.0, 2.0, 3.0)
@@ -269,3 +270,206 @@ def test_private_names_are_mangled_where_python_does_it() -> None:
     assert d2s.convert(Private.imports)(thing) is True
     for value in ({"k": 1, "z": 2}, [1, 2, 3], 3):
         assert d2s.convert(Private.patterns)(thing, value) == thing.patterns(value)
+
+
+CHANGES = {
+    "add_": lambda y, x: y.add_(x),
+    "scale_": lambda y, x: y.scale_(2.0),
+    "zero_": lambda y, x: y.zero_(),
+    "clip_": lambda y, x: y.clip_(0.0, 1.0),
+    "relu_": lambda y, x: paddle.nn.functional.relu_(y),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_under_no_grad_leaves_the_gradient(name: str) -> None:
+    """C7: dygraph records nothing, so that the gradient is that of the old contents."""
+    change = CHANGES[name]
+
+    def f(x):
+        y = x * 2
+        with paddle.no_grad():
+            change(y, x)
+        return y * 3
+
+    assert_same(f, [X, -X])
+
+
+def test_changes_under_no_grad_in_branches_and_loops() -> None:
+    """C7: the same there, for items and for what has two names."""
+
+    def f(x, n):
+        y = x * 2
+        z = y
+        if x.sum() > 0:
+            with paddle.no_grad():
+                z.add_(x)
+        for _ in range(n):
+            with paddle.no_grad():
+                y.scale_(2.0)
+        with paddle.no_grad():
+            y[0] = 5.0
+        return y * x, z
+
+    assert_same(f, [(X, scalar(2)), (-X, scalar(0))])
+
+
+def test_another_shape_under_no_grad_is_refused() -> None:
+    """C7: rather a code than an error of Paddle's in the backward."""
+
+    @d2s.to_static
+    def f(x):
+        y = x * 2
+        with paddle.no_grad():
+            y.reshape_([3, 1])
+        return y
+
+    x = tensor(1.0, 2.0, 3.0)
+    x.stop_gradient = False
+    with pytest.raises(InplaceError, match="under no_grad"):
+        f(x)
+
+
+class Held:
+    pass
+
+
+def test_an_attribute_that_some_path_lacks_is_returned() -> None:
+    """B2: the run raises what Python raises, by itself and in a tuple or list."""
+
+    def deleted(x):
+        thing = Held()
+        thing.b = x
+        if x.sum() > 0:
+            del thing.b
+        return thing.b
+
+    def made(x):
+        thing = Held()
+        if x.sum() > 0:
+            thing.b = x
+        return [1, (thing.b, 2)]
+
+    assert_same(deleted, [X, -X])
+    assert_same(made, [X, -X])
+
+
+def test_a_set_that_a_loop_changes_is_refused() -> None:
+    """C7: its length would stay what it was."""
+
+    def f(x, n):
+        seen = {1, 2}
+        for _ in range(n):
+            x = x + len(seen)
+            seen.add(3)
+        return x
+
+    def reading(x, n):
+        seen = {1, 2}
+        for _ in range(n):
+            x = x + len(seen)
+        return x, seen
+
+    with pytest.raises(ContainerInGraphError, match="changes the set 'seen'"):
+        d2s.to_static(f)(X, scalar(2))
+    assert_same(reading, [(X, scalar(2)), (X, scalar(0))])
+
+
+def test_a_number_of_the_run_is_no_key() -> None:
+    """C7: a dict would get a fourth key."""
+
+    @d2s.to_static
+    def f(x):
+        table = {0: x, 1: x}
+        table[int(x.sum())] = x * 2
+        return table
+
+    with pytest.raises(ContainerInGraphError, match="under a number that only the run knows"):
+        f(tensor(1.0))
+
+
+@functools.singledispatch
+def kind_of(thing):
+    return "something else"
+
+
+@kind_of.register
+def _(thing: int):
+    return "int"
+
+
+@kind_of.register
+def _(thing: list):
+    return "list"
+
+
+@kind_of.register
+def _(thing: str):
+    return "str"
+
+
+@kind_of.register
+def _(thing: paddle.Tensor):
+    return "tensor"
+
+
+def grown(x):
+    items, i = [], x.sum() * 0
+    while i < 3:
+        items.append(i * 1)
+        i = i + 1
+    return items
+
+
+def test_what_stands_for_something_is_dispatched_as_that() -> None:
+    """E1: numbers of the run, lists that grow, and choices between things."""
+
+    def f(x):
+        chosen = 1 if x.sum() > 0 else "a"
+        return x, kind_of(int(x.sum())), kind_of(grown(x)), kind_of(x), kind_of(chosen)
+
+    assert_same(f, [X, -X])
+
+
+def test_bounds_and_kinds_of_a_list_that_has_grown() -> None:
+    """D1: a single bound is a start; a tuple of it is a tuple."""
+
+    def f(x):
+        items = grown(x)
+        places = [items.index(2.0, 1), items.index(1.0, -2), items.index(0.0, 0, 2)]
+        fixed = tuple(items)
+        kinds = [isinstance(fixed, tuple), isinstance(fixed, list), isinstance(items, tuple)]
+        return places, kinds, type(fixed) is tuple, hasattr(fixed, "append")
+
+    assert_same(f, [X])
+
+
+def test_what_a_helper_changes_in_the_trips_of_a_loop_that_is_tried_again() -> None:
+    """C2: a list that begins to grow there makes the loop begin anew, as all was."""
+
+    def f(x, n):
+        total = x
+
+        def good(v):
+            nonlocal total
+            total = total + v
+            return total.sum() > 8
+
+        items = []
+        for i in range(n):
+            if good(i):
+                items.append(i)
+        return items, total
+
+    def g(x, n):
+        held = Held()
+        held.total = x
+
+        def good(v):
+            held.total = held.total + v
+            return held.total.sum() > 8
+
+        return [i for i in range(n) if good(i)], held.total
+
+    for function in (f, g):
+        assert_same(function, [(X, scalar(3)), (X, scalar(0))], grad=False)
