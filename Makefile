@@ -67,6 +67,7 @@ coverage: install ## which lines and branches of d2s the quick suite runs
 	$(PY) -m coverage run -m pytest -q --doctest-modules d2s || rc=1; \
 	$(PY) -m coverage run -m pytest -q -m "not slow" -o faulthandler_timeout=0 || rc=1; \
 	$(PY) -m coverage combine -q && $(PY) -m coverage report || rc=1; \
+	$(PY) -m tests.uncovered || rc=1; \
 	exit $$rc
 
 mutants: install ## small faults planted in passes and operators; does the suite notice? (hours)
