@@ -253,7 +253,8 @@ def _rewrapped(function: types.FunctionType, owner: Any) -> Any:
 
 def _changes_argument(function: Any) -> bool:
     """Whether ``function`` is one of Paddle that changes its first argument, as ``relu_``."""
-    return function.__module__.startswith("paddle") and inplace.is_inplace(function.__name__)
+    home = getattr(function, "__module__", None) or ""
+    return home.startswith("paddle") and inplace.is_inplace(function.__name__)
 
 
 def _dispatched(function: Any, first: Any, *arguments: Any, **options: Any) -> Any:

@@ -107,7 +107,8 @@ class Adoption:
 def _is_users(owner: type) -> bool:
     if issubclass(owner, type | enum.Enum | BaseException):
         return False
-    module = sys.modules.get(owner.__module__)
+    home = getattr(owner, "__module__", "")  # Paddle's PyLayer has none
+    module = sys.modules.get(home)
     file = getattr(module, "__file__", None)
     if module is None:  # made by ``exec``, say
         return any(
@@ -115,7 +116,7 @@ def _is_users(owner: type) -> bool:
             for member in vars(owner).values()
         )
     if file is None:
-        return owner.__module__ not in sys.builtin_module_names
+        return home not in sys.builtin_module_names
     return not is_library(file)
 
 

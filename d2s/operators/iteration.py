@@ -81,8 +81,6 @@ def range_(*bounds: Any) -> Any:
     for bound in bounds:
         if number_kind(bound) is float:
             raise TypeError("'float' object cannot be interpreted as an integer")
-        if is_tensor(bound) and bound.dtype == paddle.bool:
-            raise TypeError("range() takes integers, not a bool tensor")
     start: Any = 0
     stop: Any = bounds[0]
     step: Any = 1

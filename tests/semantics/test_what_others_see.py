@@ -473,3 +473,45 @@ def test_what_a_helper_changes_in_the_trips_of_a_loop_that_is_tried_again() -> N
 
     for function in (f, g):
         assert_same(function, [(X, scalar(3)), (X, scalar(0))], grad=False)
+
+
+def test_a_range_takes_a_flag_of_the_run() -> None:
+    """C1: as 0 or 1, as dygraph does."""
+
+    def f(x):
+        for _ in range(x.sum() > 0):
+            x = x + 1
+        return x
+
+    assert_same(f, [X, -X])
+
+
+def test_a_function_of_no_module() -> None:
+    """E1: one that ``exec`` has made in a scope without a name."""
+    scope: dict[str, Any] = {"__name__": None}
+    exec("def double(x):\n    return x * 2", scope)  # its source is nowhere: it is called as it is
+    double = scope["double"]
+
+    def f(x):
+        return double(x) if x.sum() > 0 else x
+
+    assert_same(f, [X, -X])
+
+
+class Doubled(paddle.autograd.PyLayer):
+    @classmethod
+    def forward(cls, ctx, x):
+        return x * 2
+
+    @classmethod
+    def backward(cls, ctx, gradient):
+        return gradient * 2
+
+
+def test_a_py_layer_of_class_methods() -> None:
+    """E5: Paddle's class has no module, and its methods may be of either kind."""
+
+    def f(x):
+        return Doubled.apply(x) * x
+
+    assert_same(f, [X])
