@@ -18,7 +18,7 @@ from d2s.operators.context import current
 from d2s.operators.hosts import host_call, places_here, raise_where
 from d2s.operators.lowering import lowered
 from d2s.operators.raises import catching, note
-from d2s.operators.shown import HostText, Shipment, is_dynamic
+from d2s.operators.shown import HostText, Shipment, is_dynamic, is_growing, members
 from d2s.operators.values import condition
 
 
@@ -69,10 +69,10 @@ def _pieces(things: Any) -> Iterator[Any]:
                 yield from _pieces(part[:1] if isinstance(part, tuple) else [part])
         elif bridge.is_value(thing) or not is_dynamic(thing):
             yield thing
-        elif isinstance(thing, list | tuple | set):
-            yield from _pieces(thing)
-        elif isinstance(thing, dict):
-            yield from _pieces(thing.values())
+        elif is_growing(thing):
+            yield from thing.d2s_shown()[0]
+        elif (held := members(thing)) is not None:
+            yield from _pieces(held[0])
 
 
 def assert_(test: Any, message: Callable[[], Any] | None = None) -> None:

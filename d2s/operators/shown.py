@@ -132,7 +132,7 @@ Made = Callable[[list[Any]], Any]
 """From parts to a thing that has them."""
 
 _PLAIN: Final = frozenset((str, int, float, bool, complex, bytes, type(None), type))
-
+"""What shows no tensor and does not change."""
 
 _CONTAINERS: Final = frozenset((list, tuple, set, dict))
 """What may have more in it by the time that the host comes by."""
@@ -228,11 +228,7 @@ def _shows(thing: Any) -> bool:
     return bridge.shows_value(shown) or any(mark in shown for mark in _STANDINGS)
 
 
-_STANDINGS: Final = (
-    "<text that the run fills in",
-    "<list that grows on the run",
-    "<one of several things",
-)
+_STANDINGS: Final = ("<text that the run", "<list that grows on the run", "<d2s.operators.")
 """How texts, lists and choices of a program show themselves."""
 
 

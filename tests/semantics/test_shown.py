@@ -11,6 +11,7 @@ import functools
 import types
 from typing import Any, ClassVar
 
+import paddle
 import pytest
 
 import d2s
@@ -301,3 +302,25 @@ def test_texts_of_python_are_made_in_order() -> None:
     assert f(Number(0.5)) == d2s.convert(f)(Number(0.5))
     half = len(Number.said) // 2
     assert Number.said[:half] == Number.said[half:] == ["format", "compare", "compare"]
+
+
+def test_a_saved_program_shows_the_tensors(tmp_path, capfd) -> None:
+    """F1: those in objects and in lists that have grown, too, in Paddle's format."""
+
+    @d2s.to_static(input_spec=[paddle.static.InputSpec([2], "float32")])
+    def f(x):
+        items, i = [], paddle.zeros([])
+        while i < 2:
+            items.append(x + i)
+            i = i + 1
+        print("object", Point(x * 3, "p"))
+        print("list", items)
+        return x * 1
+
+    d2s.save(f, str(tmp_path / "net"))
+    loaded = d2s.load(str(tmp_path / "net"))
+    capfd.readouterr()
+    loaded(X)
+    shown = "".join(capfd.readouterr())
+    assert "data: [3.000000 6.000000]" in shown
+    assert "data: [1.000000 2.000000 2.000000 3.000000]" in shown
