@@ -27,8 +27,7 @@ UNKNOWN: Final = frozenset(
 """What makes a value of which the order in storage is not known."""
 
 _PARTS: Final = frozenset(
-    f"pd_op.{name}"
-    for name in ("slice", "strided_slice", "unbind", "diagonal", "reshape", "flatten")
+    f"pd_op.{name}" for name in ("slice", "strided_slice", "unbind", "diagonal")
 )
 """What gives parts of a tensor that are views of it, though not always known ones."""
 
