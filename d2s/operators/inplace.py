@@ -142,11 +142,8 @@ def parameter_with(owner: Any, fresh: Any, what: str) -> Any:
 def changed_to(owner: Any, old: Any, fresh: Any, what: str) -> Any:
     """``fresh`` as what ``owner``, whose value was ``old``, is from here on."""
     capture = current()
-    if not paddle.is_grad_enabled():  # dygraph records nothing: other contents, the old gradient
-        if old.stop_gradient:
-            fresh.stop_gradient = True
-        else:
-            fresh = with_contents(old, fresh)
+    if not (paddle.is_grad_enabled() or old.stop_gradient):
+        fresh = with_contents(old, fresh)  # dygraph records nothing, and keeps the old gradient
     if capture is not None and capture.steps is not None:
         fresh = capture.steps.renewed(old, fresh)
     note_written(root_to_change(owner), fresh)

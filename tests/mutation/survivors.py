@@ -321,13 +321,6 @@ EXPLAINED: Final[tuple[Explained, ...]] = (
         "6e5e9d1574dd",
     ),
     Explained(
-        "d2s/operators/inplace.py",
-        "_changed",
-        "statement removed",
-        "fresh.stop_gradient = True",
-        "What Paddle computes under `no_grad` has stopped the gradient by itself.",
-    ),
-    Explained(
         "d2s/operators/merge.py",
         "Merger._widened",
         "returns None",
