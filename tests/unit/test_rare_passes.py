@@ -359,13 +359,15 @@ def test_awaits_in_a_comprehension_stay_pythons() -> None:
         assert seen == [1, 2]
 
 
-ASSERTS = function_of(
-    """
-    def asserts_with_a_walrus(value, log):
-        assert value, (text := f"no value, {len(log)}")
-        return log
-    """
-)  # pytest adds to the messages of its own files
+def asserting() -> Any:
+    """A function made anew: pytest adds to the messages of its own files."""
+    return function_of(
+        """
+        def asserts_with_a_walrus(value, log):
+            assert value, (text := f"no value, {len(log)}")
+            return log
+        """
+    )
 
 
 def raises_with_a_walrus(value, log):
@@ -382,9 +384,12 @@ def handles_by_a_walrus(value, log):
     return log
 
 
-@pytest.mark.parametrize("function", [ASSERTS, raises_with_a_walrus, handles_by_a_walrus])
-def test_a_walrus_in_what_may_wait(function) -> None:
+@pytest.mark.parametrize(
+    "made", [asserting, lambda: raises_with_a_walrus, lambda: handles_by_a_walrus]
+)
+def test_a_walrus_in_what_may_wait(made) -> None:
     """A1: the name is bound in the function itself, so that the expression cannot wait."""
+    function = made()
     for value in (0, 1):
         assert outcome(d2s.convert(function), value, []) == outcome(function, value, [])
 
