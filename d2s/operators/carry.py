@@ -21,7 +21,7 @@ from d2s.errors import ContainerInGraphError, LoopMismatchError, Row
 from d2s.operators.aliases import names_of
 from d2s.operators.branches import select
 from d2s.operators.context import OnceMoreError, current, error_here, tentatively
-from d2s.operators.either import UNBOUND, Either, describe, optional_parts, places_of
+from d2s.operators.either import UNBOUND, Either, describe, optional_parts, places_of, same_constant
 from d2s.operators.forms import Choices
 from d2s.operators.likeness import Like, common, description_of, sample, wants_gradients
 from d2s.operators.lists import GrowingList
@@ -835,13 +835,7 @@ def grow(plan: Plan, item: Any) -> None:
 def _same(before: Any, after: Any) -> bool:
     if isinstance(after, Frozen):
         return after.container is before
-    if is_tensor(before) or is_tensor(after) or type(before) is not type(after):
-        return False
-    try:
-        with tentatively():
-            return bool(before == after)
-    except Exception:  # a user's __eq__ that fails does not say "equal"
-        return False
+    return same_constant(before, after)
 
 
 def _cure_of_form(path: str, before: Any, after: Any) -> str:

@@ -10,6 +10,7 @@ can be meant (tensors of two dtypes, a list of two or of three items), each is u
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import operator
 import sys
@@ -23,6 +24,7 @@ from d2s.diagnostics.location import Location, here, is_ours
 from d2s.errors import AmbiguousValueError, D2SError, Row
 from d2s.operators.context import current, error_here, tentatively
 from d2s.operators.hosts import raise_when
+from d2s.operators.objects import is_user_class
 from d2s.operators.tables import MOST_ROWS, bound_on, not_reached, noted, row, sides_at
 from d2s.operators.values import (
     NUMBER_DTYPES,
@@ -612,13 +614,13 @@ def returned(value: Any) -> Any:
     """What the user's function returns: a run raises where an attribute in it is missing."""
     if isinstance(value, Either):
         return read(value, value.name)
-    if type(value) not in (list, tuple):
+    if type(value) is not list and not isinstance(value, tuple):
         return value
     items = [returned(item) for item in value]
     if all(map(operator.is_, items, value)):
         return value
-    if type(value) is tuple:
-        return tuple(items)
+    if isinstance(value, tuple):
+        return value._make(items) if hasattr(value, "_make") else tuple(items)
     value[:] = items
     return value
 
@@ -673,3 +675,36 @@ def _check_missing(value: Any, when: Any) -> None:
             raise_when(holds, value.unbound())
         else:
             _check_missing(side, holds)
+
+
+def same_constant(true: Any, false: Any) -> bool:
+    """Whether two Python values are one constant: same type, equal, and not to be told apart.
+
+    Two zeros may differ in their sign, two arrays in their dtype; two objects of the user's that
+    compare equal are two objects.
+    """
+    if true is false:
+        return True
+    kind = type(true)
+    if kind is not type(false) or _holds_tensors(true) or _holds_tensors(false):
+        return False
+    if is_user_class(kind):
+        return False
+    if kind is float and true != true and false != false:
+        return True
+    try:
+        with tentatively():
+            return bool(true == false) and repr(true) == repr(false)
+    except Exception:  # an array of several numbers does not say "equal"
+        return False
+
+
+def _holds_tensors(thing: Any) -> bool:
+    """Whether comparing ``thing`` would compare tensors, which makes operations."""
+    if isinstance(thing, tuple | list):
+        return any(map(_holds_tensors, thing))
+    if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
+        return any(
+            _holds_tensors(getattr(thing, field.name)) for field in dataclasses.fields(thing)
+        )
+    return is_tensor(thing) or isinstance(thing, Either)

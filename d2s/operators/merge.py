@@ -20,8 +20,15 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
 from d2s.operators.aliases import names_of
-from d2s.operators.context import current, error_here, tentatively
-from d2s.operators.either import UNBOUND, Either, optional_parts, places_of, simplified
+from d2s.operators.context import current, error_here
+from d2s.operators.either import (
+    UNBOUND,
+    Either,
+    optional_parts,
+    places_of,
+    same_constant,
+    simplified,
+)
 from d2s.operators.empties import axes_of, cut, may_be_empty, note_filled, padded
 from d2s.operators.lists import (
     GrowingList,
@@ -30,7 +37,6 @@ from d2s.operators.lists import (
     join_lists,
     kept_list,
 )
-from d2s.operators.objects import is_user_class
 from d2s.operators.origins import is_known_outside
 from d2s.operators.shown import HostText
 from d2s.operators.state import Frozen, fill, freeze, same_items
@@ -188,7 +194,7 @@ class Merger:
                 return self.tuples(true, false, name)
             if dataclasses.is_dataclass(true) and not isinstance(true, type):
                 return self.fields(true, false, name)
-        if _same_constant(true, false):
+        if same_constant(true, false):
             return lambda results: true
         return self.either(true, false, name)
 
@@ -203,7 +209,7 @@ class Merger:
 
     def numbers(self, true: Any, false: Any, name: str, left: type, right: type) -> Builder:
         """Two Python numbers: a constant when equal; a 0-D value where the run computes one."""
-        if not is_tensor(true) and not is_tensor(false) and _same_constant(true, false):
+        if not is_tensor(true) and not is_tensor(false) and same_constant(true, false):
             return lambda results: true
         if left is not right or not (is_tensor(true) or is_tensor(false)):
             return self.either(true, false, name)
@@ -521,36 +527,3 @@ def _instance(kind: type, fields: dict[str, Builder], results: list[Any]) -> Any
     for key, item in fields.items():
         object.__setattr__(fresh, key, item(results))
     return fresh
-
-
-def _same_constant(true: Any, false: Any) -> bool:
-    """Whether two Python values are one constant: same type, equal, and not to be told apart.
-
-    Two zeros may differ in their sign, two arrays in their dtype; two objects of the user's that
-    compare equal are two objects.
-    """
-    if true is false:
-        return True
-    kind = type(true)
-    if kind is not type(false) or _holds_tensors(true) or _holds_tensors(false):
-        return False
-    if is_user_class(kind):
-        return False
-    if kind is float and true != true and false != false:
-        return True
-    try:
-        with tentatively():
-            return bool(true == false) and repr(true) == repr(false)
-    except Exception:  # an array of several numbers does not say "equal"
-        return False
-
-
-def _holds_tensors(thing: Any) -> bool:
-    """Whether comparing ``thing`` would compare tensors, which makes operations."""
-    if isinstance(thing, tuple | list):
-        return any(map(_holds_tensors, thing))
-    if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
-        return any(
-            _holds_tensors(getattr(thing, field.name)) for field in dataclasses.fields(thing)
-        )
-    return is_tensor(thing) or isinstance(thing, Either)

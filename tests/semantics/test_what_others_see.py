@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import functools
 from fractions import Fraction
@@ -521,3 +522,38 @@ def test_a_py_layer_of_class_methods() -> None:
     y.sum().backward()
     assert y.tolist() == [6.0, 12.0]
     assert x.grad.tolist() == [6.0, 6.0]
+
+
+def test_a_loop_takes_no_object_for_another_that_compares_equal() -> None:
+    """C2: what a trip leaves is there in the next one and behind the loop."""
+
+    def behind(x, n):
+        chosen = LIGHT
+        for _ in range(n):
+            chosen = HEAVY
+        return x * chosen.weight
+
+    def inside(x, n):
+        chosen = LIGHT
+        for _ in range(n):
+            x = x + chosen.weight
+            chosen = HEAVY
+        return x
+
+    for function in (behind, inside):
+        assert_same(function, [(X, scalar(2)), (X, scalar(0)), (X, scalar(1))])
+
+
+Two = collections.namedtuple("Two", "first second")
+
+
+def test_a_missing_attribute_in_a_named_tuple() -> None:
+    """B2: as in a plain one."""
+
+    def f(x):
+        thing = Held()
+        if x.sum() > 0:
+            thing.b = x
+        return Two(thing.b, 1)
+
+    assert_same(f, [X, -X])
