@@ -685,7 +685,8 @@ def one_list(value: Either, path: str) -> GrowingList | None:
         return None
     with tentatively():
         try:
-            shared = GrowingList.of([thaw(item) for item in items], path)
+            # An item of the side that is not taken has any size: none is read out of its branch.
+            shared = GrowingList.for_items([thaw(item) for item in items], path)
         except ContainerInGraphError:
             return None
 
@@ -695,7 +696,7 @@ def one_list(value: Either, path: str) -> GrowingList | None:
                 part.flag, lambda: rows(part.true), lambda: rows(part.false)
             )
             return found
-        made = shared.like([row[:1] for row in shared.need_rows()], path)
+        made = shared.like(shared.need_rows(), path)
         made.extend(thaw(part))
         return tuple(made.need_rows())
 

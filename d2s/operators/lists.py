@@ -306,21 +306,15 @@ class GrowingList:
                 than from ``items``.
             arrays: begin in the form of arrays, for a loop that appends.
         """
-        element = Element(items[0] if like is None else like)
-        for item in items:
-            element.flatten(item)
-            element.widen(item)
-        made = GrowingList(name, element)
-        capture = current()
-        made.home = 0 if capture is None else len(capture.blocks)
         if not arrays:
-            made.rows = [_no_rows(leaf) for leaf in element.leaves]
+            made = GrowingList.for_items(items, name, like)
             if items:
                 made._concat(items)
             return made
+        made = GrowingList._described(items, name, like)
         made._length = mark_number(paddle.full([], 0, "int64"), int)
         zero = paddle.full([], 0, "int64")
-        for dtype, shape, _, stop_gradient in element.leaves:
+        for dtype, shape, _, stop_gradient in made.element.leaves:
             array = paddle.tensor.create_array(str(dtype).rsplit(".", 1)[-1])
             array.stop_gradient = stop_gradient
             filler = paddle.zeros([max(size, 1) if size else 0 for size in shape], dtype)
@@ -331,6 +325,31 @@ class GrowingList:
             made.arrays.append(array)
         for item in items:
             made._write(item, True)
+        return made
+
+    @staticmethod
+    def for_items(items: list[Any], name: str, like: Any = None) -> GrowingList:
+        """An empty list, in the form of rows, that any of these items may be put into.
+
+        Args:
+            items: what shows dtypes, shapes and gradients; none of them is read.
+            name: the variable.
+            like: see :meth:`of`.
+        """
+        made = GrowingList._described(items, name, like)
+        made.rows = [_no_rows(leaf) for leaf in made.element.leaves]
+        return made
+
+    @staticmethod
+    def _described(items: list[Any], name: str, like: Any) -> GrowingList:
+        """A list made at the present place for these items, which has no form yet."""
+        element = Element(items[0] if like is None else like)
+        for item in items:
+            element.flatten(item)
+            element.widen(item)
+        made = GrowingList(name, element)
+        capture = current()
+        made.home = 0 if capture is None else len(capture.blocks)
         return made
 
     def like(self, rows: list[Any], name: str | None = None) -> GrowingList:

@@ -10,6 +10,7 @@
 ``saved``      what gradients read of the forward
 ``repairs``    Paddle's builder of gradients, corrected
 ``passes``     a program made ready for its gradients and its run
+``equals``     whether Paddle's pass for equal operations comes to an end
 ``steps``      training inside of a program
 ``flags``      how programs are prepared and run
 ``backward``   backwards that come to them

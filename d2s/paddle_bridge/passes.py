@@ -9,6 +9,7 @@ from typing import Any, Final
 import paddle
 
 from d2s.errors import LoopGradientError
+from d2s.paddle_bridge.equals import merges_in_time
 from d2s.paddle_bridge.handover import hand_over, has_blocks
 from d2s.paddle_bridge.lean import drop_copies, hoist_constants
 from d2s.paddle_bridge.names import (
@@ -35,9 +36,11 @@ def _general_passes(program: Any, **options: Any) -> None:
     for the next reader, "Tensor holds no memory".  So such a block makes its own list.
 
     Where derivatives are differentiated, equal operations stay two: what they are merged into is
-    read twice by one operation, which the in-place pass lets write over it in between.
+    read twice by one operation, which the in-place pass lets write over it in between.  They do
+    too where the pass would not come to an end (see ``equals``).
     """
-    if any(operation.name().endswith(_SECOND) for operation in operations(program)):
+    second = any(operation.name().endswith(_SECOND) for operation in operations(program))
+    if second or not merges_in_time(program):
         options["enable_cse"] = False
     general_passes(program, **options)
 

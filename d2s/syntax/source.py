@@ -210,7 +210,8 @@ def _covers(body: ast.expr, places: list[tuple[int, int]]) -> bool:
 def _could_be(node: Definition, code: types.CodeType) -> bool:
     """Whether ``code`` can have come from ``node``: it has every name and constant of it.
 
-    Test runners add instructions to assertions, so only what is missing tells.
+    Test runners add instructions to assertions, so only what is missing tells.  pytest takes their
+    expressions apart (``-1`` is one that negates ``1``), with the help of names that begin with @.
     """
     compiled = _compiled(node, code)
     if compiled is None:
@@ -219,6 +220,8 @@ def _could_be(node: Definition, code: types.CodeType) -> bool:
         name.split("__")[-1] for name in (*code.co_names, *code.co_freevars, *code.co_cellvars)
     }
     mine = {name.split("__")[-1] for name in compiled.co_names}
+    if any(name.startswith("@") for name in code.co_names):
+        return mine <= names
     plain = [c for c in compiled.co_consts[1:] if isinstance(c, int | float) and c is not True]
     return mine <= names and all(c in code.co_consts for c in plain)
 

@@ -816,3 +816,29 @@ def test_a_context_manager_around_what_a_loop_captures_twice() -> None:
             return items[0], len(items)
     """)
     assert_same(function, (X, scalar(2)), (X, scalar(0)), (X, scalar(3)))
+
+
+def test_a_list_of_open_size_made_anew_behind_an_early_exit() -> None:
+    """D1: the item of the side that was not taken, of another size, was put into the list too."""
+
+    def helper(v):
+        if v.sum() > 0.3:
+            return v * 0.5
+        return v - 0.25
+
+    def f(x, y):
+        items = [x]
+        trips = 0
+        while True:
+            trips = trips + 1
+            if trips > 1 or x.sum() > -0.41:
+                break
+            items = [helper(y) * 0.5]
+            items += [helper(x) * 0.5]
+            assert x.sum() > -9.0
+        items += [y * 0.5]
+        return paddle.stack(items).sum(0) + x
+
+    calls = [(tensor(*[0.5] * size) * sign, tensor(*[1.0] * size)) for size in (2, 3, 4)
+             for sign in (1.0, -1.0)]  # fmt: skip
+    assert_same(f, *calls)
