@@ -116,9 +116,8 @@ def _nothing(name: str) -> Any:
     return None
 
 
-def _without_effect(step: Pass, tree: Any, ctx: Context) -> Any:
-    """``tree`` after a pass that is to be left out of this conversion."""
-    before = gast.dump(tree, include_attributes=True)
+def _without_effect(step: Pass, tree: Any, ctx: Context, before: str) -> Any:
+    """``tree``, dumped as ``before``, after a pass that is to be left out of this conversion."""
     tree = step.run(tree, ctx)
     if gast.dump(tree, include_attributes=True) != before:
         raise PassError(
@@ -159,16 +158,20 @@ def transform(
     ctx.careful = careful
     steps = [Step("source", copied(tree))] if keep_steps else []
     declared = False
+    text = ""
     for step in passes:
-        if ctx.concerns(step):
+        concerned = ctx.concerns(step)
+        if concerned:
             tree = step.run(tree, ctx)
+            text = ""
             ctx.marks.update(step.makes)
             ctx.forget(flow=not step.keeps_flow)
         elif check:
-            tree = _without_effect(step, tree, ctx)
+            text = text or gast.dump(tree, include_attributes=True)
+            tree = _without_effect(step, tree, ctx, text)
         if keep_steps:
             steps.append(Step(step.name, copied(tree)))
-        if check:
+        if check and (concerned or step is declarations.PASS):
             declared = declared or step is declarations.PASS
             problems = verify(tree, free=source.free, complete=declared)
             if problems:

@@ -241,6 +241,7 @@ def _capture(
             *(_number_leaf(draw.name, draw.kind) for draw in draws.made),
         ],
         results.ambiguous,
+        results.texts,
         [*watch.guards(changes, tensors), *results.find_homes(), *relied],
         homes,
         [change.place for change in lifted],

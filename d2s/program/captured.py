@@ -72,6 +72,7 @@ class Captured:
         has_random: an operation draws random numbers.
         leaves: what the key says of each input.
         ambiguous: names of values whose structure depends on a tensor.
+        texts: the result holds text that the host formats.
         guards: what the program relies on besides its arguments.
         homes: for parameters whose places are known, index and place: each run reads them anew.
         lifted: places whose numbers are inputs.
@@ -96,6 +97,7 @@ class Captured:
     has_random: bool
     leaves: list[TensorLeaf] = field(default_factory=list)
     ambiguous: list[str] = field(default_factory=list)
+    texts: bool = False
     guards: list[Guard] = field(default_factory=list)
     homes: list[tuple[int, Place]] = field(default_factory=list)
     lifted: list[Place] = field(default_factory=list)

@@ -39,6 +39,7 @@ class Results:
         self.positions: dict[int, int] = {}
         self.kept: list[Any] = []
         self.ambiguous: list[str] = []
+        self.texts = False
         self.arguments: dict[int, int] = {}
         self.shared: dict[int, Build] = {}
         self.moved: dict[int, Any] = {}
@@ -192,7 +193,7 @@ class Results:
         position = self.output(item)
         if kind is not None:
             return lambda run: kind(run.outputs[position].item())
-        if item.id in self.sometimes:
+        if item.id in self.sometimes and not self.every:
             _, flag, number = self.sometimes[item.id]
             where = self.output(flag)
             return lambda run: (
@@ -211,6 +212,7 @@ class Results:
 
     def text(self, item: HostText) -> Build:
         """Text that the host formats."""
+        self.texts = True
         shipment = Shipment()
         build = shipment.pack(item)
         pieces = [self.take(value) for value in shipment.values]

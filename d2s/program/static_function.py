@@ -444,17 +444,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
     def _concrete(self, captured: Captured, *, export: bool = False) -> Any:
         """Paddle's own record of a captured program."""
         if export:
-            if captured.ambiguous:
-                source = source_of(_plain(self.d2s_original))
-                lines = return_lines(source.tree)
-                listed = " and ".join(map(str, lines))
-                raise SaveError(
-                    f"{self._name!r} returns a different structure on different paths (its returns "
-                    f"stand on lines {listed}), which a saved program cannot express",
-                    cure="return the same structure of tensors on every path",
-                    file=source.file,
-                    line=lines[0] if lines else source.first_line,
-                )
+            self._refuse_result(captured)
             unused = [
                 leaf.path
                 for leaf, value in zip(captured.leaves, captured.inputs, strict=True)
@@ -491,6 +481,28 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
             main_program=captured.program,
             startup_program=paddle.static.Program(),
             build_strategy=paddle.static.BuildStrategy(),
+        )
+
+    def _refuse_result(self, captured: Captured) -> None:
+        """Raise SaveError (D2S401) if the result is none that a saved program can give."""
+        if not (captured.ambiguous or captured.texts):
+            return
+        source = source_of(_plain(self.d2s_original))
+        lines = return_lines(source.tree)
+        place = {"file": source.file, "line": lines[0] if lines else source.first_line}
+        if captured.texts:
+            raise SaveError(
+                f"{self._name!r} returns text that is made of tensors, and a saved program gives "
+                "tensors only",
+                cure="return the tensors, and make the text of what the loaded program gives",
+                **place,
+            )
+        listed = " and ".join(map(str, lines))
+        raise SaveError(
+            f"{self._name!r} returns a different structure on different paths (its returns stand "
+            f"on lines {listed}), which a saved program cannot express",
+            cure="return the same structure of tensors on every path",
+            **place,
         )
 
     @property

@@ -19,6 +19,7 @@ Reads trees and changes nothing.  Imports nothing of d2s.
 
 from __future__ import annotations
 
+import functools
 import types
 import typing
 from collections import Counter
@@ -29,6 +30,7 @@ from typing import Any
 import gast
 
 _FUNCTIONS = (gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda)
+_SCOPES = (*_FUNCTIONS, gast.ClassDef)
 _LOOPS = (gast.For, gast.AsyncFor, gast.While)
 _COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 # What a position is asked of; ``load`` gives one to the rest (arguments, keywords, aliases).
@@ -100,15 +102,16 @@ def verify(tree: gast.AST, *, free: Collection[str] = (), complete: bool = True)
         The problems, by line. A tree that is no tree (a node twice, a thing that is no node, a
         field filled wrongly) is held against no further rule, because these presuppose one.
     """
-    problems = [*_twice_or_foreign(tree)] or [*_shapes(tree)]
+    nodes = _Nodes(tree)
+    problems = nodes.problems or [*_shapes(nodes)]
     if problems:
         return problems
     if complete:
         root = isinstance(tree, gast.FunctionDef | gast.AsyncFunctionDef)
-        outside = _declared(tree, gast.Nonlocal) if root else set()
-        problems += _unbound_nonlocals(tree, frozenset(outside.union(free)))
+        outside = _declared(nodes, tree, gast.Nonlocal) if root else set()
+        problems += _unbound_nonlocals(nodes, frozenset(outside.union(free)))
     for rule in _RULES:
-        problems += rule(tree)
+        problems += rule(nodes)
     return sorted(problems, key=lambda problem: problem.line or 0)
 
 
@@ -124,47 +127,95 @@ def _fields(node: gast.AST) -> Iterator[tuple[str, Any]]:
             yield field, getattr(node, field)
 
 
-def _children(node: gast.AST) -> Iterator[tuple[str, gast.AST]]:
-    for field, value in _fields(node):
-        for item in value if isinstance(value, list) else [value]:
-            if isinstance(item, gast.AST):
-                yield field, item
+class _Nodes:
+    """A tree, walked once.
 
+    Every node is gast's, and is in the tree once.  ``Load()``, ``Add()`` and their like say nothing
+    but their type and may be shared; they are no nodes here.
 
-def _twice_or_foreign(tree: gast.AST) -> Iterator[Problem]:
-    """Every node is gast's, and is in the tree once.
-
-    ``Load()``, ``Add()`` and their like say nothing but their type and may be shared.
+    Attributes:
+        root: the tree.
+        all: its nodes.
+        problems: what is no node of gast, or in the tree twice.
     """
-    seen: set[int] = set()
-    stack = [tree]
-    while stack:
-        node = stack.pop()
+
+    def __init__(self, root: gast.AST) -> None:
+        self.root = root
+        self.all: list[gast.AST] = []
+        self.problems: list[Problem] = []
+        self._children: dict[int, list[tuple[str, gast.AST]]] = {}
+        self._own: dict[int, list[gast.AST]] = {}
+        stack = [root] if self._says_something(root) else []
+        while stack:
+            node = stack.pop()
+            if id(node) in self._children:
+                self.problems.append(_problem(node, "is in the tree twice"))
+                continue
+            found = self._children[id(node)] = []
+            self.all.append(node)
+            for field, value in _fields(node):
+                for item in value if isinstance(value, list) else (value,):
+                    if isinstance(item, gast.AST) and self._says_something(item):
+                        found.append((field, item))
+                        stack.append(item)
+
+    def _says_something(self, node: gast.AST) -> bool:
         kind = type(node)
         if getattr(gast, kind.__name__, None) is not kind:
-            yield _problem(node, f"{kind.__module__}.{kind.__name__} is not a node type of gast")
-            continue
-        if id(node) in seen:
-            yield _problem(node, "is in the tree twice")
-            continue
-        if kind._fields or kind._attributes:
-            seen.add(id(node))
-        stack.extend(child for _, child in _children(node))
+            message = f"{kind.__module__}.{kind.__name__} is not a node type of gast"
+            self.problems.append(_problem(node, message))
+            return False
+        return bool(kind._fields or kind._attributes)
+
+    def children(self, node: gast.AST) -> list[tuple[str, gast.AST]]:
+        """The nodes in the fields of ``node``, with the field."""
+        return self._children[id(node)]
+
+    def own(self, scope: gast.AST) -> list[gast.AST]:
+        """The nodes below ``scope`` down to where functions and classes begin, these included.
+
+        What such a definition evaluates outside of itself (decorators, defaults, bases) is ours.
+        """
+        known = self._own.get(id(scope))
+        if known is not None:
+            return known
+        fields = ("body",) if isinstance(scope, _SCOPES) else scope._fields
+        stack = [child for field, child in self.children(scope) if field in fields]
+        found = self._own[id(scope)] = []
+        while stack:
+            node = stack.pop()
+            found.append(node)
+            inner = isinstance(node, _SCOPES)
+            stack += [
+                child for field, child in self.children(node) if not (inner and field == "body")
+            ]
+        return found
 
 
-def _shapes(tree: gast.AST) -> Iterator[Problem]:
+def _shapes(nodes: _Nodes) -> Iterator[Problem]:
     """Every field holds what its type says: statements in bodies, no None for an expression."""
-    for node in gast.walk(tree):
-        for field, declared in type(node)._field_types.items():
-            optional = (type(node), field) in _MAY_BE_NONE
+    for node in nodes.all:
+        for field, fits, needed in _fields_of(type(node)):
             if not hasattr(node, field):
-                if not optional and not _fits(None, declared, optional=False):
+                if needed:
                     yield _problem(node, f"has no {field!r}")
                 continue
             value = getattr(node, field)
-            wanted = _CORRECTED.get((type(node), field), declared)
-            if not _fits(value, wanted, optional=optional):
+            if not fits(value):
                 yield _problem(node, f"{_shown(value)} in {field!r}")
+
+
+@functools.cache
+def _fields_of(kind: type[gast.AST]) -> list[tuple[str, Callable[[Any], bool], bool]]:
+    """The fields of a type of node: the name, what fits it, and whether it must be there."""
+    found = []
+    for field, declared in kind._field_types.items():
+        optional = (kind, field) in _MAY_BE_NONE
+        wanted = _CORRECTED.get((kind, field), declared)
+        needed = not optional and not _fits(None, declared, optional=False)
+        fits = functools.partial(_fits, declared=wanted, optional=optional)
+        found.append((field, fits, needed))
+    return found
 
 
 def _fits(value: Any, declared: Any, *, optional: bool) -> bool:
@@ -187,11 +238,11 @@ def _shown(value: Any) -> str:
     return type(value).__name__ if isinstance(value, gast.AST) else repr(value)
 
 
-def _positions(tree: gast.AST) -> Iterator[Problem]:
+def _positions(nodes: _Nodes) -> Iterator[Problem]:
     """Every statement and expression has a position, and its end is not before its start."""
     # gast makes a node of the name in ``except ... as name``; Python has none there.
-    handled = {id(node.name) for node in gast.walk(tree) if isinstance(node, gast.ExceptHandler)}
-    for node in gast.walk(tree):
+    handled = {id(node.name) for node in nodes.all if isinstance(node, gast.ExceptHandler)}
+    for node in nodes.all:
         if not isinstance(node, _PLACED) or id(node) in handled:
             continue
         missing = [name for name in _POSITION if not _is_line(getattr(node, name, None))]
@@ -205,15 +256,15 @@ def _is_line(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _contexts(tree: gast.AST) -> Iterator[Problem]:
+def _contexts(nodes: _Nodes) -> Iterator[Problem]:
     """Names are Store where they are bound, Del where they are deleted, Load everywhere else."""
     # The node is held against its context; a node without ctx hands its own to nobody.
-    stack: list[tuple[gast.AST, type[gast.AST]]] = [(tree, gast.Load)]
+    stack: list[tuple[gast.AST, type[gast.AST]]] = [(nodes.root, gast.Load)]
     while stack:
         node, expected = stack.pop()
         if isinstance(node, gast.expr):
             yield from _context(node, expected)
-        for field, child in _children(node):
+        for field, child in nodes.children(node):
             context = _CONTEXTS.get((type(node), field), gast.Load)
             if isinstance(node, gast.Tuple | gast.List | gast.Starred):
                 context = expected
@@ -237,9 +288,9 @@ def _called(node: Any) -> str:
     return f" ({node.id})" if isinstance(node, gast.Name) else ""
 
 
-def _definitions(tree: gast.AST) -> Iterator[Problem]:
+def _definitions(nodes: _Nodes) -> Iterator[Problem]:
     """Names and bodies are not empty, and no function has two parameters of one name."""
-    for node in gast.walk(tree):
+    for node in nodes.all:
         named = isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef | gast.ClassDef)
         if named and not node.name:
             yield _problem(node, "has an empty name")
@@ -253,28 +304,28 @@ def _definitions(tree: gast.AST) -> Iterator[Problem]:
         if isinstance(node, gast.Try) and not node.handlers and not node.finalbody:
             yield _problem(node, "has neither 'except' nor 'finally'")
         if isinstance(node, _FUNCTIONS):
-            for name, count in Counter(_parameters(node)).items():
+            for name, count in Counter(_parameters(nodes, node)).items():
                 if count > 1:
                     yield _problem(node, f"has {count} parameters named {name!r}")
 
 
-def _parameters(function: Any) -> Iterator[str]:
-    for field, child in _children(function.args):
+def _parameters(nodes: _Nodes, function: Any) -> Iterator[str]:
+    for field, child in nodes.children(function.args):
         if (gast.arguments, field) in _CONTEXTS and isinstance(child, gast.Name):
             yield child.id
 
 
-def _jumps(tree: gast.AST) -> Iterator[Problem]:
+def _jumps(nodes: _Nodes) -> Iterator[Problem]:
     """``break`` and ``continue`` stand in a loop, ``return`` in a function."""
     # (node, in a loop of this function, in a function)
-    stack = [(tree, False, False)]
+    stack = [(nodes.root, False, False)]
     while stack:
         node, in_loop, in_function = stack.pop()
         if isinstance(node, gast.Break | gast.Continue) and not in_loop:
             yield _problem(node, f"{type(node).__name__.lower()!r} outside of a loop")
         if isinstance(node, gast.Return) and not in_function:
             yield _problem(node, "'return' outside of a function")
-        for field, child in _children(node):
+        for field, child in nodes.children(node):
             if isinstance(node, _FUNCTIONS) and field == "body":
                 stack.append((child, False, True))
             elif isinstance(node, gast.ClassDef) and field == "body":
@@ -285,31 +336,31 @@ def _jumps(tree: gast.AST) -> Iterator[Problem]:
                 stack.append((child, in_loop, in_function))
 
 
-def _unbound_nonlocals(tree: gast.AST, free: frozenset[str]) -> Iterator[Problem]:
+def _unbound_nonlocals(nodes: _Nodes, free: frozenset[str]) -> Iterator[Problem]:
     """A ``nonlocal`` name is bound by a function around."""
     # (scope, names that functions around it bind)
-    stack = [(tree, free)]
+    stack = [(nodes.root, free)]
     while stack:
         scope, bound = stack.pop()
-        for statement in _own(scope, gast.Nonlocal):
+        for statement in _own(nodes, scope, gast.Nonlocal):
             for name in statement.names:
                 if name not in bound:
                     yield _problem(statement, f"no enclosing function binds {name!r}")
         if isinstance(scope, _FUNCTIONS):
-            bound |= {*_parameters(scope), *_bound(scope)}
-            bound -= _declared(scope, gast.Global)
+            bound |= {*_parameters(nodes, scope), *_bound(nodes, scope)}
+            bound -= _declared(nodes, scope, gast.Global)
         elif isinstance(scope, gast.ClassDef):
             bound |= {"__class__"}
-        stack.extend((inner, bound) for inner in _inner_scopes(scope))
+        stack.extend((inner, bound) for inner in _own(nodes, scope, *_SCOPES))
 
 
-def _declarations(tree: gast.AST) -> Iterator[Problem]:
+def _declarations(nodes: _Nodes) -> Iterator[Problem]:
     """A name is not declared ``nonlocal`` where it is a parameter or ``global`` too."""
-    for scope in gast.walk(tree):
-        if isinstance(scope, (*_FUNCTIONS, gast.ClassDef)):
-            parameters = set(_parameters(scope)) if isinstance(scope, _FUNCTIONS) else set()
-            globals_ = _declared(scope, gast.Global)
-            for statement in _own(scope, gast.Nonlocal):
+    for scope in nodes.all:
+        if isinstance(scope, _SCOPES):
+            parameters = set(_parameters(nodes, scope)) if isinstance(scope, _FUNCTIONS) else set()
+            globals_ = _declared(nodes, scope, gast.Global)
+            for statement in _own(nodes, scope, gast.Nonlocal):
                 for name in statement.names:
                     if name in parameters:
                         yield _problem(statement, f"{name!r} is a parameter, too")
@@ -317,45 +368,27 @@ def _declarations(tree: gast.AST) -> Iterator[Problem]:
                         yield _problem(statement, f"{name!r} is global, too")
 
 
-def _declared(scope: gast.AST, kind: type[gast.AST]) -> set[str]:
-    return {name for statement in _own(scope, kind) for name in statement.names}
+def _declared(nodes: _Nodes, scope: gast.AST, kind: type[gast.AST]) -> set[str]:
+    return {name for statement in _own(nodes, scope, kind) for name in statement.names}
 
 
-def _own_nodes(scope: gast.AST) -> Iterator[gast.AST]:
-    """The nodes below ``scope`` down to where functions and classes begin, these included.
-
-    What such a definition evaluates outside of itself (decorators, defaults, bases) is ours.
-    """
-    fields = ("body",) if isinstance(scope, (*_FUNCTIONS, gast.ClassDef)) else scope._fields
-    stack = [child for field, child in _children(scope) if field in fields]
-    while stack:
-        node = stack.pop()
-        yield node
-        inner = isinstance(node, (*_FUNCTIONS, gast.ClassDef))
-        stack.extend(child for field, child in _children(node) if not (inner and field == "body"))
+def _own(nodes: _Nodes, scope: gast.AST, *kinds: type[gast.AST]) -> Iterator[Any]:
+    return (node for node in nodes.own(scope) if isinstance(node, kinds))
 
 
-def _own(scope: gast.AST, kind: type[gast.AST]) -> Iterator[Any]:
-    return (node for node in _own_nodes(scope) if isinstance(node, kind))
-
-
-def _inner_scopes(scope: gast.AST) -> Iterator[gast.AST]:
-    return (n for n in _own_nodes(scope) if isinstance(n, (*_FUNCTIONS, gast.ClassDef)))
-
-
-def _bound(scope: gast.AST) -> set[str]:
+def _bound(nodes: _Nodes, scope: gast.AST) -> set[str]:
     """The names that the statements of a function bind, its parameters aside."""
     names: set[str] = set()
-    nodes = list(_own_nodes(scope))
+    own = nodes.own(scope)
     # A comprehension keeps its loop variables to itself.
     private = {
         id(target)
-        for node in nodes
+        for node in own
         if isinstance(node, _COMPREHENSIONS)
         for generator in node.generators
         for target in gast.walk(generator.target)
     }
-    for node in nodes:
+    for node in own:
         if isinstance(node, gast.Name):
             if isinstance(node.ctx, gast.Store | gast.Del) and id(node) not in private:
                 names.add(node.id)
@@ -370,7 +403,7 @@ def _bound(scope: gast.AST) -> set[str]:
     return names
 
 
-_RULES: tuple[Callable[[gast.AST], Iterator[Problem]], ...] = (
+_RULES: tuple[Callable[[_Nodes], Iterator[Problem]], ...] = (
     _positions,
     _contexts,
     _definitions,

@@ -20,7 +20,7 @@ import paddle
 import pytest
 
 import d2s
-from tests.helpers import assert_same, tensor
+from tests.helpers import assert_same, function_of, tensor
 
 PLUS, MINUS = tensor(1.0, 2.0), tensor(-1.0, -2.0)
 SPEC = paddle.static.InputSpec([None, 3], "float32", "x")
@@ -438,6 +438,40 @@ def test_an_argument_without_a_part_in_the_result_cannot_be_saved(tmp_path) -> N
 
 def lambda_with_two(x, y):
     return x * 2
+
+
+@pytest.mark.parametrize("text", ["x", "x.sum().item()", "sum(1 for v in (x, x) if v.sum() > 0)"])
+def test_a_text_of_the_run_cannot_be_saved(tmp_path, text) -> None:
+    """F1: what the text shows was an output of the program, in front of the tensor."""
+    f = function_of(f"""
+        def f(x):
+            return f"{{{text}}}", x * 2
+    """)
+    with pytest.raises(d2s.D2SError, match="text that is made of tensors") as caught:
+        d2s.save(f, str(tmp_path / "f"), input_spec=[paddle.static.InputSpec([2], "float32")])
+    assert (caught.value.code, caught.value.line) == ("D2S401", 2)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_tensor_that_may_be_a_number_is_saved_as_one_output(tmp_path) -> None:
+    """G3: whether it is a number was an output of its own."""
+    f = function_of("""
+        def f(x):
+            total = x.sum()
+            i = 0
+            while x[i] > 0:
+                total = 7
+                i = i + 1
+            return total, x * 2
+    """)
+    d2s.save(f, str(tmp_path / "f"), input_spec=[paddle.static.InputSpec([3], "float32")])
+    loaded = d2s.load(str(tmp_path / "f"))
+    for x in ([1.0, 1.0, -1.0], [-1.0, 1.0, 1.0]):
+        want = f(paddle.to_tensor(x))
+        got = loaded(paddle.to_tensor(x))
+        assert len(got) == 2
+        assert float(got[0]) == float(want[0])
+        assert got[1].tolist() == want[1].tolist()
 
 
 def test_different_structures_cannot_be_saved(tmp_path) -> None:
