@@ -489,20 +489,21 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
             return
         source = source_of(_plain(self.d2s_original))
         lines = return_lines(source.tree)
-        place = {"file": source.file, "line": lines[0] if lines else source.first_line}
         if captured.texts:
-            raise SaveError(
-                f"{self._name!r} returns text that is made of tensors, and a saved program gives "
-                "tensors only",
-                cure="return the tensors, and make the text of what the loaded program gives",
-                **place,
+            what = "text that is made of tensors, and a saved program gives tensors only"
+            cure = "return the tensors, and make the text of what the loaded program gives"
+        else:
+            listed = " and ".join(map(str, lines))
+            what = (
+                f"a different structure on different paths (its returns stand on lines {listed}), "
+                "which a saved program cannot express"
             )
-        listed = " and ".join(map(str, lines))
+            cure = "return the same structure of tensors on every path"
         raise SaveError(
-            f"{self._name!r} returns a different structure on different paths (its returns stand "
-            f"on lines {listed}), which a saved program cannot express",
-            cure="return the same structure of tensors on every path",
-            **place,
+            f"{self._name!r} returns {what}",
+            cure=cure,
+            file=source.file,
+            line=lines[0] if lines else source.first_line,
         )
 
     @property

@@ -19,7 +19,6 @@ Reads trees and changes nothing.  Imports nothing of d2s.
 
 from __future__ import annotations
 
-import functools
 import types
 import typing
 from collections import Counter
@@ -205,31 +204,41 @@ def _shapes(nodes: _Nodes) -> Iterator[Problem]:
                 yield _problem(node, f"{_shown(value)} in {field!r}")
 
 
-@functools.cache
-def _fields_of(kind: type[gast.AST]) -> list[tuple[str, Callable[[Any], bool], bool]]:
+_Fits = Callable[[Any], bool]
+
+
+_known: dict[type[gast.AST], list[tuple[str, _Fits, bool]]] = {}
+
+
+def _fields_of(kind: type[gast.AST]) -> list[tuple[str, _Fits, bool]]:
     """The fields of a type of node: the name, what fits it, and whether it must be there."""
-    found = []
+    found = _known.get(kind)
+    if found is not None:
+        return found
+    found = _known[kind] = []
     for field, declared in kind._field_types.items():
         optional = (kind, field) in _MAY_BE_NONE
-        wanted = _CORRECTED.get((kind, field), declared)
-        needed = not optional and not _fits(None, declared, optional=False)
-        fits = functools.partial(_fits, declared=wanted, optional=optional)
+        needed = not optional and not _fitting(declared, optional=False)(None)
+        fits = _fitting(_CORRECTED.get((kind, field), declared), optional=optional)
         found.append((field, fits, needed))
     return found
 
 
-def _fits(value: Any, declared: Any, *, optional: bool) -> bool:
-    if declared is object or (optional and value is None):
-        return True
+def _fitting(declared: Any, *, optional: bool) -> _Fits:
+    """What tells whether a value is of the type ``declared``, or ``None`` where that may be."""
+    if declared is object:
+        return lambda value: True
     if typing.get_origin(declared) is list:
-        inner = typing.get_args(declared)[0]
-        return isinstance(value, list) and all(
-            _fits(item, inner, optional=optional) for item in value
-        )
+        item = _fitting(typing.get_args(declared)[0], optional=optional)
+        return lambda value: isinstance(value, list) and all(map(item, value))
     if isinstance(declared, types.UnionType):
-        return any(_fits(value, one, optional=False) for one in typing.get_args(declared))
+        sides = [_fitting(one, optional=optional) for one in typing.get_args(declared)]
+        return lambda value: any(side(value) for side in sides)
     # A slice is an expression in ``ast`` since Python 3.9, and is not in gast.
-    return isinstance(value, (gast.expr, gast.Slice) if declared is gast.expr else declared)
+    kinds = (gast.expr, gast.Slice) if declared is gast.expr else (declared,)
+    if optional:
+        kinds += (types.NoneType,)
+    return lambda value: isinstance(value, kinds)
 
 
 def _shown(value: Any) -> str:
