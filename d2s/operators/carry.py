@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import operator
 from collections import deque
 from typing import Any
 
@@ -452,6 +453,7 @@ class Sequence(Carrier):
         container = value.container if isinstance(value, Frozen) else value
         if self.rebound:
             container = copy.copy(container)
+            self.seen, self.given = container, items
         if isinstance(container, list):
             container[:] = items
         elif isinstance(container, deque):
@@ -472,6 +474,12 @@ class Sequence(Carrier):
 
     def growing(self) -> list[Growing]:
         return [found for part in self.parts for found in part.growing()]
+
+    def _refuse_other_names(self, mine: Any) -> None:
+        """Refuse a change of what the trip began with, where another name knows it too."""
+        now = list(self.seen.values() if isinstance(self.seen, dict) else self.seen)
+        if len(now) != len(self.given) or any(map(operator.is_not, now, self.given)):
+            refuse_other_names(mine, self.path)
 
     def split(self, after: Any) -> list[Any]:
         container = after.container if isinstance(after, Frozen) else after
@@ -506,8 +514,11 @@ class Sequence(Carrier):
                 _cure_of_form(self.path, self.keys, keys),
                 _moments(self.path, self.value, after),
             )
-        if container is not mine and isinstance(mine, list | dict | deque) and not self.rebound:
-            raise Replan(self.path, anew=True)
+        if isinstance(mine, list | dict | deque):
+            if self.rebound:
+                self._refuse_other_names(mine)
+            elif container is not mine:
+                raise Replan(self.path, anew=True)
         return [
             value
             for part, item in zip(self.parts, keys.values(), strict=True)
@@ -573,14 +584,7 @@ class Growing(Carrier):
         if self.seen.rows is None or any(
             a is not b for a, b in zip(self.seen.rows, self.given, strict=True)
         ):
-            known = names_of(target.origin or target, self.path)
-            if known:
-                raise error_here(
-                    ContainerInGraphError,
-                    f"a static loop changes the list {self.path!r} and binds the name to other "
-                    f"lists too; the first one is known as {known[0]!r} as well",
-                    f"begin with a copy: {self.path} = list({self.path})",
-                )
+            refuse_other_names(target if target.origin is None else target.origin, self.path)
         if type(after) is list:
             after = GrowingList.of(after, self.path, target.sample())
         if not isinstance(after, GrowingList) or after.element.form != target.element.form:
@@ -592,6 +596,22 @@ class Growing(Carrier):
                 _moments(self.path, target, after),
             )
         return after
+
+
+def refuse_other_names(container: Any, path: str) -> None:
+    """Refuse a loop that changes and binds ``path`` if another name knows what it was before."""
+    known = [f"is known as {name!r} as well" for name in names_of(container, path)]
+    capture = current()
+    if capture is not None and id(container) in capture.callers:
+        known.append("is an argument, and the caller's")
+    if known:
+        word = "dict" if isinstance(container, dict) else "list"
+        raise error_here(
+            ContainerInGraphError,
+            f"a static loop changes the {word} {path!r} and binds the name to other {word}s too; "
+            f"the first one {known[0]}",
+            f"begin with a copy: {path} = {word}({path})",
+        )
 
 
 class Same(Carrier):

@@ -709,7 +709,8 @@ def _get_gradient(self: Any) -> Any:
     if state is None or paddle.in_dynamic_mode():
         return real_gradient(self)
     if bridge.is_eager(self):
-        if self.stop_gradient or not self.is_leaf:
+        asked = id(self) in state.leaves  # the function may have set the gradient of a frozen one
+        if not asked and (self.stop_gradient or not self.is_leaf):
             return real_gradient(self)
         return state.show(state.of_tensor(self))
     leaf = state.of_value(self)
@@ -722,8 +723,13 @@ def _set_gradient(self: Any, gradient: Any) -> None:
         _GRADIENT.__set__(self, gradient)
         return
     leaf = state.of_tensor(self) if bridge.is_eager(self) else state.of_value(self)
-    if leaf is not None:
-        state.assign(leaf, gradient)
+    if leaf is None:
+        raise error_here(
+            UnsupportedInGraphError,
+            "the gradient of a tensor is set that the function has computed itself",
+            "keep it in a variable of its own",
+        )
+    state.assign(leaf, gradient)
 
 
 _REAL_CLEAR: Final = bridge.EagerTensor.clear_gradient

@@ -93,7 +93,7 @@ class StepsOfRun:
             if not free and tensor.grad is not None:
                 raise _refusal(
                     "an argument has a gradient already, and the function asks for its gradient",
-                    "call clear_gradient(set_to_zero=False) on it before",
+                    "set its .grad to None before the call",
                 )
 
     def release(self, parameters: list[Any]) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 import d2s
 from d2s.errors import ContainerInGraphError, InplaceError
-from tests.helpers import assert_same, scalar, tensor
+from tests.helpers import assert_same, function_of, scalar, tensor
 
 X = tensor(1.0, 2.0, 3.0)
 
@@ -557,3 +557,51 @@ def test_a_missing_attribute_in_a_named_tuple() -> None:
         return Two(thing.b, 1)
 
     assert_same(f, [X, -X])
+
+
+@pytest.mark.parametrize(
+    ("begin", "trip", "other"),
+    [
+        ("a = [x]", "a.append(x + i); a = a[1:]", "'b'"),
+        ("a = []", "a.append(x + i); a = a + [x]", "'b'"),
+        ("a = {'k': x}", "a['k'] = x + i; a = dict(a)", "'b'"),
+        ("a = given", "a.append(x + i); a = a + [x]", "'b'"),
+        ("b = x", "a[0] = x + i; a = [a[0] * 2]", "an argument"),
+        ("b = x", "a.append(x + i); a = a + [x]", "an argument"),
+    ],
+)
+def test_a_list_that_a_loop_changes_and_replaces(begin: str, trip: str, other: str) -> None:
+    """C4, D1: another name of the first list did not see the change, in silence."""
+    f = function_of(f"""
+        def f(x, n, {"a" if other == "an argument" else "given"}):
+            {begin}
+            {"b = a" if "'" in other else ""}
+            for i in range(n):
+                {trip}
+            return a, b
+    """)
+    with pytest.raises(d2s.D2SError) as caught:
+        d2s.to_static(f)(X, scalar(2), [X])
+    assert caught.value.code == "D2S207"
+    assert other in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("begin", "trip"),
+    [
+        ("a = [x]", "a.append(x + i); a = a[1:]"),
+        ("a = []", "a.append(x + i); a = a + [x]"),
+        ("a = [x, x]", "a = [a[1], x + i]"),
+        ("a = list(given)", "a[0] = x + i; a = [a[0] * 2]"),
+    ],
+)
+def test_a_list_of_one_name_that_a_loop_changes_and_replaces(begin: str, trip: str) -> None:
+    """C4, D1: with one name only it is right, and a copy is a list of its own."""
+    f = function_of(f"""
+        def f(x, n, given):
+            {begin}
+            for i in range(n):
+                {trip}
+            return a, given
+    """)
+    assert_same(f, (X, scalar(2), [X]), (X, scalar(0), [X]), (X, scalar(3), [X]))

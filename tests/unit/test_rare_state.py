@@ -354,11 +354,42 @@ def test_an_argument_whose_gradient_is_read_comes_without_one() -> None:
     x.stop_gradient = False
     static = d2s.to_static(f)
     assert static(x).tolist() == [2.0, 4.0]
-    with pytest.raises(UnsupportedInGraphError, match="has a gradient already"):
+    with pytest.raises(UnsupportedInGraphError, match="has a gradient already") as caught:
         static(x)
+    assert ".grad to None" in str(caught.value.cure)
+    x.grad = None  # as the message says
+    assert static(x).tolist() == [2.0, 4.0]
     other = tensor(1.0, 3.0)
     other.stop_gradient = False
     assert static(other).tolist() == [2.0, 6.0]
+
+
+def test_the_gradient_of_a_frozen_tensor_is_set_and_read() -> None:
+    """C7: the call that captures read what was there before it."""
+    weight = tensor(1.0, 2.0)
+
+    def f(x):
+        weight.grad = x * 2
+        return weight.grad + 1
+
+    static = d2s.to_static(f)
+    for factor in (1.0, 0.0, 3.0):
+        weight.grad = None
+        assert static(tensor(1.0, 2.0) * factor).tolist() == [2 * factor + 1, 4 * factor + 1]
+        assert weight.grad.tolist() == [2 * factor, 4 * factor]
+
+
+def test_the_gradient_of_a_computed_tensor_is_set() -> None:
+    """E2: it was lost in silence."""
+
+    def f(x):
+        y = x * 2
+        y.grad = x
+        return y
+
+    with pytest.raises(UnsupportedInGraphError, match="has computed itself") as caught:
+        d2s.to_static(f)(tensor(1.0, 2.0))
+    assert (caught.value.code, caught.value.line) == ("D2S205", f.__code__.co_firstlineno + 2)
 
 
 def test_a_property_of_a_layer_that_is_set() -> None:

@@ -1,0 +1,120 @@
+"""Programs for lines that no other test runs (rules A5, D3, F1, G3)."""
+
+from __future__ import annotations
+
+import math
+
+import paddle
+import pytest
+
+import d2s
+from d2s.errors import LoweredEffectWarning
+from tests.helpers import assert_same, function_of, tensor
+
+X = tensor(1.0, 2.0)
+
+
+def test_a_cached_property_is_asked_for_once() -> None:
+    """A1: its function runs while the code is captured, for an object that the code makes."""
+    f = function_of("""
+        import functools
+
+        class Scaled:
+            def __init__(self, x):
+                self.x = x
+
+            @functools.cached_property
+            def double(self):
+                return self.x * 2
+
+        def f(x):
+            scaled = Scaled(x)
+            return scaled.double + scaled.double, scaled.double is scaled.double
+    """)
+    assert_same(f, (X,), (-X,))
+
+
+def test_an_equality_that_a_dataclass_has_made() -> None:
+    """D3: ``__eq__`` of a dataclass has no text; objects without tensors are compared by it."""
+    f = function_of("""
+        import dataclasses
+
+        @dataclasses.dataclass
+        class Size:
+            width: int
+            height: int
+
+        def f(x):
+            return x + 1 if Size(1, 2) == Size(1, 2) else x, Size(1, 2) != Size(2, 2)
+    """)
+    assert_same(f, (X,), (-X,))
+
+
+def test_a_class_that_lets_nobody_set_anything() -> None:
+    """A1: its methods stay as they are."""
+    f = function_of("""
+        class Closed(type):
+            def __setattr__(cls, name, value):
+                raise AttributeError(f"{name} cannot be set")
+
+        class Pair(metaclass=Closed):
+            def __init__(self, x):
+                self.x = x
+
+            def __len__(self):
+                return 2
+
+        def f(x):
+            pair = Pair(x)
+            return pair.x * len(pair)
+    """)
+    assert_same(f, (X,), (-X,))
+
+
+def test_a_product_over_a_range_of_the_run() -> None:
+    """E2: refused with a code where ``sum`` of it is known."""
+
+    def f(n):
+        return math.prod(range(1, n))
+
+    with pytest.raises(d2s.D2SError) as caught:
+        d2s.to_static(f)(paddle.to_tensor(4))
+    assert caught.value.code == "D2S205"
+    assert caught.value.line == f.__code__.co_firstlineno + 1
+
+
+def test_containers_that_a_saved_program_prints(tmp_path) -> None:
+    """F1, G3: a print in a saved program is lowered with a warning, whatever holds its tensors."""
+    f = function_of("""
+        def f(x):
+            seen = []
+            for i in range(x.shape[0]):
+                if x[i] > 0:
+                    seen.append(x[i])
+            print(f"{x.sum()} and {[x, 1]}", {"x": x, "n": 3}, seen, "text")
+            return x * 2
+    """)
+    with pytest.warns(LoweredEffectWarning):
+        d2s.save(f, str(tmp_path / "f"), input_spec=[paddle.static.InputSpec([2], "float32")])
+    loaded = d2s.load(str(tmp_path / "f"))
+    assert loaded(X).tolist() == [2.0, 4.0]
+
+
+def test_a_refusal_behind_a_branch_that_may_raise() -> None:
+    """E2: what the branch has left open is closed, and the next capture begins afresh."""
+    f = function_of("""
+        def f(x, export):
+            try:
+                if x.max() > 5:
+                    raise ValueError("large")
+                if export:
+                    x = x + x.numpy()
+            except ValueError:
+                x = x - 5
+            return x * 2
+    """)
+    static = d2s.to_static(f)
+    with pytest.raises(d2s.D2SError) as caught:
+        static(X, True)
+    assert caught.value.line == 6
+    assert_same(f, (X, False), (X * 5, False))
