@@ -184,9 +184,6 @@ def root_of(value: Any) -> int | None:
     if capture is None or not bridge.is_value(value):
         return None
     found = capture.roots.get(value.id)
-    if found is None and capture.stored:
-        tensor = bridge.tensor_of(value)
-        return None if tensor is None else root_of(tensor)
     return None if found is None else found[1]
 
 
