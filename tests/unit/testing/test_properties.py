@@ -157,6 +157,27 @@ def test_a_spy_notes_what_is_done_in_order() -> None:
     ]  # fmt: skip
 
 
+DELETED = """\
+def f(x, y):
+    a = x * 2
+    for i1, e1 in enumerate(y):
+        x = x * 0.5 + e1 * i1
+        for i2, e2 in enumerate(y):
+            x = x + e2 * i2
+            del a
+    return x
+"""
+
+
+def test_an_unbound_variable_is_a_free_one_in_a_printed_text() -> None:
+    """A2, B2: ``NameError`` for ``UnboundLocalError``; another exception would be wrong."""
+    program = Program(DELETED, ("x", "y"), (([0.5, 0.5], [0.5, 0.5]),))
+    on_tensors.printed_is_the_same(program)
+    names = [on_tensors._as_printed((kind, "a", 3)) for kind in ("NameError", "UnboundLocalError")]
+    assert names[0] == names[1] != on_tensors._as_printed(("ValueError", "a", 3))
+    assert on_tensors._as_printed(("ValueError", "a", 3)) == ("ValueError", "a")
+
+
 OBJECT = """\
 class Box:
     def __init__(self, held):
