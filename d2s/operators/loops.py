@@ -31,7 +31,14 @@ from d2s.operators.logic import and_, not_
 from d2s.operators.origins import other_places
 from d2s.operators.state import Attribute, Cell, Slot, State
 from d2s.operators.unbound import as_local
-from d2s.operators.values import condition, is_tensor, mark_number, number_kind, number_value
+from d2s.operators.values import (
+    NUMBER_DTYPES,
+    condition,
+    is_tensor,
+    mark_number,
+    number_kind,
+    number_value,
+)
 
 ATTEMPTS = 12
 """How often one loop is captured at most before its state counts as unstable."""
@@ -358,10 +365,16 @@ class _Unrolled:
         first, second = next(self.iterator), next(self.iterator)
         step = second - first
         endless = number_value(2**62)
+        kind = number_kind(second)
+
+        def item(index: Any) -> Any:
+            if kind is None:
+                return first + index * step
+            dtype = NUMBER_DTYPES[kind]
+            return mark_number(paddle.cast(index, dtype) * step + first, kind)
 
         def rest() -> None:
-            numbers = Indexed(endless, lambda index: mark_number(first + index * step, int))
-            for_indexed(numbers, self.body, self.names, self.stop)
+            for_indexed(Indexed(endless, item), self.body, self.names, self.stop)
 
         decide(~stopped, rest, None, State(self.names, self.body, self.stop))
 

@@ -307,3 +307,23 @@ def test_what_a_grown_list_is_not_asked() -> None:
         d2s.to_static(function_of(f"{grown}out[float(n)]"))(*N[0])
     with pytest.raises(ContainerInGraphError, match="one number for each item"):
         d2s.to_static(function_of(f"{grown}sorted(out, key=lambda v: v * 2)"))(*N[0])
+
+
+@pytest.mark.parametrize(
+    "start", ["n", "n * 0.5, 2", "x, 2", "n.item(), 2", "0.5, 0.25", "3, -1", ""]
+)
+def test_a_count_from_a_tensor_gives_tensors(start: str) -> None:
+    """C1: behind a ``break`` of the run they were ints in silence, or Paddle's ValueError."""
+    f = function_of(f"""
+        import itertools
+
+        def f(x, n):
+            total = x
+            for i in itertools.count({start}):
+                total = total + 2 * i
+                if total.sum() > 20:
+                    break
+            return total, i, i * 2
+    """)
+    x = tensor(1.0, 2.0)
+    assert_same(f, *[(x, scalar(number)) for number in (0, 1, 2)])
