@@ -605,12 +605,12 @@ def refuse_other_names(container: Any, path: str) -> None:
     if capture is not None and id(container) in capture.callers:
         known.append("is an argument, and the caller's")
     if known:
-        word = "dict" if isinstance(container, dict) else "list"
+        word = "list" if isinstance(container, GrowingList) else type(container).__name__
         raise error_here(
             ContainerInGraphError,
             f"a static loop changes the {word} {path!r} and binds the name to other {word}s too; "
             f"the first one {known[0]}",
-            f"begin with a copy: {path} = {word}({path})",
+            f"begin with a copy: {path} = {path}.copy()",
         )
 
 

@@ -723,6 +723,8 @@ def _set_gradient(self: Any, gradient: Any) -> None:
         _GRADIENT.__set__(self, gradient)
         return
     leaf = state.of_tensor(self) if bridge.is_eager(self) else state.of_value(self)
+    if leaf is None and gradient is None:
+        return  # it has none
     if leaf is None:
         raise error_here(
             UnsupportedInGraphError,

@@ -565,6 +565,7 @@ def test_a_missing_attribute_in_a_named_tuple() -> None:
         ("a = [x]", "a.append(x + i); a = a[1:]", "'b'"),
         ("a = []", "a.append(x + i); a = a + [x]", "'b'"),
         ("a = {'k': x}", "a['k'] = x + i; a = dict(a)", "'b'"),
+        ("a = collections.deque([x])", "a[0] = x + i; a = a.copy()", "'b'"),
         ("a = given", "a.append(x + i); a = a + [x]", "'b'"),
         ("b = x", "a[0] = x + i; a = [a[0] * 2]", "an argument"),
         ("b = x", "a.append(x + i); a = a + [x]", "an argument"),
@@ -573,6 +574,8 @@ def test_a_missing_attribute_in_a_named_tuple() -> None:
 def test_a_list_that_a_loop_changes_and_replaces(begin: str, trip: str, other: str) -> None:
     """C4, D1: another name of the first list did not see the change, in silence."""
     f = function_of(f"""
+        import collections
+
         def f(x, n, {"a" if other == "an argument" else "given"}):
             {begin}
             {"b = a" if "'" in other else ""}

@@ -380,12 +380,19 @@ def test_the_gradient_of_a_frozen_tensor_is_set_and_read() -> None:
 
 
 def test_the_gradient_of_a_computed_tensor_is_set() -> None:
-    """E2: it was lost in silence."""
+    """E2: it was lost in silence; that it has none is no news."""
 
     def f(x):
         y = x * 2
         y.grad = x
         return y
+
+    def g(x):
+        y = x * 2
+        y.grad = None
+        return y.grad is None, y
+
+    assert d2s.to_static(g)(paddle.to_tensor([1.0, 2.0]))[0] is True
 
     with pytest.raises(UnsupportedInGraphError, match="has computed itself") as caught:
         d2s.to_static(f)(tensor(1.0, 2.0))
