@@ -118,3 +118,71 @@ def test_a_refusal_behind_a_branch_that_may_raise() -> None:
         static(X, True)
     assert caught.value.line == 6
     assert_same(f, (X, False), (X * 5, False))
+
+
+@pytest.mark.parametrize("result", ["(x, box.v)", "[box.v, x]", "(x, [box.v])"])
+def test_an_attribute_that_one_path_lacks_inside_of_a_result(result: str) -> None:
+    """B4, B6: a run on that path raises, the other one gives the attribute."""
+    f = function_of(f"""
+        class Box:
+            pass
+
+        def f(x):
+            box = Box()
+            if x.sum() > 0:
+                box.v = x * 2
+            return {result}
+    """)
+    assert_same(f, (X,))
+    with pytest.raises(AttributeError):
+        d2s.to_static(f)(-X)
+
+
+def test_constants_of_two_sides() -> None:
+    """B4: not a number is one constant, arrays that do not say "equal" are two."""
+    f = function_of("""
+        import numpy as np
+
+        FIRST, SECOND = np.array([1.0, 2.0]), np.array([1.0, 2.0])
+
+        def f(x):
+            if x.sum() > 0:
+                missing, array = float("nan"), FIRST
+            else:
+                missing, array = float("nan"), SECOND
+            return x, missing != missing, array is FIRST
+    """)
+    assert_same(f, (X,), (-X,))
+
+
+def test_operands_of_a_chain_that_wait() -> None:
+    """B5: ``a and (b and c)`` asks each once, and only when the one before holds."""
+    f = function_of("""
+        def f(x):
+            seen = []
+
+            def ask(value):
+                seen.append(1)
+                return value
+
+            if ask(x.sum() > 0) and (ask(x.max() > 1) and ask(x.min() > 0)):
+                x = x + 1
+            return x, len(seen)
+    """)
+    assert_same(f, (X,), (-X,), (X - 1.5,))
+
+
+def test_the_else_of_a_try_whose_body_returns() -> None:
+    """B6: it runs unless the body has returned."""
+    f = function_of("""
+        def f(x):
+            try:
+                if x.sum() > 0:
+                    return x * 3
+            except ValueError:
+                x = x - 1
+            else:
+                x = x + 1
+            return x * 2
+    """)
+    assert_same(f, (X,), (-X,))
