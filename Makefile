@@ -7,7 +7,8 @@ PYTHON ?= python3
 EXTRA  ?= cpu
 JOBS   ?= 2
 # The suite in three parts, one after the other: Paddle keeps threads and maps of memory for each
-# program until its process ends, and one process for all tests would need more than Linux gives.
+# program until its process ends (decision 10; pytest-xdist has a thread of its own), and one process
+# for all tests would need more than Linux gives.
 PARTS  := tests/semantics tests/unit "tests --ignore=tests/semantics --ignore=tests/unit"
 
 VENV  := .venv

@@ -14,6 +14,7 @@
 ``steps``      training inside of a program
 ``flags``      how programs are prepared and run
 ``backward``   backwards that come to them
+``prepared``   scopes that programs run in, and what Paddle has prepared for them
 ``runs``       programs that run
 ``errors``     what Paddle says of a failed run, and which operation it was
 =============  ===================================================================================

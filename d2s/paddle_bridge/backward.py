@@ -41,15 +41,16 @@ class RunScope:
 
     Attributes:
         scope: Paddle's.
+        is_prepared: Paddle has prepared the backward for it.
     """
 
-    __slots__ = ("_alone", "_depth", "_is_prepared", "_lock", "_way", "scope")
+    __slots__ = ("__weakref__", "_alone", "_depth", "_lock", "_way", "is_prepared", "scope")
 
     def __init__(self, lock: Any, way: Way, *, blocks: bool) -> None:
         self.scope = core.Scope()
         self._lock = lock
         self._way = RETURNING if blocks else way
-        self._is_prepared = False
+        self.is_prepared = False
         self._alone: contextlib.AbstractContextManager[None] | None = None
         self._depth = 0
 
@@ -65,7 +66,7 @@ class RunScope:
         """
         if _backward.within is not None:
             _backward.within.leave(prepared=True)
-        if not self._is_prepared:
+        if not self.is_prepared:
             self._alone = alone_with(self._lock, self._way)
             self._alone.__enter__()
         else:
@@ -86,7 +87,7 @@ class RunScope:
         else:
             self._alone.__exit__(None, None, None)
             self._alone = None
-            self._is_prepared = prepared
+            self.is_prepared = prepared
 
 
 @contextlib.contextmanager

@@ -90,6 +90,11 @@ class _Gate:
                 with self._changed:
                     self._changed.notify_all()
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether no thread runs or prepares a program, not even this one."""
+        return not self._busy and self._closed_by is None
+
     def _others(self, me: int) -> bool:
         return any(thread != me for thread in list(self._busy))
 

@@ -21,6 +21,7 @@ names are for:
 ``apply_general_passes``        Paddle's passes over a program that is about to run, repaired
 ``core.globals``                flags of the interpreter, set and restored around a run
 ``core._get_amp_attrs``         what ``auto_cast`` has set in this thread
+``core.clear_executor_cache``   threads and memory of what was prepared for programs that are gone
 ``core.Scope``                  where the values of a run are, one for each run that goes on
 ``framework.EagerParamBase``    a parameter, which keeps its name in a program
 ``framework.global_var``        the mode of each thread, which a capture must not give to others
@@ -95,6 +96,7 @@ try:
     RunnableProgram = pir_partial_program.RunnableProgram
     all_values_of = RunnableProgram._get_program_all_values
     amp_attributes = core._get_amp_attrs  # type: ignore[attr-defined]
+    clear_executor_cache = core.clear_executor_cache
 except (ImportError, AttributeError) as error:  # pragma: no cover - another Paddle
     raise _refuse(error) from error
 __all__ = [
@@ -117,6 +119,7 @@ __all__ = [
     "build_while_op",
     "cf_yield",
     "check_version",
+    "clear_executor_cache",
     "core",
     "create_shaped_type",
     "dygraph_guard_if_declarative",

@@ -25,39 +25,17 @@ from d2s.paddle_bridge.passes import (
     repaired_build,
     save_sources,
 )
+from d2s.paddle_bridge.prepared import Scopes, end_unused, run_program
 from d2s.paddle_bridge.repairs import coded_gradients, differentiate, mark_inner_loops
 from d2s.paddle_bridge.walks import erase_unread
-
-_run_program: Final = paddle._C_ops.run_program
-
-
-class _Scopes:
-    """The scopes that one program runs in."""
-
-    def __init__(self) -> None:
-        self.free: list[RunScope] = []
-        self.held: list[RunScope] = []
-
-    def take(self) -> RunScope | None:
-        """One of those held that nothing uses any more; ``None`` if there is none."""
-        for index, scope in enumerate(self.held):
-            if scope.is_free:
-                return self.held.pop(index)
-        return None
-
-    def put(self, scope: RunScope) -> None:
-        """Take it back from a run."""
-        (self.free if scope.scope._can_reused else self.held).append(scope)
 
 
 class _Runnable:
     """A program that is built, and the scopes that it runs in.
 
-    A scope holds the values of a run; after the forward of a training program it holds them
-    until the backward.  Paddle remembers by a scope's address what it has prepared for it, so a
-    scope is never given up while the program lives.  One program runs in one thread at a time,
-    different ones side by side: with a scope for each thread and no lock, Paddle 3.3.1 mixed up
-    values of two runs of one program ("Variable Id 503511712 is not registered").
+    One program runs in one thread at a time, different ones side by side: with a scope for each
+    thread and no lock, Paddle 3.3.1 mixed up values of two runs of one program ("Variable Id
+    503511712 is not registered").
 
     Args:
         attributes: what ``run_program`` needs besides tensors.
@@ -70,9 +48,8 @@ class _Runnable:
         self._attributes = attributes
         self._joint = joint
         self._room = room
-        self._kept, self._returned = _Scopes(), _Scopes()
+        self._kept, self._returned = Scopes(), Scopes()
         self._scopes = {True: self._kept, False: self._returned, None: None}[room.always]
-        self._broken: list[Any] = []
         self._lock = lock
 
     def run(self, tensors: list[Any], parameters: list[Any]) -> tuple[list[Any], RunScope]:
@@ -97,9 +74,11 @@ class _Runnable:
                     lock.release()
             finally:
                 GATE.leave(depth)
+            if outer is None:
+                end_unused()
             way = self._way(scopes is self._kept)
             with alone_with(self._lock, way):
-                scope = RunScope(self._lock, way, blocks=self._room.blocks)
+                scope = scopes.made(RunScope(self._lock, way, blocks=self._room.blocks))
                 return self._run_in(scope, scopes, tensors, parameters), scope
         finally:
             ORDER.leave()
@@ -112,17 +91,17 @@ class _Runnable:
         return KEEPING if keeps else AS_SET
 
     def _run_in(
-        self, scope: RunScope, scopes: _Scopes, tensors: list[Any], parameters: list[Any]
+        self, scope: RunScope, scopes: Scopes, tensors: list[Any], parameters: list[Any]
     ) -> list[Any]:
         try:
             # Without a tensor Paddle wants None, not an empty list.
-            results: list[Any] = _run_program(
+            results: list[Any] = run_program(
                 tensors or None, parameters or None, [scope.scope], *self._attributes
             )
         except BaseException:
             # The stacks of a joint program hold what a run saved that did not end.
             if self._joint and scope.is_free:
-                self._broken.append(scope)
+                scopes.broken.append(scope)
             else:
                 scopes.put(scope)
             raise

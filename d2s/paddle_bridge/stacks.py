@@ -39,6 +39,10 @@ class _Here(threading.local):
     textless: _Textless | None = None
     outermost: types.FrameType | None = None
 
+    def __init__(self) -> None:
+        self.found = traceback.StackSummary()
+        """The one list that Paddle gets; it copies it at once, and never gives it back."""
+
 
 _here = _Here()
 
@@ -64,6 +68,7 @@ def remembered_frames(
         yield
     finally:
         _here.textless, _here.outermost = before
+        _here.found.clear()
         with _lock:
             _depth -= 1
             if not _depth:
@@ -76,7 +81,8 @@ def _extract(f: Any = None, limit: int | None = None) -> traceback.StackSummary:
     textless, outermost = _here.textless, _here.outermost
     if textless is None or f is not None or limit is not None or _asks(inner, textless):
         return _original(inner, limit)
-    found = traceback.StackSummary()
+    found = _here.found
+    found.clear()
     frame: types.FrameType | None = inner
     while frame is not None:
         code = frame.f_code

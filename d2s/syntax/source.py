@@ -15,7 +15,7 @@ import sys
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from d2s.errors import NoSourceError, NotAFunctionError
 from d2s.syntax.load import FUTURE
@@ -61,6 +61,9 @@ class _File:
         return [item for item in _around(self.tree, line) if _first_line(item[0]) == line]
 
 
+FILES: Final = 128
+"""So many files are kept parsed, those asked for last; texts that notebooks make are files, too."""
+
 _files: dict[str, _File] = {}
 
 
@@ -104,6 +107,7 @@ def _parse(file: str, module_globals: dict[str, Any]) -> _File | None:
     lines = tuple(linecache.getlines(file, module_globals))
     known = _files.get(file)
     if known is not None and known.lines == lines:
+        _files[file] = _files.pop(file, known)
         return known
     if not lines:
         return None
@@ -111,8 +115,10 @@ def _parse(file: str, module_globals: dict[str, Any]) -> _File | None:
         tree = ast.parse("".join(lines))
     except SyntaxError:
         return None
-    _files[file] = _File(lines, tree)
-    return _files[file]
+    made = _files[file] = _File(lines, tree)
+    for oldest in list(_files)[:-FILES]:
+        _files.pop(oldest, None)
+    return made
 
 
 def _compiled(node: Definition, code: types.CodeType) -> types.CodeType | None:
