@@ -47,6 +47,7 @@ from d2s.paddle_bridge.names import (
     EagerTensor,
     Value,
     check_version,
+    hook_gradient,
     switch_to_static_graph,
 )
 from d2s.paddle_bridge.repairs import gradient_function
@@ -126,6 +127,7 @@ __all__ = [
     "gradient_function",
     "gradients_here",
     "has_hooks",
+    "hook_gradient",
     "id_of_maker",
     "ids_from",
     "in_dygraph",

@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from d2s.paddle_bridge.flags import RETURNING, Way, program_order
+from d2s.paddle_bridge.flags import ORDER, RETURNING, Way
 from d2s.paddle_bridge.gate import GATE, static_lock
 from d2s.paddle_bridge.names import core
 
@@ -64,14 +64,16 @@ class RunScope:
 
         For the first time, Paddle adds to its table of what is prepared: alone.
         """
-        if _backward.within is not None:
-            _backward.within.leave(prepared=True)
-        if not self.is_prepared:
+        before = _backward.within
+        if before is not None:
+            before.leave(prepared=True)
+        if self.is_prepared:
+            self._depth = GATE.enter()
+            if not self._lock.acquire(False):  # nearly always free: one call less
+                GATE.acquire(self._lock)
+        else:
             self._alone = alone_with(self._lock, self._way)
             self._alone.__enter__()
-        else:
-            self._depth = GATE.enter()
-            GATE.acquire(self._lock)
         _backward.within = self
 
     def leave(self, *, prepared: bool) -> None:
@@ -140,7 +142,7 @@ def show_backward_errors(explain: Explain, raise_with: RaiseWith) -> None:
     """From now on ``backward`` and ``paddle.grad`` raise :func:`keep_backward_error`'s errors.
 
     Paddle turns whatever a ``PyLayer`` raises into an ``OSError`` with a traceback as its text.
-    Programs that they run are run as :func:`program_order` says.
+    Programs that they run are run in the order of their text.
 
     Args:
         explain: gives what to raise in the place of any other error; ``None`` leaves it.
@@ -169,8 +171,11 @@ def _showing(
         outer = suspend_backward()
         done = False
         try:
-            with program_order():
+            ORDER.enter()
+            try:
                 result = original(*arguments, **options)
+            finally:
+                ORDER.leave()
             done = True
             return result
         except Exception as raised:
@@ -181,8 +186,9 @@ def _showing(
                     raise
                 kept = error, error.__traceback__
         finally:
-            if _backward.within is not None:
-                _backward.within.leave(prepared=done)
+            within = _backward.within
+            if within is not None:
+                within.leave(prepared=done)
             if outer is not None:
                 outer.enter_backward()
         try:

@@ -19,6 +19,7 @@ names are for:
 ``ir_backward``                 gradients inside one program, repaired
 ``core.eager.run_backward``     a coded error that a backward raises reaches the user as it is
 ``apply_general_passes``        Paddle's passes over a program that is about to run, repaired
+``_register_grad_hook``         a hook that stays, without the handle to take it back
 ``core.globals``                flags of the interpreter, set and restored around a run
 ``core._get_amp_attrs``         what ``auto_cast`` has set in this thread
 ``core.clear_executor_cache``   threads and memory of what was prepared for programs that are gone
@@ -90,6 +91,7 @@ try:
 
     Value = paddle.pir.Value
     EagerTensor = core.eager.Tensor
+    hook_gradient = EagerTensor._register_grad_hook
     build_if_op, build_while_op, cf_yield = pir.build_if_op, pir.build_while_op, pir.cf_yield
     create_shaped_type = pir.create_shaped_type
     general_passes = pir_partial_program.apply_general_passes
@@ -126,6 +128,7 @@ __all__ = [
     "framework",
     "general_passes",
     "graph_tracing_guard",
+    "hook_gradient",
     "in_to_static_mode",
     "ir_backward",
     "pir",

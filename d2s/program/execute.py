@@ -152,6 +152,8 @@ class _Once:
     write there; a ``PyLayer`` dies at the second time.
     """
 
+    __slots__ = ("program", "scope", "used")
+
     def __init__(self, program: bridge.Program, scope: bridge.RunScope | None) -> None:
         self.used = False
         self.program = program
@@ -412,22 +414,24 @@ class Runner:
 
     def _outputs(self, tensors: list[Any]) -> list[Any]:
         captured = self.captured
-        training = self._differentiable and self.training
         try:
-            if not training:
+            if not (self._differentiable and self.training):
                 if captured.steps is None:
                     return self.program.run(tensors)
                 with paddle.no_grad():
                     return self.program.run(tensors)
-            tensors, read = self._apart(tensors)
+            read = captured.parameters[0]
+            if self._changing:
+                tensors, read = self._apart(tensors)
             scope = None
             if captured.has_loop:
                 outputs = list(_Joint.apply(self, *tensors, *read))
             else:
                 outputs, scope = self.program.run_for_training(tensors, read)
-            watched = next((output for output in outputs if not output.stop_gradient), None)
-            if watched is not None:
-                watched.register_hook(_Once(self.program, scope))
+            for output in outputs:
+                if not output.stop_gradient:
+                    bridge.hook_gradient(output, _Once(self.program, scope))
+                    break
             return outputs
         except Exception as error:
             stopped, broken = take_failure(), error

@@ -183,9 +183,43 @@ class _Plan:
             found.append(_all_empty(list(self.empty.values())))
         if self.cells:
             found.append(_same_cells(self.cells))
+        found += map(_same_function, self._functions())
         if self.slots:
             found.append(_same(getattr, self.slots))
         return _every([*found, *self.others])
+
+    def _functions(self) -> list[_Function]:
+        """Takes from the slots those of functions of which all is read that a call depends on."""
+        owners: dict[int, dict[str, tuple[Any, str, Any]]] = {}
+        for slot in self.slots:
+            if type(slot[0]) is types.FunctionType:
+                owners.setdefault(id(slot[0]), {})[slot[1]] = slot
+        found: list[_Function] = []
+        for slots in owners.values():
+            if slots.keys() == _OF_A_FUNCTION:
+                self.slots = [slot for slot in self.slots if slots.get(slot[1]) is not slot]
+                code, defaults, keywords = (slots[name] for name in sorted(_OF_A_FUNCTION))
+                found.append((code[0], code[2], defaults[2], keywords[2]))
+        return found
+
+
+_OF_A_FUNCTION: Final = {"__code__", "__defaults__", "__kwdefaults__"}
+
+_Function = tuple[types.FunctionType, Any, Any, Any]
+
+
+def _same_function(known: _Function) -> Check:
+    """Whether a function is what it was, without a loop: each converted function asks for it."""
+    function, code, defaults, keywords = known
+
+    def check() -> bool:
+        return (
+            function.__code__ is code
+            and function.__defaults__ is defaults
+            and function.__kwdefaults__ is keywords
+        )
+
+    return check
 
 
 def _every(checks: list[Check]) -> Check:
