@@ -51,7 +51,7 @@ from d2s.paddle_bridge.names import (
     switch_to_static_graph,
 )
 from d2s.paddle_bridge.repairs import gradient_function
-from d2s.paddle_bridge.runs import Program, amp_state
+from d2s.paddle_bridge.runs import Program, thread_modes
 from d2s.paddle_bridge.stacks import remembered_frames
 from d2s.paddle_bridge.steps import (
     filled_like,
@@ -114,7 +114,6 @@ __all__ = [
     "SavedProgram",
     "Value",
     "WhileOp",
-    "amp_state",
     "array_to_tensor",
     "as_value",
     "callstack",
@@ -174,6 +173,7 @@ __all__ = [
     "tell_apart",
     "tensor_of",
     "tensors_as_values",
+    "thread_modes",
     "tracing",
     "with_item",
     "without_copies",

@@ -22,6 +22,8 @@ names are for:
 ``_register_grad_hook``         a hook that stays, without the handle to take it back
 ``core.globals``                flags of the interpreter, set and restored around a run
 ``core._get_amp_attrs``         what ``auto_cast`` has set in this thread
+``core._has_grad``              what ``no_grad`` has set in it, and
+``LayerHelperBase``             ``set_default_dtype``, each with a call less than the public name
 ``core.clear_executor_cache``   threads and memory of what was prepared for programs that are gone
 ``core.Scope``                  where the values of a run are, one for each run that goes on
 ``framework.EagerParamBase``    a parameter, which keeps its name in a program
@@ -72,6 +74,7 @@ try:
         to_static_mode_guard,
     )
     from paddle.base.framework import dygraph_guard_if_declarative
+    from paddle.base.layer_helper_base import LayerHelperBase
     from paddle.base.libpaddle import pir
     from paddle.jit.dy2static import pir_partial_program
     from paddle.jit.dy2static.parameter_recorder import (
@@ -97,6 +100,8 @@ try:
     general_passes = pir_partial_program.apply_general_passes
     RunnableProgram = pir_partial_program.RunnableProgram
     all_values_of = RunnableProgram._get_program_all_values
+    has_grad = core._has_grad  # type: ignore[attr-defined]
+    default_dtype = LayerHelperBase.get_default_dtype
     amp_attributes = core._get_amp_attrs  # type: ignore[attr-defined]
     clear_executor_cache = core.clear_executor_cache
 except (ImportError, AttributeError) as error:  # pragma: no cover - another Paddle
@@ -124,10 +129,12 @@ __all__ = [
     "clear_executor_cache",
     "core",
     "create_shaped_type",
+    "default_dtype",
     "dygraph_guard_if_declarative",
     "framework",
     "general_passes",
     "graph_tracing_guard",
+    "has_grad",
     "hook_gradient",
     "in_to_static_mode",
     "ir_backward",

@@ -65,7 +65,7 @@ class Scopes:
     def take(self) -> RunScope | None:
         """One of those held that nothing uses any more; ``None`` if there is none."""
         for index, scope in enumerate(self.held):
-            if scope.is_free:
+            if scope.scope._can_reused:  # is_free, without a call
                 return self.held.pop(index)
         return None
 

@@ -16,6 +16,8 @@ from d2s.paddle_bridge.names import (
     PartialProgramLayer,
     amp_attributes,
     core,
+    default_dtype,
+    has_grad,
     switch_to_static_graph,
 )
 from d2s.paddle_bridge.passes import (
@@ -53,7 +55,10 @@ class _Runnable:
         self._lock = lock
 
     def run(self, tensors: list[Any], parameters: list[Any]) -> tuple[list[Any], RunScope]:
-        """Run it; the results, and the scope that their backward goes through."""
+        """Run it; the results, and the scope that their backward goes through.
+
+        What :meth:`_run_in` does stands here once more: all of a warm call is one frame.
+        """
         scopes = self._scopes
         if scopes is None:
             scopes = self._kept if self._room.suffices(tensors) else self._returned
@@ -69,7 +74,14 @@ class _Runnable:
                     free = scopes.free
                     scope = free.pop() if free else scopes.take()
                     if scope is not None:
-                        return self._run_in(scope, scopes, tensors, parameters), scope
+                        inputs, read = tensors or None, parameters or None
+                        try:
+                            results = run_program(inputs, read, [scope.scope], *self._attributes)
+                        except BaseException:
+                            self._failed(scope, scopes)
+                            raise
+                        (free if scope.scope._can_reused else scopes.held).append(scope)
+                        return results, scope
                 finally:
                     lock.release()
             finally:
@@ -99,14 +111,17 @@ class _Runnable:
                 tensors or None, parameters or None, [scope.scope], *self._attributes
             )
         except BaseException:
-            # The stacks of a joint program hold what a run saved that did not end.
-            if self._joint and scope.is_free:
-                scopes.broken.append(scope)
-            else:
-                scopes.put(scope)
+            self._failed(scope, scopes)
             raise
         scopes.put(scope)
         return results
+
+    def _failed(self, scope: RunScope, scopes: Scopes) -> None:
+        # The stacks of a joint program hold what a run saved that did not end.
+        if self._joint and scope.is_free:
+            scopes.broken.append(scope)
+        else:
+            scopes.put(scope)
 
 
 class Program:
@@ -284,9 +299,12 @@ _NO_AMP_DTYPE: Final = "float32"
 """What a thread has that no ``auto_cast`` has set; asking for it is cheaper than for the level."""
 
 
-def amp_state() -> tuple[Any, ...]:
-    """What a program depends on of automatic mixed precision."""
+def thread_modes() -> tuple[Any, ...]:
+    """What a program depends on besides its code and its inputs: modes that Paddle's threads have.
+
+    Whether gradients are recorded, the default dtype, and what ``auto_cast`` has set.
+    """
     amp = amp_attributes()
     if amp._amp_dtype == _NO_AMP_DTYPE or amp._amp_level.value == _NO_AMP:
-        return ()
-    return (str(amp._amp_level), str(amp._amp_dtype))
+        return has_grad(), default_dtype(), None
+    return has_grad(), default_dtype(), str(amp._amp_level), str(amp._amp_dtype)

@@ -237,11 +237,11 @@ class Runner:
         """
         if self._always:
             return True
-        captured = self.captured
         if not self._checks.hold():
             return False
         if self._stateless:
             return True
+        captured = self.captured
         if self._kinds and list(map(_KIND, captured.parameters[0])) != self._kinds:
             return False
         if not captured.homes or (self._in_place is not None and self._in_place()):

@@ -81,10 +81,14 @@ class Known(NamedTuple):
 
 
 class KnownCalls:
-    """The calls that are known, the last one first of all."""
+    """The calls that are known.
+
+    Attributes:
+        last: the one that was found last; most calls are like it.
+    """
 
     def __init__(self) -> None:
-        self._last: Known | None = None
+        self.last: Known | None = None
         self._all: dict[tuple[Any, ...], Known] = {}
 
     def __len__(self) -> int:
@@ -92,12 +96,9 @@ class KnownCalls:
 
     def find(self, parts: Parts) -> Known | None:
         """The call that is made of the same."""
-        last = self._last
-        if last is not None and last.parts == parts:
-            return last
         found = self._all.get(_key(parts))
         if found is not None:
-            self._last = found
+            self.last = found
         return found
 
     def add(self, call: tuple[Parts, list[Any]], entry: Entry, tensors: list[Any]) -> None:

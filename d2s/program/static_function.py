@@ -174,7 +174,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
                 self._signature = self._bound_signature()
             modes = self._modes()
             quick = parts_of(args, kwargs, modes)
-            again = None if quick is None else self._programs.again(*quick)
+            again = None if quick is None else self._programs.again(quick[0], quick[1])
             if again is not None:
                 entry, tensors = again
                 if not entry.fallible:
@@ -215,13 +215,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
             instance = self._instance()
             if isinstance(instance, paddle.nn.Layer):
                 training = self._layer_modes.of(instance)
-        return (
-            training,
-            paddle.is_grad_enabled(),
-            paddle.get_default_dtype(),
-            bridge.amp_state(),
-            config.get().debug_on_run,
-        )
+        return training, config.get().debug_on_run, *bridge.thread_modes()
 
     def _fitting(self, call: Call) -> Entry | None:
         """The newest program for calls like this one that fits the state outside, too."""

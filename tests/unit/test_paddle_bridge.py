@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import inspect
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -38,6 +40,52 @@ def test_the_flag_of_the_interpreter_is_restored() -> None:
             assert values[flags.TRACE] is True
         assert values[flags.TRACE] is True
     assert values[flags.TRACE] == before
+
+
+def test_the_flag_is_found_in_memory() -> None:
+    """What the user sets is seen there, and what is set there is what Paddle reads."""
+    values = private.core.globals()
+    found = flags._in_memory(flags.TRACE)
+    assert isinstance(found, ctypes.c_bool), "a call costs half a microsecond more without it"
+    before = values[flags.TRACE]
+    try:
+        for value in (True, False, True):
+            values[flags.TRACE] = value
+            assert found.value is value
+            found.value = not value
+            assert values[flags.TRACE] is not value
+    finally:
+        values[flags.TRACE] = before
+
+
+class Elsewhere:
+    """Stands for ``ctypes`` where the memory of the flag is another one, or not to be found."""
+
+    def __init__(self, found: Any) -> None:
+        self.CDLL = str
+        self.c_bool = types.SimpleNamespace(in_dll=self.in_dll)
+        self.found = found
+
+    def in_dll(self, library: str, name: str) -> Any:
+        if isinstance(self.found, Exception):
+            raise self.found
+        return types.SimpleNamespace(value=self.found)
+
+
+@pytest.mark.parametrize("found", [ValueError("no symbol"), OSError("no library"), False, True])
+def test_a_flag_that_is_not_in_memory(found: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Paddle's table does as well."""
+    values = private.core.globals()
+    before = values[flags.TRACE]
+    monkeypatch.setattr(flags, "ctypes", Elsewhere(found))
+    flag = flags._in_memory(flags.TRACE)
+    assert values[flags.TRACE] is before
+    assert isinstance(flag, flags._Registered)
+    try:
+        flag.value = not before
+        assert values[flags.TRACE] is flag.value is (not before)
+    finally:
+        values[flags.TRACE] = before
 
 
 # -- gradients, added up over three calls --------------------------------------------------------

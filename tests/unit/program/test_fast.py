@@ -132,3 +132,40 @@ def test_a_value_that_is_new_on_every_call(calls: int) -> None:
     f.__globals__["LIST"] = [5]
     assert static(tensor(2.0)).tolist() == [10.0]
     assert len(static.programs) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("__code__", (lambda x, a=1, *, b=2: x).__code__),
+        ("__defaults__", (3,)),
+        ("__kwdefaults__", {"b": 2}),
+    ],
+)
+def test_what_a_function_is(name: str, value: Any) -> None:
+    """Its code and its defaults, beside another slot and a function of which less is read."""
+
+    def f(x: Any, a: int = 1, *, b: int = 2) -> Any:
+        return x + a * b
+
+    def other() -> None:
+        """Of this one, only the code is read."""
+
+    holder = Holder()
+    holder.slot = 1
+    slots = [Slot(f, each, each) for each in ("__code__", "__defaults__", "__kwdefaults__")]
+    slots += [Slot(holder, "slot", "h.slot"), Slot(other, "__code__", "other")]
+    checks = Checks([same(place) for place in slots])
+    assert checks.hold()
+    assert checks.hold()
+    before = getattr(f, name)
+    setattr(f, name, value)
+    assert not checks.hold()
+    setattr(f, name, before)
+    assert checks.hold()
+    holder.slot = 2
+    assert not checks.hold()
+    holder.slot = 1
+    assert checks.hold()
+    other.__code__ = same.__code__
+    assert not checks.hold()
