@@ -1,8 +1,11 @@
 """How cost grows: with trips, branches, nesting, lines, parameters and threads.
 
 A curve is one function in several sizes; each point is measured by the protocol of the scenarios.
-First calls of under five seconds are made in three processes, and the least of them counts.  What
-is left of it when a warm call is taken away is the cost of getting there.
+First calls of under five seconds are made in three processes, and the least of them counts.
+
+Conversion and capture are ours, and timed by themselves, too: the goals are about them.  A first
+call also has Paddle prepare the program, which takes longer than in proportion to its operations,
+whoever has made it, and runs it once.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from typing import Any, Final
 import paddle
 from paddle import nn
 
+import d2s
 from benchmarks import sources
 from benchmarks.goals import Verdict
 from benchmarks.scenarios.inputs import square
@@ -50,8 +54,9 @@ class Curve:
         axis: what a size counts.
         sizes: the sizes; a quick look leaves the last one out.
         job: given a size and a peer, what that peer does.
-        growth: how the cost of getting to a warm call may grow: ``linear``, ``constant`` or
-            empty if nothing is asked.
+        growth: how the cost of conversion and capture may grow: ``linear``, ``constant`` or empty
+            if nothing is asked.
+        capture: given a size, what measures that cost.
     """
 
     name: str
@@ -60,6 +65,7 @@ class Curve:
     sizes: tuple[int, ...]
     job: Callable[[int, str], Job]
     growth: str = ""
+    capture: Callable[[int], Job] | None = None
 
     def run(
         self, settings: Settings, progress: Callable[[str], None], *, quick: bool = False
@@ -81,6 +87,9 @@ class Curve:
             peers = {peer: measured.as_json() for peer, measured in found.items()}
             for figures in peers.values():
                 figures.pop("rounds_s", None)
+            if self.capture is not None and "d2s" not in failed:
+                captured = measure({"d2s": self.capture(size)}, settings)["d2s"].as_json()
+                peers["d2s"]["capture_s"] = captured.get("best_s")
             points.append({"size": size, "peers": peers})
         return {
             "summary": self.summary,
@@ -110,11 +119,35 @@ def _calls_of(make: Callable[[int], Work]) -> Callable[[int, str], Job]:
     return lambda size, peer: functools.partial(calls, functools.partial(make, size), peer)
 
 
-def _of_text(write: Callable[[int], str]) -> Callable[[int, str], Job]:
-    def make(size: int) -> Work:
-        return Work(sources.define(write(size)), (square(),))
+def _of_text(write: Callable[[int], str]) -> Callable[[int], Work]:
+    return lambda size: Work(sources.define(write(size)), (square(),))
 
-    return _calls_of(make)
+
+def _begin_captures(make: Callable[[], Work]) -> Measuring:
+    """Seconds of the conversion and the capture of a function that was not seen before."""
+
+    def measured() -> float:
+        work = make()
+        with work.mode():
+            start = time.perf_counter()
+            d2s.to_static(work.function).get_concrete_program(*work.arguments)
+            return time.perf_counter() - start
+
+    return Measuring(measured)
+
+
+def _growing(
+    name: str,
+    summary: str,
+    axis: str,
+    sizes: tuple[int, ...],
+    make: Callable[[int], Work],
+    growth: str,
+) -> Curve:
+    def capture(size: int) -> Job:
+        return functools.partial(_begin_captures, functools.partial(make, size))
+
+    return Curve(name, summary, axis, sizes, _calls_of(make), growth, capture)
 
 
 class Sum(nn.Layer):
@@ -179,15 +212,15 @@ def _begin_threads(count: int, peer: str) -> Measuring:
 CURVES: Final[Mapping[str, Curve]] = {
     curve.name: curve
     for curve in (
-        Curve(
+        _growing(
             "trips",
             "a while loop, by its trips",
             "trips",
             (10, 100, 1000, 10000),
-            _calls_of(while_loop),
+            while_loop,
             "constant",
         ),
-        Curve(
+        _growing(
             "loop",
             "a while loop, by the lines of its body",
             "lines",
@@ -195,7 +228,7 @@ CURVES: Final[Mapping[str, Curve]] = {
             _of_text(sources.loop),
             "linear",
         ),
-        Curve(
+        _growing(
             "branches",
             "tensor ifs in a row",
             "branches",
@@ -203,7 +236,7 @@ CURVES: Final[Mapping[str, Curve]] = {
             _of_text(sources.branches),
             "linear",
         ),
-        Curve(
+        _growing(
             "nest",
             "tensor ifs and whiles inside of each other",
             "levels",
@@ -211,7 +244,7 @@ CURVES: Final[Mapping[str, Curve]] = {
             _of_text(sources.nest),
             "linear",
         ),
-        Curve(
+        _growing(
             "lines",
             "a long function, every tenth line a tensor if",
             "lines",
@@ -243,24 +276,19 @@ def series(curve: Mapping[str, Any], peer: str, figure: str) -> tuple[list[int],
     Args:
         curve: as it stands in a file of results.
         peer: whose.
-        figure: ``best_s``, ``first_s``, or ``capture_s`` for a first call less a warm one.
+        figure: ``best_s``, ``first_s`` or ``capture_s``.
     """
     sizes, figures = [], []
     for point in curve["points"]:
         found = point["peers"].get(peer, {})
-        if found.get("status") != "timed":
-            continue
-        if figure != "best_s" and found["first_s"] is None:
-            continue
-        sizes.append(point["size"])
-        figures.append(
-            found["first_s"] - found["best_s"] if figure == "capture_s" else found[figure]
-        )
+        if found.get("status") == "timed" and found.get(figure) is not None:
+            sizes.append(point["size"])
+            figures.append(found[figure])
     return sizes, figures
 
 
 def verdict(curve: Mapping[str, Any]) -> Verdict | None:
-    """Whether the cost of getting to a warm call grows as asked; ``None`` if nothing is asked.
+    """Whether the cost of conversion and capture grows as asked; ``None`` if nothing is asked.
 
     The exponent is that between the two largest sizes: below them, what is paid once hides it.
     """

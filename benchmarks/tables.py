@@ -125,7 +125,7 @@ def _figures(mine: Mapping[str, Any]) -> Sequence[str]:
 
 
 def curve(found: Mapping[str, Any]) -> Sheet:
-    """One curve: for each size, a warm call and a first call of each peer."""
+    """One curve: for each size, a warm call and a first call of each peer, and d2s's capture."""
     peers = [peer for peer in TITLES if peer in found["points"][0]["peers"]]
     sheet = Sheet(found["summary"], (found["axis"], *(TITLES[peer] for peer in peers)))
     for point in found["points"]:
@@ -142,8 +142,12 @@ def _point(mine: Mapping[str, Any] | None) -> str:
         return "failed before"
     if mine["status"] != "timed":
         return failure(mine)
-    warm = duration(mine["best_s"])
-    return warm if mine["first_s"] is None else f"{warm}\nfirst {duration(mine['first_s'])}"
+    lines = [duration(mine["best_s"])]
+    if mine["first_s"] is not None:
+        lines.append(f"first {duration(mine['first_s'])}")
+    if mine.get("capture_s") is not None:
+        lines.append(f"capture {duration(mine['capture_s'])}")
+    return "\n".join(lines)
 
 
 def memory(rows: Sequence[Mapping[str, Any]]) -> Sheet:

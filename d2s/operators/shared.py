@@ -277,7 +277,7 @@ def _origins(value: Any) -> Iterator[Any]:
         index = ids.index(value.id) + loop
         if loop:
             yield operation.operand_source(index)
-        for block in operation.blocks():
+        for block in bridge.blocks_of(operation):
             end = block.ops[-1] if block.ops else None
             if end is not None and end.name() == "cf.yield" and index < end.num_operands():
                 yield end.operand_source(index)

@@ -92,6 +92,7 @@ from d2s.paddle_bridge.values import (
 )
 from d2s.paddle_bridge.variables import tell_apart
 from d2s.paddle_bridge.walks import (
+    blocks_of,
     is_chosen,
     is_inner,
     is_visible,
@@ -116,6 +117,7 @@ __all__ = [
     "WhileOp",
     "array_to_tensor",
     "as_value",
+    "blocks_of",
     "callstack",
     "capturing",
     "check_version",

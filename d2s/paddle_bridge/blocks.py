@@ -9,7 +9,7 @@ from typing import Any
 import paddle
 
 from d2s.paddle_bridge.names import StaticPyLayerContext, build_if_op, build_while_op, cf_yield, pir
-from d2s.paddle_bridge.walks import tensor_operands, under
+from d2s.paddle_bridge.walks import blocks_of, tensor_operands, under
 
 
 class IfOp:
@@ -114,7 +114,7 @@ def pass_into_blocks(
         own = {argument.id for argument in part.args()}
         for inner in under(part):
             own |= {result.id for result in inner.results()}
-            own |= {argument.id for block in inner.blocks() for argument in block.args()}
+            own |= {argument.id for block in blocks_of(inner) for argument in block.args()}
         if not part.ops:  # the missing side of an `if`
             return
         first = part.ops[0]

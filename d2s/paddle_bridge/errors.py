@@ -19,7 +19,7 @@ from d2s.paddle_bridge.capture import no_collection
 from d2s.paddle_bridge.gate import keep_mode, static_lock
 from d2s.paddle_bridge.names import pir, switch_to_static_graph
 from d2s.paddle_bridge.values import is_fake
-from d2s.paddle_bridge.walks import erase_unread
+from d2s.paddle_bridge.walks import blocks_of, erase_unread
 
 _TAIL: Final = re.compile(r"\n *\[operator < (\S+) > error\](?: *\[operator < \S+ > error\])*\s*$")
 _BLOCKS: Final = ("pd_op.if", "pd_op.while", "pd_op.pylayer")
@@ -103,7 +103,7 @@ def _numbered(program: Any) -> list[_Spot]:
         for operation in block.ops:
             number = len(found)
             found.append(_Spot(operation, around))
-            for inner in operation.blocks():
+            for inner in blocks_of(operation):
                 walk(inner, (*around, number))
 
     walk(program.global_block(), ())

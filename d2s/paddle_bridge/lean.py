@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from d2s.paddle_bridge.names import pir
-from d2s.paddle_bridge.walks import inside, operations, remove_unread
+from d2s.paddle_bridge.walks import blocks_of, inside, operations, remove_unread
 
 
 def named(names: str) -> frozenset[str]:
@@ -94,7 +94,7 @@ def drop_copies(program: Any) -> None:
 def _blocks(block: Any) -> Iterator[Any]:
     yield block
     for operation in block.ops:
-        for inner in operation.blocks():
+        for inner in blocks_of(operation):
             yield from _blocks(inner)
 
 

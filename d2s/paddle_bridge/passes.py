@@ -22,7 +22,14 @@ from d2s.paddle_bridge.names import (
     pir_partial_program,
 )
 from d2s.paddle_bridge.repairs import differentiate, gradient_function
-from d2s.paddle_bridge.walks import inside, keywords_of, operations, parts_of, values_of
+from d2s.paddle_bridge.walks import (
+    blocks_of,
+    inside,
+    keywords_of,
+    operations,
+    parts_of,
+    values_of,
+)
 
 _SECOND: Final = ("_double_grad", "_triple_grad")
 """How the names of operations end that differentiate a derivative."""
@@ -53,7 +60,7 @@ def _general_passes(program: Any, **options: Any) -> None:
                     paddle.pir.set_insertion_point(operation)
                     operand.set_source(paddle._C_ops.builtin_combine(parts_of(value)))
             own.update(result.id for result in operation.results())
-            for inner in operation.blocks():
+            for inner in blocks_of(operation):
                 treat(inner, True)
 
     with paddle.static.program_guard(program):
@@ -113,9 +120,9 @@ def refuse_untried(program: Any) -> None:
     if gradient_function() is not ir_backward.grad:
         return
     nested = any(
-        below.blocks()
+        below.num_regions()
         for operation in operations(program)
-        for block in operation.blocks()
+        for block in blocks_of(operation)
         for below in block.ops
     )
     if nested:
@@ -165,7 +172,7 @@ def copy_into_loops(program: Any) -> None:
             made = set(own)
             for operation in inside(branch):
                 made |= {result.id for result in operation.results()}
-                for block in operation.blocks():
+                for block in blocks_of(operation):
                     made |= {argument.id for argument in block.args()}
             for operation in inside(branch):
                 for index in range(operation.num_operands()):

@@ -19,7 +19,7 @@ from d2s.errors import D2SError, LoopGradientError
 from d2s.paddle_bridge.gate import static_lock
 from d2s.paddle_bridge.names import build_while_op, cf_yield, ir_backward, pir
 from d2s.paddle_bridge.saved import read_no_saved_shapes, save_what_is_read
-from d2s.paddle_bridge.walks import inside
+from d2s.paddle_bridge.walks import blocks_of, inside
 
 _REPAIRS: Final = (
     (
@@ -175,7 +175,7 @@ def mark_inner_loops(program: Any) -> list[int]:
     def treat(block: Any, inside: bool) -> None:
         for operation in list(block.ops):
             loop = operation.name() == "pd_op.while"
-            for inner in operation.blocks():
+            for inner in blocks_of(operation):
                 treat(inner, inside or loop)
             if loop and inside and not _marked(operation) and not _hands_on_nothing(operation):
                 (body,) = operation.blocks()

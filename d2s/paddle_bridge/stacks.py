@@ -2,8 +2,15 @@
 
 Paddle asks ``traceback.extract_stack`` and then for the text of each line, for every operation: a
 third of what a first call takes.  While a thread captures a program, what Paddle gets there are
-the frames of the capture, which are remembered, with no text for those that are not the user's;
-Python code that asks gets what it always gets.
+the frames of the user's code, remembered, and the first of what each has called; to write all
+into a program took longer than to make the operation.  Python code that asks gets what it always
+gets::
+
+    net.py, forward                              net.py, forward
+    d2s/operators/calls.py, layer_call           d2s/operators/calls.py, layer_call
+    paddle/nn/layer/transformer.py, forward      paddle/nn/layer/transformer.py, forward
+    ... 20 frames of Paddle's and ours
+    paddle/tensor/linalg.py, matmul
 """
 
 from __future__ import annotations
@@ -16,6 +23,9 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+MOST: Final = 8
+"""So many frames are told of what a frame of the user's has called: names by which it is found."""
+
 _lock: Final = threading.Lock()
 _depth = 0
 _original = traceback.extract_stack
@@ -23,7 +33,7 @@ _known: dict[tuple[int, int], tuple[types.CodeType, traceback.FrameSummary]] = {
 """By the id of a code, whose own hash is slow, and the line; keeps the code."""
 
 
-class _Textless(dict[str, bool]):
+class _Hidden(dict[str, bool]):
     """By file, as ``decides`` has said."""
 
     def __init__(self, decides: Callable[[str], bool]) -> None:
@@ -36,7 +46,7 @@ class _Textless(dict[str, bool]):
 
 
 class _Here(threading.local):
-    textless: _Textless | None = None
+    hidden: _Hidden | None = None
     outermost: types.FrameType | None = None
 
     def __init__(self) -> None:
@@ -49,17 +59,17 @@ _here = _Here()
 
 @contextlib.contextmanager
 def remembered_frames(
-    textless: Callable[[str], bool], outermost: types.FrameType | None = None
+    hidden: Callable[[str], bool], outermost: types.FrameType | None = None
 ) -> Iterator[None]:
     """Operations that this thread makes keep stacks of frames that are described once.
 
     Args:
-        textless: whether the lines of a file need not be read.
+        hidden: whether frames of a file say nothing to the user.
         outermost: the frame with which the stacks begin; that of the thread unless given.
     """
     global _depth, _original
-    before = _here.textless, _here.outermost
-    _here.textless, _here.outermost = _Textless(textless), outermost
+    before = _here.hidden, _here.outermost
+    _here.hidden, _here.outermost = _Hidden(hidden), outermost
     with _lock:
         _depth += 1
         if _depth == 1:
@@ -67,7 +77,7 @@ def remembered_frames(
     try:
         yield
     finally:
-        _here.textless, _here.outermost = before
+        _here.hidden, _here.outermost = before
         _here.found.clear()
         with _lock:
             _depth -= 1
@@ -78,34 +88,41 @@ def remembered_frames(
 
 def _extract(f: Any = None, limit: int | None = None) -> traceback.StackSummary:
     inner = sys._getframe(1) if f is None else f
-    textless, outermost = _here.textless, _here.outermost
-    if textless is None or f is not None or limit is not None or _asks(inner, textless):
+    hidden, outermost = _here.hidden, _here.outermost
+    if hidden is None or f is not None or limit is not None or _asks(inner, hidden):
         return _original(inner, limit)
     found = _here.found
     found.clear()
+    called: list[traceback.FrameSummary] = []  # since the user's frame, the innermost first
     frame: types.FrameType | None = inner
     while frame is not None:
         code = frame.f_code
-        key = id(code), frame.f_lineno
-        known = _known.get(key)
-        if known is None:
-            line = "" if textless[code.co_filename] else None
-            known = (
-                code,
-                traceback.FrameSummary(
-                    code.co_filename, frame.f_lineno, code.co_name, lookup_line=False, line=line
-                ),
-            )
-            _known[key] = known
-        found.append(known[1])
+        if hidden[code.co_filename]:
+            called.append(_described(code, frame.f_lineno, ""))
+        else:
+            found += called[-MOST:]
+            found.append(_described(code, frame.f_lineno, None))
+            called.clear()
         frame = None if frame is outermost else frame.f_back
+    found += called[-1:] if found else called
     found.reverse()
     return found
 
 
-def _asks(frame: types.FrameType, textless: _Textless) -> bool:
+def _described(code: types.CodeType, line: int, text: str | None) -> traceback.FrameSummary:
+    key = id(code), line
+    known = _known.get(key)
+    if known is None:
+        frame = traceback.FrameSummary(
+            code.co_filename, line, code.co_name, lookup_line=False, line=text
+        )
+        known = _known[key] = code, frame
+    return known[1]
+
+
+def _asks(frame: types.FrameType, hidden: _Hidden) -> bool:
     """Whether Python code has called for the stack; Paddle does so from C++."""
     outer: types.FrameType | None = frame
-    while outer is not None and textless[outer.f_code.co_filename]:
+    while outer is not None and hidden[outer.f_code.co_filename]:
         outer = outer.f_back  # calls of the user's code go through ours
     return any("extract_stack" in each.f_code.co_names for each in (frame, outer) if each)

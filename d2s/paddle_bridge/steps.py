@@ -182,7 +182,7 @@ def is_made_of_constants(value: Any) -> bool:
     operation = value.get_defining_op()
     return (
         operation is not None
-        and not list(operation.blocks())
+        and not operation.num_regions()
         and all(
             pir.is_fake_value(operand) or operand.stop_gradient
             for operand in operation.operands_source()

@@ -18,7 +18,7 @@ def erase_unread(program: Any, prefix: str) -> int:
     def sweep(block: Any) -> int:
         count = 0
         for operation in list(block.ops):
-            for inner in operation.blocks():
+            for inner in blocks_of(operation):
                 count += sweep(inner)
             if operation.name().startswith(prefix) and all(
                 result.use_empty() for result in operation.results()
@@ -108,7 +108,7 @@ def misplaced(program: Any) -> tuple[Any, Any] | None:
             for value in operation.operands_source():
                 if not pir.is_fake_value(value) and value.id not in visible:
                     return operation, value
-            for inner in operation.blocks():
+            for inner in blocks_of(operation):
                 found = check(inner, visible)
                 if found is not None:
                     return found
@@ -167,19 +167,23 @@ def overwritten(program: Any, parameters: list[Any]) -> list[int]:
     return sorted(found)
 
 
+def blocks_of(operation: Any) -> Any:
+    """The blocks of ``operation``; nearly all have none, and ten times faster say so this way."""
+    return operation.blocks() if operation.num_regions() else ()
+
+
 def operations(program: Any) -> Iterator[Any]:
     """Every operation of ``program``, those inside branches and loops too."""
     stack = [program.global_block()]
     while stack:
         for operation in stack.pop().ops:
             yield operation
-            if operation.num_regions():
-                stack.extend(operation.blocks())
+            stack.extend(blocks_of(operation))
 
 
 def inside(operation: Any) -> Iterator[Any]:
     """Every operation in the blocks of ``operation``, in the order of the program."""
-    for block in operation.blocks():
+    for block in blocks_of(operation):
         yield from under(block)
 
 
@@ -187,7 +191,8 @@ def under(block: Any) -> Iterator[Any]:
     """Every operation of ``block``, those of inner blocks too, in the order of the program."""
     for inner in block.ops:
         yield inner
-        yield from inside(inner)
+        for below in blocks_of(inner):
+            yield from under(below)
 
 
 def tensor_operands(operation: Any) -> Iterator[int]:
@@ -230,6 +235,6 @@ def values_of(program: Any) -> list[Any]:
     found = list(keywords_of(program.global_block()).values())
     for operation in under(program.global_block()):
         found.extend(operation.results())
-        for block in operation.blocks():
+        for block in blocks_of(operation):
             found.extend(keywords_of(block).values())
     return found

@@ -58,7 +58,7 @@ def _varying(program: Any) -> ContainerInGraphError:
 
 
 def _within(operation: Any) -> Iterator[Any]:
-    for block in operation.blocks():
+    for block in bridge.blocks_of(operation):
         for inner in block.ops:
             yield inner
             yield from _within(inner)

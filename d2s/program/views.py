@@ -80,7 +80,7 @@ def _walk(
         spot = _Spot((*path, (mine, index)), loops)
         yield operation, spot
         inside = loops | {mine * 100_003 + index} if operation.name() == "pd_op.while" else loops
-        for inner in operation.blocks():
+        for inner in bridge.blocks_of(operation):
             yield from _walk(inner, spot.path, inside, number)
 
 
@@ -214,7 +214,7 @@ class _Stale:
             around = spot.path[: len(place.path)] == place.path
             for value in () if _after(place, spot) or around else operation.results():
                 add(value)
-            for block in () if _after(place, spot) else operation.blocks():
+            for block in () if _after(place, spot) else bridge.blocks_of(operation):
                 for value in block.args():
                     add(value)
         size = -1
@@ -238,7 +238,7 @@ class _Stale:
                 add(operation.result(0))
         elif name in ("pd_op.if", "pd_op.while"):
             skipped = int(name == "pd_op.while")
-            for block in filter(_has_operations, operation.blocks()):
+            for block in filter(_has_operations, bridge.blocks_of(operation)):
                 end = block.ops[-1]
                 inside = any(
                     _after(at, spot)

@@ -36,23 +36,43 @@ def built(textless: Any, outermost: Any = None) -> list[str]:
         paddle.disable_static()
 
 
-def test_lines_are_read_where_somebody_wants_them() -> None:
-    """F2: files and numbers of lines are those of all frames, texts those of the user's."""
+def files_in(lines: list[str]) -> list[str]:
+    return [line for line in lines if "File " in line]
+
+
+def test_frames_are_those_of_the_user() -> None:
+    """F2: with their texts, each with the first frames that it has called, which have none."""
     whole, short = [built(hidden) for hidden in (lambda file: False, lambda file: file != __file__)]
-    assert [line for line in whole if "File " in line] == [
-        line for line in short if "File " in line
-    ]
+    mine = [line for line in files_in(whole) if __file__ in line]
+    assert [line for line in files_in(short) if __file__ in line] == mine
+    below = files_in(whole)[files_in(whole).index(mine[-1]) + 1 :]
+    assert files_in(short)[files_in(short).index(mine[-1]) + 1 :] == below[: stacks.MOST]
+    assert len(files_in(short)) < len(files_in(whole))
     texts = [line.strip() for line in short if "File " not in line]
     assert 'paddle.exp(paddle.static.data("x", [2], "float32"))' in texts
     assert "" in texts
-    assert "" not in [line.strip() for line in whole if "File " not in line][-3:]
+
+
+def test_of_what_is_deep_the_outermost_frames_are_told() -> None:
+    """F2: they have the names by which the columns of the user's line are found."""
+    scope: dict[str, Any] = {"built": built, "hidden": lambda file: file == "<deep>"}
+    text = "def f(n):\n    return f(n - 1) if n else built(hidden)\n"
+    exec(compile(text, "<deep>", "exec"), scope)
+    for depth in (3, 30):
+        lines = files_in(scope["f"](depth))
+        assert sum("<deep>" in line for line in lines) == min(depth + 1, stacks.MOST)
+
+
+def test_a_stack_without_the_user() -> None:
+    """F2: is told as it is."""
+    assert files_in(built(lambda file: True)) == files_in(built(lambda file: False))
 
 
 def test_stacks_begin_where_the_capture_does() -> None:
     """F2: who has called the converted function is not said for each operation."""
 
     def built_in(outermost: Any) -> list[str]:
-        return [line for line in built(lambda file: True, outermost) if "File " in line]
+        return files_in(built(lambda file: True, outermost))
 
     whole, short = built_in(None), built_in(sys._getframe())
     assert short == whole[-len(short) :]
@@ -61,8 +81,11 @@ def test_stacks_begin_where_the_capture_does() -> None:
     static = d2s.to_static(lambda x: x.exp())
     static(tensor(1.0))
     program = static._programs.entries[0].runner.captured.program
-    first = next(line for line in noted(program) if "File " in line)
-    assert "/d2s/program/capture.py" in first
+    (made,) = [each for each in program.global_block().ops if each.name() == "pd_op.exp"]
+    lines = files_in(list(made.callstack))
+    assert "/d2s/program/capture.py" in lines[0]
+    assert __file__ in lines[1]
+    assert "lambda" in lines[1]
 
 
 def test_code_that_asks_gets_all() -> None:
@@ -102,8 +125,10 @@ def test_other_threads_get_all() -> None:
         thread.start()
         thread.join()
         with bridge.remembered_frames(lambda file: True):
-            mine = called(extract)
+            mine = list(called(extract))
         assert extract is not ORIGINAL
     assert all(frame.line for frame in found[0] if frame.filename == __file__)
+    assert all(frame.line for frame in found[0] if frame.filename == __file__)
     assert not any(frame.line for frame in mine)
+    assert mine
     assert traceback.extract_stack is ORIGINAL

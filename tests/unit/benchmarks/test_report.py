@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import paddle
 import pytest
 from rich.console import Console
 
@@ -18,6 +19,8 @@ from benchmarks import goals, growth, memory, page, tables
 from benchmarks.goals import Goal, judge
 from benchmarks.growth import Curve
 from d2s.bench.rounds import Measured, Settings
+from d2s.bench.work import Work
+from tests.helpers import function_of
 
 
 def timed(best: float, *, first: float | None = 1.0, spread: float = 0.01) -> dict[str, Any]:
@@ -30,7 +33,8 @@ FAILS = {"status": "fails", "detail": "Crash: the process ended with -11"}
 
 
 def point(size: int, dygraph: float, d2s: float, first: float) -> dict[str, Any]:
-    return {"size": size, "peers": {"dygraph": timed(dygraph), "d2s": timed(d2s, first=first)}}
+    mine = timed(d2s, first=first) | {"capture_s": first - d2s}
+    return {"size": size, "peers": {"dygraph": timed(dygraph), "d2s": mine}}
 
 
 @pytest.fixture
@@ -123,14 +127,13 @@ def test_d2s_meets_no_goal_without_a_right_result(mine) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "first", "state"),
-    [("linear", 11.0, "met"), ("linear", 102.0, "missed"), ("constant", 3.1, "met")],
+    ("kind", "last", "state"),
+    [("linear", 11.0, "met"), ("linear", 102.0, "missed"), ("constant", 1.4, "met")],
 )
-def test_growth_is_that_of_the_first_call_without_a_warm_one(
-    report, kind: str, first: float, state: str
-) -> None:
+def test_growth_is_that_of_the_capture(report, kind: str, last: float, state: str) -> None:
     curve = report["growth"]["lines"] | {"growth": kind}
-    curve["points"][1]["peers"]["d2s"]["first_s"] = first
+    for point, capture in zip(curve["points"], (1.0, last), strict=True):
+        point["peers"]["d2s"]["capture_s"] = capture
     found = growth.verdict(curve)
     assert found is not None
     assert found.state == state
@@ -156,6 +159,20 @@ def test_the_least_of_some_first_calls_counts(monkeypatch: pytest.MonkeyPatch) -
     got = {peer: figures["first_s"] for peer, figures in point["peers"].items()}
     assert got == {"dygraph": 0.5, "d2s": 9.0, "paddle-ast": 8.0}  # those above 5 s: once
     assert asked == [{"dygraph", "d2s", "paddle-ast"}, {"dygraph"}, {"dygraph"}]
+
+
+def test_a_capture_is_timed_by_itself() -> None:
+    """Each of a function that was not seen before; the first call has the run, too."""
+    made: list[int] = []
+
+    def make(size: int) -> Work:
+        made.append(size)
+        return Work(function_of("def f(x):\n    return x + 1"), (paddle.ones([size]),))
+
+    measuring = growth._growing("c", "curve", "things", (3,), make, "linear").capture(3)()
+    assert measuring.round() > 0
+    assert measuring.round() > 0
+    assert made == [3, 3]
 
 
 def test_nothing_is_said_of_growth_where_nothing_is_asked(report) -> None:
