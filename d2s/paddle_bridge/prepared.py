@@ -19,6 +19,7 @@ one of them has run, nothing is ended.
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import sys
 import weakref
@@ -29,7 +30,7 @@ import paddle
 
 from d2s.paddle_bridge.backward import RunScope
 from d2s.paddle_bridge.gate import GATE
-from d2s.paddle_bridge.names import clear_executor_cache
+from d2s.paddle_bridge.names import PartialProgramLayer, clear_executor_cache
 
 ENOUGH: Final = 64
 """So many scopes must be gone at least: the end of what was prepared takes 0.2 ms for a thread."""
@@ -116,7 +117,7 @@ class _Others:
     """
 
     def __init__(self, *modules: Any) -> None:
-        self.have_run = False
+        self._have_run: bool | None = None
         self._originals = [(module, module.run_program) for module in modules]
         for module, original in self._originals:
             module.run_program = self._noting(original)
@@ -124,13 +125,22 @@ class _Others:
     def _noting(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
         def run_program(*arguments: Any) -> Any:
-            self.have_run = True
+            self._have_run = True
             for module, before in self._originals:
                 module.run_program = before
             return original(*arguments)
 
         return run_program
 
+    def have_run(self) -> bool:
+        """Whether one has; what was there before d2s is looked for once, and counts if it lives."""
+        if self._have_run is None:
+            self._have_run = any(type(each) in _KINDS for each in gc.get_objects())
+        return self._have_run
+
+
+_KINDS: Final = (PartialProgramLayer, paddle.jit.TranslatedLayer)
+"""What Paddle runs programs of its own by; ours are of a class of their own."""
 
 run_program: Final = paddle._C_ops.run_program
 """Runs our programs."""
@@ -146,9 +156,9 @@ def end_unused() -> None:
     Not while the process has another Python thread, as it may run programs of its own: neither
     Paddle's converters nor its executor tell us when they do.
     """
-    if not _since.is_waste or _others.have_run or os.getpid() != _PROCESS or _has_threads():
+    if not _since.is_waste or os.getpid() != _PROCESS or _has_threads():
         return
-    if not GATE.is_idle:  # called by a host operator of a program that runs
+    if not GATE.is_idle or _others.have_run():  # a host operator of a program that runs calls us
         return
     with GATE.alone():
         clear_executor_cache()

@@ -124,6 +124,10 @@ class _Runnable:
             scopes.put(scope)
 
 
+class _Layer(PartialProgramLayer):  # type: ignore[misc]
+    """Paddle's split of a program of ours; its class tells it from those of Paddle's own."""
+
+
 class Program:
     """A captured program made ready to run: for inference, for training, or as one joint program.
 
@@ -149,7 +153,7 @@ class Program:
         self.outputs = outputs
         self.parameters = parameters
         self._keep = keep
-        self._layer = PartialProgramLayer(main, inputs, outputs, parameters)
+        self._layer = _Layer(main, inputs, outputs, parameters)
         # Paddle checks each output for a magic number and drops it; we never yield one.
         self._joint: tuple[Any, list[int]] | None = None
         self._ready: dict[tuple[Any, bool], _Runnable] = {}
@@ -288,9 +292,7 @@ class Program:
         found = [index for index, value in enumerate(made) if value is not None]
         with paddle.static.program_guard(copied.program):
             results = [paddle.assign(made[index]) for index in found]
-        layer = PartialProgramLayer(
-            copied.program, [*inputs, *seeds], results, (self.parameters[0], parameters)
-        )
+        layer = _Layer(copied.program, [*inputs, *seeds], results, (self.parameters[0], parameters))
         return layer, found
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import paddle
@@ -51,7 +54,7 @@ def ends(monkeypatch: pytest.MonkeyPatch) -> Ends:
 def no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither the thread in which the tests' runner waits counts, nor what other tests have run."""
     monkeypatch.setattr(prepared, "_has_threads", lambda: False)
-    monkeypatch.setattr(prepared._others, "have_run", False)
+    monkeypatch.setattr(prepared._others, "_have_run", False)
 
 
 def end(number: int) -> None:
@@ -170,7 +173,9 @@ def test_not_where_paddle_runs_programs_of_its_own(
     modules = paddle._C_ops, paddle._legacy_C_ops
     for module in modules:
         monkeypatch.setattr(module, "run_program", module.run_program)
-    monkeypatch.setattr(prepared, "_others", _Others(*modules))
+    others = _Others(*modules)
+    others._have_run = False  # what lives from other tests does not count
+    monkeypatch.setattr(prepared, "_others", others)
     end(17)
     before = ends.count
     assert before
@@ -194,6 +199,35 @@ def test_not_where_paddle_runs_programs_of_its_own(
     assert [x.grad.tolist() for x, _ in (first, second, third)] == [[4.0, 6.0]] * 3
     assert ends.count == before
     assert "noting" not in repr([module.run_program for module in modules])
+
+
+def test_what_has_run_before_d2s_was_imported(tmp_path: Path) -> None:
+    """It has been noted by nobody, and counts as long as it lives."""
+    text = """
+import paddle
+def square(x):
+    return x * x
+if {before}:
+    theirs = paddle.jit.to_static(square, full_graph=True)
+    theirs(paddle.ones([2]))
+import d2s
+from d2s.paddle_bridge import prepared
+ours = d2s.to_static(square)
+ours(paddle.ones([2]))
+print(prepared._others.have_run())
+"""
+    for before in (True, False):
+        file = tmp_path / "before.py"
+        file.write_text(text.format(before=before), "utf-8")
+        environment = {**os.environ, "PYTHONPATH": str(Path(d2s.__file__).parents[1])}
+        done = subprocess.run(
+            [sys.executable, str(file)],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.stdout.split() == [str(before)], done.stderr[-500:]
 
 
 class Scope:
