@@ -368,9 +368,12 @@ def sum_(things: Any, start: Any = 0) -> Any:
         if wanted == paddle.bool:
             wanted = paddle.int64
         total = cast_plain(total, wanted)
+        first = _as_row(start, total)
+        if first is not None:
+            total = paddle.concat([first.unsqueeze(0), rows.stacked]).cumsum(0)[-1]
         if rows.kind is not None:
             mark_number(total, int if rows.kind is bool else rows.kind)
-        return total if type(start) is int and start == 0 else start + total
+        return total if first is not None or (type(start) is int and start == 0) else start + total
     items = list(items_of(things))
     if not (_dynamic(start) or any(map(_dynamic, items))):
         return sum(items, start)
@@ -378,6 +381,20 @@ def sum_(things: Any, start: Any = 0) -> Any:
     for item in items:
         total = total + item
     return total
+
+
+def _as_row(start: Any, total: Any) -> Any | None:
+    """``start`` as a row before those that are added, so that floats are added in Python's order.
+
+    ``sum(0)`` adds in an order of its own, which rounds otherwise; ``None`` where no order matters,
+    or ``start`` is not like the rows.
+    """
+    if not paddle.is_floating_point(total):
+        return None
+    if type(start) in (int, float):
+        return paddle.full_like(total, start)
+    alike = bridge.is_value(start) and start.dtype == total.dtype
+    return start if alike and list(start.shape) == list(total.shape) else None
 
 
 # -- sorted --------------------------------------------------------------------------------------

@@ -842,3 +842,19 @@ def test_a_list_of_open_size_made_anew_behind_an_early_exit() -> None:
     calls = [(tensor(*[0.5] * size) * sign, tensor(*[1.0] * size)) for size in (2, 3, 4)
              for sign in (1.0, -1.0)]  # fmt: skip
     assert_same(f, *calls)
+
+
+@pytest.mark.parametrize("start", ["", ", x * 0.5", ", 0.7", ", 2"])
+@pytest.mark.parametrize("item", ["y * 0.3 * i", "y[0] * i"])
+def test_sum_adds_in_the_order_of_python(start: str, item: str) -> None:
+    """A1: of a list that the run makes, in an order of its own; the last digit was another one."""
+    if "x" in start and "[0]" in item:
+        start = ", x[0]"
+    function = function_of(f"def f(x, y, n):\n    return sum([{item} for i in range(n)]{start})")
+    static = d2s.to_static(function)
+    for seed in range(30):
+        paddle.seed(seed)
+        given = [paddle.rand([3]), paddle.rand([3]), scalar(seed % 8 + 1)]
+        want, got = function(*given), static(*given)
+        assert float(paddle.to_tensor(want).sum()) == float(paddle.to_tensor(got).sum())
+    assert_same(function, *[(X, X * 3, scalar(count)) for count in (1, 3, 4)])
