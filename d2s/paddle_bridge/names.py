@@ -24,6 +24,8 @@ names are for:
 ``core._get_amp_attrs``         what ``auto_cast`` has set in this thread
 ``core._has_grad``              what ``no_grad`` has set in it, and
 ``LayerHelperBase``             ``set_default_dtype``, each with a call less than the public name
+``_C_ops.run_program``          runs a program; Paddle's first use of it is noted (``prepared``)
+``libcommon.so``                one flag where it lies in memory, else ``core.globals`` (``flags``)
 ``core.clear_executor_cache``   threads and memory of what was prepared for programs that are gone
 ``core.Scope``                  where the values of a run are, one for each run that goes on
 ``framework.EagerParamBase``    a parameter, which keeps its name in a program

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import types
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 
 import d2s
 from d2s.paddle_bridge import prepared
-from d2s.paddle_bridge.prepared import ENOUGH, _Others, _Since
+from d2s.paddle_bridge.prepared import ENOUGH, Scopes, _Others, _Since
 from tests.helpers import assert_same, function_of, tensor
 
 BRANCH = """
@@ -137,9 +138,9 @@ def test_not_while_a_program_runs(ends: Ends, monkeypatch: pytest.MonkeyPatch) -
     assert not any(counts)
 
 
-@pytest.mark.usefixtures("ends")
-def test_not_while_there_is_another_thread(ends: Ends) -> None:
+def test_not_while_there_is_another_thread(ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
     """It might run programs that d2s knows nothing of."""
+    monkeypatch.setattr(prepared._others, "_have_run", False)  # that alone would do
     begun, done = threading.Event(), threading.Event()
 
     def wait() -> None:
@@ -232,6 +233,36 @@ print(prepared._others.have_run())
 
 class Scope:
     """Stands for a scope that a program runs in."""
+
+
+class Used:
+    """Stands for a scope that Paddle has prepared a backward for."""
+
+    def __init__(self, *, free: bool) -> None:
+        self.scope = types.SimpleNamespace(_can_reused=free)
+        self.is_free = free
+        self.is_prepared = True
+
+
+def test_what_is_forgotten() -> None:
+    """G4: no run takes a scope that is not prepared any more, and no backward is there unguarded.
+
+    What a backward may still come to is kept as long as the program: Paddle knows its address.
+    """
+    free, held, done, broken, over = (Used(free=each) for each in (True, False, True, False, True))
+    scopes = Scopes()
+    scopes.put(free)  # type: ignore[arg-type]
+    scopes.held += [held, done]  # type: ignore[list-item]
+    scopes.broken += [broken, over]  # type: ignore[list-item]
+    assert scopes.free == [free]
+    taken = scopes.free
+    scopes.forget()
+    assert taken == [] == scopes.held
+    assert scopes.free is taken, "a run that has it gives its scope back there"
+    assert scopes.take() is None
+    assert scopes.broken == [held, broken]
+    assert not held.is_prepared
+    assert not broken.is_prepared
 
 
 def test_when_it_is_time() -> None:
