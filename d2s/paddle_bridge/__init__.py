@@ -51,7 +51,7 @@ from d2s.paddle_bridge.names import (
     switch_to_static_graph,
 )
 from d2s.paddle_bridge.repairs import gradient_function
-from d2s.paddle_bridge.runs import Program, thread_modes
+from d2s.paddle_bridge.runs import Program, modes_are, thread_modes
 from d2s.paddle_bridge.stacks import remembered_frames
 from d2s.paddle_bridge.steps import (
     filled_like,
@@ -147,6 +147,7 @@ __all__ = [
     "makes_sparse_gradients",
     "methods_replaced",
     "misplaced",
+    "modes_are",
     "never_free",
     "no_collection",
     "note_source",

@@ -15,7 +15,7 @@ import contextlib
 import functools
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from d2s.paddle_bridge.flags import ORDER, RETURNING, Way
 from d2s.paddle_bridge.gate import GATE, static_lock
@@ -27,7 +27,9 @@ class _Backward(threading.local):
     within: RunScope | None = None
 
 
-_backward = _Backward()
+BACKWARD: Final = _Backward()
+"""The error that this thread's backward is about to raise, and the scope that it has come to."""
+
 _backward_shown = False
 
 
@@ -64,7 +66,7 @@ class RunScope:
 
         For the first time, Paddle adds to its table of what is prepared: alone.
         """
-        before = _backward.within
+        before = BACKWARD.within
         if before is not None:
             before.leave(prepared=True)
         if self.is_prepared:
@@ -74,7 +76,7 @@ class RunScope:
         else:
             self._alone = alone_with(self._lock, self._way)
             self._alone.__enter__()
-        _backward.within = self
+        BACKWARD.within = self
 
     def leave(self, *, prepared: bool) -> None:
         """Paddle has gone on.
@@ -82,7 +84,7 @@ class RunScope:
         Args:
             prepared: it has got through.
         """
-        _backward.within = None
+        BACKWARD.within = None
         if self._alone is None:
             self._lock.release()
             GATE.leave(self._depth)
@@ -118,7 +120,7 @@ def suspend_backward() -> RunScope | None:
 
     What is called in a backward, by a hook or a ``PyLayer``, may want all to itself.
     """
-    within = _backward.within
+    within = BACKWARD.within
     if within is not None:
         within.leave(prepared=False)
     return within
@@ -131,7 +133,7 @@ def keep_backward_error(error: BaseException, trace: Any = None) -> None:
         error: the exception.
         trace: the traceback that it is to have.
     """
-    _backward.error = error, trace
+    BACKWARD.error = error, trace
 
 
 Explain = Callable[[Exception], "BaseException | None"]
@@ -158,7 +160,7 @@ def show_backward_errors(explain: Explain, raise_with: RaiseWith) -> None:
 
 
 def _kept_backward_error() -> tuple[BaseException, Any] | None:
-    error, _backward.error = _backward.error, None
+    error, BACKWARD.error = BACKWARD.error, None
     return error
 
 
@@ -167,7 +169,7 @@ def _showing(
 ) -> Callable[..., Any]:
     @functools.wraps(original)
     def run(*arguments: Any, **options: Any) -> Any:
-        _backward.error = None
+        BACKWARD.error = None
         outer = suspend_backward()
         done = False
         try:
@@ -186,7 +188,7 @@ def _showing(
                     raise
                 kept = error, error.__traceback__
         finally:
-            within = _backward.within
+            within = BACKWARD.within
             if within is not None:
                 within.leave(prepared=done)
             if outer is not None:

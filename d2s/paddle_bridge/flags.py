@@ -74,41 +74,48 @@ class _Flag:
         flag: has the ``value``.
         replaces: whether a value that it has is replaced; another one is the user's and stays.
         value: what it is while a thread is inside.
+
+    Attributes:
+        flag: the same.
+        acquire, release: of the lock under which the others change.
+        inside: how many are.
+        before: what it was when the first one came.
+        changed: it was set, and has to be restored.
     """
 
     def __init__(self, flag: Any, replaces: Callable[[Any], bool], value: Any) -> None:
-        self._flag = flag
+        self.flag = flag
         self._replaces, self._value = replaces, value
         lock = threading.Lock()
         # Called by themselves: half the time of a ``with``, on the way of every call.
-        self._acquire, self._release = lock.acquire, lock.release
-        self._inside = 0
-        self._changed = False
-        self._before: Any = None
+        self.acquire, self.release = lock.acquire, lock.release
+        self.inside = 0
+        self.changed = False
+        self.before: Any = None
 
     def enter(self) -> None:
         """Set it; a second thread finds it set."""
-        self._acquire()
+        self.acquire()
         try:
-            self._inside += 1
-            if self._inside == 1:
-                self._before = self._flag.value
-                if self._replaces(self._before):
-                    self._flag.value = self._value
-                    self._changed = True
+            if not self.inside:
+                self.before = self.flag.value
+                if self._replaces(self.before):
+                    self.flag.value = self._value
+                    self.changed = True
+            self.inside += 1
         finally:
-            self._release()
+            self.release()
 
     def leave(self) -> None:
         """Let the last thread restore what there was."""
-        self._acquire()
+        self.acquire()
         try:
-            self._inside -= 1
-            if not self._inside and self._changed:
-                self._flag.value = self._before
-                self._changed = False
+            self.inside -= 1
+            if self.changed and not self.inside:
+                self.flag.value = self.before
+                self.changed = False
         finally:
-            self._release()
+            self.release()
 
     def __enter__(self) -> None:
         self.enter()

@@ -21,39 +21,48 @@ class _Gate:
     """Seconds that a closed gate waits for the runs that go on: they may wait for us."""
 
     def __init__(self) -> None:
-        self._busy: dict[int, int] = {}
-        self._closed_by: int | None = None
+        self.busy: dict[int, int] = {}
+        self.closed_by: int | None = None
         self._changed = threading.Condition()
 
     def enter(self) -> int:
         """Begin a run for which Paddle has prepared all; what :meth:`leave` is given."""
         me = threading.get_ident()
-        depth = self._busy.get(me, 0)
-        self._busy[me] = depth + 1
-        if self._closed_by is not None and self._closed_by != me and not depth:
-            self._wait(me)
+        depth = self.busy.get(me, 0)
+        self.busy[me] = depth + 1
+        if self.closed_by is not None and not depth:
+            self.pass_by(me)
         return depth
 
     def leave(self, depth: int) -> None:
         """End the run."""
         me = threading.get_ident()
         if depth:
-            self._busy[me] = depth
+            self.busy[me] = depth
         else:
-            self._busy.pop(me, None)
-        if self._closed_by is not None:
-            with self._changed:
-                self._changed.notify_all()
+            self.busy.pop(me, None)
+        if self.closed_by is not None:
+            self.tell()
+
+    def tell(self) -> None:
+        """Let the one look again who waits until nothing else runs."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def pass_by(self, me: int) -> None:
+        """Wait until the gate is open, unless it is this thread that has closed it."""
+        if self.closed_by != me:
+            self._wait(me)
 
     def _wait(self, me: int) -> None:
         """Let the one pass that has closed the gate."""
         with self._changed:
-            depth = self._busy[me]
-            while self._closed_by is not None:
-                self._busy.pop(me, None)
+            depth = self.busy[me]
+            while self.closed_by is not None:
+                self.busy.pop(me, None)
                 self._changed.notify_all()
                 self._changed.wait()
-            self._busy[me] = depth
+            self.busy[me] = depth
 
     def acquire(self, lock: Any) -> None:
         """Take a lock that may be another thread's.
@@ -64,39 +73,38 @@ class _Gate:
         if lock.acquire(blocking=False):
             return
         me = threading.get_ident()
-        depth = self._busy.pop(me, 0)
-        if depth and self._closed_by is not None:
-            with self._changed:
-                self._changed.notify_all()
+        depth = self.busy.pop(me, 0)
+        if depth and self.closed_by is not None:
+            self.tell()
         lock.acquire()
         if depth:
-            self._busy[me] = depth
-            if self._closed_by is not None and self._closed_by != me:
-                self._wait(me)
+            self.busy[me] = depth
+            if self.closed_by is not None:
+                self.pass_by(me)
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
         """While nothing else runs, is captured or built."""
         me = threading.get_ident()
         with static_lock:
-            outer = self._closed_by
-            self._closed_by = me
+            outer = self.closed_by
+            self.closed_by = me
             try:
                 with self._changed:
                     self._changed.wait_for(lambda: not self._others(me), self.PATIENCE)
                 yield
             finally:
-                self._closed_by = outer
+                self.closed_by = outer
                 with self._changed:
                     self._changed.notify_all()
 
     @property
     def is_idle(self) -> bool:
         """Whether no thread runs or prepares a program, not even this one."""
-        return not self._busy and self._closed_by is None
+        return not self.busy and self.closed_by is None
 
     def _others(self, me: int) -> bool:
-        return any(thread != me for thread in list(self._busy))
+        return any(thread != me for thread in list(self.busy))
 
 
 GATE: Final = _Gate()

@@ -114,6 +114,7 @@ __all__ = [
     "Backend",
     "ConcreteProgram",
     "EagerTensor",
+    "LayerHelperBase",
     "PartialProgramLayer",
     "RunnableProgram",
     "StaticPyLayerContext",

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from threading import get_ident
 from typing import Any, Final
 
 import paddle
 
-from d2s.paddle_bridge.backward import RunScope, alone_with, suspend_backward
+from d2s.paddle_bridge.backward import BACKWARD, RunScope, alone_with
 from d2s.paddle_bridge.capture import no_collection
 from d2s.paddle_bridge.flags import AS_SET, KEEPING, KEEPING_BLOCKS, ORDER, RETURNING, Way
 from d2s.paddle_bridge.gate import GATE, keep_mode, static_lock
 from d2s.paddle_bridge.memory import Room
 from d2s.paddle_bridge.names import (
+    LayerHelperBase,
     PartialProgramLayer,
     amp_attributes,
     core,
     default_dtype,
+    framework,
     has_grad,
     switch_to_static_graph,
 )
@@ -30,6 +34,9 @@ from d2s.paddle_bridge.passes import (
 from d2s.paddle_bridge.prepared import Scopes, end_unused, run_program
 from d2s.paddle_bridge.repairs import coded_gradients, differentiate, mark_inner_loops
 from d2s.paddle_bridge.walks import erase_unread
+
+_TRACE: Final = ORDER.flag
+_acquire, _release = ORDER.acquire, ORDER.release
 
 
 class _Runnable:
@@ -57,17 +64,29 @@ class _Runnable:
     def run(self, tensors: list[Any], parameters: list[Any]) -> tuple[list[Any], RunScope]:
         """Run it; the results, and the scope that their backward goes through.
 
-        What :meth:`_run_in` does stands here once more: all of a warm call is one frame.
+        What ``ORDER`` and ``GATE`` do stands here once more, and what :meth:`_run_in` does: all of
+        a warm call is one frame, for each more costs as much as what is in it.
         """
         scopes = self._scopes
         if scopes is None:
             scopes = self._kept if self._room.suffices(tensors) else self._returned
-        lock = self._lock
-        outer = suspend_backward()  # no thread has the locks of two programs
-        ORDER.enter()
+        outer = BACKWARD.within
+        if outer is not None:
+            outer.leave(prepared=False)  # no thread has the locks of two programs
+        lock, busy, me = self._lock, GATE.busy, get_ident()
+        _acquire()
         try:
-            depth = GATE.enter()  # before the lock: who has closed the gate may want it
+            if not ORDER.inside and not _TRACE.value:
+                ORDER.before, _TRACE.value, ORDER.changed = False, True, True
+            ORDER.inside += 1
+        finally:
+            _release()
+        try:
+            depth = busy.get(me, 0)
+            busy[me] = depth + 1
             try:
+                if GATE.closed_by is not None and not depth:
+                    GATE.pass_by(me)  # before the lock: who has closed the gate may want it
                 if not lock.acquire(False):  # nearly always free: one call less
                     GATE.acquire(lock)
                 try:
@@ -85,7 +104,12 @@ class _Runnable:
                 finally:
                     lock.release()
             finally:
-                GATE.leave(depth)
+                if depth:
+                    busy[me] = depth
+                else:
+                    busy.pop(me, None)
+                if GATE.closed_by is not None:
+                    GATE.tell()
             if outer is None:
                 end_unused()
             way = self._way(scopes is self._kept)
@@ -93,7 +117,13 @@ class _Runnable:
                 scope = scopes.made(RunScope(self._lock, way, blocks=self._room.blocks))
                 return self._run_in(scope, scopes, tensors, parameters), scope
         finally:
-            ORDER.leave()
+            _acquire()
+            try:
+                ORDER.inside -= 1
+                if ORDER.changed and not ORDER.inside:
+                    _TRACE.value = ORDER.changed = False
+            finally:
+                _release()
             if outer is not None:
                 outer.enter_backward()
 
@@ -189,6 +219,10 @@ class Program:
         if ready is None:
             ready = self._training = self._prepared(self._layer, True)
         return ready.run(tensors, parameters)
+
+    def runs(self, *, training: bool) -> Callable[[list[Any], list[Any]], Any]:
+        """What :meth:`run_for_training` calls, or :meth:`run`, for who calls it over and over."""
+        return self._prepared(self._layer, training).run
 
     def prepare(self, *, training: bool) -> None:
         """Build what :meth:`run` needs, so that what cannot be built is known before."""
@@ -296,9 +330,38 @@ class Program:
         return layer, found
 
 
+_DTYPE: Final = "_LayerHelperBase__dtype"
 _NO_AMP: Final = core.AmpLevel.O0.value
 _NO_AMP_DTYPE: Final = "float32"
 """What a thread has that no ``auto_cast`` has set; asking for it is cheaper than for the level."""
+
+
+class _Thread(threading.local):
+    """What ``auto_cast`` sets in this thread: Paddle has one object for each."""
+
+    def __init__(self) -> None:
+        self.amp = amp_attributes()
+
+
+_thread: Final = _Thread()
+
+
+def modes_are(modes: tuple[Any, ...], name: Callable[[Any], str]) -> list[str]:
+    """The questions whether, in dygraph mode, :func:`thread_modes` gives ``modes``: expressions.
+
+    Args:
+        modes: what it gave.
+        name: gives things names in the expressions.
+    """
+    gradients, dtype, amp = modes[:3]
+    if amp is not None or dtype != LayerHelperBase.__dict__.get(_DTYPE):
+        return [f"{name(paddle.in_dynamic_mode)}()", f"{name(thread_modes)}() == {name(modes)}"]
+    return [
+        f"{name(framework.global_var)}._dygraph_tracer_ is not None",
+        f"{name(has_grad)}() is {gradients}",
+        f"{name(LayerHelperBase)}.{_DTYPE} == {name(dtype)}",
+        f"{name(_thread)}.amp._amp_dtype == {_NO_AMP_DTYPE!r}",
+    ]
 
 
 def thread_modes() -> tuple[Any, ...]:
@@ -306,7 +369,7 @@ def thread_modes() -> tuple[Any, ...]:
 
     Whether gradients are recorded, the default dtype, and what ``auto_cast`` has set.
     """
-    amp = amp_attributes()
+    amp = _thread.amp
     if amp._amp_dtype == _NO_AMP_DTYPE or amp._amp_level.value == _NO_AMP:
         return has_grad(), default_dtype(), None
     return has_grad(), default_dtype(), str(amp._amp_level), str(amp._amp_dtype)

@@ -253,6 +253,15 @@ class Runner:
         self._in_place = self._remembered() if self._misses < _MOST else None
         return True
 
+    def is_fresh(self, name: Callable[[Any], str]) -> str:
+        """The same as a text (``warm``): that nothing has changed is seen by that alone."""
+        if self._always:
+            return "True"
+        fresh = f"{name(self.fresh)}()"
+        if not self._stateless:
+            return fresh
+        return f"({self._checks.text(name)} or {fresh})"
+
     def _remembered(self) -> Check:
         tensors = self.captured.parameters[0]
         return in_place([(place, tensors[index]) for index, place in self.captured.homes])
@@ -412,6 +421,42 @@ class Runner:
                 read[index] = _copy(read[index])
         return tensors, read
 
+    def in_short(self, name: Callable[[Any], str], another: str | None) -> list[str]:
+        """All of a call without containers in the present mode, as a text (``warm``).
+
+        Args:
+            name: gives things names in the text.
+            another: what is returned where Paddle fails, if the error is not raised.
+        """
+        raised = f"return {another}" if another else f"raise {name(self._failure)}(broken, tensors)"
+        training = self.training
+        if not self._bare or (training and self.captured.has_loop):
+            call = f"return {name(self)}(tensors, [])"
+            return (
+                ["try:", f"    {call}", "except Exception:", f"    {raised}"] if another else [call]
+            )
+        run = self.program.runs(training=training)
+        result = f"{name(self.captured.build)}({name(Run)}(outputs, tensors, []))"
+        if self._only is not None:
+            result = f"outputs[{self._only}]"
+        hooks = [
+            "    for output in outputs:",
+            "        if not output.stop_gradient:",
+            f"            {name(bridge.hook_gradient)}(output, {name(_Once)}({name(self.program)}, scope))",
+            "            break",
+        ]
+        return [
+            "try:",
+            f"    outputs, scope = {name(run)}(tensors, {name(self.captured.parameters[0])})",
+            "except Exception as error:",
+            "    broken = error",
+            "else:",
+            *(hooks if training else []),
+            f"    {name(self)}.runs += 1",
+            f"    return {result}",
+            raised,
+        ]
+
     def _outputs(self, tensors: list[Any]) -> list[Any]:
         captured = self.captured
         try:
@@ -434,14 +479,22 @@ class Runner:
                     break
             return outputs
         except Exception as error:
-            stopped, broken = take_failure(), error
-        # What the user's code raised on the host, or what dygraph raises, at the user's line.
+            broken = error
+        raise self._failure(broken, tensors)
+
+    def _failure(self, broken: Exception, tensors: list[Any]) -> BaseException:
+        """What a run that Paddle has broken off raises.
+
+        That is what the user's code has raised on the host, or what dygraph raises, at the user's
+        line.
+        """
+        stopped = take_failure()
         if stopped is not None:
-            raise stopped
-        failure = point_out(broken, captured.program, self._again(tensors))
+            return stopped
+        failure = point_out(broken, self.captured.program, self._again(tensors))
         if config.get().full_traceback and failure is not broken:
             failure.__cause__ = broken
-        raise failure
+        return failure
 
     def _again(self, tensors: list[Any]) -> Again | None:
         """Runs a copy of the program, changing nothing outside; ``None`` if it cannot."""

@@ -63,6 +63,16 @@ class Checks:
         self._fast = _Plan(self.guards).check() if self._missed < _MOST else None
         return True
 
+    def text(self, name: Callable[[Any], str]) -> str:
+        """What tells, written out, that no place has changed; the guards have just held.
+
+        Args:
+            name: gives things names in the text.
+        """
+        if self._fast is None:
+            return "False"
+        return _Plan(self.guards).text(name)
+
 
 def in_place(places: list[tuple[Place, Any]]) -> Check:
     """A check that tells whether each place still holds the object that it holds now.
@@ -173,7 +183,21 @@ class _Plan:
             self.others.append(lambda: len(container) == count)
 
     def check(self) -> Check:
-        """All of them: one loop for each sort of holder, and whatever is left."""
+        """All of them."""
+        return _every([*map(_same_function, self._functions()), *self._loops()])
+
+    def text(self, name: Callable[[Any], str]) -> str:
+        """All of them, as an expression."""
+        asked: list[str] = []
+        for function, *known in self._functions():
+            here = name(function)
+            fields = zip(sorted(_OF_A_FUNCTION), known, strict=True)
+            asked += [f"{here}.{field} is {name(value)}" for field, value in fields]
+        asked += [f"{name(check)}()" for check in self._loops()]
+        return " and ".join(asked) or "True"
+
+    def _loops(self) -> list[Check]:
+        """One loop for each sort of holder, and whatever is left, but for functions."""
         found: list[Check] = []
         if self.dicts:
             found.append(_same(dict.get, self.dicts.values()))
@@ -183,10 +207,9 @@ class _Plan:
             found.append(_all_empty(list(self.empty.values())))
         if self.cells:
             found.append(_same_cells(self.cells))
-        found += map(_same_function, self._functions())
         if self.slots:
             found.append(_same(getattr, self.slots))
-        return _every([*found, *self.others])
+        return [*found, *self.others]
 
     def _functions(self) -> list[_Function]:
         """Takes from the slots those of functions of which all is read that a call depends on."""

@@ -7,10 +7,10 @@ is told so once, with what keeps changing and the cure (D2S308).
 from __future__ import annotations
 
 import collections
-import itertools
 import sys
 import types
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -21,8 +21,7 @@ from d2s.program.dimensions import is_open
 from d2s.program.execute import Runner
 from d2s.program.quick import KnownCalls, Parts
 from d2s.program.signature import Call
-
-_clock: Final = itertools.count(1)
+from d2s.program.warm import CLOCK, warm_call
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ class Entry:
     call: Call
     runner: Runner
     reason: Reason
-    used: int = field(default_factory=lambda: next(_clock))
+    used: int = field(default_factory=lambda: next(CLOCK))
     fallible: bool = False
 
     def __post_init__(self) -> None:
@@ -85,14 +84,16 @@ class Programs:
 
     Args:
         name: the function's name, for messages.
+        function: the function itself.
 
     Attributes:
         entries: all of them.
         known: the program that a simple call has run; all is forgotten at each new program.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
         self.name = name
+        self._function = function
         self.entries: tuple[Entry, ...] = ()
         self._by_key: dict[Any, tuple[Entry, ...]] = {}
         self.known = KnownCalls()
@@ -104,24 +105,38 @@ class Programs:
         """The newest program for calls with this key that fits the state outside, too."""
         for entry in self._by_key.get(key, ()):
             if entry.runner.fresh():
-                entry.used = next(_clock)
+                entry.used = next(CLOCK)
                 return entry
         return None
 
-    def again(self, parts: Parts, tensors: list[Any]) -> tuple[Entry, list[Any]] | None:
-        """The program of a call like one before it, if it still fits, and its tensors in order."""
-        known = self.known.last
-        if known is None or known.parts != parts:
-            known = self.known.find(parts)
+    def again(
+        self, quick: tuple[Parts, list[Any]], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Entry, list[Any]] | None:
+        """The program of a call like one before it, if it still fits, and its tensors in order.
+
+        Args:
+            quick: what the call is made of, and its tensors.
+            args, kwargs: the call.
+        """
+        parts, tensors = quick
+        calls = self.known
+        known = calls.last
+        repeated = known is not None and known.parts == parts
+        if known is None or not repeated:
+            known = calls.find(parts)
             if known is None:
                 return None
-        _, entry, order = known
+        entry = known.entry
         if not entry.runner.fresh():
             return None
-        entry.used = next(_clock)
-        if order is None:
+        entry.used = next(CLOCK)
+        if repeated and calls.warm is None:
+            if known.warm is None:
+                known.warm = warm_call(self._function, known, args, kwargs)
+            calls.warm = known.warm
+        if known.order is None:
             return entry, tensors
-        return entry, [tensors[position] for position in order]
+        return entry, [tensors[position] for position in known.order]
 
     def of(self, key: Any) -> tuple[Entry, ...]:
         """All programs for calls with this key, the newest first."""

@@ -8,14 +8,15 @@ that costs a tenth says the same::
     f(x, k=3)     ->    [modes, None, 1, float32, [4], True, str, "k", int, 3]
 
 Most calls are also like the last one, so the lists of the two are compared before anything is
-hashed.  What a list does not show (which defaults a function has, say) drops all that is known.
+hashed; what comes after that is in ``warm``.  What a list does not show (which defaults a function has, say) drops all that is known.
 """
 
 from __future__ import annotations
 
 import itertools
 import operator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 import paddle
 
@@ -23,6 +24,7 @@ from d2s import paddle_bridge as bridge
 
 if TYPE_CHECKING:
     from d2s.program.programs import Entry
+    from d2s.program.warm import WarmCall
 
 _TENSOR: Final = bridge.EagerTensor
 _CONSTANTS: Final = frozenset((int, bool, str, bytes, type(None)))
@@ -65,7 +67,8 @@ def parts_of(
     return parts, tensors
 
 
-class Known(NamedTuple):
+@dataclass(slots=True)
+class Known:
     """What a call like one before it runs.
 
     Attributes:
@@ -73,11 +76,13 @@ class Known(NamedTuple):
         entry: the program.
         order: where each tensor of the program stands among those of the call; ``None``: as they
             are.
+        warm: what runs such calls one after the other, made when there were two.
     """
 
     parts: Parts
     entry: Entry
     order: tuple[int, ...] | None
+    warm: WarmCall | None = None
 
 
 class KnownCalls:
@@ -85,10 +90,12 @@ class KnownCalls:
 
     Attributes:
         last: the one that was found last; most calls are like it.
+        warm: what runs calls like it; ``None`` where no two were alike one after the other.
     """
 
     def __init__(self) -> None:
         self.last: Known | None = None
+        self.warm: WarmCall | None = None
         self._all: dict[tuple[Any, ...], Known] = {}
 
     def __len__(self) -> int:
@@ -98,7 +105,7 @@ class KnownCalls:
         """The call that is made of the same."""
         found = self._all.get(_key(parts))
         if found is not None:
-            self.last = found
+            self.last, self.warm = found, None
         return found
 
     def add(self, call: tuple[Parts, list[Any]], entry: Entry, tensors: list[Any]) -> None:

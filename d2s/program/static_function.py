@@ -36,6 +36,7 @@ from d2s.program.programs import Entry, Programs, Reason, explain
 from d2s.program.quick import Modes, Parts, parts_of
 from d2s.program.signature import Call, Identity, Signature
 from d2s.program.state import Change
+from d2s.program.warm import ANOTHER
 from d2s.syntax.printer import to_source
 from d2s.syntax.source import source_of
 
@@ -87,7 +88,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         self._name = getattr(function, "__qualname__", None) or type(function).__name__
         self._spec = input_spec
         self._signature = self._bound_signature()
-        self._programs = Programs(self._name)
+        self._programs = Programs(self._name, function)
         self._layer_modes = Modes()
         self._dimensions = Dimensions()
         self._constant: set[Any] = set()
@@ -157,6 +158,20 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run the function as a program; a new kind of call captures a new one."""
+        warm = self._programs.known.warm
+        if warm is not None and self._program_trans.enable_to_static:
+            try:
+                training = self._training if self._instance is None else self._trains()
+                result = warm(args, kwargs, training)
+            except BaseException as error:
+                leave(error)
+                raise
+            if result is not ANOTHER:
+                return result
+        return self._call(args, kwargs)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The same for a call that is not like the last one."""
         if not self._program_trans.enable_to_static:
             return self.dygraph_function(*args, **kwargs)
         dynamic = paddle.in_dynamic_mode()
@@ -174,7 +189,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
                 self._signature = self._bound_signature()
             modes = self._modes()
             quick = parts_of(args, kwargs, modes)
-            again = None if quick is None else self._programs.again(quick[0], quick[1])
+            again = None if quick is None else self._programs.again(quick, args, kwargs)
             if again is not None:
                 entry, tensors = again
                 if not entry.fallible:
@@ -210,12 +225,15 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
 
     def _modes(self) -> tuple[Any, ...]:
         """What else a program depends on: the instance's modes, grad mode, AMP."""
-        training: Any = self._training
+        return self._trains(), config.get().debug_on_run, *bridge.thread_modes()
+
+    def _trains(self) -> Any:
+        """Train or eval."""
         if self._instance is not None:
             instance = self._instance()
             if isinstance(instance, paddle.nn.Layer):
-                training = self._layer_modes.of(instance)
-        return training, config.get().debug_on_run, *bridge.thread_modes()
+                return self._layer_modes.of(instance)
+        return self._training
 
     def _fitting(self, call: Call) -> Entry | None:
         """The newest program for calls like this one that fits the state outside, too."""

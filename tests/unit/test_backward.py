@@ -76,8 +76,8 @@ def test_the_first_backward_is_alone(entered: list[backward.RunScope]) -> None:
 
     def hook(gradient: Any) -> None:
         me = threading.get_ident()
-        closed.append(gate.GATE._closed_by == me)
-        busy.append(me in gate.GATE._busy)
+        closed.append(gate.GATE.closed_by == me)
+        busy.append(me in gate.GATE.busy)
 
     for _ in range(3):
         x = leaf(1.0, 2.0)
@@ -87,8 +87,8 @@ def test_the_first_backward_is_alone(entered: list[backward.RunScope]) -> None:
     assert len({id(scope) for scope in entered}) == 1
     assert closed == [True, False, False]
     assert busy == [False, True, True]
-    assert gate.GATE._closed_by is None
-    assert not gate.GATE._busy
+    assert gate.GATE.closed_by is None
+    assert not gate.GATE.busy
 
 
 def test_a_backward_that_fails_lets_go(entered: list[backward.RunScope]) -> None:
@@ -97,7 +97,7 @@ def test_a_backward_that_fails_lets_go(entered: list[backward.RunScope]) -> None
     closed = []
 
     def hook(gradient: Any) -> None:
-        closed.append(gate.GATE._closed_by is not None)
+        closed.append(gate.GATE.closed_by is not None)
         if len(closed) == 1:
             raise ValueError("the hook's")
 
@@ -110,8 +110,8 @@ def test_a_backward_that_fails_lets_go(entered: list[backward.RunScope]) -> None
         else:
             with pytest.raises(Exception, match="the hook's"):
                 static(y).backward()
-            assert gate.GATE._closed_by is None
-            assert not gate.GATE._busy
+            assert gate.GATE.closed_by is None
+            assert not gate.GATE.busy
     assert closed == [True, True, False]
 
 
@@ -133,7 +133,7 @@ def test_hooks_may_convert_call_and_go_back(entered: list[backward.RunScope]) ->
     def hook(gradient: Any) -> None:
         other = leaf(2.0)
         d2s.to_static(lambda x: (x * x * x if x.sum() > 0 else x).sum())(other).backward()
-        seen.append((other.grad.item(), backward._backward.within))
+        seen.append((other.grad.item(), backward.BACKWARD.within))
 
     static = d2s.to_static(square)
     for call in range(2):
@@ -144,8 +144,8 @@ def test_hooks_may_convert_call_and_go_back(entered: list[backward.RunScope]) ->
         result.backward()
         assert x.grad.tolist() == [18.0, 36.0]
         assert seen[call] == (12.0, entered[0])
-    assert backward._backward.within is None
-    assert not gate.GATE._busy
+    assert backward.BACKWARD.within is None
+    assert not gate.GATE.busy
 
 
 @pytest.mark.usefixtures("patient")
@@ -193,7 +193,7 @@ def test_who_waits_to_be_alone_in_a_run_is_not_waited_for() -> None:
     for thread in threads:
         thread.join(30)
     assert sorted(passed) == [1, 2]
-    assert not gate.GATE._busy
+    assert not gate.GATE.busy
 
 
 @pytest.mark.usefixtures("patient")
