@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, Final, Literal
 
 import paddle
@@ -116,8 +117,11 @@ class Prepared:
 
 
 def loss_of(result: Any) -> Any:
-    """Where ``backward`` begins: a result of one element itself, else the sum of all that can."""
-    if isinstance(result, paddle.Tensor) and result.size == 1 and not result.stop_gradient:
+    """Where ``backward`` begins: a result of one element itself, else the sum of all that can.
+
+    A result is not asked for its ``size``, which runs an operation: 30 µs of a call of 50.
+    """
+    if isinstance(result, paddle.Tensor) and not result.stop_gradient and prod(result.shape) == 1:
         return result
     parts = [leaf for leaf in paddle.utils.flatten([result]) if isinstance(leaf, paddle.Tensor)]
     sums = [leaf.sum() for leaf in parts if not leaf.stop_gradient]

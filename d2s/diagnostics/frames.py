@@ -159,6 +159,11 @@ def is_same_function(code: types.CodeType, around: types.CodeType, *, thunks: bo
     return thunks if code.co_name == _LAMBDA else code.co_name == around.co_name
 
 
+def is_part(code: types.CodeType, around: types.CodeType) -> bool:
+    """The same of parts that have the name of the function, as bodies have."""
+    return is_same_function(code, around, thunks=False)
+
+
 def _within(outer: Step, inner: Step) -> Step:
     """``outer`` at the line that ``inner``, a part of its function, has come to."""
     if inner.frame.f_code.co_name == outer.function:

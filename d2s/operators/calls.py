@@ -36,6 +36,7 @@ from d2s.operators import (
     debugging,
     inplace,
     iteration,
+    making,
     messages,
     py_layers,
     replays,
@@ -629,6 +630,13 @@ def _assign(x: Any, output: Any = None) -> Any:
     return _applied(paddle.assign, [x] if output is None else [x, output], {})
 
 
+def _making(operator: Callable[..., Any]) -> Callable[..., Any]:
+    def make(*arguments: Any, **options: Any) -> Any:
+        return _applied(operator, list(arguments), options)
+
+    return make
+
+
 def _unique(x: Any, *others: Any, **options: Any) -> Any:
     """``paddle.unique``: Paddle 3.3 declares its result as float32 in a program."""
     result = _applied(paddle.unique, [x, *others], options)
@@ -645,6 +653,10 @@ def _auto_cast(enable: Any = True, *others: Any, **options: Any) -> Any:
     return paddle.amp.auto_cast(enable, *others, **options)
 
 
+_MAKING: Final[dict[Any, Callable[..., Any]]] = {
+    function: _making(operator) for function, operator in making.OPERATORS.items()
+}
+
 _SPECIAL: Final[dict[Any, Callable[..., Any]]] = {
     paddle.stack: _stack,
     paddle.concat: _concat,
@@ -655,6 +667,7 @@ _SPECIAL: Final[dict[Any, Callable[..., Any]]] = {
     paddle.view: _view,
     paddle.view_as: _view,
     paddle.assign: _assign,
+    **_MAKING,
     paddle.autograd.backward: training.backward_of,
     paddle.nn.utils.clip_grad_norm_: training.clip_grad_norm_,
     paddle.nn.utils.clip_grad_value_: training.clip_grad_value_,
@@ -676,6 +689,7 @@ _CALLING_BACK: Final[dict[Any, Callable[..., Any]]] = {
 _BUILTINS: Final[dict[Any, Callable[..., Any]]] = {
     builtins.list: comprehensions.list_of,
     builtins.tuple: comprehensions.tuple_of,
+    paddle.tensor: _MAKING[paddle.tensor],  # an object that stands for a module, too
     **builtins_.OPERATORS,
     **{function: _keyed(operator) for function, operator in builtins_.KEYED.items()},
     **_CALLING_BACK,

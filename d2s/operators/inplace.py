@@ -28,7 +28,7 @@ _OTHERWISE: Final[dict[str, Callable[..., Any]]] = {
     "fill_": lambda y, value: paddle.full_like(y, value),
     "set_value": lambda y, value: as_value(value if is_tensor(value) else paddle.assign(value)),
     "copy_": lambda y, other, *_: other,
-    "increment": lambda y, value=1.0: y + value,
+    "increment": lambda y, value=1.0: y + bridge.as_float32(value, y.dtype),
     "fill_diagonal_": lambda y, value=0.0, offset=0, wrap=False: _diagonal(y, value, offset, wrap),
     "sub_": lambda y, other: y - other,
     "mul_": lambda y, other: y * other,

@@ -38,6 +38,7 @@ from d2s.paddle_bridge.errors import (
     saved_programs,
     words_of,
 )
+from d2s.paddle_bridge.exact import as_float32, exact_numbers
 from d2s.paddle_bridge.flags import program_order
 from d2s.paddle_bridge.gate import keep_mode, static_lock
 from d2s.paddle_bridge.names import (
@@ -50,6 +51,7 @@ from d2s.paddle_bridge.names import (
     hook_gradient,
     switch_to_static_graph,
 )
+from d2s.paddle_bridge.passes import copy_what_is_read_twice
 from d2s.paddle_bridge.repairs import gradient_function
 from d2s.paddle_bridge.runs import Program, modes_are, thread_modes
 from d2s.paddle_bridge.stacks import remembered_frames
@@ -116,13 +118,16 @@ __all__ = [
     "Value",
     "WhileOp",
     "array_to_tensor",
+    "as_float32",
     "as_value",
     "blocks_of",
     "callstack",
     "capturing",
     "check_version",
     "checked_operations",
+    "copy_what_is_read_twice",
     "elements",
+    "exact_numbers",
     "failed_operation",
     "filled_like",
     "gradient_function",

@@ -17,6 +17,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from d2s.paddle_bridge.constants import Constants
 from d2s.paddle_bridge.flags import ORDER, RETURNING, Way
 from d2s.paddle_bridge.gate import GATE, static_lock
 from d2s.paddle_bridge.names import core
@@ -40,16 +41,33 @@ class RunScope:
         lock: held while the program runs.
         way: how Paddle has prepared the program for it.
         blocks: there are branches or loops in the program.
+        constants: of the program, which the scope finds around it.
 
     Attributes:
         scope: Paddle's.
         is_prepared: Paddle has prepared the backward for it.
     """
 
-    __slots__ = ("__weakref__", "_alone", "_depth", "_lock", "_way", "is_prepared", "scope")
+    __slots__ = (
+        "__weakref__",
+        "_alone",
+        "_around",
+        "_depth",
+        "_lock",
+        "_way",
+        "is_prepared",
+        "scope",
+    )
 
-    def __init__(self, lock: Any, way: Way, *, blocks: bool) -> None:
-        self.scope = core.Scope()
+    def __init__(
+        self, lock: Any, way: Way, *, blocks: bool, constants: Constants | None = None
+    ) -> None:
+        self._around: Any = None
+        self.scope: Any = None
+        if constants:
+            self._around, self.scope = constants.scopes()
+        else:
+            self.scope = core.Scope()
         self._lock = lock
         self._way = RETURNING if blocks else way
         self.is_prepared = False

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import paddle
 
+from d2s.paddle_bridge.exact import divisor
 from d2s.paddle_bridge.names import (
     EagerTensor,
     Value,
@@ -102,12 +103,12 @@ def _value_operator(
         if any(operand is NotImplemented for operand in adapted):
             return NotImplemented
         mine = adapt(others[0], self, name) if others and is_value(others[0]) else self
-        if name == "__truediv__" and type(adapted[0]) in (int, float) and adapted[0] == 0:
-            # Paddle takes the reciprocal while it captures, which Python refuses for zero.
-            dtype = mine.dtype if mine.is_floating_point() else paddle.get_default_dtype()
-            adapted = [paddle.full([], adapted[0], dtype)]
+        if name == "__truediv__":
+            adapted = [divisor(mine, adapted[0])]
+        # A power of a number is an operation of its own in dygraph, and rounds otherwise.
+        power = name == "__pow__" and type(adapted[0]) in (int, float) and mine.is_floating_point()
         try:
-            result = original(mine, *adapted)
+            result = paddle.pow(mine, *adapted) if power else original(mine, *adapted)
         except Exception as error:
             failure = said(error, name, (mine, *adapted))
         else:

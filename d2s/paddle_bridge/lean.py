@@ -49,19 +49,19 @@ _READERS: Final = named(
 )
 """Operations that only look at what is not their first operand; that one they may write over."""
 
-_CONSTANTS: Final = ("pd_op.full", "pd_op.full_int_array")
+CONSTANTS: Final = ("pd_op.full", "pd_op.full_int_array")
 
 
 def hoist_constants(program: Any) -> None:
     """Make the constants of loop bodies once, before the outermost loop."""
     for operation in program.global_block().ops:
         if operation.name() == "pd_op.while":
-            for constant in [each for each in inside(operation) if each.name() in _CONSTANTS]:
-                if all(_only_looks(constant, user) for user in constant.result(0).all_used_ops()):
+            for constant in [each for each in inside(operation) if each.name() in CONSTANTS]:
+                if all(only_looks(constant, user) for user in constant.result(0).all_used_ops()):
                     constant.move_before(operation)
 
 
-def _only_looks(constant: Any, user: Any) -> bool:
+def only_looks(constant: Any, user: Any) -> bool:
     """Whether ``user`` takes the constant, and not as its first operand."""
     if user.name() not in _READERS or not user.num_operands():
         return False

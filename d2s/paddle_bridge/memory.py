@@ -17,6 +17,7 @@ holds what its blocks have computed as long as it lives, so it may be a sixteent
 from __future__ import annotations
 
 from collections import Counter
+from math import prod
 from typing import Any, Final
 
 from d2s.paddle_bridge.handover import has_blocks
@@ -88,7 +89,7 @@ class Room:
 
     def suffices(self, tensors: list[Any]) -> bool:
         """Whether it is enough for a run with these inputs."""
-        elements = sum([tensor.size for tensor in tensors])
+        elements = sum([prod(tensor.shape) for tensor in tensors])  # ``size`` is an operation
         if elements <= self._most:
             return True
         if elements >= self._least:

@@ -11,6 +11,7 @@ names are for:
 ``graph_tracing_guard``         tensors of dygraph become parameters of the program
 ``to_static_mode_guard``        operations of dygraph in the middle of a capture
 ``_convert_into_value``         one tensor of dygraph as a parameter of the program
+``_pir_ops.parameter``          a constant that a program finds in the scope around its own
 ``_get_program_all_values``     the values of a program, references among them: replaced
 ``PartialProgramLayer``         forward/backward split and run of a captured program
 ``ConcreteProgram``             what ``paddle.jit.save`` and friends read
@@ -67,6 +68,7 @@ def check_version(version: str) -> None:
 check_version(str(getattr(paddle, "__version__", "unknown")))
 
 try:
+    from paddle import _pir_ops
     from paddle.autograd import ir_backward
     from paddle.base import core, framework
     from paddle.base.core import _switch_tracer as switch_tracer  # type: ignore[attr-defined]
@@ -92,6 +94,7 @@ try:
     from paddle.jit.dy2static.py_layer import StaticPyLayerContext
     from paddle.jit.dy2static.utils import Backend, graph_tracing_guard
     from paddle.pir.core import _convert_into_value
+    from paddle.tensor import creation
     from paddle.tensor.manipulation import tensor_array_to_tensor
 
     Value = paddle.pir.Value
@@ -99,6 +102,7 @@ try:
     hook_gradient = EagerTensor._register_grad_hook
     build_if_op, build_while_op, cf_yield = pir.build_if_op, pir.build_while_op, pir.cf_yield
     create_shaped_type = pir.create_shaped_type
+    new_parameter, register_parameter = _pir_ops.parameter, _pir_ops.set_parameter
     general_passes = pir_partial_program.apply_general_passes
     RunnableProgram = pir_partial_program.RunnableProgram
     all_values_of = RunnableProgram._get_program_all_values
@@ -132,6 +136,7 @@ __all__ = [
     "clear_executor_cache",
     "core",
     "create_shaped_type",
+    "creation",
     "default_dtype",
     "dygraph_guard_if_declarative",
     "framework",
@@ -141,8 +146,10 @@ __all__ = [
     "hook_gradient",
     "in_to_static_mode",
     "ir_backward",
+    "new_parameter",
     "pir",
     "pir_partial_program",
+    "register_parameter",
     "switch_to_static_graph",
     "switch_tracer",
     "tensor_array_to_tensor",

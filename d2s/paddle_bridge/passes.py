@@ -9,9 +9,10 @@ from typing import Any, Final
 import paddle
 
 from d2s.errors import LoopGradientError
+from d2s.paddle_bridge.constants import Constants
 from d2s.paddle_bridge.equals import merges_in_time
 from d2s.paddle_bridge.handover import hand_over, has_blocks
-from d2s.paddle_bridge.lean import drop_copies, hoist_constants
+from d2s.paddle_bridge.lean import drop_copies, hoist_constants, named
 from d2s.paddle_bridge.names import (
     TRIED,
     RunnableProgram,
@@ -33,6 +34,36 @@ from d2s.paddle_bridge.walks import (
 
 _SECOND: Final = ("_double_grad", "_triple_grad")
 """How the names of operations end that differentiate a derivative."""
+
+
+_NOT_IN_STEP: Final = named(
+    "addmm baddbmm fill_diagonal_tensor index_add index_elementwise_put "
+    "index_elementwise_put_with_tensor index_put masked_fill put_along_axis scatter "
+    "set_value_with_tensor"
+)
+"""Operations that may write over their first operand before they have read the others."""
+
+
+def copy_what_is_read_twice(program: Any) -> None:
+    """Give an operation that reads its first operand once more, as another one, a copy of it.
+
+    The in-place pass sees that nobody else reads it, and lets the operation write over it:
+    ``addmm(y, y, y)`` becomes ``addmm_``.  After equal operations have become one, that is
+    ``addmm(x + 1, x + 1, x + 1)``, too.
+    """
+    with paddle.static.program_guard(program):
+        for operation in list(operations(program)):
+            if operation.name() not in _NOT_IN_STEP:
+                continue
+            first, *others = operation.operands_source()
+            read = [value for value in others if not pir.is_fake_value(value)]
+            read += [part for value in read if value.is_combine() for part in parts_of(value)]
+            if any(value.id == first.id for value in read):
+                paddle.pir.set_insertion_point(operation)
+                copy = paddle.assign(first)
+                copy.stop_gradient = first.stop_gradient
+                operation.operand(0).set_source(copy)
+        pir.set_insertion_point_to_block_end(program.global_block())
 
 
 def _general_passes(program: Any, **options: Any) -> None:
@@ -65,6 +96,7 @@ def _general_passes(program: Any, **options: Any) -> None:
 
     with paddle.static.program_guard(program):
         treat(program.global_block(), False)
+    copy_what_is_read_twice(program)
 
 
 def _passes(program: Any, **options: Any) -> None:
@@ -78,9 +110,11 @@ class Build:
 
     Attributes:
         handed_over: its blocks may keep their values; see ``handover``.
+        constants: what it finds in the scope around the one that it runs in.
     """
 
     def __init__(self) -> None:
+        self.constants = Constants()
         self.handed_over = False
 
     def lean_passes(self, program: Any, **options: Any) -> None:
@@ -88,6 +122,7 @@ class Build:
         _general_passes(program, **options)
         drop_copies(program)
         hoist_constants(program)
+        self.constants.take(program)
         self.handed_over = has_blocks(program) and hand_over(program)
 
 

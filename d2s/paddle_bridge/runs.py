@@ -11,6 +11,7 @@ import paddle
 
 from d2s.paddle_bridge.backward import BACKWARD, RunScope, alone_with
 from d2s.paddle_bridge.capture import no_collection
+from d2s.paddle_bridge.constants import Constants
 from d2s.paddle_bridge.flags import AS_SET, KEEPING, KEEPING_BLOCKS, ORDER, RETURNING, Way
 from d2s.paddle_bridge.gate import GATE, keep_mode, static_lock
 from d2s.paddle_bridge.memory import Room
@@ -50,10 +51,23 @@ class _Runnable:
         attributes: what ``run_program`` needs besides tensors.
         lock: held while it runs; its program's other forms have the same.
         room: which runs keep their values until they end.
+        constants: what it finds in the scope around its own.
         joint: forward and gradients are in it.
+        training: a backward comes to it.
     """
 
-    def __init__(self, attributes: Any, lock: Any, room: Room, *, joint: bool) -> None:
+    def __init__(
+        self,
+        attributes: Any,
+        lock: Any,
+        room: Room,
+        constants: Constants,
+        *,
+        joint: bool,
+        training: bool,
+    ) -> None:
+        self._constants = constants
+        self._training = training
         self._attributes = attributes
         self._joint = joint
         self._room = room
@@ -99,7 +113,8 @@ class _Runnable:
                         except BaseException:
                             self._failed(scope, scopes)
                             raise
-                        (free if scope.scope._can_reused else scopes.held).append(scope)
+                        kept = self._training or (has_grad() and not scope.scope._can_reused)
+                        (scopes.held if kept else free).append(scope)
                         return results, scope
                 finally:
                     lock.release()
@@ -114,7 +129,10 @@ class _Runnable:
                 end_unused()
             way = self._way(scopes is self._kept)
             with alone_with(self._lock, way):
-                scope = scopes.made(RunScope(self._lock, way, blocks=self._room.blocks))
+                scope = RunScope(
+                    self._lock, way, blocks=self._room.blocks, constants=self._constants
+                )
+                scopes.made(scope)
                 return self._run_in(scope, scopes, tensors, parameters), scope
         finally:
             _acquire()
@@ -284,7 +302,9 @@ class Program:
                 attributes = self._attributes(layer, training)
                 built = layer.train_program if training else layer.infer_program
                 room = Room(built.program, self._keep, handed_over=made.handed_over)
-                known = _Runnable(attributes, self._lock, room, joint=joint)
+                known = _Runnable(
+                    attributes, self._lock, room, made.constants, joint=joint, training=training
+                )
                 self._ready[layer, training] = known
             return known
 

@@ -3,8 +3,9 @@
 Paddle asks ``traceback.extract_stack`` and then for the text of each line, for every operation: a
 third of what a first call takes.  While a thread captures a program, what Paddle gets there are
 the frames of the user's code, remembered, and the first of what each has called; to write all
-into a program took longer than to make the operation.  Python code that asks gets what it always
-gets::
+into a program took longer than to make the operation.  Of the parts that a function is made of,
+one in the other as its ``if`` and ``while`` are, the innermost stands for the function.  Python
+code that asks gets what it always gets::
 
     net.py, forward                              net.py, forward
     d2s/operators/calls.py, layer_call           d2s/operators/calls.py, layer_call
@@ -45,8 +46,25 @@ class _Hidden(dict[str, bool]):
         return found
 
 
+class _Parts(dict[tuple[int, int], tuple[bool, types.CodeType, types.CodeType]]):
+    """By the ids of two codes, whether the first is a part of the second; keeps both."""
+
+    def __init__(self, decides: Callable[[types.CodeType, types.CodeType], bool]) -> None:
+        super().__init__()
+        self.decides = decides
+
+    def is_part(self, code: types.CodeType, around: types.CodeType) -> bool:
+        """The same, asked once."""
+        key = id(code), id(around)
+        known = self.get(key)
+        if known is None:
+            known = self[key] = self.decides(code, around), code, around
+        return known[0]
+
+
 class _Here(threading.local):
     hidden: _Hidden | None = None
+    parts: _Parts | None = None
     outermost: types.FrameType | None = None
 
     def __init__(self) -> None:
@@ -59,17 +77,20 @@ _here = _Here()
 
 @contextlib.contextmanager
 def remembered_frames(
-    hidden: Callable[[str], bool], outermost: types.FrameType | None = None
+    hidden: Callable[[str], bool],
+    is_part: Callable[[types.CodeType, types.CodeType], bool],
+    outermost: types.FrameType | None = None,
 ) -> Iterator[None]:
     """Operations that this thread makes keep stacks of frames that are described once.
 
     Args:
         hidden: whether frames of a file say nothing to the user.
+        is_part: whether the first code is a part of the function of the second.
         outermost: the frame with which the stacks begin; that of the thread unless given.
     """
     global _depth, _original
-    before = _here.hidden, _here.outermost
-    _here.hidden, _here.outermost = _Hidden(hidden), outermost
+    before = _here.hidden, _here.parts, _here.outermost
+    _here.hidden, _here.parts, _here.outermost = _Hidden(hidden), _Parts(is_part), outermost
     with _lock:
         _depth += 1
         if _depth == 1:
@@ -77,7 +98,7 @@ def remembered_frames(
     try:
         yield
     finally:
-        _here.hidden, _here.outermost = before
+        _here.hidden, _here.parts, _here.outermost = before
         _here.found.clear()
         with _lock:
             _depth -= 1
@@ -88,25 +109,34 @@ def remembered_frames(
 
 def _extract(f: Any = None, limit: int | None = None) -> traceback.StackSummary:
     inner = sys._getframe(1) if f is None else f
-    hidden, outermost = _here.hidden, _here.outermost
-    if hidden is None or f is not None or limit is not None or _asks(inner, hidden):
+    hidden, parts, outermost = _here.hidden, _here.parts, _here.outermost
+    if hidden is None or parts is None:
+        return _original(inner, limit)
+    if f is not None or limit is not None or _asks(inner, hidden):
         return _original(inner, limit)
     found = _here.found
     found.clear()
-    called: list[traceback.FrameSummary] = []  # since the user's frame, the innermost first
+    called: list[types.FrameType] = []  # since the user's frame, the innermost first
+    users: types.CodeType | None = None
     frame: types.FrameType | None = inner
     while frame is not None:
         code = frame.f_code
         if hidden[code.co_filename]:
-            called.append(_described(code, frame.f_lineno, ""))
+            called.append(frame)
         else:
-            found += called[-MOST:]
-            found.append(_described(code, frame.f_lineno, None))
+            if users is None or not called or not parts.is_part(users, code):
+                found += map(_ours, called[-MOST:])
+                found.append(_described(code, frame.f_lineno, None))
+            users = code
             called.clear()
         frame = None if frame is outermost else frame.f_back
-    found += called[-1:] if found else called
+    found += map(_ours, called[-1:] if found else called)
     found.reverse()
     return found
+
+
+def _ours(frame: types.FrameType) -> traceback.FrameSummary:
+    return _described(frame.f_code, frame.f_lineno, "")
 
 
 def _described(code: types.CodeType, line: int, text: str | None) -> traceback.FrameSummary:

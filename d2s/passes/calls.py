@@ -30,7 +30,12 @@ from d2s.passes.base import CHOOSERS, Context, Pass, decided_in, functions_in
 from d2s.syntax.positions import span_of
 from d2s.syntax.trees import Rewriter
 
-NEEDS_OPERATOR: Final = ("increment", "auto_cast", "unique", "grad", "assign", "backward")
+NEEDS_OPERATOR: Final = frozenset(
+    (
+        "as_tensor", "asarray", "assign", "auto_cast", "backward", "grad", "increment", "tensor",
+        "to_tensor", "unique",
+    )
+)  # fmt: skip
 """Functions of Paddle that mean something else in a program than in dygraph."""
 
 LOOKS_AT_KIND: Final = frozenset(

@@ -22,6 +22,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.blame import is_defect
+from d2s.diagnostics.frames import is_part
 from d2s.diagnostics.location import is_hidden
 from d2s.errors import D2SError
 from d2s.operators.calls import call as converted_of
@@ -92,7 +93,8 @@ def capture(
         tentative: another capture is made if this one fails; it keeps no exception for the run.
     """
     step_over_ours()
-    frames = bridge.remembered_frames(is_hidden, sys._getframe())  # ours: see diagnostics.stacks
+    # This frame is the outermost one: see diagnostics.stacks.
+    frames = bridge.remembered_frames(is_hidden, is_part, sys._getframe())
     with capture_lock, bridge.keep_mode(), bridge.no_collection(), deep(), frames:
         made: Captured = _capture(function, call, roots, gradients, export, lifted, tentative)
         return made
@@ -202,6 +204,7 @@ def _capture(
             if export:
                 tell_what_is_lowered(state.lowered)
                 bridge.without_copies(main)
+                bridge.copy_what_is_read_twice(main)
             elif gradients and not state.steps.used:
                 enter_blocks(main)
     except BaseException:

@@ -439,10 +439,11 @@ class Runner:
         result = f"{name(self.captured.build)}({name(Run)}(outputs, tensors, []))"
         if self._only is not None:
             result = f"outputs[{self._only}]"
+        once = f"{name(_Once)}({name(self.program)}, scope)"
         hooks = [
             "    for output in outputs:",
             "        if not output.stop_gradient:",
-            f"            {name(bridge.hook_gradient)}(output, {name(_Once)}({name(self.program)}, scope))",
+            f"            {name(bridge.hook_gradient)}(output, {once})",
             "            break",
         ]
         return [

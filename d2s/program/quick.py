@@ -8,7 +8,8 @@ that costs a tenth says the same::
     f(x, k=3)     ->    [modes, None, 1, float32, [4], True, str, "k", int, 3]
 
 Most calls are also like the last one, so the lists of the two are compared before anything is
-hashed; what comes after that is in ``warm``.  What a list does not show (which defaults a function has, say) drops all that is known.
+hashed; calls that come again and again do not even make a list (``warm``).  What a list does not
+show (which defaults a function has, say) drops all that is known.
 """
 
 from __future__ import annotations

@@ -102,6 +102,7 @@ def attributes_of_values() -> dict[str, Any]:
         **_inplace_methods(),
         "size": property(_size),
         "detach": _detach,
+        "data": property(_detach),
         "cpu": _to_cpu,
         "__hash__": _hash,
         "__bool__": _truth,
@@ -315,6 +316,7 @@ def expressions(attributes: dict[str, Any]) -> Iterator[None]:
     """
     with (
         bridge.tensors_as_values(_adapted, propagate_numbers, attributes, _noticed, _said),
+        bridge.exact_numbers(),
         bridge.checked_operations({**CHECKS, "unbind": _check_parts, "unstack": _check_parts}),
         _attributes_as_values(),
     ):

@@ -11,6 +11,7 @@ import paddle
 
 import d2s
 from d2s import paddle_bridge as bridge
+from d2s.diagnostics.frames import is_part
 from d2s.paddle_bridge import stacks
 from tests.helpers import tensor
 
@@ -28,7 +29,7 @@ def built(textless: Any, outermost: Any = None) -> list[str]:
     paddle.enable_static()
     try:
         program = paddle.static.Program()
-        frames = bridge.remembered_frames(textless, outermost)
+        frames = bridge.remembered_frames(textless, is_part, outermost)
         with paddle.static.program_guard(program), frames:
             paddle.exp(paddle.static.data("x", [2], "float32"))
         return noted(program)
@@ -119,12 +120,12 @@ def test_other_threads_get_all() -> None:
     def other() -> None:
         found.append(called(extract))
 
-    with bridge.remembered_frames(lambda file: True):
+    with bridge.remembered_frames(lambda file: True, is_part):
         extract = traceback.extract_stack
         thread = threading.Thread(target=other)
         thread.start()
         thread.join()
-        with bridge.remembered_frames(lambda file: True):
+        with bridge.remembered_frames(lambda file: True, is_part):
             mine = list(called(extract))
         assert extract is not ORIGINAL
     assert all(frame.line for frame in found[0] if frame.filename == __file__)

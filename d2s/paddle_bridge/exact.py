@@ -1,0 +1,182 @@
+"""Numbers in operations that a program is captured with: as exact as dygraph has them.
+
+Paddle 3.3.1 rounds most numbers to float32 while a program is made, whatever the tensors are::
+
+    x * 0.1       float64, in dygraph 0.1; in a program 0.10000000149011612
+    k + 16777217  int64, in dygraph 16777217; in a program 16777216
+
+Where a number is none of float32 and the tensor is of a wider type, the operation gets it as a
+tensor here.  Integers from 2**53 on, which Paddle rounds in constants too, are put together.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import numpy as np
+import paddle
+
+from d2s.paddle_bridge.names import creation
+
+_WIDE: Final = (paddle.float64, paddle.complex128, paddle.int32, paddle.int64)
+
+_DOUBLES: Final = 1 << 53
+"""From here on a double is not every integer."""
+
+_HALF: Final = 32
+"""The bits of the lower part of an integer that is put together."""
+
+_OPEN_END: Final = (1 << 63) - 1 - (1 << 39)
+"""What Paddle clips an int64 by that has no upper bound."""
+
+Operation = Callable[..., Any]
+
+
+def is_rounded(number: Any, dtype: Any) -> bool:
+    """Whether Paddle would take another number for an operation of a tensor of ``dtype``."""
+    if not isinstance(number, int | float) or dtype not in _WIDE or number == _OPEN_END:
+        return False
+    return ctypes.c_float(number).value != number and not math.isnan(number)
+
+
+def as_float32(number: Any, dtype: Any) -> Any:
+    """What an operation of a tensor of ``dtype`` makes of a number that dygraph rounds, too."""
+    return type(number)(ctypes.c_float(number).value) if is_rounded(number, dtype) else number
+
+
+def divisor(value: Any, number: Any) -> Any:
+    """What stands for ``number`` in ``value / number``, where a program has a product.
+
+    Args:
+        value: in a program.
+        number: of Python's own.
+
+    Returns:
+        The number, or a 0-D tensor.
+    """
+    if type(number) not in (int, float):
+        return number
+    dtype = value.dtype if value.is_floating_point() else paddle.get_default_dtype()
+    # By zero, Paddle would take the reciprocal while it captures, which Python refuses.
+    halves = number != 0 and abs(math.frexp(number)[0]) == 0.5
+    if number == 0 or (value.dtype in _WIDE and not halves):
+        return paddle.full([], number, dtype)
+    return number
+
+
+@contextlib.contextmanager
+def exact_numbers() -> Iterator[None]:
+    """Keep the numbers of operations that are made meanwhile; dygraph has them exact already."""
+    operations = paddle._C_ops
+    before = {name: getattr(operations, name) for name in _KEEPING}
+    to_tensor = creation._to_tensor_static
+    for name, keeping in _KEEPING.items():
+        setattr(operations, name, _in_programs(keeping, before[name]))
+    creation._to_tensor_static = _doubles_kept(to_tensor)
+    try:
+        yield
+    finally:
+        creation._to_tensor_static = to_tensor
+        for name, original in before.items():
+            setattr(operations, name, original)
+
+
+def _in_programs(keeping: Operation, original: Operation) -> Operation:
+    def operation(*arguments: Any, **options: Any) -> Any:
+        if paddle.in_dynamic_mode() or options.keys() - {"out"}:
+            return original(*arguments, **options)
+        return keeping(functools.partial(original, **options), *arguments)
+
+    return operation
+
+
+def _doubles_kept(original: Operation) -> Operation:
+    """For ``to_tensor``, which makes float32 of Python's numbers before it makes float64."""
+
+    @functools.wraps(original)
+    def to_tensor(data: Any, dtype: Any = None, *rest: Any, **options: Any) -> Any:
+        if dtype in (paddle.float64, "float64") and _has_doubles(data):
+            with contextlib.suppress(ValueError):  # ragged
+                data = np.array(data, np.float64)
+        return original(data, dtype, *rest, **options)
+
+    return to_tensor
+
+
+def _has_doubles(data: Any) -> bool:
+    """Whether there are Python's numbers in ``data``, and nothing else."""
+    if type(data) in (list, tuple):
+        return all(map(_has_doubles, data))
+    return type(data) in (float, int)
+
+
+def _scalar(number: Any, dtype: Any) -> Any:
+    """A number as an operation of a tensor of ``dtype`` takes it."""
+    if not is_rounded(number, dtype):
+        return number
+    return paddle.full([1], number, "int64" if isinstance(number, int) else "float64")
+
+
+def _scale(original: Operation, value: Any, factor: Any, bias: Any, after: Any) -> Any:
+    dtype = value.dtype
+    factor = _scalar(factor, dtype)
+    if not is_rounded(bias, dtype):
+        return original(value, factor, bias, after)
+    term = paddle.full([], bias, dtype)
+    if not after:
+        return original(paddle._C_ops.add(value, term), factor, 0.0, True)
+    scaled = value if factor is None or _is_one(factor) else original(value, factor, 0.0, True)
+    return paddle._C_ops.add(scaled, term)
+
+
+def _is_one(factor: Any) -> bool:
+    return isinstance(factor, int | float) and factor == 1
+
+
+def _clip(original: Operation, value: Any, least: Any, most: Any, *rest: Any) -> Any:
+    return original(value, _scalar(least, value.dtype), _scalar(most, value.dtype), *rest)
+
+
+def _full_like(original: Operation, value: Any, number: Any, dtype: Any, *rest: Any) -> Any:
+    return original(value, _scalar(number, dtype), dtype, *rest)
+
+
+def _full(original: Operation, shape: Any, number: Any, dtype: Any, *rest: Any) -> Any:
+    if not _is_large(number) or dtype not in (paddle.int64, "int64"):
+        return original(shape, number, dtype, *rest)
+    high, low = divmod(number, 1 << _HALF)
+    return _joined(*(original(shape, part, dtype, *rest) for part in (high, low)))
+
+
+def _assign_value(
+    original: Operation, into: Any, shape: Any, dtype: Any, values: Any, *rest: Any
+) -> Any:
+    if not any(map(_is_large, values)):
+        return original(into, shape, dtype, values, *rest)
+    parts = zip(*(divmod(value, 1 << _HALF) for value in values), strict=True)
+    made = [original(paddle.zeros(shape, dtype), shape, dtype, list(part), *rest) for part in parts]
+    return paddle._C_ops.assign_out_(_joined(*made), into)
+
+
+def _is_large(number: Any) -> bool:
+    return isinstance(number, int) and not -_DOUBLES < number < _DOUBLES
+
+
+def _joined(high: Any, low: Any) -> Any:
+    unit = paddle.full([], 1 << _HALF, "int64")
+    return paddle._C_ops.add(paddle._C_ops.multiply(high, unit), low)
+
+
+_KEEPING: Final[dict[str, Operation]] = {
+    "scale": _scale,
+    "clip": _clip,
+    "full_like": _full_like,
+    "full": _full,
+    "assign_value_": _assign_value,
+}
+"""By the names of operations: the original one, and its arguments; gives its result."""
