@@ -1,8 +1,8 @@
 """``python -m corpus.defects``: what Paddle's own converters get wrong, and what d2s does there.
 
-Two lists were drawn up before d2s was written: facts about Paddle 3.3.1 that a converter must not
-inherit, and the features on which one of its converters is silently wrong. Each entry here names
-the programs of the corpus that show it, or a probe (``corpus/probes``) where no comparison of
+Two lists were drawn up before d2s was written, and have grown since: facts about Paddle 3.3.1 that
+a converter must not inherit, and features on which one of its converters is silently wrong. Each
+entry names the programs of the corpus that show it, or a probe (``corpus/probes``) where no comparison of
 single calls can. The verdicts are those recorded under ``corpus/results``; ``docs/guide/facts.md``
 is written from them, and the tests in ``tests/facts`` hold them against the converters.
 
@@ -203,6 +203,28 @@ FACTS = (
             _both("entry_classmethod", "a class method", FAILED),
             _both("entry_partial", "a partial", FAILED),
         ),
+    ),
+    Defect(
+        "fact 12",
+        "Numbers are rounded to float32 while a program is made, whatever the tensors are that "
+        "they meet.",
+        (
+            _both("doubles_meet_numbers", "`x * 0.7` of a float64"),
+            _ast("linear_congruences", "`k * 1103515245` of an int64"),
+        ),
+        "Found with d2s, which had inherited it.",
+    ),
+    Defect(
+        "fact 13",
+        "An operation that reads one tensor twice writes over it in between.",
+        (_both("one_tensor_read_twice", "`addmm(y, y, y)` and `scatter(y, k, y)`"),),
+        "Found with d2s, which had inherited it.",
+    ),
+    Defect(
+        "fact 14",
+        "`paddle.to_tensor(x)` is `x` itself, and takes its gradient away.",
+        (_both("to_tensor_of_tensors", "a tensor, and a list with tensors"),),
+        "Found with d2s, which had inherited it.",
     ),
 )
 

@@ -125,7 +125,8 @@ class KnownCalls:
             return  # a default of the function is a tensor, too
         order = tuple(places[id(tensor)] for tensor in tensors)
         straight = order == tuple(range(len(order)))
-        self._all[_key(parts)] = Known(parts, entry, None if straight else order)
+        self.last = self._all[_key(parts)] = Known(parts, entry, None if straight else order)
+        self.warm = None
 
 
 def _key(parts: Parts) -> tuple[Any, ...]:
