@@ -2,9 +2,10 @@
 
 Two lists were drawn up before d2s was written, and have grown since: facts about Paddle 3.3.1 that
 a converter must not inherit, and features on which one of its converters is silently wrong. Each
-entry names the programs of the corpus that show it, or a probe (``corpus/probes``) where no comparison of
-single calls can. The verdicts are those recorded under ``corpus/results``; ``docs/guide/facts.md``
-is written from them, and the tests in ``tests/facts`` hold them against the converters.
+entry names the programs of the corpus that show it, or a probe (``corpus/probes``) where no
+comparison of single calls can. The verdicts are those recorded under ``corpus/results``;
+``docs/guide/facts.md`` is written from them, and the tests in ``tests/facts`` hold them against the
+converters.
 
 Ends with 0 if d2s is right in every probe, with 1 if not.
 """

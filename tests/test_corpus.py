@@ -30,7 +30,6 @@ REFUSED: dict[str, tuple[str, str]] = {
         "an endless generator that a tensor stops: each trip would be captured",
     ),
     "generator_yields_in_tensor_if": ("D2S205", "a tensor condition around a yield (rule A6)"),
-    "grad_inside_double": ("D2S307", "Paddle has no second derivative of pow in a program"),
     "is_after_branch": ("D2S205", "only the run knows which tensor object a branch has chosen"),
     "iterator_shared_by_two_loops": (
         "D2S205",

@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 import paddle
 
+from d2s import paddle_bridge as bridge
 from d2s.operators.lists import GrowingList
 from d2s.operators.values import NUMBER_DTYPES, as_value, cast_plain, is_tensor, number_kind
 
@@ -35,7 +36,7 @@ def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bo
     if not any(_is_of_run(thing) for thing in things) or _is_odd(things):
         return paddle.to_tensor(data, dtype, place, stop_gradient)
     joint = _joint(things)
-    wanted = dtype or _default(data, joint)
+    wanted = bridge.dtype_name(dtype) if dtype else _default(data, joint)
     made = paddle.assign(cast_plain(_stacked(data, joint), wanted))
     made.stop_gradient = True
     if stop_gradient:

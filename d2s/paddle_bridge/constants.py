@@ -21,6 +21,7 @@ import paddle
 
 from d2s.paddle_bridge.lean import CONSTANTS, only_looks
 from d2s.paddle_bridge.names import core, new_parameter, register_parameter
+from d2s.paddle_bridge.stacks import unnoted
 
 LARGEST: Final = 1 << 12
 """Elements of a constant that is kept."""
@@ -56,12 +57,13 @@ class Constants:
         if not found:
             return
         first = paddle.static.Program()
-        with paddle.static.program_guard(first):
+        with unnoted(), paddle.static.program_guard(first):
             for operation, name in found:
-                value = operation.result(0)
-                register_parameter(paddle.full(value.shape, 0, value.dtype), name)
+                value, place = operation.result(0), paddle.CPUPlace()
+                zeros = paddle._C_ops.full(value.shape, 0.0, value.dtype, place)
+                register_parameter(zeros, name)
         program.set_parameters_from(first)
-        with paddle.static.program_guard(program):
+        with unnoted(), paddle.static.program_guard(program):
             for operation, name in found:
                 paddle.pir.set_insertion_point(operation)
                 kept = new_parameter(name)

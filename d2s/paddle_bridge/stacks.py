@@ -107,6 +107,19 @@ def remembered_frames(
                 _known.clear()
 
 
+def unnoted() -> contextlib.AbstractContextManager[None]:
+    """Operations that this thread makes keep next to no stack: nobody will ask for it."""
+    return remembered_frames(_all, _none, sys._getframe(1))
+
+
+def _all(file: str) -> bool:
+    return True
+
+
+def _none(code: types.CodeType, around: types.CodeType) -> bool:
+    return False
+
+
 def _extract(f: Any = None, limit: int | None = None) -> traceback.StackSummary:
     inner = sys._getframe(1) if f is None else f
     hidden, parts, outermost = _here.hidden, _here.parts, _here.outermost

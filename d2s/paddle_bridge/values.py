@@ -14,6 +14,7 @@ from d2s.paddle_bridge.names import (
     _convert_into_value,
     _global_parameter_recorder,
     create_shaped_type,
+    creation,
     in_to_static_mode,
     pir,
     tensor_array_to_tensor,
@@ -104,6 +105,11 @@ def producer(value: Any) -> tuple[str, list[Any], dict[str, Any]] | None:
         list(operation.operands_source()),
         operation.attrs(),
     )
+
+
+def dtype_name(dtype: Any) -> str:
+    """The name of a dtype, however it is given; Paddle says what is wrong with another thing."""
+    return str(creation.convert_dtype(dtype))
 
 
 def callstack(operation: Any) -> list[str]:

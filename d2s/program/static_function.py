@@ -158,48 +158,44 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run the function as a program; a new kind of call captures a new one."""
-        warm = self._programs.known.warm
-        if warm is not None and self._program_trans.enable_to_static:
-            try:
+        on = self._program_trans.enable_to_static
+        try:
+            warm = self._programs.known.warm
+            if warm is not None and on:
                 training = self._training if self._instance is None else self._trains()
                 result = warm(args, kwargs, training)
-            except BaseException as error:
-                leave(error)
-                raise
-            if result is not ANOTHER:
-                return result
-        return self._call(args, kwargs)
-
-    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The same for a call that is not like the last one."""
-        if not self._program_trans.enable_to_static:
-            return self.dygraph_function(*args, **kwargs)
-        dynamic = paddle.in_dynamic_mode()
-        if not dynamic and bridge.inside_to_static():
-            # Called while another function is being captured: become part of its program.
-            return converted_of(self.dygraph_function)(*args, **kwargs)
-        try:
-            if not dynamic:
-                raise StaticModeError(
-                    f"the converted function {self._name!r} is called in static mode",
-                    cure="call paddle.disable_static() first; what it returns are tensors, not "
-                    "values of a program",
-                )
-            if getattr(self.d2s_original, "__defaults__", None) is not self._defaults:
-                self._signature = self._bound_signature()
-            modes = self._modes()
-            quick = parts_of(args, kwargs, modes)
-            again = None if quick is None else self._programs.again(quick, args, kwargs)
-            if again is not None:
-                entry, tensors = again
-                if not entry.fallible:
-                    return entry.runner(tensors, [])
-                with contextlib.suppress(Exception):  # the long way finds out what it is
-                    return entry.runner(tensors, [])
-            return self._run(args, kwargs, modes, quick)
+                if result is not ANOTHER:
+                    return result
+            if on and (paddle.in_dynamic_mode() or not bridge.inside_to_static()):
+                return self._call(args, kwargs)
         except BaseException as error:
             leave(error)
             raise
+        if not on:
+            return self.dygraph_function(*args, **kwargs)
+        # Called while another function is being captured: become part of its program.
+        return converted_of(self.dygraph_function)(*args, **kwargs)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run the program for a call that is not like the last one."""
+        if not paddle.in_dynamic_mode():
+            raise StaticModeError(
+                f"the converted function {self._name!r} is called in static mode",
+                cure="call paddle.disable_static() first; what it returns are tensors, not "
+                "values of a program",
+            )
+        if getattr(self.d2s_original, "__defaults__", None) is not self._defaults:
+            self._signature = self._bound_signature()
+        modes = self._modes()
+        quick = parts_of(args, kwargs, modes)
+        again = None if quick is None else self._programs.again(quick, args, kwargs)
+        if again is not None:
+            entry, tensors = again
+            if not entry.fallible:
+                return entry.runner(tensors, [])
+            with contextlib.suppress(Exception):  # the long way finds out what it is
+                return entry.runner(tensors, [])
+        return self._run(args, kwargs, modes, quick)
 
     def _run(
         self,
