@@ -208,6 +208,10 @@ def _called(found: _Collector, node: Any) -> None:
             _mutated(found, node.args[0])
     elif _is_store(node):
         _mutated(found, node.args[1])
+    elif word == "assign":  # paddle.assign(x, output)
+        outputs = [each.value for each in node.keywords if each.arg == "output"]
+        for output in [*node.args[1:], *outputs]:
+            _mutated(found, output)
 
 
 def _is_store(node: Any) -> bool:

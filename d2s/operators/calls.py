@@ -624,9 +624,11 @@ def _grad(*arguments: Any, **options: Any) -> Any:
 
 
 def _assign(x: Any, output: Any = None) -> Any:
-    """``paddle.assign``; into a parameter, it writes there."""
+    """``paddle.assign``; into another tensor, it changes that one in place."""
     if training.writes(output):
         return training.write(x, output)
+    if current() is not None and is_tensor(output):
+        return _applied(inplace.assigned, [output, x], {})
     return _applied(paddle.assign, [x] if output is None else [x, output], {})
 
 

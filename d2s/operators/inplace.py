@@ -28,6 +28,7 @@ _OTHERWISE: Final[dict[str, Callable[..., Any]]] = {
     "fill_": lambda y, value: paddle.full_like(y, value),
     "set_value": lambda y, value: as_value(value if is_tensor(value) else paddle.assign(value)),
     "copy_": lambda y, other, *_: other,
+    "assign": lambda y, other: other,
     "increment": lambda y, value=1.0: y + bridge.as_float32(value, y.dtype),
     "fill_diagonal_": lambda y, value=0.0, offset=0, wrap=False: _diagonal(y, value, offset, wrap),
     "sub_": lambda y, other: y - other,
@@ -57,6 +58,9 @@ _NO_PLACE: Final = frozenset(
 )
 """They change the dtype, or draw random numbers: refused."""
 
+_COPYING: Final = frozenset(("set_value", "copy_"))
+"""They copy contents, behind the back of gradients."""
+
 _RESHAPING: Final = frozenset(
     ("reshape_", "squeeze_", "unsqueeze_", "transpose_", "t_", "flatten_")
 )
@@ -74,7 +78,9 @@ def method(owner: Any, name: str) -> Callable[..., Any]:
     """The in-place method ``name`` of a tensor, while a program is captured."""
 
     def change(*arguments: Any, **options: Any) -> Any:
-        return _changed(owner, name, getattr(paddle.Tensor, name[:-1], None), arguments, options)
+        plain = getattr(paddle.Tensor, name[:-1], None)
+        changed = _changed(owner, name, plain, arguments, options)
+        return None if name == "set_value" else changed
 
     return change
 
@@ -90,6 +96,15 @@ def function(original: Any) -> Callable[..., Any]:
         return _changed(owner, name, _plain_form(original, name), arguments, options)
 
     return change
+
+
+def assigned(owner: Any, other: Any) -> Any:
+    """``paddle.assign(other, owner)`` while a program is captured."""
+    fresh = as_value(other if is_tensor(other) else paddle.assign(other))
+    if list(fresh.shape) != list(as_value(owner).shape):
+        raise _refusal("assign", "and the result has another shape")
+    # Numbers are written behind the back of gradients.
+    return _changed(owner, "assign" if is_tensor(other) else "copy_", None, (fresh,), {})
 
 
 def _plain_form(original: Any, name: str) -> Any:
@@ -120,7 +135,26 @@ def _changed(
         list(old.shape) and not reshaping
     ):  # an item assignment, so that a view of the tensor is noticed
         fresh = bridge.with_item(old, ..., fresh)
+    if name in _COPYING:
+        fresh = _with_contents(old, fresh, name)
     return changed_to(owner, old, fresh, f".{name}()")
+
+
+def _with_contents(old: Any, contents: Any, name: str) -> Any:
+    """``contents`` with the history of ``old``: its gradient goes to what ``old`` is made of."""
+    copy = paddle.assign(contents)
+    copy.stop_gradient = True
+    if old.stop_gradient or not paddle.is_grad_enabled():
+        return copy
+    capture = current()
+    if capture is not None and any(block.kind == "loop" for block in capture.blocks):
+        raise _refusal(name, "and its gradient stays that of the old contents, in a static loop")
+    passed = bridge.static_py_layer(
+        lambda _, old, copy: paddle.assign(copy),
+        lambda _, gradient: (paddle.assign(gradient), paddle.zeros_like(gradient)),
+    )([old, copy])
+    passed.stop_gradient = False
+    return passed
 
 
 def parameter_with(owner: Any, fresh: Any, what: str) -> Any:

@@ -102,7 +102,9 @@ def _value_operator(
         adapted = [adapt(self, other, name) for other in others]
         if any(operand is NotImplemented for operand in adapted):
             return NotImplemented
-        mine = adapt(others[0], self, name) if others and is_value(others[0]) else self
+        mine = self
+        if name != "__matmul__" and others and is_value(others[0]):  # there, the second one adapts
+            mine = adapt(others[0], self, name)
         if name == "__truediv__":
             adapted = [divisor(mine, adapted[0])]
         # A power of a number is an operation of its own in dygraph, and rounds otherwise.

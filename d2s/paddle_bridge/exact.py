@@ -1,5 +1,8 @@
 """Numbers in operations that a program is captured with: as exact as dygraph has them.
 
+Products of matrices of two dtypes are here, too: a program cut the floats of one to the integers
+of the other.
+
 Paddle 3.3.1 rounds most numbers to float32 while a program is made, whatever the tensors are::
 
     x * 0.1       float64, in dygraph 0.1; in a program 0.10000000149011612
@@ -24,6 +27,8 @@ import paddle
 from d2s.paddle_bridge.names import creation
 
 _WIDE: Final = (paddle.float64, paddle.complex128, paddle.int32, paddle.int64)
+
+_INTEGERS: Final = (paddle.uint8, paddle.int8, paddle.int16, paddle.int32, paddle.int64)
 
 _DOUBLES: Final = 1 << 53
 """From here on a double is not every integer."""
@@ -142,6 +147,25 @@ def _clip(original: Operation, value: Any, least: Any, most: Any, *rest: Any) ->
     return original(value, _scalar(least, value.dtype), _scalar(most, value.dtype), *rest)
 
 
+def _matmul(original: Operation, one: Any, other: Any, *rest: Any) -> Any:
+    """Of two dtypes: a program cuts the floats of one to integers."""
+    if _yields(one, other):
+        one = paddle.cast(one, other.dtype)
+    elif _yields(other, one):
+        other = paddle.cast(other, one.dtype)
+    return original(one, other, *rest)
+
+
+def _yields(one: Any, other: Any) -> bool:
+    """Whether a tensor takes the dtype of another one."""
+    if one.dtype == other.dtype:
+        return False
+    return bool(
+        one.dtype == paddle.bool
+        or (one.dtype in _INTEGERS and (other.is_floating_point() or other.is_complex()))
+    )
+
+
 def _full_like(original: Operation, value: Any, number: Any, dtype: Any, *rest: Any) -> Any:
     return original(value, _scalar(number, dtype), dtype, *rest)
 
@@ -178,5 +202,6 @@ _KEEPING: Final[dict[str, Operation]] = {
     "full_like": _full_like,
     "full": _full,
     "assign_value_": _assign_value,
+    "matmul": _matmul,
 }
 """By the names of operations: the original one, and its arguments; gives its result."""

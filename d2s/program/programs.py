@@ -130,7 +130,7 @@ class Programs:
         if not entry.runner.fresh():
             return None
         entry.used = next(CLOCK)
-        if repeated and calls.warm is None:
+        if repeated:
             if known.warm is None:
                 known.warm = warm_call(self._function, known, args, kwargs)
             calls.warm = known.warm

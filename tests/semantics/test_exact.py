@@ -6,6 +6,7 @@ bit, gradients too.
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -122,6 +123,21 @@ def test_numbers_for_integers(body: str) -> None:
     function = function_of(f"def f(k): return {body}")
     k = paddle.to_tensor([1, 2, 3, 16777216 * 3])
     assert outcome(d2s.to_static(function), k) == outcome(function, k)
+
+
+@pytest.mark.parametrize("body", ["x @ y", "paddle.matmul(x, y)", "F.linear(x, y)", "x.matmul(y)"])
+@pytest.mark.parametrize("dtypes", itertools.permutations(["float32", "int64", "int32", "bool"], 2))
+def test_matrices_of_two_dtypes(body: str, dtypes: tuple[str, str]) -> None:
+    """B1: the product has the wider one, and all of its digits."""
+    function = function_of(f"def f(x, y): return {body}", F=paddle.nn.functional)
+    x = paddle.to_tensor([[1.5, 2.0], [3.25, 1.0]]).astype(dtypes[0])
+    y = paddle.to_tensor([[2.0, 1.0], [1.75, 0.0]]).astype(dtypes[1])
+    try:
+        want = function(x, y)
+    except Exception:
+        pytest.skip("dygraph does not take them")
+    got = d2s.to_static(function)(x, y)
+    assert (got.tolist(), got.dtype) == (want.tolist(), want.dtype)
 
 
 def test_in_branches_and_loops() -> None:

@@ -1,0 +1,100 @@
+"""``assign`` into a tensor, ``set_value`` and ``copy_``: whose gradient it is afterwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import paddle
+import pytest
+
+import d2s
+from d2s.errors import InplaceError
+from tests.helpers import function_of
+
+BODIES = {
+    "assign": "paddle.assign(y, z)",
+    "assign by name": "paddle.assign(y, output=z)",
+    "assign, its result": "z = paddle.assign(y, z)",
+    "assign, of a list": "paddle.assign(np.array([5.0, 6.0], 'float32'), z)",
+    "set_value": "z.set_value(y)",
+    "set_value of an array": "z.set_value(np.array([5.0, 6.0], 'float32'))",
+    "set_value gives nothing": "z = z if z.set_value(y) is None else z * 100",
+    "copy_": "z.copy_(y, True)",
+    "in a branch": "paddle.assign(y, z) if x.sum() > 0 else None",
+    "under no_grad": "with paddle.no_grad(): z.set_value(y)",
+}
+
+MADE = ["x * x", "paddle.zeros([2])", "x * 1", "y.detach() * 3"]
+
+
+def outcome(function: Any, sign: float) -> list[Any]:
+    x = paddle.to_tensor([1.0 * sign, 2.0], stop_gradient=False)
+    y = paddle.to_tensor([3.0, 4.0], stop_gradient=False)
+    result = function(x, y)
+    seen: list[Any] = [result.tolist(), result.stop_gradient]
+    if not result.stop_gradient:
+        result.sum().backward()
+    for leaf in (x, y):  # zero is like none
+        found = leaf.grad is not None and bool(leaf.grad.any())
+        seen.append(leaf.grad.tolist() if found else None)
+    return seen
+
+
+@pytest.mark.parametrize("made", MADE)
+@pytest.mark.parametrize("name", BODIES)
+def test_values_and_gradients(name: str, made: str) -> None:
+    """C1, D1: ``assign`` hands gradients on; the others leave the history of the tensor."""
+    import numpy as np
+
+    text = f"def f(x, y):\n    z = {made}\n    {BODIES[name]}\n    return z * z * x"
+    function = function_of(text, np=np)
+    static = d2s.to_static(function)
+    for sign in (1.0, 1.0, -5.0):
+        assert outcome(static, sign) == outcome(function, sign)
+
+
+def test_other_names_see_it() -> None:
+    """C1: every name of the tensor, and the caller of an argument."""
+    text = """
+    def f(x, y):
+        z = x * 2
+        held = [z]
+        paddle.assign(y, z)
+        paddle.assign(y + 1, x)
+        return held[0] + z, x
+    """
+    function = function_of(text)
+    seen = []
+    for each in (function, d2s.to_static(function)):
+        x, y = paddle.to_tensor([1.0, 2.0]), paddle.to_tensor([3.0, 4.0])
+        seen.append([*(found.tolist() for found in each(x, y)), x.tolist()])
+    assert seen[0] == seen[1]
+
+
+def test_in_a_static_loop() -> None:
+    """B2: a variable of the loop; a history that would stay is refused."""
+    text = """
+    def f(x, n):
+        z = paddle.zeros([2])
+        for i in range(n):
+            paddle.assign(z + x, z)
+        return z
+    """
+    function = function_of(text)
+    static = d2s.to_static(function)
+    for n in (3, 0, 1):
+        given = paddle.to_tensor([1.0, 2.0]), paddle.to_tensor(n)
+        assert static(*given).tolist() == function(*given).tolist()
+    x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
+    text = text.replace("paddle.zeros([2])", "x * 2")
+    refused = d2s.to_static(function_of(text.replace("paddle.assign(z + x, z)", "z.set_value(x)")))
+    with pytest.raises(InplaceError) as caught:
+        refused(x, paddle.to_tensor(3))
+    assert caught.value.code == "D2S304"
+
+
+def test_another_shape_is_refused() -> None:
+    """C1: the tensor would take the shape of what is assigned."""
+    static = d2s.to_static(function_of("def f(x): return paddle.assign(x[:1], x)"))
+    with pytest.raises(InplaceError):
+        static(paddle.to_tensor([1.0, 2.0]))
