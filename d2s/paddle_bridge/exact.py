@@ -78,17 +78,20 @@ def divisor(value: Any, number: Any) -> Any:
 def exact_numbers() -> Iterator[None]:
     """Keep the numbers of operations that are made meanwhile; dygraph has them exact already."""
     operations = paddle._C_ops
-    before = {name: getattr(operations, name) for name in _KEEPING}
-    to_tensor = creation._to_tensor_static
-    for name, keeping in _KEEPING.items():
-        setattr(operations, name, _in_programs(keeping, before[name]))
-    creation._to_tensor_static = _doubles_kept(to_tensor)
+    replaced = {
+        (operations, name): _in_programs(keeping, getattr(operations, name))
+        for name, keeping in _KEEPING.items()
+    }
+    replaced[creation, "_to_tensor_static"] = _doubles_kept(creation._to_tensor_static)
+    replaced[paddle.linalg, "matmul"] = paddle.matmul  # the other one is not among the operations
+    before = {place: getattr(*place) for place in replaced}
     try:
+        for place, keeping in replaced.items():
+            setattr(*place, keeping)
         yield
     finally:
-        creation._to_tensor_static = to_tensor
-        for name, original in before.items():
-            setattr(operations, name, original)
+        for place, original in before.items():
+            setattr(*place, original)
 
 
 def _in_programs(keeping: Operation, original: Operation) -> Operation:

@@ -125,7 +125,10 @@ def test_numbers_for_integers(body: str) -> None:
     assert outcome(d2s.to_static(function), k) == outcome(function, k)
 
 
-@pytest.mark.parametrize("body", ["x @ y", "paddle.matmul(x, y)", "F.linear(x, y)", "x.matmul(y)"])
+@pytest.mark.parametrize(
+    "body",
+    ["x @ y", "paddle.matmul(x, y)", "paddle.linalg.matmul(x, y)", "F.linear(x, y)", "x.matmul(y)"],
+)
 @pytest.mark.parametrize("dtypes", itertools.permutations(["float32", "int64", "int32", "bool"], 2))
 def test_matrices_of_two_dtypes(body: str, dtypes: tuple[str, str]) -> None:
     """B1: the product has the wider one, and all of its digits."""
