@@ -1,8 +1,5 @@
 """Numbers in operations that a program is captured with: as exact as dygraph has them.
 
-Products of matrices of two dtypes are here, too: a program cut the floats of one to the integers
-of the other.
-
 Paddle 3.3.1 rounds most numbers to float32 while a program is made, whatever the tensors are::
 
     x * 0.1       float64, in dygraph 0.1; in a program 0.10000000149011612
@@ -10,6 +7,8 @@ Paddle 3.3.1 rounds most numbers to float32 while a program is made, whatever th
 
 Where a number is none of float32 and the tensor is of a wider type, the operation gets it as a
 tensor here.  Integers from 2**53 on, which Paddle rounds in constants too, are put together.
+Matrices of two dtypes are multiplied in the wider one; a program cut the floats of one to the
+integers of the other.
 """
 
 from __future__ import annotations
