@@ -316,8 +316,8 @@ def expressions(attributes: dict[str, Any]) -> Iterator[None]:
     """
     with (
         bridge.tensors_as_values(_adapted, propagate_numbers, attributes, _noticed, _said),
-        bridge.exact_numbers(),
         bridge.checked_operations({**CHECKS, "unbind": _check_parts, "unstack": _check_parts}),
+        bridge.exact_numbers(),  # around the checks, which ask dygraph by Paddle's own functions
         _attributes_as_values(),
     ):
         yield
