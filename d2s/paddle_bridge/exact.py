@@ -160,12 +160,7 @@ def _matmul(original: Operation, one: Any, other: Any, *rest: Any) -> Any:
 
 def _yields(one: Any, other: Any) -> bool:
     """Whether a tensor takes the dtype of another one."""
-    if one.dtype == other.dtype:
-        return False
-    return bool(
-        one.dtype == paddle.bool
-        or (one.dtype in _INTEGERS and (other.is_floating_point() or other.is_complex()))
-    )
+    return one.dtype in _INTEGERS and bool(other.is_floating_point() or other.is_complex())
 
 
 def _full_like(original: Operation, value: Any, number: Any, dtype: Any, *rest: Any) -> Any:
