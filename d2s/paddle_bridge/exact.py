@@ -23,7 +23,7 @@ from typing import Any, Final
 import numpy as np
 import paddle
 
-from d2s.paddle_bridge.names import creation
+from d2s.paddle_bridge.names import creation, to_tensor_static
 
 _WIDE: Final = (paddle.float64, paddle.complex128, paddle.int32, paddle.int64)
 
@@ -81,7 +81,7 @@ def exact_numbers() -> Iterator[None]:
         (operations, name): _in_programs(keeping, getattr(operations, name))
         for name, keeping in _KEEPING.items()
     }
-    replaced[creation, "_to_tensor_static"] = _doubles_kept(creation._to_tensor_static)
+    replaced[creation, "_to_tensor_static"] = _doubles_kept(to_tensor_static)
     replaced[paddle.linalg, "matmul"] = paddle.matmul  # the other one is not among the operations
     before = {place: getattr(*place) for place in replaced}
     try:

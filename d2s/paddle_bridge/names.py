@@ -11,6 +11,8 @@ names are for:
 ``graph_tracing_guard``         tensors of dygraph become parameters of the program
 ``to_static_mode_guard``        operations of dygraph in the middle of a capture
 ``_convert_into_value``         one tensor of dygraph as a parameter of the program
+``creation._to_tensor_static``  what ``to_tensor`` makes of Python's numbers in a program
+``creation.convert_dtype``      the name of a dtype, or what is wrong with it
 ``_pir_ops.parameter``          a constant that a program finds in the scope around its own
 ``_get_program_all_values``     the values of a program, references among them: replaced
 ``PartialProgramLayer``         forward/backward split and run of a captured program
@@ -102,6 +104,7 @@ try:
     hook_gradient = EagerTensor._register_grad_hook
     build_if_op, build_while_op, cf_yield = pir.build_if_op, pir.build_while_op, pir.cf_yield
     create_shaped_type = pir.create_shaped_type
+    to_tensor_static, convert_dtype = creation._to_tensor_static, creation.convert_dtype
     new_parameter, register_parameter = _pir_ops.parameter, _pir_ops.set_parameter
     general_passes = pir_partial_program.apply_general_passes
     RunnableProgram = pir_partial_program.RunnableProgram
@@ -134,6 +137,7 @@ __all__ = [
     "cf_yield",
     "check_version",
     "clear_executor_cache",
+    "convert_dtype",
     "core",
     "create_shaped_type",
     "creation",
@@ -154,4 +158,5 @@ __all__ = [
     "switch_tracer",
     "tensor_array_to_tensor",
     "to_static_mode_guard",
+    "to_tensor_static",
 ]

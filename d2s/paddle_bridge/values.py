@@ -13,8 +13,8 @@ from d2s.paddle_bridge.names import (
     Value,
     _convert_into_value,
     _global_parameter_recorder,
+    convert_dtype,
     create_shaped_type,
-    creation,
     in_to_static_mode,
     pir,
     tensor_array_to_tensor,
@@ -109,7 +109,7 @@ def producer(value: Any) -> tuple[str, list[Any], dict[str, Any]] | None:
 
 def dtype_name(dtype: Any) -> str:
     """The name of a dtype, however it is given; Paddle says what is wrong with another thing."""
-    return str(creation.convert_dtype(dtype))
+    return str(convert_dtype(dtype))
 
 
 def callstack(operation: Any) -> list[str]:

@@ -13,7 +13,7 @@ import d2s
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.frames import is_part
 from d2s.paddle_bridge import stacks
-from tests.helpers import tensor
+from tests.helpers import function_of, tensor
 
 ORIGINAL = traceback.extract_stack
 
@@ -87,6 +87,45 @@ def test_stacks_begin_where_the_capture_does() -> None:
     assert "/d2s/program/capture.py" in lines[0]
     assert __file__ in lines[1]
     assert "lambda" in lines[1]
+
+
+NEST = """
+def f(x):
+    if x.sum() > 0:
+        x = x + 1
+        while x.sum() < 20:
+            x = x * 2
+            if x.mean() > 3:
+                x = x.exp()
+    return x
+"""
+
+CALLS = """
+def f(x):
+    def f(y):
+        return y.exp()
+    return f(x)
+"""
+
+
+def frames_of(text: str) -> list[str]:
+    """The user's frames in the stack of the operation ``exp``."""
+    function = function_of(text)
+    static = d2s.to_static(function)
+    static(tensor(1.0, 2.0))
+    program = static._programs.entries[0].runner.captured.program
+    (made,) = [each for each in bridge.operations(program) if each.name() == "pd_op.exp"]
+    file = function.__code__.co_filename
+    return [line for line in files_in(list(made.callstack)) if file in line]
+
+
+def test_parts_of_one_function_are_one_frame() -> None:
+    """F2: the innermost ``if`` or ``while`` stands for the function; a call has a frame."""
+    (frame,) = frames_of(NEST)
+    assert "line 7, in f" in frame
+    outer, inner = frames_of(CALLS)
+    assert "line 4, in f" in outer
+    assert "line 3, in" in inner
 
 
 def test_code_that_asks_gets_all() -> None:

@@ -14,7 +14,6 @@ import paddle
 import pytest
 
 import d2s
-from d2s import paddle_bridge as bridge
 from d2s.program.warm import ANOTHER, _compiled
 from tests.helpers import assert_same, function_of, tensor
 
@@ -127,8 +126,7 @@ def default_dtype() -> Any:
 @contextlib.contextmanager
 def amp() -> Any:
     """What ``auto_cast`` sets, on a machine that may not have its dtype."""
-    state = bridge.core._get_amp_attrs() if hasattr(bridge, "core") else None
-    state = state or paddle.base.core._get_amp_attrs()
+    state = paddle.base.core._get_amp_attrs()
     before = state._amp_level, state._amp_dtype
     state._amp_level, state._amp_dtype = paddle.base.core.AmpLevel.O1, "bfloat16"
     try:
