@@ -151,7 +151,7 @@ def observe(case: Case, convert: Convert) -> Iterator[Observation]:
     built = case.build()
     options = {} if case.input_spec is None else {"input_spec": case.input_spec()}
     try:
-        with _captured_stdout():
+        with captured_stdout():
             converted = convert(built, **options)
     except Exception as error:
         raise ConversionError(error) from error
@@ -178,7 +178,7 @@ def _call(
     parameters = list(owner.named_parameters()) if isinstance(owner, paddle.nn.Layer) else []
     gradients: dict[str, np.ndarray | None] = {}
     outcome: list[Fact] | Raised
-    with _captured_stdout() as text:
+    with captured_stdout() as text:
         try:
             result = converted(*arguments)
             outcome = facts("result", result)
@@ -305,7 +305,7 @@ def _trace(error: Exception) -> str:
 
 
 @contextlib.contextmanager
-def _captured_stdout() -> Iterator[Callable[[], str]]:
+def captured_stdout() -> Iterator[Callable[[], str]]:
     """Catch what Python prints and what C++ writes to the descriptor, in the order of writing."""
     with tempfile.TemporaryFile("w+", encoding="utf-8") as file:
         sys.stdout.flush()
