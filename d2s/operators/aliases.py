@@ -25,7 +25,7 @@ from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import is_ours
 from d2s.operators.context import Block, current
 from d2s.operators.either import Either
-from d2s.operators.objects import is_list
+from d2s.operators.objects import dict_of, is_list
 
 DEPTH = 3
 """How far to look into containers and attributes of a variable."""
@@ -314,7 +314,7 @@ def _paths(
                     continue
                 yield from _paths(f"{path}.{key}", item, is_it, _Item(table, key), depth - 1)
     else:
-        fields = getattr(value, "__dict__", None)
-        if isinstance(fields, dict):
+        fields = dict_of(value)
+        if fields is not None:
             for key, item in list(fields.items()):
                 yield from _paths(f"{path}.{key}", item, is_it, _Item(fields, key), depth - 1)

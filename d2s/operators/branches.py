@@ -10,6 +10,7 @@ from d2s import paddle_bridge as bridge
 from d2s.diagnostics.blame import is_defect
 from d2s.errors import ContainerInGraphError, D2SError
 from d2s.operators.aliases import choices_with
+from d2s.operators.contents import refill
 from d2s.operators.context import current, error_here
 from d2s.operators.divided import join_again
 from d2s.operators.effects import BlockLeft, error, raise_later
@@ -18,7 +19,7 @@ from d2s.operators.guards import End, close, extent, handed_out, skip_where
 from d2s.operators.hosts import raise_with
 from d2s.operators.lists import GrowingList
 from d2s.operators.merge import Builder, Merger
-from d2s.operators.objects import is_list
+from d2s.operators.objects import is_list, owner_of
 from d2s.operators.origins import Origins, note_form
 from d2s.operators.raises import Raised
 from d2s.operators.replays import calling
@@ -28,7 +29,6 @@ from d2s.operators.state import (
     Frozen,
     Slot,
     State,
-    fill,
     freeze,
     same_items,
     thaw,
@@ -185,7 +185,7 @@ def _each(use: Callable[[Any], Any], thing: Either) -> Any:
 
 
 def _filling(container: Any, contents: Builder) -> Builder:
-    return lambda results: fill(container, contents(results))
+    return lambda results: refill(container, contents(results))
 
 
 def _refuse_other_form(true: Frozen, false: Frozen, thing: Either) -> None:
@@ -228,7 +228,7 @@ def _subject(thing: Any) -> Any:
     """What using ``thing`` may change: itself, or the object that it is a method of."""
     if isinstance(thing, Either):
         return thing.like(_subject(thing.true), _subject(thing.false))
-    owner = getattr(thing, "__self__", None)
+    owner = owner_of(thing)
     return owner if is_list(owner) or isinstance(owner, dict) else thing
 
 

@@ -44,9 +44,10 @@ from d2s.operators import (
 )
 from d2s.operators.context import Capture, capture_into, current, error_here
 from d2s.operators.either import Either, each
+from d2s.operators.fields import slots_of
 from d2s.operators.kinds import type_
 from d2s.operators.lists import GrowingList
-from d2s.operators.objects import is_library, is_user_object
+from d2s.operators.objects import attribute, is_library, is_user_object, owner_of
 from d2s.operators.replays import COMPUTING
 from d2s.operators.values import as_value, cast_plain, is_tensor, mark_number
 
@@ -107,7 +108,7 @@ def call(function: Any) -> Any:
         return call(function.dygraph_function)
     if isinstance(function, type | types.BuiltinFunctionType | types.BuiltinMethodType):
         capture = current()
-        owner = _owner_of(function)
+        owner = owner_of(function)
         if capture is not None and isinstance(owner, type) and issubclass(owner, PyLayer):
             return functools.partial(py_layers.apply, owner, call)
         if isinstance(function, type) and capture is not None and capture.adopt is not None:
@@ -133,7 +134,7 @@ def _makes_empty_objects(kind: type) -> bool:
 
 def _made(capture: Capture, kind: type, *arguments: Any, **options: Any) -> Any:
     fresh = kind(*arguments, **options)
-    if is_user_object(fresh):
+    if is_user_object(fresh) or slots_of(type(fresh)):
         capture.born[id(fresh)] = fresh
     return fresh
 
@@ -170,9 +171,7 @@ def _register_hook(tensor: Any, hook: Any) -> Any:
 
 def _is_random(function: Any) -> bool:
     """Whether ``function`` uses a generator of Python's or NumPy's."""
-    return isinstance(getattr(function, "__self__", None), _RANDOM) or any(
-        function is known for known in _OF_NUMPY
-    )
+    return isinstance(owner_of(function), _RANDOM) or any(function is known for known in _OF_NUMPY)
 
 
 def _drawn(function: Any, *arguments: Any, **options: Any) -> Any:
@@ -188,7 +187,7 @@ def _drawn(function: Any, *arguments: Any, **options: Any) -> Any:
     if number is None:
         raise error_here(
             UnsupportedInGraphError,
-            f"{getattr(function, '__name__', 'a random function')}() of Python or NumPy would be "
+            f"{attribute(function, '__name__', 'a random function')}() of Python or NumPy would be "
             "drawn once, while the program is captured, and repeated on every run",
             "draw a single number outside of branches and loops that a tensor decides, draw with "
             "paddle.rand, paddle.randint or paddle.randperm, or pass the number as an argument",
@@ -342,7 +341,7 @@ def _item(owner: Any, *index: Any) -> Any:
 def _plain(function: Any) -> Any:
     """``function`` as it is; while a program is captured, its arguments are made plain."""
     takes_callbacks = _module_of(function).startswith("paddle")
-    sees_caller = getattr(function, "__name__", "") in _SEES_CALLER and not takes_callbacks
+    sees_caller = attribute(function, "__name__", "") in _SEES_CALLER and not takes_callbacks
     if current() is None or sees_caller:
         return function
 
@@ -354,9 +353,9 @@ def _plain(function: Any) -> Any:
 
     if isinstance(function, type) and function not in _TAKING_APART:
         return function
-    name = getattr(function, "__name__", "")
+    name = attribute(function, "__name__", "")
     if name in _STORING and not isinstance(function, types.FunctionType):  # not ``paddle.add``
-        return plain if is_tensor(_owner_of(function)) else function
+        return plain if is_tensor(owner_of(function)) else function
     return plain
 
 
@@ -365,7 +364,7 @@ _MOVING: Final = frozenset(("cpu", "cuda", "to", "view", "view_as"))
 
 
 def _module_of(function: Any) -> str:
-    return str(getattr(function, "__module__", ""))
+    return str(attribute(function, "__module__", ""))
 
 
 def _in_program(thing: Any) -> Any:
@@ -386,10 +385,6 @@ _SEES_CALLER: Final = frozenset(
 """Functions that look at the frame that calls them: it has to be the user's."""
 
 _FUNCTIONS: Final = (types.FunctionType, types.MethodType)
-
-
-def _owner_of(function: Any) -> Any:
-    return getattr(function, "__self__", None)
 
 
 _TAKING_APART: Final = (str, bytes, list, tuple, set, frozenset, complex, slice)

@@ -9,7 +9,6 @@ captured again with the better description.
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import operator
 from collections import deque
@@ -21,6 +20,8 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError, LoopMismatchError, Row
 from d2s.operators.aliases import names_of
 from d2s.operators.branches import select
+from d2s.operators.contents import blank, members, refill, tuple_like
+from d2s.operators.contents import items as items_of
 from d2s.operators.context import OnceMoreError, current, error_here, tentatively
 from d2s.operators.either import UNBOUND, Either, describe, optional_parts, places_of, same_constant
 from d2s.operators.forms import Choices
@@ -28,7 +29,7 @@ from d2s.operators.likeness import Like, common, description_of, sample, wants_g
 from d2s.operators.lists import GrowingList
 from d2s.operators.origins import is_callers, note_form, origin_of
 from d2s.operators.shown import HostText
-from d2s.operators.state import Frozen, fill, thaw
+from d2s.operators.state import Frozen, thaw
 from d2s.operators.tables import moments
 from d2s.operators.values import (
     NUMBER_DTYPES,
@@ -452,32 +453,26 @@ class Sequence(Carrier):
         value = self.value
         container = value.container if isinstance(value, Frozen) else value
         if self.rebound:
-            container = copy.copy(container)
+            container = blank(container)
             self.seen, self.given = container, items
-        if isinstance(container, list):
-            container[:] = items
-        elif isinstance(container, deque):
-            fill(container, items)
-        elif isinstance(container, dict):
-            made = dict(zip(self.keys, items, strict=True))
-            container.clear()
-            container.update(made)
-        elif isinstance(container, tuple):
-            make = type(container)._make if hasattr(container, "_make") else tuple
-            return make(items)
-        else:
-            fresh = object.__new__(type(container))
-            for key, item in zip(self.keys, items, strict=True):
-                object.__setattr__(fresh, key, item)
-            return fresh
-        return container
+        if isinstance(container, dict):
+            return refill(container, dict(zip(self.keys, items, strict=True)))
+        if isinstance(container, list | deque):
+            return refill(container, items)
+        if isinstance(container, tuple):
+            return tuple_like(container, items)
+        fresh = object.__new__(type(container))
+        for key, item in zip(self.keys, items, strict=True):
+            object.__setattr__(fresh, key, item)
+        return fresh
 
     def growing(self) -> list[Growing]:
         return [found for part in self.parts for found in part.growing()]
 
     def _refuse_other_names(self, mine: Any) -> None:
         """Refuse a change of what the trip began with, where another name knows it too."""
-        now = list(self.seen.values() if isinstance(self.seen, dict) else self.seen)
+        held = isinstance(self.seen, dict)
+        now = [item for _, item in items_of(self.seen)] if held else members(self.seen)
         if len(now) != len(self.given) or any(map(operator.is_not, now, self.given)):
             refuse_other_names(mine, self.path)
 

@@ -27,7 +27,7 @@ from d2s.operators.context import current
 from d2s.operators.either import UNBOUND
 from d2s.operators.hosts import host_call, places_here
 from d2s.operators.lowering import lowered
-from d2s.operators.objects import is_library
+from d2s.operators.objects import attribute, is_library
 from d2s.operators.shown import Shipment
 
 
@@ -35,8 +35,8 @@ def is_stop(function: Any) -> bool:
     """Whether ``function`` stops in a debugger where it is called."""
     if function is breakpoint:
         return True
-    name = getattr(function, "__name__", "")
-    return name == "set_trace" and getattr(function, "__module__", "") == "pdb"
+    name = attribute(function, "__name__", "")
+    return name == "set_trace" and attribute(function, "__module__", "") == "pdb"
 
 
 def stop(function: Any) -> Any:

@@ -22,6 +22,7 @@ import paddle
 from d2s.analysis.assignments import Side
 from d2s.diagnostics.location import Location, here, is_ours
 from d2s.errors import AmbiguousValueError, D2SError, Row
+from d2s.operators.contents import tuple_like
 from d2s.operators.context import current, error_here, tentatively
 from d2s.operators.hosts import raise_when
 from d2s.operators.objects import is_user_class
@@ -620,7 +621,7 @@ def returned(value: Any) -> Any:
     if all(map(operator.is_, items, value)):
         return value
     if isinstance(value, tuple):
-        return value._make(items) if hasattr(value, "_make") else tuple(items)
+        return tuple_like(value, items)
     value[:] = items
     return value
 

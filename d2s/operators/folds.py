@@ -18,6 +18,7 @@ from d2s.errors import ConditionError, UnsupportedInGraphError
 from d2s.operators.branches import select
 from d2s.operators.casts import bool_, over
 from d2s.operators.comprehensions import list_, list_of
+from d2s.operators.contents import tuple_like
 from d2s.operators.context import current, error_here
 from d2s.operators.either import Either
 from d2s.operators.hosts import raise_when
@@ -169,7 +170,7 @@ def _columns(items: list[Any]) -> list[list[Any]] | None:
 
 
 def _tuple_like(first: Any, parts: list[Any]) -> Any:
-    return type(first)._make(parts) if hasattr(first, "_make") else tuple(parts)
+    return tuple_like(first, parts)
 
 
 def _at(items: list[Any], position: Any) -> Any:

@@ -23,6 +23,7 @@ from d2s.operators.either import Either
 from d2s.operators.fields import slot_fields, slots_of
 from d2s.operators.likeness import Like
 from d2s.operators.lists import GrowingList
+from d2s.operators.objects import dict_of
 from d2s.operators.shown import HostText
 from d2s.operators.state import Cell, Frozen
 from d2s.operators.values import as_dtype, as_value, is_tensor, mark_number, number_kind
@@ -95,7 +96,7 @@ def _put_together(kind: type, keys: tuple[Any, ...], parts: list[Any]) -> Any:
     if kind is dict:
         return dict(zip(keys, parts, strict=True))
     if issubclass(kind, tuple):
-        return kind._make(parts) if hasattr(kind, "_make") else tuple(parts)
+        return tuple.__new__(kind, parts)
     fresh = object.__new__(kind)
     for key, part in zip(keys, parts, strict=True):
         object.__setattr__(fresh, key, part)
@@ -163,8 +164,7 @@ def _held(thing: Any, known: frozenset[int]) -> list[Any]:
         defaults = [thing.__defaults__, thing.__kwdefaults__]
         return [*defaults, *(Cell(cell).get() for cell in cells), vars(thing)]
     slots = slot_fields(thing).values() if slots_of(type(thing)) else ()
-    fields = getattr(thing, "__dict__", None)
-    return [*slots, *(fields.values() if isinstance(fields, dict) else ())]
+    return [*slots, *(dict_of(thing) or {}).values()]
 
 
 def _fits(form: Any, value: Any) -> bool:

@@ -22,7 +22,8 @@ import paddle
 from d2s.errors import NoSourceError, SyntaxNotSupportedError
 from d2s.operators.calls import call, layer_call
 from d2s.operators.context import Capture, current
-from d2s.operators.objects import is_library, is_user_object
+from d2s.operators.fields import slot_fields, slots_of
+from d2s.operators.objects import dict_of, is_library, is_user_object
 
 _LEFT_ALONE: Final = frozenset(
     f"__{name}__"
@@ -73,8 +74,8 @@ class Adoption:
             for layer in thing.sublayers():
                 for owner in type(layer).__mro__:
                     self._class(owner)
-        fields = getattr(thing, "__dict__", None)
-        if isinstance(fields, dict) and not isinstance(thing, type):
+        fields = dict_of(thing)
+        if fields is not None and not isinstance(thing, type):
             for value in list(fields.values()):
                 for owner in type(value).__mro__:
                     self._class(owner)
@@ -133,7 +134,10 @@ def _converting(name: str, member: Any) -> Any:
 
 def _is_new(thing: Any) -> bool:
     """Whether ``thing``, whose ``__init__`` is called, has nothing in it yet."""
-    return (is_user_object(thing) or isinstance(thing, paddle.nn.Layer)) and not vars(thing)
+    held = is_user_object(thing) or isinstance(thing, paddle.nn.Layer)
+    if not held and not slots_of(type(thing)):
+        return False
+    return not dict_of(thing) and not slot_fields(thing)
 
 
 def _lazily(function: Any) -> Any:

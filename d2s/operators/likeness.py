@@ -11,6 +11,7 @@ from typing import Any
 import paddle
 
 from d2s import paddle_bridge as bridge
+from d2s.operators.contents import tuple_like
 from d2s.operators.context import current
 from d2s.operators.either import Either
 from d2s.operators.state import Frozen
@@ -48,10 +49,8 @@ def description_of(item: Any) -> Any:
         if isinstance(item.container, dict):
             return {key: description_of(part) for key, part in item.items}
         return [description_of(part) for part in item.items]
-    if isinstance(item, tuple) and hasattr(item, "_make"):
-        return type(item)._make(description_of(part) for part in item)
     if isinstance(item, tuple):
-        return tuple(description_of(part) for part in item)
+        return tuple_like(item, [description_of(part) for part in item])
     if isinstance(item, list):
         return [description_of(part) for part in item]
     if isinstance(item, dict):
@@ -72,7 +71,7 @@ def common(known: Any, found: Any) -> Any:
             return {key: common(known[key], found[key]) for key in known}
         if isinstance(known, list | tuple) and len(known) == len(found):
             parts = [common(a, b) for a, b in zip(known, found, strict=True)]
-            return type(found)._make(parts) if hasattr(found, "_make") else type(found)(parts)
+            return tuple_like(found, parts) if isinstance(found, tuple) else type(found)(parts)
     return found
 
 
@@ -82,9 +81,9 @@ def sample(shape: Any) -> Any:
         zeros = shape.zeros()
         zeros.stop_gradient = shape.stop_gradient
         return zeros if shape.kind is None else mark_number(zeros, shape.kind)
-    if isinstance(shape, tuple) and hasattr(shape, "_make"):
-        return type(shape)._make(sample(part) for part in shape)
-    if isinstance(shape, list | tuple):
+    if isinstance(shape, tuple):
+        return tuple_like(shape, [sample(part) for part in shape])
+    if isinstance(shape, list):
         return type(shape)(sample(part) for part in shape)
     if isinstance(shape, dict):
         return {key: sample(part) for key, part in shape.items()}

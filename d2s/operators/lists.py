@@ -542,10 +542,9 @@ class GrowingList:
             if not list(value.shape) or value.shape[0] >= 0:
                 return None
             return of_tensor(value, self.name)
-        measured = getattr(items, "d2s_growing", None)
-        if measured is None:
+        if not hasattr(type(items), "d2s_growing"):
             return None
-        other: GrowingList = measured()
+        other: GrowingList = items.d2s_growing()
         other.need_rows()
         if other.element.form != self.element.form:
             raise error_here(

@@ -20,6 +20,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
 from d2s.operators.aliases import names_of
+from d2s.operators.contents import blank, like, refill, tuple_like
 from d2s.operators.context import current, error_here
 from d2s.operators.either import (
     UNBOUND,
@@ -37,9 +38,10 @@ from d2s.operators.lists import (
     join_lists,
     kept_list,
 )
+from d2s.operators.objects import is_list
 from d2s.operators.origins import is_known_outside
 from d2s.operators.shown import HostText
-from d2s.operators.state import Frozen, fill, freeze, same_items
+from d2s.operators.state import Frozen, freeze, same_items
 from d2s.operators.values import (
     NUMBER_DTYPES,
     as_dtype,
@@ -264,9 +266,7 @@ class Merger:
             self.merge(left, right, f"{name}[{index}]")
             for index, (left, right) in enumerate(zip(true, false, strict=True))
         ]
-        if hasattr(true, "_make"):
-            return lambda results: type(true)._make(item(results) for item in items)
-        return lambda results: tuple(item(results) for item in items)
+        return lambda results: tuple_like(true, [item(results) for item in items])
 
     def fields(self, true: Any, false: Any, name: str) -> Builder:
         """Two dataclass instances of one class."""
@@ -293,9 +293,11 @@ class Merger:
             return self.either(true, false, name)  # a later change must reach the one that is meant
         if isinstance(first, GrowingList) and isinstance(second, GrowingList) and same:
             return join_lists(self, first, true.items, false.items)
-        if isinstance(first, list) and isinstance(second, list):
+        if not same and not _alike(first, second):
+            return self.either(true, false, name)
+        if isinstance(first, list | collections.deque):
             if len(true.items) != len(false.items):
-                if same:
+                if same and isinstance(first, list):
                     return self.grown(first, true, false, name)
                 return self.either(true, false, name)
             items = [
@@ -305,13 +307,10 @@ class Merger:
 
             def build_list(results: list[Any]) -> Any:
                 made = [item(results) for item in items]
-                if not same:
-                    return made
-                first[:] = made
-                return first
+                return refill(first, made) if same else like(first, made)
 
             return build_list
-        if isinstance(first, dict) and isinstance(second, dict):
+        if isinstance(first, dict):
             left, right = dict(true.items), dict(false.items)
             if list(left) != list(right):  # their order can be seen, too
                 return self.either(true, false, name)
@@ -319,10 +318,7 @@ class Merger:
 
             def build_dict(results: list[Any]) -> Any:
                 made = {key: item(results) for key, item in pairs.items()}
-                target = first if same else type(first)()
-                target.clear()
-                target.update(made)
-                return target
+                return refill(first, made) if same else like(first, made)
 
             return build_dict
         if same and same_items(true, false):
@@ -413,12 +409,11 @@ class Merger:
                 return fresh.chosen_at(thing.places, thing.body_first)
 
             return build
-        if type(thing) in (list, set, collections.deque) or isinstance(thing, dict):
+        if is_list(thing) or isinstance(thing, dict | set | collections.deque):
             return self.kept_container(side, freeze(thing))
         if isinstance(thing, tuple):
             items = [self.kept(side, item) for item in thing]
-            make = type(thing)._make if hasattr(thing, "_make") else tuple
-            return lambda results: make(item(results) for item in items)
+            return lambda results: tuple_like(thing, [item(results) for item in items])
         if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
             kept = {
                 field.name: self.kept(side, getattr(thing, field.name))
@@ -454,30 +449,21 @@ class Merger:
         if isinstance(container, GrowingList):
             return kept_list(self, side, thing)
         contents = self.contents(side, thing)
-        return lambda results: fill(container, contents(results))
+        return lambda results: refill(container, contents(results))
 
     def contents(self, side: bool, thing: Frozen) -> Builder:
         """What a list, dict or set of one side holds, in a fresh one."""
         if isinstance(thing.container, GrowingList):
             return kept_list(self, side, thing)
-        if isinstance(thing.container, list):
+        if isinstance(thing.container, list | collections.deque):
             items = [self.kept(side, item) for item in thing.items]
-            if type(thing.container) is list:
-                return lambda results: [item(results) for item in items]
-            return lambda results: fill(
-                copy.copy(thing.container), [item(results) for item in items]
-            )
-        if isinstance(thing.container, collections.deque):
-            items = [self.kept(side, item) for item in thing.items]
-            return lambda results: fill(
-                copy.copy(thing.container), [item(results) for item in items]
-            )
+            return lambda results: like(thing.container, [item(results) for item in items])
         if isinstance(thing.container, dict):
             pairs = {key: self.kept(side, item) for key, item in thing.items}
-            return lambda results: fill(
-                copy.copy(thing.container), {key: item(results) for key, item in pairs.items()}
+            return lambda results: like(
+                thing.container, {key: item(results) for key, item in pairs.items()}
             )
-        return lambda results: set(thing.items)
+        return lambda results: like(thing.container, thing.items)
 
     def changed(self, side: bool, was: Frozen, now: Frozen, name: str) -> Builder:
         """What a list or dict holds that only one side has changed: for all, or for that side."""
@@ -494,7 +480,7 @@ class Merger:
                 f"change a copy: {name} = list({name})",
             )
         pair = (now, was) if side else (was, now)
-        fresh = [dataclasses.replace(part, container=type(part.container)()) for part in pair]
+        fresh = [dataclasses.replace(part, container=blank(part.container)) for part in pair]
         return self.containers(fresh[0], fresh[1], name)
 
     def made_here(self, thing: Any) -> bool:
@@ -519,6 +505,18 @@ class Merger:
         """One side (or both) ends in a ``raise``: the other side's value is the value."""
         side = not self.left[0]
         return self.kept(side, true if side else false)
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether one container can stand for both: class, factory and greatest length are one."""
+    return type(one) is type(other) and all(
+        getattr(one, name) == getattr(other, name)
+        for base, name in (
+            (collections.defaultdict, "default_factory"),
+            (collections.deque, "maxlen"),
+        )
+        if isinstance(one, base)
+    )
 
 
 def _instance(kind: type, fields: dict[str, Builder], results: list[Any]) -> Any:

@@ -19,6 +19,7 @@ from d2s.operators.callers import callers, name_of
 from d2s.operators.context import current
 from d2s.operators.hosts import host_call
 from d2s.operators.lowering import lowered
+from d2s.operators.objects import owner_of
 from d2s.operators.shown import Shipment
 
 LOG_METHODS: Final = frozenset(
@@ -175,7 +176,7 @@ def _may_count(method: Any) -> bool:
     """Whether ``method`` is one of ``logging`` itself, and hands ``stacklevel`` on."""
     function = getattr(method, "__func__", method)
     code = getattr(function, "__code__", None)
-    owner = getattr(method, "__self__", None)
+    owner = owner_of(method)
     plain = owner is None or type(owner)._log is logging.Logger._log
     return _COUNTS_WELL and plain and code is not None and code.co_filename == _LOGGING
 

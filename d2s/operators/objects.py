@@ -70,4 +70,56 @@ def is_user_object(value: Any) -> bool:
         return False
     if bridge.is_eager(value) or bridge.is_value(value) or not is_user_class(type(value)):
         return isinstance(value, types.SimpleNamespace)
-    return isinstance(getattr(value, "__dict__", None), dict)
+    return dict_of(value) is not None
+
+
+def dict_of(value: Any) -> dict[str, Any] | None:
+    """The attributes of an object as it keeps them; a ``__getattr__`` of its class is not asked."""
+    kind = type(value)
+    if defines(kind, "__getattr__") or defines(kind, "__getattribute__"):
+        try:
+            found = object.__getattribute__(value, "__dict__")
+        except AttributeError:
+            return None
+    else:
+        found = getattr(value, "__dict__", None)
+    return found if isinstance(found, dict) else None
+
+
+def fields_of(value: Any) -> dict[str, Any]:
+    """The attributes of an object that has a dictionary for them."""
+    found = dict_of(value)
+    assert found is not None
+    return found
+
+
+def on_class(kind: type, name: str, default: Any = None) -> Any:
+    """The attribute ``name`` as a class of ``kind`` has it, bound to nothing."""
+    return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), default)
+
+
+def defines(kind: type, name: str) -> bool:
+    """Whether a class of the user's gives objects of ``kind`` the special method ``name``."""
+    for base in kind.__mro__:
+        if name in vars(base):
+            return is_user_class(base) and base.__module__ not in sys.builtin_module_names
+    return False
+
+
+def attribute(thing: Any, name: str, default: Any = None) -> Any:
+    """``getattr``, but that no ``__getattr__`` of the user's is asked."""
+    if not defines(type(thing), "__getattr__"):
+        return getattr(thing, name, default)
+    if isinstance(thing, paddle.nn.Layer):
+        for table in (thing._parameters, thing._buffers, thing._sub_layers):
+            if name in table:
+                return table[name]
+    try:
+        return object.__getattribute__(thing, name)
+    except AttributeError:
+        return default
+
+
+def owner_of(function: Any) -> Any:
+    """The object that a method is bound to; ``None`` for anything else."""
+    return function.__self__ if hasattr(type(function), "__self__") else None

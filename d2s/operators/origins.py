@@ -342,4 +342,4 @@ def _leaves(thing: Any) -> tuple[int, ...] | None:
     if isinstance(thing, Frozen):
         return (id(thing.container),)
     held = isinstance(thing, list | dict | set | collections.deque)
-    return (id(thing),) if held or hasattr(thing, "d2s_freeze") else None
+    return (id(thing),) if held or hasattr(type(thing), "d2s_freeze") else None

@@ -25,6 +25,7 @@ from d2s.diagnostics.blame import is_paddle
 from d2s.diagnostics.location import is_hidden
 from d2s.errors import D2SError
 from d2s.operators.context import current
+from d2s.operators.objects import attribute, owner_of
 from d2s.operators.values import is_tensor, number_kind
 
 COMPUTING: Final = ("paddle.tensor.", "paddle.nn.functional.")
@@ -164,8 +165,8 @@ def _call_of(frame: types.FrameType) -> tuple[Any, list[Any], dict[str, Any]] | 
         given = known.get("processed_args", known.get("args", ()))
         return known["func"], list(given), known.get("processed_kwargs", known.get("kwargs", {}))
     function = frame.f_globals.get(code.co_name)
-    while getattr(function, "__code__", code) is not code:
-        function = getattr(function, "__wrapped__", None)
+    while attribute(function, "__code__", code) is not code:
+        function = attribute(function, "__wrapped__")
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     if function is None or not _is_harmless(function) or not set(names) <= known.keys():
         return None
@@ -294,7 +295,7 @@ def _again(size: int, function: Any) -> Any:
     """What does in dygraph what ``function`` does in a program, and writes nowhere."""
     if isinstance(function, Method):
         return function
-    owner = getattr(function, "__self__", None)
+    owner = owner_of(function)
     if bridge.is_value(owner):
         return getattr(_stand_in(size, owner), function.__name__)
     if _is_harmless(function):
@@ -313,7 +314,7 @@ def _copied(layer: Any) -> Any:
 
 
 def _is_harmless(function: Any) -> bool:
-    return str(getattr(function, "__module__", "")).startswith(_HARMLESS)
+    return str(attribute(function, "__module__", "")).startswith(_HARMLESS)
 
 
 def _stand_in(size: int, thing: Any) -> Any:
@@ -348,5 +349,5 @@ def _has_open_dimension(thing: Any) -> bool:
         return any(map(_has_open_dimension, thing.values()))
     if bridge.is_value(thing):
         return any(size < 0 for size in thing.shape)
-    owner = getattr(thing, "__self__", None)
+    owner = owner_of(thing)
     return bridge.is_value(owner) and _has_open_dimension(owner)

@@ -24,10 +24,19 @@ from typing import Any, Final
 import paddle
 
 from d2s import paddle_bridge as bridge
+from d2s.operators.contents import items, members, refill
 from d2s.operators.context import current
 from d2s.operators.either import UNBOUND, Either
 from d2s.operators.fields import slot_fields, slots_of
-from d2s.operators.objects import LAYER_FIELDS, is_list, is_user_class, is_user_object
+from d2s.operators.objects import (
+    LAYER_FIELDS,
+    attribute,
+    defines,
+    is_list,
+    is_user_class,
+    is_user_object,
+    on_class,
+)
 
 REACH: Final = 2000
 """So many objects are looked at for what a body may change."""
@@ -91,7 +100,7 @@ class Attribute(Slot):
     def get(self) -> Any:
         if isinstance(self.owner, paddle.nn.Layer) and self.name in self.owner._buffers:
             return self.owner._buffers[self.name]
-        return getattr(self.owner, self.name, UNBOUND)
+        return attribute(self.owner, self.name, UNBOUND)
 
     def set(self, value: Any) -> None:
         owner = self.owner
@@ -100,9 +109,10 @@ class Attribute(Slot):
         elif self._is_parameter(value):
             owner.__dict__.pop(self.name, None)  # what a body has seen in its place
         elif value is UNBOUND:
-            if hasattr(owner, self.name):
-                delattr(owner, self.name)
-        elif isinstance(owner, paddle.nn.Layer):
+            if self.get() is not UNBOUND:
+                drop = object.__delattr__ if defines(type(owner), "__delattr__") else delattr
+                drop(owner, self.name)
+        elif isinstance(owner, paddle.nn.Layer) or defines(type(owner), "__setattr__"):
             object.__setattr__(owner, self.name, value)
         else:
             setattr(owner, self.name, value)
@@ -184,41 +194,37 @@ def freeze(value: Any, depth: int = 0) -> Any:
     """A snapshot of ``value``: containers inside become :class:`Frozen`."""
     if depth > 20:
         return value
-    if is_list(value):
-        return Frozen(value, tuple(freeze(item, depth + 1) for item in value))
+    if is_list(value) or isinstance(value, collections.deque):
+        return Frozen(value, tuple(freeze(item, depth + 1) for item in members(value)))
     if isinstance(value, dict):
-        return Frozen(value, tuple((key, freeze(item, depth + 1)) for key, item in value.items()))
-    if type(value) is set:
-        return Frozen(value, tuple(value))
-    if type(value) is collections.deque:
-        return Frozen(value, tuple(freeze(item, depth + 1) for item in value))
+        return Frozen(value, tuple((key, freeze(item, depth + 1)) for key, item in items(value)))
+    if isinstance(value, set):
+        return Frozen(value, tuple(members(value)))
     if isinstance(value, Either):
         sides = freeze(value.true, depth + 1), freeze(value.false, depth + 1)
         if sides[0] is value.true and sides[1] is value.false:
             return value
         return value.like(*sides)
     if type(value) is tuple:
-        items = tuple(freeze(item, depth + 1) for item in value)
-        return value if all(map(operator.is_, items, value)) else items
-    snapshot = getattr(value, "d2s_freeze", None) if value is not UNBOUND else None
-    if snapshot is not None:
-        return Frozen(value, snapshot())
+        parts = tuple(freeze(item, depth + 1) for item in value)
+        return value if all(map(operator.is_, parts, value)) else parts
+    if hasattr(type(value), "d2s_freeze"):
+        return Frozen(value, value.d2s_freeze())
     return value
 
 
 def thaw(snapshot: Any) -> Any:
     """The value of a snapshot, its containers holding again what they held."""
     if isinstance(snapshot, Frozen):
-        container, items = snapshot.container, snapshot.items
-        if hasattr(container, "d2s_thaw"):
-            container.d2s_thaw(items)
+        container, held = snapshot.container, snapshot.items
+        if hasattr(type(container), "d2s_thaw"):
+            container.d2s_thaw(held)
         elif isinstance(container, list | collections.deque):
-            fill(container, [thaw(item) for item in items])
+            refill(container, [thaw(item) for item in held])
         elif isinstance(container, dict):
-            fill(container, {key: thaw(item) for key, item in items})
+            refill(container, {key: thaw(item) for key, item in held})
         else:
-            container.clear()
-            container.update(items)
+            refill(container, held)
         return container
     if type(snapshot) is tuple:
         return tuple(thaw(item) for item in snapshot)
@@ -243,19 +249,10 @@ def _same_key(one: Any, other: Any) -> bool:
     return type(one) is type(other) and isinstance(one, str | int | bool) and one == other
 
 
-def fill(container: Any, contents: Any) -> Any:
-    """``container`` with other contents, the same object."""
-    if isinstance(container, list):
-        container[:] = contents
-        return container
-    container.clear()
-    if isinstance(container, collections.deque):
-        container.extend(contents)
-    elif isinstance(container, collections.Counter):
-        dict.update(container, contents)  # its own counts them
-    else:
-        container.update(contents)
-    return container
+def is_computed(kind: type, name: str) -> bool:
+    """Whether a property, or another descriptor, keeps elsewhere what is assigned to ``name``."""
+    found = on_class(kind, name)
+    return hasattr(type(found), "__set__") and not isinstance(found, types.MemberDescriptorType)
 
 
 def _is_container(value: Any) -> bool:
@@ -264,10 +261,9 @@ def _is_container(value: Any) -> bool:
     if type(value) is tuple:
         return len(value) <= REACH and any(map(_is_container, value))
     return (
-        type(value) in (set, collections.deque)
+        isinstance(value, set | collections.deque | dict)
         or is_list(value)
-        or isinstance(value, dict)
-        or hasattr(value, "d2s_freeze")
+        or hasattr(type(value), "d2s_freeze")
     )
 
 
@@ -336,7 +332,9 @@ def _stored(code: types.CodeType) -> frozenset[str]:
 
 def _is_plain(value: Any) -> bool:
     """Whether ``value`` is nothing of a program and no tensor."""
-    return not (hasattr(value, "d2s_value") or bridge.is_value(value) or bridge.is_eager(value))
+    return not (
+        hasattr(type(value), "d2s_value") or bridge.is_value(value) or bridge.is_eager(value)
+    )
 
 
 class _Reach:
@@ -356,12 +354,14 @@ class _Reach:
                 queue.extend(self._parts(path, value))
 
     def _parts(self, path: str, value: Any) -> Iterator[tuple[str, Any]]:
-        if isinstance(value, list | tuple):
-            for index, item in enumerate(value[:REACH]):
+        if isinstance(value, list | tuple | collections.deque):
+            for index, item in enumerate(members(value)[:REACH]):
                 yield f"{path}[{index}]", item
         elif isinstance(value, dict):
-            for key, item in value.items():
+            for key, item in items(value):
                 yield f"{path}[{key!r}]", item
+        if isinstance(value, list | tuple | dict | set | collections.deque):
+            yield from self._attributes(path, value)
         elif isinstance(value, types.FunctionType):
             yield from self._cells(value)
         elif isinstance(value, types.MethodType):
@@ -377,12 +377,15 @@ class _Reach:
                 if is_user_class(type(layer)):
                     yield from self._fields(prefix, layer)
         else:
-            if slots_of(type(value)):
-                fields = slot_fields(value)
-                self._note(Scope(fields, path, value))
-                yield from ((f"{path}.{name}", item) for name, item in fields.items())
-            if is_user_object(value):
-                yield from self._fields(path, value)
+            yield from self._attributes(path, value)
+
+    def _attributes(self, path: str, value: Any) -> Iterator[tuple[str, Any]]:
+        if slots_of(type(value)):
+            fields = slot_fields(value)
+            self._note(Scope(fields, path, value))
+            yield from ((f"{path}.{name}", item) for name, item in fields.items())
+        if is_user_object(value):
+            yield from self._fields(path, value)
 
     def _fields(self, path: str, owner: Any) -> Iterator[tuple[str, Any]]:
         scope = self._note(Scope(owner.__dict__, path, owner))
@@ -440,13 +443,13 @@ class State:
     def _slot(path: str, cells: dict[str, Any], scope: dict[str, Any]) -> Slot:
         root, *rest = path.split(".")
         slot: Slot = Cell(cells[root]) if root in cells else Global(scope, root)
-        for attribute in rest:
+        for name in rest:
             owner = slot.get()
             if owner is UNBOUND or owner is None:
                 return Missing()
-            if isinstance(getattr(type(owner), attribute, None), property):
+            if is_computed(type(owner), name):
                 return Missing()  # its setter assigns other attributes, which are found by find
-            slot = Attribute(owner, attribute)
+            slot = Attribute(owner, name)
         return slot
 
     def _watch(self, record: Any, before: dict[str, Any]) -> None:

@@ -14,15 +14,17 @@ Nested containers, dataclasses and named tuples are walked:
 from __future__ import annotations
 
 import collections
-import copy
 import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from d2s.operators.objects import is_list
+from d2s.operators.contents import bare, like, members
+from d2s.operators.contents import items as items_of
+from d2s.operators.objects import dict_of, fields_of, is_list, is_user_class
 from d2s.operators.values import SIZE, Sizes
 
 Rebuild = Callable[[list[Any]], Any]
+Parts = tuple[list[tuple[str, Any]], Rebuild]
 
 
 def is_dataclass_instance(thing: object) -> bool:
@@ -30,48 +32,32 @@ def is_dataclass_instance(thing: object) -> bool:
     return dataclasses.is_dataclass(thing) and not isinstance(thing, type)
 
 
-def parts(thing: Any) -> tuple[list[tuple[str, Any]], Rebuild] | None:
+def parts(thing: Any) -> Parts | None:
     """What a container holds, one level deep, and a function that makes its like of others.
 
     Returns:
         ``(path, part)`` pairs and the function; ``None`` for what is no container.
     """
-    if isinstance(thing, tuple):
-        make = type(thing)._make if hasattr(thing, "_make") else tuple
-        return [(f"[{index}]", item) for index, item in enumerate(thing)], make
     if type(thing) is list:
-        return [(f"[{index}]", item) for index, item in enumerate(thing)], list
-    if is_list(thing):
-
-        def make_list(items: list[Any]) -> Any:
-            made = copy.copy(thing)
-            made[:] = items
-            return made
-
-        return [(f"[{index}]", item) for index, item in enumerate(thing)], make_list
+        return _numbered(thing), list
     if type(thing) is Sizes:
-        return [(f"[{index}]", item) for index, item in enumerate(thing)], SIZE
+        return _numbered(thing), SIZE
+    if isinstance(thing, tuple):
+        return _with_attributes(thing, _numbered(thing), _maker_of_tuples(type(thing)))
+    if is_list(thing) or isinstance(thing, collections.deque):
+        empty = bare(thing)
+        return _with_attributes(thing, _numbered(thing), lambda items: like(empty, items))
     if isinstance(thing, dict):
-        keys, blank = list(thing), None
-        if type(thing) is not dict:
-            blank = thing.copy()
-            blank.clear()
+        pairs, empty = items_of(thing), bare(thing)
+        keys = [key for key, _ in pairs]
 
         def make_dict(items: list[Any]) -> Any:
-            made = {} if blank is None else blank.copy()
-            made.update(dict(zip(keys, items, strict=True)))  # a Counter counts pairs
-            return made
+            return like(empty, dict(zip(keys, items, strict=True)))
 
-        return [(f"[{key!r}]", value) for key, value in thing.items()], make_dict
+        return _with_attributes(thing, [(f"[{key!r}]", value) for key, value in pairs], make_dict)
     if type(thing) is set:
         ordered = sorted(thing, key=repr)
         return [(f"{{{index}}}", item) for index, item in enumerate(ordered)], set
-    if type(thing) is collections.deque:
-        length = thing.maxlen
-        return (
-            [(f"[{index}]", item) for index, item in enumerate(thing)],
-            lambda items: collections.deque(items, length),
-        )
     if is_dataclass_instance(thing):
         kind: Any = type(thing)
         names = [field.name for field in dataclasses.fields(kind) if hasattr(thing, field.name)]
@@ -84,6 +70,31 @@ def parts(thing: Any) -> tuple[list[tuple[str, Any]], Rebuild] | None:
 
         return [(f".{name}", getattr(thing, name)) for name in names], make_instance
     return None
+
+
+def _numbered(thing: Any) -> list[tuple[str, Any]]:
+    return [(f"[{index}]", item) for index, item in enumerate(members(thing))]
+
+
+def _maker_of_tuples(kind: Any) -> Rebuild:
+    if hasattr(kind, "_make") or is_user_class(kind):
+        return lambda items: tuple.__new__(kind, items)
+    return tuple
+
+
+def _with_attributes(thing: Any, held: list[tuple[str, Any]], make: Rebuild) -> Parts:
+    """A container of the user's class: its attributes are parts like the items."""
+    fields = (dict_of(thing) if is_user_class(type(thing)) else None) or {}
+    if not fields:
+        return held, make
+    count = len(held)
+
+    def build(parts: list[Any]) -> Any:
+        made = make(parts[:count])
+        fields_of(made).update(zip(fields, parts[count:], strict=True))
+        return made
+
+    return [*held, *((f".{name}", value) for name, value in fields.items())], build
 
 
 def scan(

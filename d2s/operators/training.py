@@ -30,6 +30,7 @@ from d2s.errors import UnsupportedInGraphError
 from d2s.operators.context import Capture, current, error_here
 from d2s.operators.empties import enter_blocks
 from d2s.operators.inplace import bind_anew
+from d2s.operators.objects import owner_of
 from d2s.operators.values import as_value, cast_plain, is_tensor, mark_number, root_of
 
 SCALARS: Final = (bool, int, float, str, type(None))
@@ -473,7 +474,7 @@ class Steps:
         """``optimizer.step()``; the parameters with their gradients."""
         self.check(f"{type(optimizer).__name__}.step()")
         _refuse_unknown(optimizer)
-        if any(_owner_of(function) is optimizer._learning_rate for function, _, _ in self.after):
+        if any(owner_of(function) is optimizer._learning_rate for function, _, _ in self.after):
             raise _late(optimizer)
         self.used = True
         self.optimizers[id(optimizer)] = optimizer
@@ -564,7 +565,7 @@ class Steps:
 
     def rate(self, optimizer: Any) -> Any:
         """``optimizer.get_lr()``, which each run asks for."""
-        if any(_owner_of(function) is optimizer._learning_rate for function, _, _ in self.after):
+        if any(owner_of(function) is optimizer._learning_rate for function, _, _ in self.after):
             raise _late(optimizer)
         rate = self._rates.get(id(optimizer))
         if rate is None:
@@ -632,10 +633,6 @@ def _clipped(clip: Any, pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
 def _constant(value: Any) -> Any:
     value.stop_gradient = True
     return value
-
-
-def _owner_of(function: Any) -> Any:
-    return getattr(function, "__self__", None)
 
 
 def _late(optimizer: Any) -> Exception:

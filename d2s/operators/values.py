@@ -59,8 +59,9 @@ def as_value(thing: Any) -> Any:
         return thing
     if bridge.is_eager(thing):
         return bridge.as_value(thing)
-    resolve = getattr(thing, "d2s_value", None)
-    return number_value(thing) if resolve is None else as_value(resolve())
+    if not hasattr(type(thing), "d2s_value"):
+        return number_value(thing)
+    return as_value(thing.d2s_value())
 
 
 def joint_kind(left: type, right: type) -> type:
@@ -138,9 +139,8 @@ def condition(test: Any) -> Any:
     capture = current()
     if capture is None:
         return test
-    resolve = getattr(test, "d2s_condition", None)
-    if resolve is not None:
-        test = resolve()
+    if hasattr(type(test), "d2s_condition"):
+        test = test.d2s_condition()
     if bridge.is_eager(test):
         test = bridge.as_value(test)
     if not bridge.is_value(test):

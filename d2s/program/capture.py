@@ -123,7 +123,7 @@ def _capture(
         watch.note(change)
     relied: list[Guard] = []
     state.on_call = watch.function
-    state.on_read = watch.contents
+    state.on_read = watch.seen
     state.watched = watch.scopes
     straight: dict[int, bool] = {}
 

@@ -16,6 +16,7 @@ import numpy as np
 import paddle
 
 from d2s.operators.context import current
+from d2s.operators.objects import owner_of
 from d2s.operators.values import NUMBER_DTYPES, mark_number
 
 _NUMPY: Final[Any] = np.random.random.__self__  # type: ignore[attr-defined]
@@ -149,7 +150,7 @@ class Draws:
 
 def is_draw(function: Any) -> bool:
     """Whether ``function`` draws one number from a generator that every module shares."""
-    owner = getattr(function, "__self__", None)
+    owner = owner_of(function)
     return (owner is _PYTHON or owner is _NUMPY) and function.__name__ in _NUMBERS
 
 

@@ -8,8 +8,10 @@ from typing import Any, Final
 
 import paddle
 
+from d2s.operators import contents
 from d2s.operators.either import UNBOUND
 from d2s.operators.fields import SlotFields, class_fields, slot_fields, slots_of
+from d2s.operators.objects import attribute, dict_of
 
 SCALARS: Final = (bool, int, float, str, bytes, type(None))
 
@@ -35,18 +37,27 @@ class Place:
         path: how a reader would write it, for messages.
         parent: where the scope itself is kept, if another one may stand there later.
         owner: the layer whose attributes the scope holds.
+        attribute: the scope holds the attributes of what stands at ``parent``.
     """
 
-    __slots__ = ("key", "owner", "parent", "path", "scope")
+    __slots__ = ("attribute", "key", "owner", "parent", "path", "scope")
 
     def __init__(
-        self, scope: Any, key: Any, path: str, parent: Place | None = None, owner: Any = None
+        self,
+        scope: Any,
+        key: Any,
+        path: str,
+        parent: Place | None = None,
+        owner: Any = None,
+        *,
+        attribute: bool = False,
     ) -> None:
         self.scope = scope
         self.key = key
         self.path = path
         self.parent = parent
         self.owner = owner
+        self.attribute = attribute
 
     def holder(self) -> Any:
         """What holds the value now."""
@@ -55,22 +66,20 @@ class Place:
         found = self.parent.get()
         if isinstance(self.scope, SlotFields):
             return slot_fields(found)
-        if isinstance(found, (*CONTAINERS, tuple)):
+        if isinstance(found, (*CONTAINERS, tuple)) and not self.attribute:
             return found
-        return getattr(found, "__dict__", None)
+        return dict_of(found)
 
     def get(self) -> Any:
         """What is there now; ``ABSENT`` if nothing is."""
         scope = self.holder()
-        if isinstance(scope, dict):
-            return scope.get(self.key, ABSENT)
         if isinstance(scope, types.CellType):
             try:
                 return scope.cell_contents
             except ValueError:
                 return ABSENT
-        if isinstance(scope, list | tuple | collections.deque) and type(self.key) is int:
-            return scope[self.key] if self.key < len(scope) else ABSENT
+        if isinstance(scope, dict | list | tuple | collections.deque):
+            return contents.get(scope, self.key, ABSENT)
         return ABSENT
 
     def set(self, value: Any) -> None:
@@ -83,11 +92,11 @@ class Place:
                 del scope.cell_contents
         elif value is ABSENT:
             if isinstance(scope, dict):
-                scope.pop(self.key, None)
+                contents.drop(scope, self.key)
         elif self.owner is not None:
             paddle.nn.Layer.__setattr__(self.owner, self.key, value)
         elif scope is not None:
-            scope[self.key] = value
+            contents.put(scope, self.key, value)
 
     def put(self, value: Any) -> None:
         """Bind it as it is, whoever owns it."""
@@ -95,7 +104,7 @@ class Place:
         if isinstance(scope, types.CellType):
             scope.cell_contents = value
         else:
-            scope[self.key] = value
+            contents.put(scope, self.key, value)
 
     @property
     def identity(self) -> tuple[Any, Any]:
@@ -154,7 +163,7 @@ class Slot(Place):
 
     def get(self) -> Any:
         """What is there now; ``ABSENT`` if nothing is."""
-        return getattr(self.scope, self.key, ABSENT)
+        return attribute(self.scope, self.key, ABSENT)
 
 
 class Reading(Place):

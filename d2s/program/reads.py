@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import paddle
 
-from d2s.operators.objects import is_library, is_user_class, is_user_object
+from d2s.operators.objects import dict_of, is_library, is_user_class, is_user_object
 from d2s.program.places import ABSENT, Member, Place, Reading, Slot, keys_of
 
 if TYPE_CHECKING:
@@ -204,8 +204,8 @@ class _Explorer:
             for name in (slots,) if isinstance(slots, str) else slots:
                 if name in self.names or EVERY in self.names:
                     yield from self.at(Slot(thing, name, f"{path}.{name}"))
-        fields = getattr(thing, "__dict__", None)
-        if isinstance(fields, dict):
+        fields = dict_of(thing)
+        if fields is not None:
             yield from self.fields(thing, fields, path)
 
     def layer(self, layer: Any, path: str) -> Iterator[Place]:

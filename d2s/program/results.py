@@ -11,10 +11,12 @@ from typing import Any
 import paddle
 
 from d2s import paddle_bridge as bridge
+from d2s.operators.contents import drop
+from d2s.operators.contents import items as items_of
 from d2s.operators.context import Capture
 from d2s.operators.either import UNBOUND, Either
 from d2s.operators.lists import GrowingList
-from d2s.operators.objects import is_user_object
+from d2s.operators.objects import dict_of, fields_of, is_user_object
 from d2s.operators.origins import origin_of
 from d2s.operators.shown import HostText, Shipment
 from d2s.operators.structure import parts
@@ -115,13 +117,15 @@ class Results:
         assert held is not None
         items = [self.take(item) for _, item in held[0]]
         make = held[1]
-        if not isinstance(thing, dict):
+        if not isinstance(thing, dict) and dict_of(thing) is None:
             return lambda run: make([item(run) for item in items])
 
         def build(run: Run) -> Any:
             made = make([item(run) for item in items])
-            for key in [key for key, item in made.items() if item is UNBOUND]:
-                del made[key]
+            for table in (made, dict_of(made)):
+                if isinstance(table, dict):
+                    for key in [key for key, item in items_of(table) if item is UNBOUND]:
+                        drop(table, key)
             return made
 
         return build
@@ -132,7 +136,7 @@ class Results:
             return self.eager(thing)
         if not is_user_object(thing) or not _holds_values(thing):
             return lambda run: thing
-        fields = thing.__dict__
+        fields = dict_of(thing) or {}
         if self.watch.holds(fields) is not None:
             return lambda run: thing  # it was there before: its attributes are state
         known = self.shared.get(id(thing))
@@ -143,7 +147,7 @@ class Results:
 
         def build(run: Run) -> Any:
             fresh = object.__new__(kind)
-            fresh.__dict__.update(members(run))
+            fields_of(fresh).update(members(run))
             return fresh
 
         return self.once(thing, build)
@@ -237,5 +241,5 @@ def _holds_values(thing: Any, depth: int = 4) -> bool:
     if held is not None:
         return any(_holds_values(item, depth - 1) for _, item in held[0])
     if depth and is_user_object(thing):
-        return any(_holds_values(item, depth - 1) for item in thing.__dict__.values())
+        return any(_holds_values(item, depth - 1) for item in (dict_of(thing) or {}).values())
     return False

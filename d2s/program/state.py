@@ -13,7 +13,6 @@ objects that can be reached from there.  Afterwards:
 from __future__ import annotations
 
 import array
-import collections
 import dis
 import enum
 import operator
@@ -29,10 +28,11 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.conversion import codes_in, reads_of
+from d2s.operators import contents
 from d2s.operators.either import Either
 from d2s.operators.fields import Fields, class_fields, slot_fields, slots_of
 from d2s.operators.lists import GrowingList
-from d2s.operators.objects import LAYER_FIELDS, is_library, is_user_class, is_user_object
+from d2s.operators.objects import LAYER_FIELDS, fields_of, is_library, is_user_class, is_user_object
 from d2s.operators.shown import HostText
 from d2s.program.opaque import Opaque
 from d2s.program.places import (
@@ -82,7 +82,7 @@ class Record:
             path = f"{self.path}.{key}" if self.path else str(key)
         else:
             path = f"{self.path}[{key!r}]"
-        return Place(self.scope, key, path, self.place, self.owner)
+        return Place(self.scope, key, path, self.place, self.owner, attribute=self.fields)
 
     @property
     def library(self) -> bool:
@@ -102,7 +102,8 @@ class Record:
             return {"cell": Place(self.scope, "cell", self.path).get()}
         if self.names is not None:
             return {name: self.scope.get(name, ABSENT) for name in self.names}
-        return dict(self.scope) if isinstance(self.scope, dict) else list(self.scope)
+        held = isinstance(self.scope, dict)
+        return dict(contents.items(self.scope)) if held else contents.members(self.scope)
 
     def restore(self) -> None:
         """Give it its contents back."""
@@ -115,17 +116,17 @@ class Record:
                 else:
                     del self.scope[key]
         elif isinstance(self.scope, dict):
-            if self.names is None and list(self.scope) != list(self.before):
-                self.scope.clear()
-                self.scope.update(self.before)
+            keys = [key for key, _ in contents.items(self.scope)]
+            if self.names is None and keys != list(self.before):
+                contents.refill(self.scope, self.before)
                 return
             for key, value in self.before.items():
                 if value is ABSENT:
-                    self.scope.pop(key, None)
-                elif self.scope.get(key, ABSENT) is not value:
-                    self.scope[key] = value
+                    contents.drop(self.scope, key)
+                elif contents.get(self.scope, key, ABSENT) is not value:
+                    contents.put(self.scope, key, value)
         else:
-            refill(self.scope, self.before)
+            contents.refill(self.scope, self.before)
 
 
 _OURS: Final = str(Path(__file__).resolve().parents[1])
@@ -134,20 +135,6 @@ _OURS: Final = str(Path(__file__).resolve().parents[1])
 def is_symbol(thing: Any) -> bool:
     """Whether ``thing`` is something of a program, not of a run."""
     return bridge.is_value(thing) or isinstance(thing, Either | HostText | GrowingList)
-
-
-def refill(container: Any, items: Any) -> None:
-    """Give a list, set, deque or dict other contents; the object stays the same."""
-    if isinstance(container, list):
-        container[:] = items
-        return
-    container.clear()
-    if isinstance(container, collections.deque):
-        container.extend(items)
-    elif isinstance(container, collections.Counter):
-        dict.update(container, items)  # its own counts the items
-    else:
-        container.update(items)
 
 
 @dataclass
@@ -190,9 +177,9 @@ class Change:
         if not self.whole:
             self.place.set(value)
         elif isinstance(target, list) and self.added:
-            target.extend(value)
+            list.extend(target, value)
         elif isinstance(target, CONTAINERS):
-            refill(target, value)
+            contents.refill(target, value)
 
     @property
     def added(self) -> bool:
@@ -284,7 +271,7 @@ class Watch:
             else:
                 self._global(function.__globals__, name)
 
-    def contents(self, tensor: Any) -> None:
+    def seen(self, tensor: Any) -> None:
         """What is in a tensor was read while the program was captured."""
         frame: types.FrameType | None = sys._getframe(1)
         while frame is not None and frame.f_code.co_filename.startswith(_OURS):
@@ -346,6 +333,7 @@ class Watch:
                     self.add(item, part, Place(thing, index, part, place))
         elif isinstance(thing, CONTAINERS):
             self._container(thing, path, place)
+            self._attributes(thing, path, place)
         elif isinstance(thing, type):
             self._class(thing)
         elif isinstance(thing, types.ModuleType):
@@ -356,14 +344,17 @@ class Watch:
             if vars(thing) and not is_library(thing.__code__.co_filename):
                 self._fields(thing, path, place)
         else:
-            if slots_of(type(thing)):
-                self._slots(thing, path, place)
-            if is_user_object(thing):
-                self._fields(thing, path, place)
+            self._attributes(thing, path, place)
             self.opaque.add(thing, path)
 
+    def _attributes(self, thing: Any, path: str, place: Place | None) -> None:
+        if slots_of(type(thing)):
+            self._slots(thing, path, place)
+        if is_user_object(thing):
+            self._fields(thing, path, place)
+
     def _container(self, thing: Any, path: str, place: Place | None) -> None:
-        if id(thing) in self.records or len(thing) > LARGE:
+        if id(thing) in self.records or id(thing) in self._born or contents.size(thing) > LARGE:
             return
         record = self.records[id(thing)] = Record(thing, path, place)
         record.before = record.now()
@@ -372,7 +363,7 @@ class Watch:
             self.add(item, part.path, part)
 
     def _fields(self, thing: Any, path: str, place: Place | None = None, owner: Any = None) -> None:
-        scope = thing.__dict__
+        scope = fields_of(thing)
         self._class(type(thing))
         if id(scope) in self.records or id(thing) in self._born:
             return
@@ -535,9 +526,9 @@ def _stored(code: types.CodeType) -> set[str]:
     return found
 
 
-def entries(contents: Any) -> Iterator[tuple[Any, Any]]:
+def entries(held: Any) -> Iterator[tuple[Any, Any]]:
     """Keys (or indexes) and values of what :meth:`Record.now` gives."""
-    return iter(contents.items()) if isinstance(contents, dict) else enumerate(contents)
+    return iter(held.items()) if isinstance(held, dict) else enumerate(held)
 
 
 def _inside(place: Place, value: Any, wanted: dict[int, int]) -> Iterator[tuple[int, Place]]:

@@ -15,12 +15,14 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import InplaceError
+from d2s.operators.contents import refill
 from d2s.operators.context import Capture
 from d2s.operators.either import Either
+from d2s.operators.objects import dict_of
 from d2s.program.captured import Build, Run, Write
 from d2s.program.places import CONTAINERS
 from d2s.program.results import Results
-from d2s.program.state import Change, Guard, Record, Watch, refill
+from d2s.program.state import Change, Guard, Record, Watch
 from d2s.program.steps import changes_of
 
 
@@ -126,7 +128,7 @@ def _writes(
     """What each run changes in the caller's own lists, dicts and data classes."""
     changed = {id(change.record.scope) for change in changes}
     for number, container in containers.items():
-        fields = getattr(container, "__dict__", None)
+        fields = dict_of(container)
         if id(container) in grown:
             yield _refiller(number), _become(results, grown[id(container)][1], container)
             continue
@@ -134,8 +136,8 @@ def _writes(
             continue
         if isinstance(container, CONTAINERS):
             yield _refiller(number), results.contents(container)
-        else:
-            yield _setter(number), results.contents(dict(fields or {}))
+        if fields:
+            yield _setter(number), results.contents(dict(fields))
 
 
 def _become(results: Results, form: Any, container: Any) -> Build:
@@ -204,7 +206,7 @@ def _filled(record: Record, build: Build) -> Build:
 def _fill(run: Run, found: tuple[Any, bool, Any]) -> None:
     target, added, contents = found
     if isinstance(target, list) and added:
-        target.extend(contents)
+        list.extend(target, contents)
     elif isinstance(target, CONTAINERS):
         refill(target, contents)
 
