@@ -829,6 +829,13 @@ def _of_container(path: str, value: Frozen, plans: Plans, depth: int) -> Carrier
             return Untouched(path, container)
         made = Growing(path, container, plan, depth)
     elif plan.grow is not None:
+        if type(container) is not list:
+            raise error_here(
+                ContainerInGraphError,
+                f"{path!r}, a {type(container).__name__}, grows in a static loop, whose length only "
+                "the run knows",
+                "collect in a plain list, and fill the other one from it behind the loop",
+            )
         like = sample(plan.grow)
         growing = GrowingList.of(thaw(value), path, like, arrays=not plan.rows)
         growing.origin = container
