@@ -832,8 +832,8 @@ def _of_container(path: str, value: Frozen, plans: Plans, depth: int) -> Carrier
         if type(container) is not list:
             raise error_here(
                 ContainerInGraphError,
-                f"{path!r}, a {type(container).__name__}, grows in a static loop, whose length only "
-                "the run knows",
+                f"{path!r}, a {type(container).__name__}, grows in a static loop, whose length "
+                "only the run knows",
                 "collect in a plain list, and fill the other one from it behind the loop",
             )
         like = sample(plan.grow)
