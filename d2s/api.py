@@ -22,7 +22,7 @@ from d2s.operators.debugging import step_over_ours
 from d2s.operators.objects import ignore_file
 from d2s.pipeline import Trace
 from d2s.program.loaded import explaining, write_sources
-from d2s.program.static_function import ProgramInfo, StaticFunction
+from d2s.program.static_function import ProgramInfo, StaticCoroutine, StaticFunction
 from d2s.selfcheck.check import CheckedFunction, Checker
 from d2s.syntax.printer import to_source
 from d2s.syntax.source import kind_of
@@ -94,7 +94,10 @@ def to_static(function: Any = None, input_spec: Any = None, **options: Any) -> A
         return _ClassMethod(function.__func__, input_spec, options)
     _check(function)
     if isinstance(function, types.MethodType):
-        return _made(function.__func__, input_spec, options, function.__self__)
+        # As the method does, it keeps its object alive: Model().run has no other reference.
+        made = _made(function.__func__, input_spec, options, function.__self__)
+        made.hold()
+        return made
     return _made(function, input_spec, options)
 
 
@@ -109,7 +112,8 @@ def _made(
             function, input_spec, instance=instance, checker=checker, **rest
         )
     else:
-        made = StaticFunction(function, input_spec, instance=instance, **rest)
+        kind = StaticCoroutine if inspect.iscoroutinefunction(function) else StaticFunction
+        made = kind(function, input_spec, instance=instance, **rest)
     _all.add(made)
     return made
 

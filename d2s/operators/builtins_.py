@@ -38,7 +38,7 @@ OPERATORS: Final[dict[Any, Callable[..., Any]]] = {
     builtins.type: kinds.type_,
     builtins.next: iteration.next_,
     builtins.zip: iteration.zip_,
-    operator.contains: lambda container, item: logic.in_(item, container),
+    operator.contains: lambda container, item, /: logic.in_(item, container),
     operator.getitem: items.getitem,
     operator.is_: logic.is_,
     operator.is_not: logic.is_not,

@@ -7,9 +7,11 @@ whose ``forward`` is converted; Paddle, C functions, the standard library and wh
 
 from __future__ import annotations
 
+import asyncio
 import builtins
 import contextlib
 import functools
+import inspect
 import itertools
 import logging
 import random
@@ -33,6 +35,7 @@ from d2s.operators import (
     builtins_,
     casts,
     comprehensions,
+    coroutines,
     debugging,
     inplace,
     iteration,
@@ -49,6 +52,7 @@ from d2s.operators.kinds import type_
 from d2s.operators.lists import GrowingList
 from d2s.operators.objects import attribute, is_library, is_user_object, owner_of
 from d2s.operators.replays import COMPUTING
+from d2s.operators.spellings import in_pythons_words, rewrapped, spelt
 from d2s.operators.values import as_value, cast_plain, is_tensor, mark_number
 
 SKIP: Final = "__d2s_not_to_static__"
@@ -64,14 +68,6 @@ def set_converter(converter: Callable[[types.FunctionType], Callable[..., Any]])
     """Tell how a plain function is converted; called once, by ``d2s.conversion``."""
     global _converter
     _converter = converter
-
-
-def _original_of(thing: Any) -> Any:
-    """The user's function that ``thing`` converts; a ``__getattr__`` of the user's is not asked."""
-    try:
-        return object.__getattribute__(thing, "__dict__").get("d2s_original")
-    except AttributeError:  # it has no attributes of its own
-        return None
 
 
 def call_method(thing: Any) -> Any:
@@ -97,15 +93,12 @@ def call(function: Any) -> Any:
     operator = _operator_of(function)
     if operator is not None:
         return operator
-    original = _original_of(function)
-    if original is not None:
-        return call(original)
+    if isinstance(function, bridge.ASTStaticFunction):
+        return call(function.dygraph_function)
     if isinstance(function, functools.partial):
         return functools.partial(call(function.func), *function.args, **function.keywords)
     if isinstance(function, paddle.nn.Layer):
         return _layer(function)
-    if isinstance(function, bridge.ASTStaticFunction):
-        return call(function.dygraph_function)
     if isinstance(function, type | types.BuiltinFunctionType | types.BuiltinMethodType):
         capture = current()
         owner = owner_of(function)
@@ -228,27 +221,11 @@ def _function(function: types.FunctionType, owner: Any = None) -> Any:
 
 
 def _rewrapped(function: types.FunctionType, owner: Any) -> Any:
-    """A library's wrapper of a user's function, as ``paddle.no_grad()`` makes it, converted.
-
-    The wrapper keeps its code; in its closure the converted function takes the place of the
-    user's.
-    """
+    """A library's wrapper of a user's function, as ``paddle.no_grad()`` makes it, converted."""
     inner = getattr(function, "__wrapped__", None)
     if not isinstance(inner, types.FunctionType) or is_library(inner.__code__.co_filename):
         return None
-    cells = []
-    for cell in function.__closure__ or ():
-        found = cell.cell_contents is inner
-        cells.append(types.CellType(_function(inner, owner)) if found else cell)
-    fresh = types.FunctionType(
-        function.__code__,
-        function.__globals__,
-        function.__name__,
-        function.__defaults__,
-        tuple(cells) or None,
-    )
-    fresh.__kwdefaults__ = function.__kwdefaults__
-    return fresh
+    return rewrapped(function, inner, _function(inner, owner))
 
 
 def _changes_argument(function: Any) -> bool:
@@ -296,18 +273,18 @@ def _is_computed(function: Any) -> bool:
 
 def _tensor_method(owner: Any, method: Any) -> Any:
     name = method.__name__
-    if name in ("numpy", "tolist"):
+    if name in _ASKING:
         raise error_here(
             NotStaticError,
             f".{name}() asks for the values of a tensor while the program is being captured",
             "compute with the tensor itself, with functions of Paddle",
         )
     if name == "unique":
-        return functools.partial(_unique, owner)
+        return functools.partial(_SPECIAL[paddle.unique], owner)
     if name == "register_hook":
         return functools.partial(_register_hook, owner)
-    if name in ("view", "view_as"):
-        return functools.partial(_view, owner)
+    if name in ("tile", "view", "view_as"):
+        return functools.partial(_SPECIAL[getattr(paddle, name)], owner)
     if name in ("item", "_item"):
         return lambda *index: _item(owner, *index)
     if inplace.is_inplace(name):
@@ -315,18 +292,46 @@ def _tensor_method(owner: Any, method: Any) -> Any:
     return _plain(method)
 
 
-def _view(owner: Any, form: Any) -> Any:
-    """``.view(shape)``, ``.view(dtype)`` and ``.view_as(other)``."""
-    if is_tensor(form):
-        return owner.reshape(form.shape)
-    if not isinstance(form, list | tuple):
+_ASKING: Final = ("numpy", "tolist")
+"""Methods of tensors that give their numbers."""
+
+
+def _tolist(x: Any) -> Any:
+    """``paddle.tolist``."""
+    return call(x.tolist)() if is_tensor(x) else paddle.tolist(x)
+
+
+def _data_parallel(*arguments: Any, **options: Any) -> Any:
+    """``paddle.DataParallel`` of a layer, which a function may make for one process.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) there are several, which exchange gradients.
+    """
+    if current() is not None and paddle.distributed.get_world_size() > 1:
+        raise error_here(
+            UnsupportedInGraphError,
+            "paddle.DataParallel is made for several processes while the program is captured",
+            "make it once, outside of the function",
+        )
+    with bridge.outside_of_capture():
+        return paddle.DataParallel(*arguments, **options)
+
+
+def _view(x: Any, shape_or_dtype: Any, name: Any = None) -> Any:
+    """``paddle.view``, with a shape."""
+    if not isinstance(shape_or_dtype, list | tuple) and not is_tensor(shape_or_dtype):
         raise error_here(
             UnsupportedInGraphError,
             ".view() reads the memory of a tensor as another dtype, for which Paddle's programs "
             "have no operation",
             "use .astype() where the numbers are meant, or keep this part out of the function",
         )
-    return owner.reshape(form)
+    return _applied(paddle.reshape, [x, shape_or_dtype], {})
+
+
+def _view_as(x: Any, other: Any, name: Any = None) -> Any:
+    """``paddle.view_as``."""
+    return _applied(paddle.reshape, [x, other.shape], {})
 
 
 def _item(owner: Any, *index: Any) -> Any:
@@ -417,6 +422,10 @@ def _applied(function: Any, arguments: list[Any], options: dict[str, Any]) -> An
     if current() is not None and _module_of(function).startswith(COMPUTING):
         arguments = [_in_program(item) for item in arguments]
         options = {name: _in_program(item) for name, item in options.items()}
+    if current() is not None:
+        arguments, options, out = _without_out(function, arguments, options)
+        if out is not None:
+            return inplace.put_into(out, _applied(function, arguments, options))
     try:
         return function(*arguments, **options)
     except Exception as error:
@@ -425,6 +434,36 @@ def _applied(function: Any, arguments: list[Any], options: dict[str, Any]) -> An
         raise said
     finally:
         del said  # which knows this frame
+
+
+def _without_out(
+    function: Any, arguments: list[Any], options: dict[str, Any]
+) -> tuple[list[Any], dict[str, Any], Any]:
+    """The arguments of a function of Paddle without ``out``, which a program ignores, and that.
+
+    ``out`` is ``None`` if it is not given.
+    """
+    if not _module_of(function).startswith("paddle"):
+        return arguments, options, None
+    position = _position_of_out(function) if type(function) is types.FunctionType else None
+    out = options.get("out")
+    if position is not None and position < len(arguments):
+        out = arguments[position]
+    found = out[0] if isinstance(out, list | tuple) and out else out
+    if not is_tensor(found):
+        return arguments, options, None
+    if getattr(function, "__name__", "").startswith("bitwise_"):  # dygraph writes nothing either
+        out = None
+    kept = [None if place == position else item for place, item in enumerate(arguments)]
+    return kept, {name: item for name, item in options.items() if name != "out"}, out
+
+
+@functools.lru_cache(maxsize=1024)
+def _position_of_out(function: Any) -> int | None:
+    """Which positional argument of a function of Paddle is ``out``."""
+    parameters = list(inspect.signature(function).parameters.values())
+    names = [each.name for each in parameters if each.kind is not each.KEYWORD_ONLY]
+    return names.index("out") if "out" in names else None
 
 
 def _first_either(thing: Any) -> Either | None:
@@ -453,10 +492,7 @@ def _layer(layer: Any) -> Any:
 def _forward_of(layer: Any) -> tuple[Any, Any]:
     """The ``forward`` of ``layer`` without a converter around it, and its converted form if any."""
     forward = layer.forward
-    original = _original_of(forward)
-    if original is not None:
-        forward = original
-    elif isinstance(forward, bridge.ASTStaticFunction):
+    if isinstance(forward, bridge.ASTStaticFunction):
         forward = forward.dygraph_function
     converted = call(forward) if type(forward) is types.MethodType else forward
     function = getattr(forward, "__func__", None)
@@ -537,11 +573,11 @@ def _watch_recursion(function: types.FunctionType, converted: Any) -> None:
         frame = frame.f_back
 
 
-def _map(function: Any, *things: Any) -> Any:
+def _map(function: Any, /, *things: Any) -> Any:
     return map(call(function), *(iteration.items_of(thing) for thing in things))
 
 
-def _filter(function: Any, things: Any) -> Any:
+def _filter(function: Any, things: Any, /) -> Any:
     if current() is None or type(things) not in (list, tuple) or not any(map(is_tensor, things)):
         return filter(None if function is None else call(function), iteration.items_of(things))
     accept = (lambda item: item) if function is None else call(function)
@@ -557,34 +593,38 @@ def _keyed(operator: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def _reduce(function: Any, things: Any, *others: Any, **options: Any) -> Any:
+def _reduce(function: Any, things: Any, /, *others: Any, **options: Any) -> Any:
     return functools.reduce(call(function), iteration.items_of(things), *others, **options)
 
 
-def _accumulate(things: Any, func: Any = None, *, initial: Any = None) -> Any:
+def _accumulate(iterable: Any, func: Any = None, *, initial: Any = None) -> Any:
     function = None if func is None else call(func)
-    return itertools.accumulate(iteration.items_of(things), function, initial=initial)
+    return itertools.accumulate(iteration.items_of(iterable), function, initial=initial)
 
 
-def _starmap(function: Any, things: Any) -> Any:
+def _starmap(function: Any, things: Any, /) -> Any:
     return itertools.starmap(call(function), iteration.items_of(things))
 
 
-def _stack(things: Any, axis: int = 0, *others: Any, **options: Any) -> Any:
-    if not isinstance(things, GrowingList):
-        return _applied(paddle.stack, [things, axis, *others], options)
-    stacked = things.stacked()
-    if axis in (0, -len(stacked.shape)):
-        return stacked
-    return paddle.moveaxis(stacked, 0, axis)
+def _into(out: Any) -> dict[str, Any]:
+    return {} if out is None else {"out": out}
 
 
-def _concat(things: Any, axis: Any = 0, *others: Any, **options: Any) -> Any:
-    if not isinstance(things, GrowingList):
-        if is_tensor(things):  # which a program would take
-            replays.check(paddle.concat, [things])
-        return _applied(paddle.concat, [things, axis, *others], options)
-    stacked = things.stacked()
+def _stack(x: Any, axis: int = 0, name: Any = None, *, out: Any = None) -> Any:
+    if not isinstance(x, GrowingList):
+        return _applied(paddle.stack, [x, axis], _into(out))
+    stacked = x.stacked()
+    if axis not in (0, -len(stacked.shape)):
+        stacked = paddle.moveaxis(stacked, 0, axis)
+    return stacked if out is None else inplace.put_into(out, stacked)
+
+
+def _concat(x: Any, axis: Any = 0, name: Any = None, *, out: Any = None) -> Any:
+    if not isinstance(x, GrowingList):
+        if is_tensor(x):  # which a program would take
+            replays.check(paddle.concat, [x])
+        return _applied(paddle.concat, [x, axis], _into(out))
+    stacked = x.stacked()
     rank = len(stacked.shape) - 1
     axis = axis + rank if axis < 0 else axis
     moved = paddle.moveaxis(stacked, 0, axis)
@@ -592,18 +632,59 @@ def _concat(things: Any, axis: Any = 0, *others: Any, **options: Any) -> Any:
     sizes: list[Any] = [
         shape[index] if size < 0 else size for index, size in enumerate(moved.shape)
     ]
-    return paddle.reshape(moved, [*sizes[:axis], -1, *sizes[axis + 2 :]])
+    joined = paddle.reshape(moved, [*sizes[:axis], -1, *sizes[axis + 2 :]])
+    return joined if out is None else inplace.put_into(out, joined)
 
 
-def _add_n(things: Any, *others: Any, **options: Any) -> Any:
-    if isinstance(things, GrowingList):
-        return things.stacked().sum(0)
-    return _applied(paddle.add_n, [things, *others], options)
+def _tile(x: Any, repeat_times: Any, name: Any = None) -> Any:
+    """``paddle.tile``: one number may stand for a list of it, which a program does not take."""
+    times = [repeat_times] if type(repeat_times) is int else repeat_times
+    return _applied(paddle.tile, [x, times], {})
+
+
+def _joining(original: Any) -> Callable[..., Any]:
+    """``hstack`` and its like, which bring the items to a rank and join them."""
+    lifted, axis = _JOINING[original.__name__]
+
+    def join(x: Any, name: Any = None) -> Any:
+        if not isinstance(x, GrowingList):
+            return _applied(original, [x], {})
+        rank = len(x.stacked().shape) - 1
+        if rank >= lifted:
+            return _concat(x, 0 if rank == 1 else axis)
+        stacked = x.stacked()
+        if rank == 0:  # every item has one element
+            shape = [-1 if place == min(axis, lifted - 1) else 1 for place in range(lifted)]
+            return paddle.reshape(stacked, shape)
+        if axis == 0:
+            return stacked
+        last = paddle.moveaxis(stacked, 0, -1)
+        return last.unsqueeze(0) if rank == 1 and lifted == 3 else last
+
+    return join
+
+
+_JOINING: Final = {
+    "hstack": (1, 1),
+    "vstack": (2, 0),
+    "row_stack": (2, 0),
+    "column_stack": (2, 1),
+    "dstack": (3, 2),
+}
+"""The rank that the items have at least, and the axis along which they are joined."""
+
+
+def _add_n(inputs: Any, name: Any = None) -> Any:
+    if isinstance(inputs, GrowingList):
+        return inputs.stacked().sum(0)
+    return _applied(paddle.add_n, [inputs], {})
 
 
 def _grad(*arguments: Any, **options: Any) -> Any:
     """``paddle.grad``: without ``create_graph`` its results are constants, as in dygraph."""
     capture = current()
+    if capture is not None:
+        options.pop("dump_backward_graph_path", None)  # for debugging Paddle
     if capture is not None and not capture.blocks:
         return training.grad_(*arguments, **options)
     if current() is not None:
@@ -654,41 +735,66 @@ _MAKING: Final[dict[Any, Callable[..., Any]]] = {
     function: _making(operator) for function, operator in making.OPERATORS.items()
 }
 
-_SPECIAL: Final[dict[Any, Callable[..., Any]]] = {
+_STANDING_IN: Final[dict[Any, Callable[..., Any]]] = {
     paddle.stack: _stack,
     paddle.concat: _concat,
     paddle.add_n: _add_n,
+    **{
+        function: _joining(function)
+        for function in (getattr(paddle, name, None) for name in _JOINING)
+        if function is not None
+    },
     paddle.amp.auto_cast: _auto_cast,
     paddle.unique: _unique,
     paddle.grad: _grad,
+    paddle.tile: _tile,
     paddle.view: _view,
-    paddle.view_as: _view,
+    paddle.view_as: _view_as,
+    paddle.tolist: _tolist,
     paddle.assign: _assign,
     **_MAKING,
     paddle.autograd.backward: training.backward_of,
     paddle.nn.utils.clip_grad_norm_: training.clip_grad_norm_,
     paddle.nn.utils.clip_grad_value_: training.clip_grad_value_,
+    asyncio.gather: coroutines.gather,
+}
+
+_SPECIAL: Final[dict[Any, Callable[..., Any]]] = {
+    function: spelt(function, operator) for function, operator in _STANDING_IN.items()
 }
 
 _LOGGING: Final = frozenset(getattr(logging, name) for name in messages.LOG_METHODS)
 
-_CALLING_BACK: Final[dict[Any, Callable[..., Any]]] = {
-    warnings.warn: messages.warn_,
-    builtins.filter: _filter,
-    builtins.map: _map,
-    builtins.sorted: _keyed(builtins_.KEYED[builtins.sorted]),
-    functools.reduce: _reduce,
-    itertools.accumulate: _accumulate,
-    itertools.starmap: _starmap,
-}
+
+def _in_pythons_words(operators: dict[Any, Callable[..., Any]]) -> dict[Any, Callable[..., Any]]:
+    return {
+        function: in_pythons_words(function, operator) for function, operator in operators.items()
+    }
+
+
+_CALLING_BACK: Final[dict[Any, Callable[..., Any]]] = _in_pythons_words(
+    {
+        warnings.warn: messages.warn_,
+        builtins.filter: _filter,
+        builtins.map: _map,
+        builtins.sorted: _keyed(builtins_.KEYED[builtins.sorted]),
+        functools.reduce: _reduce,
+        itertools.accumulate: _accumulate,
+        itertools.starmap: _starmap,
+    }
+)
 """Functions that see who calls them, or call back, also when no program is being captured."""
 
 _BUILTINS: Final[dict[Any, Callable[..., Any]]] = {
-    builtins.list: comprehensions.list_of,
-    builtins.tuple: comprehensions.tuple_of,
+    **_in_pythons_words(
+        {builtins.list: comprehensions.list_of, builtins.tuple: comprehensions.tuple_of}
+    ),
+    paddle.DataParallel: _data_parallel,
     paddle.tensor: _MAKING[paddle.tensor],  # an object that stands for a module, too
-    **builtins_.OPERATORS,
-    **{function: _keyed(operator) for function, operator in builtins_.KEYED.items()},
+    **_in_pythons_words(builtins_.OPERATORS),
+    **_in_pythons_words(
+        {function: _keyed(operator) for function, operator in builtins_.KEYED.items()}
+    ),
     **_CALLING_BACK,
 }
 
@@ -711,7 +817,9 @@ def _method_operator(method: Any) -> Any:
     owner = method.__self__
     key = (type(owner), method.__name__)
     if key in builtins_.METHODS:
-        return functools.partial(builtins_.METHODS[key], owner)
+        operator = functools.partial(builtins_.METHODS[key], owner)
+        return in_pythons_words(method, operator)
     if key in builtins_.KEYED_METHODS:
-        return functools.partial(_keyed(builtins_.KEYED_METHODS[key]), owner)
+        operator = functools.partial(_keyed(builtins_.KEYED_METHODS[key]), owner)
+        return in_pythons_words(method, operator)
     return None

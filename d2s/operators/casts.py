@@ -86,7 +86,7 @@ _INFINITE: Final = OverflowError("cannot convert float infinity to integer")
 
 
 def _cast(kind: type) -> Any:
-    def cast(thing: Any = 0, *others: Any, **options: Any) -> Any:
+    def cast(thing: Any = 0, /, *others: Any, **options: Any) -> Any:
         if isinstance(thing, Either):
             return over(cast, thing)
         if current() is not None and is_tensor(thing) and not others and not options:
@@ -102,7 +102,7 @@ int_ = _cast(int)
 float_ = _cast(float)
 
 
-def bool_(thing: Any = False) -> Any:
+def bool_(thing: Any = False, /) -> Any:
     """``bool``."""
     test = condition(thing)
     if bridge.is_value(test):
@@ -110,7 +110,7 @@ def bool_(thing: Any = False) -> Any:
     return bool(test)
 
 
-def len_(thing: Any) -> Any:
+def len_(thing: Any, /) -> Any:
     """``len``: an int where the dimension is known, else a 0-D value that stands for one."""
     if isinstance(thing, Either):
         return over(len_, thing)
@@ -131,7 +131,7 @@ def len_(thing: Any) -> Any:
     return mark_number(paddle.shape(thing)[0].astype("int64"), int)
 
 
-def abs_(thing: Any) -> Any:
+def abs_(thing: Any, /) -> Any:
     """``abs``."""
     if isinstance(thing, Either):
         return over(abs_, thing)
@@ -207,7 +207,7 @@ def _half_even(product: Any, error: Any) -> Any:
     return paddle.add(floor, paddle.cast(up, "float64"))
 
 
-def divmod_(left: Any, right: Any) -> Any:
+def divmod_(left: Any, right: Any, /) -> Any:
     """``divmod`` of numbers that the run knows; dygraph tensors have none."""
     if isinstance(left, Either):
         return each(lambda found: divmod_(found, right), left)

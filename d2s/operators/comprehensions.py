@@ -223,7 +223,7 @@ def _decided_now(test: Any) -> bool:
     return bool(holds)
 
 
-def list_of(things: Any = ()) -> Any:
+def list_of(things: Any = (), /) -> Any:
     """``list``."""
     if isinstance(things, Either) and not things.single:
         return each(list_of, things)
@@ -237,7 +237,7 @@ def list_of(things: Any = ()) -> Any:
     return list_(found, lambda item: item)
 
 
-def tuple_of(things: Iterable[Any] = ()) -> Any:
+def tuple_of(things: Iterable[Any] = (), /) -> Any:
     """``tuple``."""
     made = list_of(things)
     if isinstance(made, GrowingList):

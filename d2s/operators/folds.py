@@ -199,12 +199,12 @@ def _reordered(items: list[Any], order: Any) -> list[Any]:
 # -- any, all ------------------------------------------------------------------------------------
 
 
-def any_(things: Any) -> Any:
+def any_(things: Any, /) -> Any:
     """``any``: stops at the first item that is true."""
     return _decided(things, True)
 
 
-def all_(things: Any) -> Any:
+def all_(things: Any, /) -> Any:
     """``all``: stops at the first item that is false."""
     return _decided(things, False)
 
@@ -356,7 +356,7 @@ min_ = _extreme("min")
 # -- sum, prod -----------------------------------------------------------------------------------
 
 
-def sum_(things: Any, start: Any = 0) -> Any:
+def sum_(things: Any, /, start: Any = 0) -> Any:
     """``sum``."""
     if current() is None:
         return sum(things, start)
@@ -401,8 +401,10 @@ def _as_row(start: Any, total: Any) -> Any | None:
 # -- sorted --------------------------------------------------------------------------------------
 
 
-def sorted_(*iterables: Any, key: Key | None = None, reverse: Any = False) -> Any:
+def sorted_(*iterables: Any, key: Key | None = None, reverse: Any = False, **wrong: Any) -> Any:
     """``sorted``: the order is found by the run when a key is a tensor."""
+    if wrong:
+        return sorted(*iterables, **wrong)  # it says what is wrong
     if current() is None or len(iterables) != 1:
         return sorted(*iterables, key=key, reverse=reverse)
     (things,) = iterables
@@ -437,6 +439,10 @@ def _sorted_items(items: list[Any], key: Key | None, reverse: Any) -> list[Any]:
     return _reordered(items, _order(keys, reverse))
 
 
-def sort_(things: list[Any], *, key: Key | None = None, reverse: Any = False) -> None:
+def sort_(
+    things: list[Any], *others: Any, key: Key | None = None, reverse: Any = False, **wrong: Any
+) -> None:
     """``list.sort``: in place."""
+    if others or wrong:
+        things.sort(*others, **wrong)  # it says what is wrong
     things[:] = sorted_(list(things), key=key, reverse=reverse)

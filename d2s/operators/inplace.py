@@ -107,6 +107,44 @@ def assigned(owner: Any, other: Any) -> Any:
     return _changed(owner, "assign" if is_tensor(other) else "copy_", None, (fresh,), {})
 
 
+def put_into(out: Any, result: Any) -> Any:
+    """``out=``: the tensor ``out`` is the result from here on; so are those of a tuple.
+
+    Returns:
+        The result, as what ``out`` is bound to.
+    """
+    if isinstance(result, list | tuple):
+        made = [put_into(*pair) for pair in zip(out, result, strict=True)]
+        return type(result)._make(made) if hasattr(result, "_make") else type(result)(made)
+    old, fresh = as_value(out), as_value(result)
+    alike = fresh.dtype == old.dtype and list(fresh.shape) == list(old.shape)
+    if not alike and not _is_alone(old):
+        raise error_here(
+            InplaceError,
+            "out= gives a tensor another dtype or shape that is an argument, a part of the state, "
+            "or shares its contents with another tensor",
+            "write y = f(x) without out=",
+        )
+    kept = parameter_with(out, fresh, _OUT) if alike else None
+    if kept is not None:
+        return kept
+    if alike and list(old.shape):  # as an item assignment: see _changed
+        fresh = bridge.with_item(old, ..., fresh)
+    if not alike:
+        _rebind(_live_holders(out), out, fresh, _OUT)
+        return fresh
+    return changed_to(out, old, fresh, _OUT)
+
+
+_OUT: Final = "out="
+
+
+def _is_alone(value: Any) -> bool:
+    """Whether ``value`` is one that the program has made, of which no other one is a part."""
+    outside = root_of(value) is not None or bridge.tensor_of(value) is not None
+    return not outside and not any(map(_live_holders, Sharing(value).others()))
+
+
 def _plain_form(original: Any, name: str) -> Any:
     for module in (paddle, paddle.nn.functional):
         if getattr(module, name, None) is original or hasattr(module, name):

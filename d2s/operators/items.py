@@ -33,7 +33,7 @@ from d2s.operators.values import (
 ITEM: Final = "an item assignment"
 
 
-def getitem(container: Any, key: Any) -> Any:
+def getitem(container: Any, key: Any, /) -> Any:
     """``container[key]``."""
     if current() is None:
         return container[key]

@@ -179,13 +179,13 @@ def _at(thing: Any) -> tuple[Any, Callable[[Any], Any]]:
     )
 
 
-def enumerate_(thing: Any, start: Any = 0) -> Any:
+def enumerate_(iterable: Any, start: Any = 0) -> Any:
     """``enumerate``."""
-    found = indexed(thing)
+    found = indexed(iterable)
     if found is None:
         if is_tensor(start):
-            return ((mark_number(start + k, int), v) for k, v in enumerate(items_of(thing)))
-        return builtins.enumerate(items_of(thing), start)
+            return ((mark_number(start + k, int), v) for k, v in enumerate(items_of(iterable)))
+        return builtins.enumerate(items_of(iterable), start)
 
     def item(index: Any) -> Any:
         return (mark_number(index + start, int) if start != 0 else index, found.item(index))
@@ -208,7 +208,7 @@ def zip_(*things: Any, strict: bool = False) -> Any:
     return Indexed(length, lambda index: tuple(item(index) for _, item in pairs))
 
 
-def next_(iterator: Any, *default: Any) -> Any:
+def next_(iterator: Any, /, *default: Any) -> Any:
     """``next``: an iterator of Python moves at capture, so no branch may move one from outside."""
     capture = current()
     if isinstance(iterator, Either):
@@ -225,7 +225,7 @@ def next_(iterator: Any, *default: Any) -> Any:
     return next(iterator, *default)
 
 
-def reversed_(thing: Any) -> Any:
+def reversed_(thing: Any, /) -> Any:
     """``reversed``."""
     found = indexed(thing)
     if found is None:

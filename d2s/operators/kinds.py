@@ -28,7 +28,7 @@ def as_bool(answer: Any) -> Any:
     return answer if isinstance(answer, bool) else mark_number(paddle.assign(answer), bool)
 
 
-def isinstance_(thing: Any, kinds: Any) -> Any:
+def isinstance_(thing: Any, kinds: Any, /) -> Any:
     """``isinstance``: a value counts as a tensor, or as the Python number it stands for."""
     if isinstance(thing, Either):
         return _by_alternative(lambda side: isinstance_(side, kinds), thing)
@@ -89,7 +89,7 @@ def _by_alternative(ask: Callable[[Any], Any], thing: Either) -> Any:
     return as_bool(result)
 
 
-def type_(thing: Any, *others: Any, **options: Any) -> Any:
+def type_(thing: Any, /, *others: Any, **options: Any) -> Any:
     """``type``: of a value the type that dygraph has there."""
     if others or options or current() is None:
         return type(thing, *others, **options)
@@ -116,7 +116,7 @@ def type_(thing: Any, *others: Any, **options: Any) -> Any:
     return bridge.EagerTensor
 
 
-def hasattr_(thing: Any, name: Any) -> Any:
+def hasattr_(thing: Any, name: Any, /) -> Any:
     """``hasattr``: also of an attribute that one side of a branch has made."""
     if current() is None:
         return hasattr(thing, name)
@@ -140,7 +140,7 @@ def hasattr_(thing: Any, name: Any) -> Any:
     return True
 
 
-def getattr_(thing: Any, name: Any, *default: Any) -> Any:
+def getattr_(thing: Any, name: Any, /, *default: Any) -> Any:
     """``getattr``: the default, or an error of the run, on the paths that made no attribute."""
     if current() is None or len(default) > 1:
         return getattr(thing, name, *default)

@@ -73,7 +73,7 @@ def _chosen(test: Any, body: Thunk, orelse: Thunk, thunks: tuple[Thunk, ...]) ->
     return choose(test, body, orelse, thunks)
 
 
-def not_(operand: Any) -> Any:
+def not_(operand: Any, /) -> Any:
     """``not operand``."""
     test = condition(operand)
     if bridge.is_value(test):
@@ -81,7 +81,7 @@ def not_(operand: Any) -> Any:
     return not test
 
 
-def is_(left: Any, right: Any) -> Any:
+def is_(left: Any, right: Any, /) -> Any:
     """``left is right``; where a tensor decides what ``left`` is, a bool that the run knows."""
     if isinstance(left, Either):
         answer = left.holds(lambda side: side is right)
@@ -102,7 +102,7 @@ def is_(left: Any, right: Any) -> Any:
     return False
 
 
-def is_not(left: Any, right: Any) -> Any:
+def is_not(left: Any, right: Any, /) -> Any:
     """``left is not right``."""
     return not_(is_(left, right))
 

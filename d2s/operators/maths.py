@@ -44,6 +44,8 @@ def _operator(name: str, compute: Compute, kind: type, errors: tuple[type, ...])
     original = getattr(math, name)
 
     def run(*things: Any, **options: Any) -> Any:
+        if name == "isclose":  # the one with names
+            things += tuple(options.pop(key) for key in ("a", "b")[len(things) :] if key in options)
         for position, thing in enumerate(things):
             if isinstance(thing, Either):
                 return over(partial(with_item, things, position, options), thing)
@@ -118,7 +120,7 @@ def _isclose(left: Any, right: Any, *, rel_tol: float = 1e-09, abs_tol: float = 
     return (left == right) | (finite & (paddle.abs(left - right) <= bound))
 
 
-def prod(things: Any, *, start: Any = 1) -> Any:
+def prod(things: Any, /, *, start: Any = 1) -> Any:
     """``math.prod``: of tensors it is a product of tensors, with their gradients."""
     if current() is None:
         return math.prod(things, start=start)

@@ -25,6 +25,8 @@ def _text_of(name: str, conversion: str) -> Any:
     original: Callable[..., Any] = getattr(builtins, name)
 
     def make(*things: Any, **options: Any) -> Any:
+        if name == "str" and not things and options.keys() == {"object"}:
+            return make(options["object"])
         if current() is None or len(things) != 1 or options:
             return original(*things, **options)
         (thing,) = things
@@ -45,7 +47,7 @@ repr_ = _text_of("repr", "r")
 ascii_ = _text_of("ascii", "a")
 
 
-def format_(thing: Any, spec: Any = "") -> Any:
+def format_(thing: Any, spec: Any = "", /) -> Any:
     """``format``."""
     if current() is None or not (is_dynamic(thing) or is_dynamic(spec)):
         return format(thing, spec)

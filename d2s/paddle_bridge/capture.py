@@ -83,6 +83,8 @@ def _reading_method(original: Callable[..., Any], noticed: Callable[[Any], None]
     def read(self: Any, *arguments: Any, **options: Any) -> Any:
         if not paddle.in_dynamic_mode():
             noticed(self)
+            # tolist() is "only supported in dynamic graph mode", where this tensor is from.
+            return getattr(original, "__wrapped__", original)(self, *arguments, **options)
         return original(self, *arguments, **options)
 
     return read

@@ -32,8 +32,8 @@ from d2s.syntax.trees import Rewriter
 
 NEEDS_OPERATOR: Final = frozenset(
     (
-        "as_tensor", "asarray", "assign", "auto_cast", "backward", "grad", "increment", "tensor",
-        "to_tensor", "unique",
+        "DataParallel", "as_tensor", "asarray", "assign", "auto_cast", "backward", "grad",
+        "increment", "tensor", "tile", "to_tensor", "tolist", "unique",
     )
 )  # fmt: skip
 """Functions of Paddle that mean something else in a program than in dygraph."""
@@ -46,7 +46,21 @@ LOOKS_AT_KIND: Final = frozenset(
 )  # fmt: skip
 """Functions of Paddle that refuse a tensor of dygraph (a parameter, say) while they capture."""
 
-LIST_TAKERS: Final = frozenset({"stack", "concat", "add_n", "hstack", "vstack", "dstack"})
+PLACE_OF_OUT: Final = {
+    **dict.fromkeys(("bitwise_not", "bitwise_invert"), 1),
+    **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor"), 2),
+    **dict.fromkeys(("bitwise_left_shift", "bitwise_right_shift"), 3),
+    **dict.fromkeys(("gather", "norm", "normalize", "prod"), 4),
+    "scatter": 5,
+}
+"""Functions of Paddle that may be given ``out`` by position, and which one that is."""
+
+LIST_TAKERS: Final = frozenset(
+    (
+        "add_n", "block_diag", "broadcast_tensors", "cartesian_prod", "column_stack", "concat",
+        "dstack", "hstack", "multi_dot", "multiplex", "row_stack", "stack", "vstack",
+    )
+)  # fmt: skip
 """Functions of Paddle that take a list of tensors, which may be one that grew in a loop."""
 
 NEVER_CONVERTED: Final = ("paddle", "numpy", "itertools", "functools")
@@ -81,7 +95,7 @@ class _Calls(Rewriter):
         function = node.func
         if self.ctx.is_word(function):
             return node
-        if self._stays(function) and not self._may_differ(node):
+        if self._stays(function) and not (self._may_differ(node) or _may_give_out(node)):
             return node
         if isinstance(function, gast.Name) and (function.id == "super" or function.id in self.made):
             return node
@@ -123,16 +137,25 @@ class _Calls(Rewriter):
             if isinstance(found, types.ModuleType) or not rest:
                 return isinstance(found, type) and issubclass(found, BaseException)
         home = str(getattr(found, "__module__", "") or "").split(".")[0]
+        names = {rest[-1], str(getattr(found, "__name__", ""))}  # paddle.cat is paddle.concat
         return (
             isinstance(self.ctx.resolve(root), types.ModuleType)
             and home in NEVER_CONVERTED
             and home not in TAKES_CALLBACK
-            and rest[-1] not in LIST_TAKERS
             and not rest[-1].endswith("_")  # it changes a tensor in place
-            and rest[-1] not in NEEDS_OPERATOR
-            and rest[-1] not in LOOKS_AT_KIND
+            and not names & (LIST_TAKERS | NEEDS_OPERATOR | LOOKS_AT_KIND)
             and "random" not in rest  # NumPy's, which a program would repeat
         )
+
+
+def _may_give_out(node: Any) -> bool:
+    """Whether a call of Paddle's is given a tensor to write into, which a program would ignore."""
+    if any(keyword.arg in ("out", None) for keyword in node.keywords):
+        return True
+    place = PLACE_OF_OUT.get(str(dotted(node.func)).split(".")[-1])
+    return place is not None and (
+        len(node.args) > place or any(isinstance(item, gast.Starred) for item in node.args)
+    )
 
 
 def run(tree: Any, ctx: Context) -> Any:

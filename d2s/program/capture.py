@@ -27,6 +27,7 @@ from d2s.diagnostics.location import is_hidden
 from d2s.errors import D2SError
 from d2s.operators.calls import call as converted_of
 from d2s.operators.context import Capture, capture_into
+from d2s.operators.coroutines import finished
 from d2s.operators.debugging import step_over_ours
 from d2s.operators.effects import BlockLeft, raise_later
 from d2s.operators.either import Either, returned
@@ -161,7 +162,7 @@ def _capture(
                 )
                 state.draw = draws.make
             try:
-                result = returned(calling(converted_of(function), *args, **kwargs))
+                result = returned(calling(finished, converted_of(function), *args, **kwargs))
             except BlockLeft:  # every path raises; nothing is returned
                 result = None
             except (Exception, SystemExit) as error:

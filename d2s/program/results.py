@@ -5,12 +5,16 @@ return {"y": y, "n": 3}, x    ->    output 0 is y; a run builds ({"y": outputs[0
 
 from __future__ import annotations
 
+import gc
+import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
+import numpy as np
 import paddle
 
 from d2s import paddle_bridge as bridge
+from d2s.errors import UnsupportedInGraphError
 from d2s.operators.contents import drop
 from d2s.operators.contents import items as items_of
 from d2s.operators.context import Capture
@@ -135,6 +139,7 @@ class Results:
         if bridge.is_eager(thing):
             return self.eager(thing)
         if not is_user_object(thing) or not _holds_values(thing):
+            _refuse_hidden(thing)
             return lambda run: thing
         fields = dict_of(thing) or {}
         if self.watch.holds(fields) is not None:
@@ -231,6 +236,52 @@ class Results:
 
 def _is_at(place: Place) -> Callable[[Any], bool]:
     return lambda thing: thing is place.get()
+
+
+_ATOMS: Final = (int, float, complex, str, bytes, type(None), type, types.ModuleType, np.ndarray)
+
+_MOST: Final = 1000
+"""How many objects are looked at for values of the program."""
+
+
+def _refuse_hidden(thing: Any) -> None:
+    """Refuse an object that Python keeps, and that has values of the program in it.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) a generator, an iterator, a function that is called later.
+    """
+    waiting = [thing]
+    seen: set[int] = set()
+    while waiting and len(seen) < _MOST:
+        found = waiting.pop()
+        if isinstance(found, _ATOMS) or id(found) in seen:
+            continue
+        seen.add(id(found))
+        if is_symbol(found):
+            what = type(thing).__name__
+            raise UnsupportedInGraphError(
+                f"an object of type {what!r} that has tensors of the program in it leaves the "
+                "function, and would be used when the program is gone",
+                cure="return the tensors themselves, or a list of them, and make the rest outside "
+                "of the converted function",
+            )
+        waiting.extend(_inside(found))
+
+
+def _inside(thing: Any) -> list[Any]:
+    """What ``thing``, of a type that the program knows nothing of, holds."""
+    if isinstance(thing, types.FunctionType):  # and not its globals
+        cells = [cell for cell in thing.__closure__ or () if not _is_empty(cell)]
+        return [*cells, thing.__defaults__, thing.__kwdefaults__]
+    if isinstance(thing, types.GeneratorType):
+        return [] if thing.gi_frame is None else list(thing.gi_frame.f_locals.values())
+    if isinstance(thing, paddle.nn.Layer) or bridge.is_eager(thing):
+        return []
+    return gc.get_referents(thing)
+
+
+def _is_empty(cell: types.CellType) -> bool:
+    return not gc.get_referents(cell)
 
 
 def _holds_values(thing: Any, depth: int = 4) -> bool:

@@ -84,7 +84,7 @@ class Signature:
         self._function = function
         self._bound = bound
         try:
-            signature = inspect.signature(function)
+            signature = _own_signature(function)
         except (TypeError, ValueError):
             signature = inspect.Signature(
                 [
@@ -166,14 +166,14 @@ class Signature:
     def _pythons_words(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
         """What Python says is wrong with a call of the function; ``None`` if it cannot be asked."""
         function = self._function
-        if type(function) is not types.FunctionType or hasattr(function, "__wrapped__"):
+        if type(function) is not types.FunctionType:
             return None
         plain = [
             parameter.replace(
                 annotation=parameter.empty,
                 default=parameter.default if parameter.default is parameter.empty else None,
             )
-            for parameter in inspect.signature(function).parameters.values()
+            for parameter in _own_signature(function).parameters.values()
         ]
         scope: dict[str, Any] = {}
         exec(f"def stub{inspect.Signature(plain)}: pass", scope)
@@ -323,6 +323,22 @@ class Signature:
             for size, actual in zip(wanted.shape, leaf.shape, strict=True)
         )
         return TensorLeaf(leaf.path, leaf.dtype, shape, leaf.stop_gradient, wanted.name)
+
+
+def _own_signature(function: Any) -> inspect.Signature:
+    """What ``function`` itself takes, whatever it wraps or says of itself."""
+    if not isinstance(function, types.FunctionType):
+        return inspect.signature(function, follow_wrapped=False)
+    bare = types.FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    bare.__kwdefaults__ = function.__kwdefaults__
+    bare.__annotations__ = function.__annotations__
+    return inspect.signature(bare)
 
 
 def from_spec(spec: Any, path: str) -> TensorLeaf:

@@ -103,7 +103,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         )
         if instance is not None:
             self._class_instance = self._instance
-        functools.update_wrapper(self, function)
+        self._take_attributes(function)
 
     def _bound_signature(self) -> Signature:
         """How calls are bound, with the defaults that the function has now."""
@@ -111,6 +111,12 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         self._defaults = getattr(function, "__defaults__", None)
         name = getattr(function, "__name__", self._name)
         return Signature(function, name, self._spec, bound=self._instance is not None)
+
+    def _take_attributes(self, function: Any) -> None:
+        """As ``functools.wraps`` does; but what wraps a converted function has its attributes."""
+        functools.update_wrapper(self, function, updated=())
+        for name, value in getattr(function, "__dict__", {}).items():
+            self.__dict__.setdefault(name, value)
 
     # -- as a method -----------------------------------------------------------------------------
 
@@ -140,6 +146,11 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         made.__dict__.update(self.__dict__)
         made._instance = lambda: instance
         return made
+
+    def hold(self) -> None:
+        """Keep the object alive."""
+        instance = self._object()
+        self._instance = self._class_instance = lambda: instance
 
     def __deepcopy__(self, memo: Any) -> Any:
         instance = self._object()
@@ -544,6 +555,19 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         else:
             object.__setattr__(instance, name, method)
         return method
+
+
+class StaticCoroutine(StaticFunction):
+    """A coroutine function whose coroutines run as captured programs."""
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """A coroutine, which runs the program when it is awaited."""
+        if self._program_trans.enable_to_static and paddle.in_dynamic_mode():
+            return self._awaited(args, kwargs)
+        return super().__call__(*args, **kwargs)
+
+    async def _awaited(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return super().__call__(*args, **kwargs)
 
 
 def _reference(instance: Any) -> Callable[[], Any]:
