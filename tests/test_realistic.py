@@ -69,4 +69,4 @@ def test_no_program_is_recorded_as_wrong_that_was_right_at_first() -> None:
 def test_page_has_the_counts_of_the_tables() -> None:
     text = PAGE.read_text(encoding="utf-8")
     table = verdicts.counts(items(), verdicts.read(FIRST), KNOWN)
-    assert verdicts.page(text, table) == text, "run `python -m corpus.realistic --record NAME`"
+    assert verdicts.page(text, table) == text, "run `python -m corpus.realistic --render`"

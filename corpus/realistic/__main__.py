@@ -67,6 +67,9 @@ def main(
             "--record", help="Note the verdicts as those of today, and write the page's counts."
         ),
     ] = False,
+    render: Annotated[
+        bool, typer.Option("--render", help="Run nothing, only write the page's counts again.")
+    ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print the traceback of each error.")
     ] = False,
@@ -83,8 +86,8 @@ def main(
     Ends with 0 if every program is right, right but for a gradient flag, or refused; with 1 if one
     is not; with 2 on a bad name or option.
     """
-    everything = items()
     try:
+        everything = items()
         chosen = matching(everything, name or ())
         options = dict(map(parsed, option or ()))
         if convert != NONE and importlib.util.find_spec(convert.partition(":")[0]) is None:
@@ -94,6 +97,9 @@ def main(
     except (ValueError, ImportError) as error:
         print(f"corpus.realistic: {error}", file=sys.stderr)
         raise typer.Exit(2) from None
+    if render:
+        write_page(everything)
+        return
     if list_:
         for item in chosen:
             print(f"{item.path.stem:24s} {item.name}")
@@ -115,10 +121,15 @@ def main(
     if record:
         known = verdicts.now(verdicts.read(verdicts.NOW), found, everything)
         verdicts.write(verdicts.NOW, known)
-        table = verdicts.counts(everything, verdicts.read(verdicts.FIRST), known)
-        text = verdicts.PAGE.read_text(encoding="utf-8")
-        verdicts.PAGE.write_text(verdicts.page(text, table), encoding="utf-8")
+        write_page(everything)
     raise typer.Exit(1 if any(judged.bad for judged in found) else 0)
+
+
+def write_page(everything: Sequence[Item]) -> None:
+    """Write the counts of the recorded verdicts into the page."""
+    table = verdicts.counts(everything, verdicts.read(verdicts.FIRST), verdicts.read(verdicts.NOW))
+    text = verdicts.PAGE.read_text(encoding="utf-8")
+    verdicts.PAGE.write_text(verdicts.page(text, table), encoding="utf-8")
 
 
 def matching(everything: Sequence[Item], names: Sequence[str]) -> list[Item]:

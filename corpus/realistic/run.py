@@ -74,13 +74,18 @@ class UnknownConverterError(Exception):
 
 
 def items(folder: Path = FOLDER) -> list[Item]:
-    """All programs, by file and then in the order of the file; nothing is imported."""
+    """All programs, by file and then in the order of the file; nothing is imported.
+
+    Raises:
+        ValueError: two of them have one name.
+    """
     found: dict[str, Item] = {}
     for path in sorted(folder.glob("[!_]*.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.FunctionDef) and any(map(_is_marker, node.decorator_list)):
                 if node.name in found:
-                    raise ValueError(f"two programs are called {node.name}, one in {path.name}")
+                    files = f"{found[node.name].path.name} and {path.name}"
+                    raise ValueError(f"two programs are called {node.name}, in {files}")
                 found[node.name] = Item(node.name, path)
     return list(found.values())
 
