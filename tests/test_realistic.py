@@ -17,7 +17,20 @@ from corpus.realistic import verdicts
 from corpus.realistic.run import BAD, items
 from corpus.realistic.verdicts import FIRST, NOW, PAGE, Verdict
 
-SAMPLE = ("bisection_with_bracket",)
+SAMPLE = (
+    "adam_from_scratch",
+    "adaptive_simpson",
+    "bisection_with_bracket",
+    "gillespie_sir",
+    "hungarian_auction",
+    "leapfrog_nbody",
+    "matrix_chain_and_scan",
+    "paged_kv_cache",
+    "queue_simulation",
+    "rprop_and_sign_methods",
+    "top_p_sampling_from_uniforms",
+    "traffic_light_state_machine",
+)
 """Programs that are right and fast, of every kind."""
 
 ROOT = Path(__file__).parents[1]
