@@ -18,7 +18,7 @@ STAMP := $(VENV)/.installed-$(EXTRA)
 
 .DEFAULT_GOAL := demo
 .PHONY: help demo install test doctest nightly programs golden coverage mutants lint format types \
-        contracts docs support failures errors onnx bench benchquick benchdocs ci clean FORCE
+        contracts docs support failures errors onnx zoo bench benchquick benchdocs ci clean FORCE
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -120,6 +120,15 @@ onnx: install ## export branches and loops to ONNX and run them there
 	$(PY) -m pip install --disable-pip-version-check --quiet --no-deps --upgrade \
 	  --target .cache/onnx paddle2onnx==2.1.0 onnx onnxruntime flatbuffers ml_dtypes
 	PYTHONPATH=.cache/onnx $(PY) -m pytest -q tests/semantics/test_onnx.py
+
+zoo: install ## install other people's models, run them, write their page (hours); read the diff
+	@$(PY) -m corpus.zoo --install
+	@rc=0; \
+	for converter in d2s ast sot; do \
+	  $(PY) -m corpus.zoo --jobs $(JOBS) --converter $$converter --json corpus/zoo/results.json || rc=1; \
+	done; \
+	$(PY) -m corpus.zoo --page; \
+	exit $$rc
 
 bench: install ## time d2s, dygraph, Paddle's own paths, programs by hand; wants an idle machine
 	$(PY) -m benchmarks --json benchmarks/results.json

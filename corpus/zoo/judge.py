@@ -1,0 +1,353 @@
+"""One model under one converter, stage by stage, beside dygraph.
+
+The stages are:
+
+- ``eval``: three calls in evaluation mode, without gradients;
+- ``gradients``: two calls in training mode, each with a loss and its ``backward()``;
+- ``step``: three whole training steps: forward, loss, ``backward()``, ``step()``, ``clear_grad()``.
+  d2s converts the function with all of it; Paddle's converters take the layer alone;
+- ``saved``: what is loaded from the file that was saved, in evaluation mode.
+
+Dropout is switched off: Paddle draws other numbers in a program than in dygraph. Where a model is
+random nevertheless, only structures, dtypes and shapes are compared.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import paddle
+from paddle.static import InputSpec
+
+from corpus.facts import Array, array_of, children
+from corpus.zoo.compare import GRADIENTS, Distance, Fact, apart, difference, facts
+from corpus.zoo.model import Model
+from corpus.zoo.standins import ROOT
+from corpus.zoo.training import objective, training_step
+
+SEED = 7
+STAGES = ("eval", "gradients", "step", "saved")
+CALLS = {"eval": 3, "gradients": 2, "step": 3, "saved": 1}
+LEARNING_RATE = 1e-3
+CONVERTERS = ("d2s", "ast", "sot")
+
+Say = Callable[[dict[str, Any]], None]
+State = dict[str, np.ndarray]
+
+
+@dataclass
+class Seen:
+    """Everything seen of one call."""
+
+    result: list[Fact]
+    arrays: dict[str, np.ndarray | None] = field(default_factory=dict)
+    what: str = ""
+    seconds: float = 0.0
+
+
+class Side:
+    """A model as one side runs it: plain, or converted."""
+
+    def __init__(self, model: Model, converter: str | None) -> None:
+        self.model = model
+        self.converter = converter
+        self.start: State | None = None
+        self.random: dict[str, bool] = {}
+        self._converted: Any = None
+        self._plain: Any = None
+
+    def plain(self) -> Any:
+        """The layer as it was built, with the state that it had then."""
+        if self._plain is None:
+            self._plain = self._built()
+        return self._restored(self._plain)
+
+    def converted(self) -> Any:
+        """The layer with its ``forward`` converted."""
+        if self.converter is None:
+            return self.plain()
+        if self._converted is None:
+            self._converted = _convert(self._built(), self.converter)
+        return self._restored(self._converted)
+
+    def _built(self) -> Any:
+        seed(SEED)
+        with paddle.utils.unique_name.guard():  # some name their parameters, and are built again
+            layer = self.model.build()
+        quiet(layer)
+        return layer
+
+    def _restored(self, layer: Any) -> Any:
+        if self.start is None:
+            self.start = state(layer)
+        with paddle.no_grad():
+            for name, tensor in named_tensors(layer):
+                if name in self.start and tuple(tensor.shape) == self.start[name].shape:
+                    tensor.set_value(paddle.to_tensor(self.start[name], dtype=tensor.dtype))
+                tensor.clear_gradient(False)
+        return layer
+
+
+def seed(number: int) -> None:
+    """Begin every source of random numbers anew."""
+    paddle.seed(number)
+    random.seed(number)
+    np.random.seed(number)  # what the packages draw from
+
+
+def named_tensors(layer: Any) -> Iterator[tuple[str, paddle.Tensor]]:
+    """Parameters and buffers."""
+    yield from layer.named_parameters()
+    for name, buffer in layer.named_buffers():
+        if isinstance(buffer, paddle.Tensor):
+            yield name, buffer
+
+
+def state(layer: Any) -> State:
+    """A copy of all parameters and buffers."""
+    return {name: array_of(tensor) for name, tensor in named_tensors(layer)}
+
+
+def quiet(layer: Any) -> None:
+    """Set every probability of dropping something to zero."""
+    for part in layer.sublayers(include_self=True):
+        for name, value in list(vars(part).items()):
+            dropping = re.search(r"drop", name) or ("Drop" in type(part).__name__ and name == "p")
+            if dropping and isinstance(value, float):
+                setattr(part, name, 0.0)
+
+
+def _convert(layer: Any, converter: str) -> Any:
+    if converter == "d2s":
+        import d2s  # only here: it repairs parts of Paddle, which the other converters must not see
+
+        return d2s.to_static(layer)
+    return paddle.jit.to_static(layer, full_graph=converter == "ast")
+
+
+# -- calls ---------------------------------------------------------------------------------------
+
+
+def arguments(model: Model, index: int) -> tuple[Any, ...]:
+    """The arguments of call ``index``."""
+    seed(SEED + index)
+    return model.inputs()
+
+
+def calls(side: Side, stage: str, folder: Path) -> Iterator[Seen]:
+    """What the calls of a stage show."""
+    model = side.model
+    run = {"eval": _evaluation, "gradients": _gradients, "step": _steps, "saved": _saved}[stage]
+    runner = run(side, folder)
+    for index in range(CALLS[stage]):
+        given = arguments(model, index)
+        seed(SEED + index)
+        start = time.perf_counter()
+        seen = runner(given)
+        if not seen.seconds:
+            seen.seconds = time.perf_counter() - start
+        yield seen
+
+
+def _evaluation(side: Side, _: Path) -> Callable[[tuple[Any, ...]], Seen]:
+    layer = side.converted()
+    layer.eval()
+
+    def call(given: tuple[Any, ...]) -> Seen:
+        with paddle.no_grad():
+            start = time.perf_counter()
+            result = layer(*given)
+            seconds = time.perf_counter() - start
+        return Seen(list(facts("result", result)), seconds=seconds)
+
+    return call
+
+
+def _gradients(side: Side, _: Path) -> Callable[[tuple[Any, ...]], Seen]:
+    layer = side.converted()
+    layer.train()
+
+    def call(given: tuple[Any, ...]) -> Seen:
+        start = time.perf_counter()
+        result = layer(*given)
+        loss = objective(result)
+        loss.backward()
+        seconds = time.perf_counter() - start
+        found = {
+            name: None if tensor.grad is None else array_of(tensor.grad)
+            for name, tensor in layer.named_parameters()
+        }
+        for tensor in layer.parameters():
+            tensor.clear_gradient(False)
+        buffers = [(f"buffer {name}", each) for name, each in layer.named_buffers()]
+        observed = [*facts("result", result), *facts("buffers", dict(buffers))]
+        return Seen(observed, found, "gradient of", seconds)
+
+    return call
+
+
+def _steps(side: Side, _: Path) -> Callable[[tuple[Any, ...]], Seen]:
+    layer = side.plain() if side.converter in (None, "d2s") else side.converted()
+    layer.train()
+    trained = [each for each in layer.parameters() if not each.stop_gradient]
+    optimizer = paddle.optimizer.Momentum(LEARNING_RATE, parameters=trained)
+    step = training_step(layer, optimizer)
+    if side.converter == "d2s":
+        import d2s
+
+        step = d2s.to_static(step)
+
+    def call(given: tuple[Any, ...]) -> Seen:
+        start = time.perf_counter()
+        loss = step(*given)
+        seconds = time.perf_counter() - start
+        return Seen(list(facts("loss", loss)), dict(state(layer)), "after the step,", seconds)
+
+    return call
+
+
+def _saved(side: Side, folder: Path) -> Callable[[tuple[Any, ...]], Seen]:
+    layer = side.converted()
+    layer.eval()
+    if side.converter is None:
+        again = layer
+    else:
+        path = str(folder / "model")
+        specs = [_spec(each) for each in arguments(side.model, 0)]
+        if side.converter == "d2s":
+            import d2s
+
+            d2s.save(layer, path, input_spec=specs)
+            again = d2s.load(path)
+        else:
+            paddle.jit.save(layer, path, input_spec=specs)
+            again = paddle.jit.load(path)
+        again.eval()
+
+    def call(given: tuple[Any, ...]) -> Seen:
+        with paddle.no_grad():
+            result = again(*_tensors(given)) if side.converter else again(*given)
+        return Seen([(f"output {i}", fact) for i, fact in enumerate(_leaves(result))])
+
+    return call
+
+
+def _spec(value: Any) -> Any:
+    if isinstance(value, paddle.Tensor):
+        return InputSpec(list(value.shape), str(value.dtype).removeprefix("paddle."))
+    if isinstance(value, dict):
+        return {key: _spec(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_spec(part) for part in value)
+    return value
+
+
+def _tensors(value: Any) -> list[paddle.Tensor]:
+    """The tensors in the arguments, in order: those of a loaded program."""
+    if isinstance(value, paddle.Tensor):
+        return [value]
+    return [leaf for _, part in children(value) or () for leaf in _tensors(part)]
+
+
+def _leaves(result: Any) -> list[object]:
+    """The tensors of a result: a file holds no containers and no Python values."""
+    return [fact for _, fact in facts("", result) if isinstance(fact, Array)]
+
+
+# -- verdicts ------------------------------------------------------------------------------------
+
+
+def judge(model: Model, converter: str, say: Say) -> None:
+    """Run ``model`` and ``say`` the verdict on each stage, as soon as it is known."""
+    plain, other = Side(model, None), Side(model, converter)
+    with tempfile.TemporaryDirectory() as name:
+        for stage in STAGES:
+            mode = "train" if stage in ("gradients", "step") else "eval"
+            if mode not in model.modes:
+                continue
+            say({"stage": stage, "begins": True})
+            say({"stage": stage, **_stage(plain, other, stage, mode, Path(name))})
+
+
+def _stage(plain: Side, other: Side, stage: str, mode: str, folder: Path) -> dict[str, Any]:
+    try:
+        random_ = _random(plain, mode)
+        expected = list(calls(plain, stage, folder))
+        if other.start is None:
+            other.start = plain.start
+    except Exception as error:
+        return {"verdict": f"dygraph {said(error)}", "trace": _trace(error)}
+    times = {"dygraph": min(each.seconds for each in expected)}
+    total = Distance()
+    seconds = []
+    try:
+        for index, (want, got) in enumerate(
+            zip(expected, calls(other, stage, folder), strict=True)
+        ):
+            seconds.append(got.seconds)
+            times |= {"first": seconds[0], "warm": min(seconds[1:] or seconds)}
+            far = difference(want.result, got.result, numbers=not random_)
+            if not random_:
+                times_ = GRADIENTS if stage == "gradients" else 1.0
+                far = far.and_(apart(want.arrays, got.arrays, want.what, times_))
+            if far.text:
+                return {"verdict": f"{far} (call {index + 1})", **times}
+            total = total.and_(far)
+    except Exception as error:
+        return {"verdict": said(error), "trace": _trace(error), **times}
+    verdict = "right structures, random numbers" if random_ else str(total)
+    return {"verdict": verdict, **times}
+
+
+def _random(plain: Side, mode: str) -> bool:
+    """Whether dygraph gives something else under another seed."""
+    if mode in plain.random:
+        return plain.random[mode]
+    given = arguments(plain.model, 0)
+    results = []
+    for number in (1, 2):
+        layer = plain.plain()
+        getattr(layer, mode)()
+        seed(number)
+        with paddle.no_grad():
+            results.append(list(facts("result", layer(*given))))
+    plain.random[mode] = difference(*results).text is not None
+    return plain.random[mode]
+
+
+def said(error: BaseException) -> str:
+    """``refused CODE`` or ``failed``, with the message and the line that it came from."""
+    code = getattr(error, "code", None)
+    text = " ".join(str(error).split()).replace(f"{ROOT}/", "")
+    place = _place(error)
+    if isinstance(code, str) and code.startswith("D2S"):
+        return f"refused {code} {text[:400]}{place}"
+    return f"failed {type(error).__name__}: {_headline(str(error))[:300]}{place}"
+
+
+def _headline(text: str) -> str:
+    quoted = re.findall(r"^\s*[\w.]+(?:Error|Exception): (.*)$", text, re.MULTILINE)
+    return (quoted[-1] if quoted else " ".join(text.split())) or ""
+
+
+def _place(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    theirs = [each for each in frames if "/.cache/zoo/" in each.filename]
+    if not theirs:
+        return ""
+    last = theirs[-1]
+    name = last.filename.split("/.cache/zoo/")[1]
+    return f" [{name}:{last.lineno}: {last.line}]"
+
+
+def _trace(error: BaseException) -> str:
+    return "".join(traceback.format_exception(error))[-6000:]
