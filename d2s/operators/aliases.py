@@ -48,6 +48,7 @@ class Holder:
         fixed: it is an item of a tuple, which cannot be bound.
         place: equal for two paths to one variable, attribute or item.
         function: the name of the function whose variable it is, or where the path begins.
+        frame: the frame that has the variable, if it is a variable itself.
     """
 
     path: str
@@ -58,6 +59,7 @@ class Holder:
     fixed: bool
     place: tuple[int, Any]
     function: str
+    frame: types.FrameType | None = None
 
 
 def is_same(one: Any, other: Any) -> bool:
@@ -162,6 +164,7 @@ def _holders(is_it: Callable[[Any], bool]) -> list[Holder]:
                             fixed,
                             place.identity(),
                             frame.f_code.co_name,
+                            frame if path == name else None,
                         )
                     )
         frame = frame.f_back

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
+
+import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.blame import is_defect
@@ -15,11 +19,13 @@ from d2s.operators.context import current, error_here
 from d2s.operators.divided import join_again
 from d2s.operators.effects import BlockLeft, error, raise_later
 from d2s.operators.either import UNBOUND, Either, spread_with
+from d2s.operators.ends import Ends
+from d2s.operators.fields import is_object
 from d2s.operators.guards import End, close, extent, handed_out, skip_where
 from d2s.operators.hosts import raise_with
 from d2s.operators.lists import GrowingList
 from d2s.operators.merge import Builder, Merger
-from d2s.operators.objects import is_list, owner_of
+from d2s.operators.objects import is_list, is_user_class, owner_of
 from d2s.operators.origins import Origins, note_form
 from d2s.operators.raises import Raised
 from d2s.operators.replays import calling
@@ -133,6 +139,8 @@ def _each(use: Callable[[Any], Any], thing: Either) -> Any:
     A list or dict among the alternatives may be changed there: what it holds afterwards is handed
     out with the result.
     """
+    if any(map(_may_run_code, thing.leaves())):
+        return _each_with_code(use, thing)
     outcome: list[Any] = [None]
     alternatives = (thing.true, thing.false)
     subjects = _subject(thing.true), _subject(thing.false)
@@ -182,6 +190,28 @@ def _each(use: Callable[[Any], Any], thing: Either) -> Any:
         change(results)
     sides.go_on()
     return value
+
+
+def _may_run_code(thing: Any) -> bool:
+    """Whether using ``thing`` may run code of the user's, which changes what it likes."""
+    called = isinstance(thing, types.FunctionType | types.MethodType | functools.partial)
+    held = isinstance(thing, paddle.nn.Layer)
+    return called or held or is_object(thing) or is_user_class(type(thing))
+
+
+def _each_with_code(use: Callable[[Any], Any], thing: Either) -> Any:
+    """The same for alternatives whose use may change whatever can be reached from them."""
+
+    def side(alternative: Any) -> Body:
+        def run() -> Any:
+            if alternative is UNBOUND:
+                raise thing.unbound()
+            return use(alternative)
+
+        return run
+
+    body, orelse = side(thing.true), side(thing.false)
+    return choose(thing.flag, body, orelse, (body, orelse, *map(side, thing.leaves())))
 
 
 def _filling(container: Any, contents: Builder) -> Builder:
@@ -351,6 +381,11 @@ def decide(test: Any, body: Body, orelse: Body | None, state: State) -> None:
         raise
     for end in sides.ends:
         end.outcome = state.padded(end.outcome)
+    sides.merger.state = state
+    sides.merger.ends = (
+        Ends(state.slots, sides.ends[0].outcome),
+        Ends(state.slots, sides.ends[1].outcome),
+    )
     builders = [
         sides.merger.merge(*sides.outcomes(index), name) for index, name in enumerate(state.names)
     ]

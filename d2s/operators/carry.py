@@ -24,6 +24,14 @@ from d2s.operators.contents import blank, members, refill, tuple_like
 from d2s.operators.contents import items as items_of
 from d2s.operators.context import OnceMoreError, current, error_here, tentatively
 from d2s.operators.either import UNBOUND, Either, describe, optional_parts, places_of, same_constant
+from d2s.operators.ends import (
+    Ends,
+    born,
+    is_born,
+    is_named_elsewhere,
+    made_like,
+)
+from d2s.operators.fields import attributes_of, is_object, set_attributes
 from d2s.operators.forms import Choices
 from d2s.operators.likeness import Like, common, description_of, sample, wants_gradients
 from d2s.operators.lists import GrowingList
@@ -69,7 +77,8 @@ class Plan:
         gradient: a constant at first, which a trip makes differentiable.
         like: a value of the type that ``None`` or an unbound variable turns into.
         grow: an item that a list is appended with.
-        anew: each trip makes a new list or dict; the one from before the loop stays as it is.
+        anew: each trip makes a new list, dict or object; the one from before the loop stays as
+            it is.
         rows: the growing list is asked for more than to be appended to.
         carry: the loop changes the growing list.
         rebound: the loop binds the variable to another growing list.
@@ -161,6 +170,8 @@ class Constant(Carrier):
                 raise Replan(self.path, like=Like(after))
         if number_kind(before) is not None and _numeric(after):
             raise Replan(self.path, lift=True)
+        if is_born(after) and type(after) is type(before) and made_like(before) is not None:
+            raise Replan(self.path, anew=True)
         choices = choices_of(before, after)
         if choices is not None:
             raise Replan(self.path, choices=choices)
@@ -438,9 +449,16 @@ class Sequence(Carrier):
         self.value = value
         self.rebound = plans[path].anew
         self.keys = _keys(value) or {}
+        self.names = _names(value) if self.rebound else {}
         self.parts = [
-            carrier_of(f"{path}[{key!r}]", item, plans, depth=depth)
-            for key, item in self.keys.items()
+            *(
+                carrier_of(f"{path}[{key!r}]", item, plans, depth=depth)
+                for key, item in self.keys.items()
+            ),
+            *(
+                carrier_of(f"{path}.{name}", item, plans, depth=depth)
+                for name, item in self.names.items()
+            ),
         ]
         self.inits = [init for part in self.parts for init in part.inits]
 
@@ -452,27 +470,29 @@ class Sequence(Carrier):
             values = values[count:]
         value = self.value
         container = value.container if isinstance(value, Frozen) else value
-        if self.rebound:
-            container = blank(container)
-            self.seen, self.given = container, items
-        if isinstance(container, dict):
-            return refill(container, dict(zip(self.keys, items, strict=True)))
-        if isinstance(container, list | deque):
-            return refill(container, items)
         if isinstance(container, tuple):
             return tuple_like(container, items)
-        fresh = object.__new__(type(container))
-        for key, item in zip(self.keys, items, strict=True):
-            object.__setattr__(fresh, key, item)
-        return fresh
+        if self.rebound:
+            bare = made_like if is_object(container) else blank
+            self.seen, self.given = container, items = born(bare(container)), items
+        items, attributes = items[: len(self.keys)], items[len(self.keys) :]
+        if self.names:
+            set_attributes(container, dict(zip(self.names, attributes, strict=True)))
+        if isinstance(container, dict):
+            return refill(container, dict(zip(self.keys, items, strict=True)))
+        return refill(container, items) if isinstance(container, list | deque) else container
 
     def growing(self) -> list[Growing]:
         return [found for part in self.parts for found in part.growing()]
 
     def _refuse_other_names(self, mine: Any) -> None:
         """Refuse a change of what the trip began with, where another name knows it too."""
-        held = isinstance(self.seen, dict)
-        now = [item for _, item in items_of(self.seen)] if held else members(self.seen)
+        if isinstance(self.seen, dict):
+            now = [item for _, item in items_of(self.seen)]
+        else:
+            now = [] if is_object(self.seen) else members(self.seen)
+        if self.names:
+            now += attributes_of(self.seen).values()
         if len(now) != len(self.given) or any(map(operator.is_not, now, self.given)):
             refuse_other_names(mine, self.path)
 
@@ -509,16 +529,42 @@ class Sequence(Carrier):
                 _cure_of_form(self.path, self.keys, keys),
                 _moments(self.path, self.value, after),
             )
-        if isinstance(mine, list | dict | deque):
+        names = _names(after) if self.rebound else {}
+        if not isinstance(mine, tuple):
             if self.rebound:
-                self._refuse_other_names(mine)
+                self._check_names(mine, container, names)
             elif container is not mine:
                 raise Replan(self.path, anew=True)
         return [
             value
-            for part, item in zip(self.parts, keys.values(), strict=True)
+            for part, item in zip(
+                self.parts, [*keys.values(), *(names[name] for name in self.names)], strict=True
+            )
             for value in part.split(item)
         ]
+
+    def _check_names(self, mine: Any, container: Any, names: dict[str, Any]) -> None:
+        """Refuse what each trip would have to make anew, but others know or find changed."""
+        self._refuse_other_names(mine)
+        if names.keys() != self.names.keys():
+            other = sorted(names.keys() ^ self.names.keys())
+            raise error_here(
+                LoopMismatchError,
+                f"the loop changes {self.path!r} to a {type(container).__name__} with another "
+                f"attribute, {other[0]!r}",
+                "let it have the same attributes before the loop",
+            )
+        if (
+            is_object(container)
+            and container is not self.seen
+            and (is_named_elsewhere(container, path=self.path))
+        ):
+            raise error_here(
+                ContainerInGraphError,
+                f"a static loop binds {self.path!r} to a {type(container).__name__} that another "
+                "name knows as well",
+                "bind it to one that the loop makes",
+            )
 
 
 class Growing(Carrier):
@@ -738,9 +784,12 @@ def _keys(value: Any) -> dict[Any, Any] | None:
         return dict(value.items) if isinstance(value.container, dict) else None
     if isinstance(value, tuple):
         return dict(enumerate(value))
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    return None
+    return {} if is_object(value) else None
+
+
+def _names(value: Any) -> dict[str, Any]:
+    """The attributes of an object, or of a list or dict of the user's class."""
+    return Ends().attributes(value.container if isinstance(value, Frozen) else value)
 
 
 def path_of(path: str, value: Any, target: Any) -> str | None:
@@ -813,7 +862,7 @@ def carrier_of(
         return Leaf(path, value, plan) if top or plan.lift else Constant(path, value)
     if isinstance(value, tuple) and value:
         return Sequence(path, value, plans, depth)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+    if plan.anew and is_object(value):
         return Sequence(path, value, plans, depth)
     return Constant(path, value)
 

@@ -24,8 +24,9 @@ from d2s.diagnostics.location import Location, here, is_ours
 from d2s.errors import AmbiguousValueError, D2SError, Row
 from d2s.operators.contents import tuple_like
 from d2s.operators.context import current, error_here, tentatively
+from d2s.operators.fields import attributes_of, keeps
 from d2s.operators.hosts import raise_when
-from d2s.operators.objects import is_user_class
+from d2s.operators.objects import attribute, is_user_class
 from d2s.operators.tables import MOST_ROWS, bound_on, not_reached, noted, row, sides_at
 from d2s.operators.values import (
     NUMBER_DTYPES,
@@ -294,9 +295,22 @@ class Either:
     def __getattr__(self, name: str) -> Any:
         if name.startswith(("__", "d2s_")):
             raise AttributeError(name)
-        if not self.single and all(callable(getattr(v, name, None)) for v in self._usable()):
+        if not self.single and all(callable(attribute(v, name)) for v in self._usable()):
             return self.mapped(lambda side: getattr(side, name))
+        if all(keeps(leaf, name) for leaf in self.leaves()):
+            held = self.spread(lambda side: attributes_of(side)[name])
+            return each(lambda value: value, held, plainly=True)
         return each(lambda value: getattr(value, name), self, plainly=True)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Ours for our own code; what the user assigns is an attribute of the value."""
+        if is_ours(sys._getframe(1).f_code.co_filename):
+            object.__setattr__(self, name, value)
+        else:
+            each(lambda found: setattr(found, name, value), self)
+
+    def __delattr__(self, name: str) -> None:
+        each(lambda found: delattr(found, name), self)
 
     def d2s_value(self) -> Any:
         """The value that is meant, where a tensor or a number is needed."""

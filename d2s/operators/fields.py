@@ -9,12 +9,23 @@ part in that as if their attributes were in a dictionary:
 
 from __future__ import annotations
 
+import collections
+import enum
 import types
 import weakref
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
-from d2s.operators.objects import is_user_class
+from d2s.operators.objects import (
+    defines,
+    dict_of,
+    fields_of,
+    is_user_class,
+    is_user_object,
+    on_class,
+)
+
+CONTAINERS: Final = (list, dict, set, collections.deque)
 
 
 class Fields(dict[str, Any]):
@@ -157,3 +168,43 @@ def slot_fields(thing: Any) -> SlotFields:
     if found is None:
         found = _slots[id(thing)] = SlotFields(thing)
     return found
+
+
+def is_object(thing: Any) -> bool:
+    """Whether ``thing`` is an object with attributes of a class of the user's, and nothing more."""
+    if isinstance(thing, (*CONTAINERS, tuple, enum.Enum, type)):
+        return False
+    return is_user_object(thing) or bool(slots_of(type(thing)))
+
+
+def attributes_of(thing: Any) -> dict[str, Any]:
+    """The attributes that an object has now."""
+    slots = slot_fields(thing) if slots_of(type(thing)) else {}
+    return {**dict(slots.items()), **(dict_of(thing) or {})}
+
+
+def keeps(thing: Any, name: str) -> bool:
+    """Whether reading an attribute of an object gives what it holds, and runs no code."""
+    if not is_object(thing) or defines(type(thing), "__getattribute__"):
+        return False
+    return name in attributes_of(thing) and not is_computed(type(thing), name)
+
+
+def is_computed(kind: type, name: str) -> bool:
+    """Whether a property, or another descriptor, keeps elsewhere what is assigned to ``name``."""
+    found = on_class(kind, name)
+    return hasattr(type(found), "__set__") and not isinstance(found, types.MemberDescriptorType)
+
+
+def set_attributes(thing: Any, values: dict[str, Any]) -> Any:
+    """Give an object these attributes, and no others; no method of its class runs."""
+    slots = slots_of(type(thing))
+    if slots:
+        table = slot_fields(thing)
+        table.clear()
+        table.update({name: value for name, value in values.items() if name in slots})
+    if dict_of(thing) is not None:
+        fields = fields_of(thing)
+        fields.clear()
+        fields.update({name: value for name, value in values.items() if name not in slots})
+    return thing

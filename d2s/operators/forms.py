@@ -20,7 +20,8 @@ from d2s import paddle_bridge as bridge
 from d2s.operators.branches import select
 from d2s.operators.context import current, tentatively
 from d2s.operators.either import Either
-from d2s.operators.fields import slot_fields, slots_of
+from d2s.operators.ends import born
+from d2s.operators.fields import attributes_of, is_object, set_attributes, slot_fields, slots_of
 from d2s.operators.likeness import Like
 from d2s.operators.lists import GrowingList
 from d2s.operators.objects import dict_of
@@ -82,9 +83,9 @@ def _taken_apart(value: Any) -> tuple[type, tuple[Any, ...], list[Any]] | None:
         return list, (len(value),), list(value)
     if type(value) is dict:
         return dict, tuple(value), list(value.values())
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        names = tuple(field.name for field in dataclasses.fields(value))
-        return type(value), names, [getattr(value, name) for name in names]
+    if is_object(value):
+        found = attributes_of(value)
+        return type(value), tuple(found), list(found.values())
     return None
 
 
@@ -97,10 +98,7 @@ def _put_together(kind: type, keys: tuple[Any, ...], parts: list[Any]) -> Any:
         return dict(zip(keys, parts, strict=True))
     if issubclass(kind, tuple):
         return tuple.__new__(kind, parts)
-    fresh = object.__new__(kind)
-    for key, part in zip(keys, parts, strict=True):
-        object.__setattr__(fresh, key, part)
-    return fresh
+    return set_attributes(born(object.__new__(kind)), dict(zip(keys, parts, strict=True)))
 
 
 def form_of(value: Any, *, trip: bool) -> Any:
@@ -119,13 +117,13 @@ def form_of(value: Any, *, trip: bool) -> Any:
         return Rows(growing)
     if isinstance(value, Either):
         return None
-    apart = _taken_apart(value)
+    of_the_trip = trip and _is_of_the_trip(value)
+    kept = is_object(value) and not (of_the_trip or dataclasses.is_dataclass(value))
+    apart = None if kept else _taken_apart(value)
     if apart is not None:
         parts = [form_of(part, trip=trip) for part in apart[2]]
         return None if any(part is None for part in parts) else Structure(*apart[:2], parts)
-    return (
-        None if isinstance(value, Frozen) or (trip and _is_of_the_trip(value)) else Constant(value)
-    )
+    return None if isinstance(value, Frozen) or of_the_trip else Constant(value)
 
 
 def _is_of_the_trip(thing: Any) -> bool:

@@ -31,6 +31,13 @@ from d2s.operators.either import (
     simplified,
 )
 from d2s.operators.empties import axes_of, cut, may_be_empty, note_filled, padded
+from d2s.operators.ends import (
+    Ends,
+    born,
+    is_named_elsewhere,
+    made_like,
+)
+from d2s.operators.fields import attributes_of, is_object, set_attributes
 from d2s.operators.lists import (
     GrowingList,
     NeedsElementError,
@@ -38,10 +45,10 @@ from d2s.operators.lists import (
     join_lists,
     kept_list,
 )
-from d2s.operators.objects import is_list
+from d2s.operators.objects import dict_of, is_list
 from d2s.operators.origins import is_known_outside
 from d2s.operators.shown import HostText
-from d2s.operators.state import Frozen, freeze, same_items
+from d2s.operators.state import REACH, Frozen, State, freeze, same_items
 from d2s.operators.values import (
     NUMBER_DTYPES,
     as_dtype,
@@ -67,11 +74,16 @@ class Merger:
 
     Attributes:
         left: for the true and the false side, whether a ``raise`` has ended it.
+        state: the variables and attributes that the sides hand on, if they do.
+        ends: what objects hold at the end of each side.
     """
 
     def __init__(self, op: bridge.IfOp, left: tuple[bool, bool]) -> None:
         self.op = op
         self.left = left
+        self.state: State | None = None
+        self.ends = Ends(), Ends()
+        self._objects: dict[int, Any] = {}
         self.true: list[Any] = []
         self.false: list[Any] = []
         self._kinds: list[type | None] = []
@@ -194,8 +206,8 @@ class Merger:
         if type(true) is type(false):
             if isinstance(true, tuple) and len(true) == len(false):
                 return self.tuples(true, false, name)
-            if dataclasses.is_dataclass(true) and not isinstance(true, type):
-                return self.fields(true, false, name)
+            if is_object(true):
+                return self.objects(true, false, name)
         if same_constant(true, false):
             return lambda results: true
         return self.either(true, false, name)
@@ -268,16 +280,36 @@ class Merger:
         ]
         return lambda results: tuple_like(true, [item(results) for item in items])
 
-    def fields(self, true: Any, false: Any, name: str) -> Builder:
-        """Two dataclass instances of one class."""
+    def objects(self, true: Any, false: Any, name: str) -> Builder:
+        """Two objects of one class: a new one, where nobody else knows either of them."""
+        known = any(
+            ends.is_shared(thing) or is_named_elsewhere(thing, self.state)
+            for ends, thing in zip(self.ends, (true, false), strict=True)
+        )
+        if known or made_like(true) is None:
+            return self.either(true, false, name)
+        attributes = self.attributes(self.ends[0], true, self.ends[1], false, name)
+        return lambda results: set_attributes(made_like(true), attributes(results))
+
+    def attributes(
+        self, left: Ends, true: Any, right: Ends, false: Any, name: str
+    ) -> Callable[[list[Any]], dict[str, Any]]:
+        """The attributes of what stands for two objects; one that a side lacks may be missing."""
+        first, second = left.attributes(true), right.attributes(false)
         merged = {
-            field.name: self.merge(
-                getattr(true, field.name), getattr(false, field.name), f"{name}.{field.name}"
-            )
-            for field in dataclasses.fields(true)
+            key: self.merge(first.get(key, UNBOUND), second.get(key, UNBOUND), f"{name}.{key}")
+            for key in {**first, **second}
         }
 
-        return lambda results: _instance(type(true), merged, results)
+        def build(results: list[Any]) -> dict[str, Any]:
+            found = {key: item(results) for key, item in merged.items()}
+            for key, value in found.items():
+                if isinstance(value, Either):
+                    kind = type(true).__name__
+                    value.missing = AttributeError(f"{kind!r} object has no attribute {key!r}")
+            return found
+
+        return build
 
     def containers(self, true: Any, false: Any, name: str) -> Builder:
         """Two lists, dicts or sets, with what they held at the end of each side."""
@@ -295,6 +327,7 @@ class Merger:
             return join_lists(self, first, true.items, false.items)
         if not same and not _alike(first, second):
             return self.either(true, false, name)
+        fresh = self.anew(first, second, name, same=same)
         if isinstance(first, list | collections.deque):
             if len(true.items) != len(false.items):
                 if same and isinstance(first, list):
@@ -307,7 +340,7 @@ class Merger:
 
             def build_list(results: list[Any]) -> Any:
                 made = [item(results) for item in items]
-                return refill(first, made) if same else like(first, made)
+                return refill(first, made) if same else fresh(made, results)
 
             return build_list
         if isinstance(first, dict):
@@ -318,12 +351,21 @@ class Merger:
 
             def build_dict(results: list[Any]) -> Any:
                 made = {key: item(results) for key, item in pairs.items()}
-                return refill(first, made) if same else like(first, made)
+                return refill(first, made) if same else fresh(made, results)
 
             return build_dict
         if same and same_items(true, false):
             return lambda results: first
         return self.either(true, false, name)
+
+    def anew(
+        self, first: Any, second: Any, name: str, *, same: bool
+    ) -> Callable[[Any, list[Any]], Any]:
+        """What makes a new list or dict that stands for two, from contents and results."""
+        if same or not (dict_of(first) or dict_of(second)):
+            return lambda made, results: born(like(first, made))
+        attributes = self.attributes(self.ends[0], first, self.ends[1], second, name)
+        return lambda made, results: set_attributes(born(like(first, made)), attributes(results))
 
     def grown(self, target: list[Any], true: Frozen, false: Frozen, name: str) -> Builder:
         """One list that the two sides leave with different lengths."""
@@ -410,16 +452,12 @@ class Merger:
 
             return build
         if is_list(thing) or isinstance(thing, dict | set | collections.deque):
-            return self.kept_container(side, freeze(thing))
+            return self.kept_container(side, self.ends[0 if side else 1].frozen(thing))
         if isinstance(thing, tuple):
             items = [self.kept(side, item) for item in thing]
             return lambda results: tuple_like(thing, [item(results) for item in items])
-        if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
-            kept = {
-                field.name: self.kept(side, getattr(thing, field.name))
-                for field in dataclasses.fields(thing)
-            }
-            return lambda results: _instance(type(thing), kept, results)
+        if is_object(thing):
+            return self.kept_object(side, thing)
         if isinstance(thing, HostText):
             return self.kept_text(side, thing)
         if not bridge.is_value(thing):
@@ -427,6 +465,19 @@ class Merger:
         kind = number_kind(thing)
         mine, other = self.copied(side, thing), self.placeholder(not side, thing)
         return self.output(*((mine, other) if side else (other, mine)), kind)
+
+    def kept_object(self, side: bool, thing: Any) -> Builder:
+        """The same object; one that a side has made gets attributes that are known behind it."""
+        if id(thing) in self._objects or not self.made_here(thing):
+            return lambda results: thing
+        self._objects[id(thing)] = thing
+        ends = self.ends[0 if side else 1]
+        kept = {name: self.kept(side, value) for name, value in ends.attributes(thing).items()}
+
+        def build(results: list[Any]) -> Any:
+            return set_attributes(thing, {name: item(results) for name, item in kept.items()})
+
+        return build
 
     def kept_text(self, side: bool, thing: HostText) -> Builder:
         """Text of one side that the run fills in."""
@@ -449,7 +500,15 @@ class Merger:
         if isinstance(container, GrowingList):
             return kept_list(self, side, thing)
         contents = self.contents(side, thing)
-        return lambda results: refill(container, contents(results))
+        if not dict_of(container):
+            return lambda results: refill(container, contents(results))
+        kept = {name: self.kept(side, value) for name, value in attributes_of(container).items()}
+
+        def build(results: list[Any]) -> Any:
+            set_attributes(container, {name: item(results) for name, item in kept.items()})
+            return refill(container, contents(results))
+
+        return build
 
     def contents(self, side: bool, thing: Frozen) -> Builder:
         """What a list, dict or set of one side holds, in a fresh one."""
@@ -457,11 +516,11 @@ class Merger:
             return kept_list(self, side, thing)
         if isinstance(thing.container, list | collections.deque):
             items = [self.kept(side, item) for item in thing.items]
-            return lambda results: like(thing.container, [item(results) for item in items])
+            return lambda results: born(like(thing.container, [item(results) for item in items]))
         if isinstance(thing.container, dict):
             pairs = {key: self.kept(side, item) for key, item in thing.items}
-            return lambda results: like(
-                thing.container, {key: item(results) for key, item in pairs.items()}
+            return lambda results: born(
+                like(thing.container, {key: item(results) for key, item in pairs.items()})
             )
         return lambda results: like(thing.container, thing.items)
 
@@ -485,21 +544,16 @@ class Merger:
 
     def made_here(self, thing: Any) -> bool:
         """Whether a part of ``thing`` is made inside a side."""
-        if isinstance(thing, Frozen):
-            if isinstance(thing.container, GrowingList):
-                return any(map(self.op.makes, thing.container.d2s_values()))
-            if isinstance(thing.container, dict):
-                return any(self.made_here(item) for _, item in thing.items)
-            return any(map(self.made_here, thing.items))
-        if isinstance(thing, Either):
-            return any(map(self.made_here, (thing.flag, thing.true, thing.false)))
-        if isinstance(thing, HostText):
-            return any(map(self.made_here, thing.parts))
-        if isinstance(thing, tuple):
-            return any(map(self.made_here, thing))
-        if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
-            return any(self.made_here(getattr(thing, f.name)) for f in dataclasses.fields(thing))
-        return bridge.is_value(thing) and self.op.makes(thing)
+        queue, seen = [thing], dict[int, Any]()
+        while queue:
+            part = queue.pop()
+            if bridge.is_value(part):
+                if self.op.makes(part):
+                    return True
+            elif id(part) not in seen and len(seen) < REACH:
+                seen[id(part)] = part
+                queue += _parts_of(part)
+        return False
 
     def survivor(self, true: Any, false: Any, name: str) -> Builder:
         """One side (or both) ends in a ``raise``: the other side's value is the value."""
@@ -519,9 +573,20 @@ def _alike(one: Any, other: Any) -> bool:
     )
 
 
-def _instance(kind: type, fields: dict[str, Builder], results: list[Any]) -> Any:
-    """An instance of the dataclass ``kind``, made without calling its ``__init__``."""
-    fresh: Any = object.__new__(kind)
-    for key, item in fields.items():
-        object.__setattr__(fresh, key, item(results))
-    return fresh
+def _parts_of(thing: Any) -> list[Any]:
+    """What is right below a container, snapshot, choice, text or object of the user's."""
+    if isinstance(thing, Frozen):
+        container = thing.container
+        if isinstance(container, GrowingList):
+            return list(container.d2s_values())
+        held = dict(thing.items).values() if isinstance(container, dict) else thing.items
+        return [*held, *(dict_of(container) or {}).values()]
+    if isinstance(thing, Either):
+        return [thing.flag, thing.true, thing.false]
+    if isinstance(thing, HostText):
+        return list(thing.parts)
+    if isinstance(thing, tuple):
+        return list(thing)
+    if isinstance(thing, list | dict | set | collections.deque):
+        return [freeze(thing)]
+    return list(attributes_of(thing).values()) if is_object(thing) else []

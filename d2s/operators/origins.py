@@ -43,7 +43,7 @@ class Origins:
         self.capture = capture
         self.grown = dict(capture.grown)
         self.before: dict[int, tuple[Any, Any]] = {}
-        for thing in _frozen(before).values():
+        for thing in snapshots_in(before).values():
             if origin_of(thing) is thing.container:
                 self.before[id(thing.container)] = (thing.container, thing)
         for key, (root, form) in capture.grown.items():
@@ -58,7 +58,7 @@ class Origins:
         grown = dict(self.capture.grown)
         self.ends.append(grown)
         self.found.append(dict(_origins(snapshot)))
-        known = _frozen(snapshot)
+        known = snapshots_in(snapshot)
         after = {}
         for key, (root, _) in self.before.items():
             form = grown[key][1] if key in grown else root
@@ -143,7 +143,7 @@ def _is_same(one: Any, other: Any) -> bool:
     return same_items(one, other)
 
 
-def _frozen(things: Any) -> dict[int, Frozen]:
+def snapshots_in(things: Any) -> dict[int, Frozen]:
     """The snapshots of all containers in snapshots, by the containers' identities."""
     found: dict[int, Frozen] = {}
     queue = list(things)
@@ -213,7 +213,7 @@ def recall(snapshots: list[Any]) -> None:
     """The state is as in ``snapshots`` again: note what containers had become by then."""
     capture = current()
     assert capture is not None
-    for root in _frozen(snapshots).values():
+    for root in snapshots_in(snapshots).values():
         capture.grown.pop(id(root.container), None)
     queue = list(snapshots)
     while queue:

@@ -27,7 +27,7 @@ from d2s import paddle_bridge as bridge
 from d2s.operators.contents import items, members, refill
 from d2s.operators.context import current
 from d2s.operators.either import UNBOUND, Either
-from d2s.operators.fields import slot_fields, slots_of
+from d2s.operators.fields import is_computed, slot_fields, slots_of
 from d2s.operators.objects import (
     LAYER_FIELDS,
     attribute,
@@ -35,7 +35,6 @@ from d2s.operators.objects import (
     is_list,
     is_user_class,
     is_user_object,
-    on_class,
 )
 
 REACH: Final = 2000
@@ -249,12 +248,6 @@ def _same_key(one: Any, other: Any) -> bool:
     return type(one) is type(other) and isinstance(one, str | int | bool) and one == other
 
 
-def is_computed(kind: type, name: str) -> bool:
-    """Whether a property, or another descriptor, keeps elsewhere what is assigned to ``name``."""
-    found = on_class(kind, name)
-    return hasattr(type(found), "__set__") and not isinstance(found, types.MemberDescriptorType)
-
-
 def _is_container(value: Any) -> bool:
     if isinstance(value, Either):
         return any(map(_is_container, (value.true, value.false)))
@@ -362,6 +355,9 @@ class _Reach:
                 yield f"{path}[{key!r}]", item
         if isinstance(value, list | tuple | dict | set | collections.deque):
             yield from self._attributes(path, value)
+        elif isinstance(value, Either):
+            yield path, value.true
+            yield path, value.false
         elif isinstance(value, types.FunctionType):
             yield from self._cells(value)
         elif isinstance(value, types.MethodType):
@@ -445,7 +441,7 @@ class State:
         slot: Slot = Cell(cells[root]) if root in cells else Global(scope, root)
         for name in rest:
             owner = slot.get()
-            if owner is UNBOUND or owner is None:
+            if owner is UNBOUND or owner is None or isinstance(owner, Either):
                 return Missing()
             if is_computed(type(owner), name):
                 return Missing()  # its setter assigns other attributes, which are found by find

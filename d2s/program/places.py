@@ -84,7 +84,10 @@ class Place:
 
     def set(self, value: Any) -> None:
         """Bind it; unbind it with ``ABSENT``."""
-        scope = self.holder()
+        self.set_in(self.holder(), value)
+
+    def set_in(self, scope: Any, value: Any) -> None:
+        """The same in what :meth:`holder` gave before."""
         if isinstance(scope, types.CellType):
             if value is not ABSENT:
                 scope.cell_contents = value

@@ -19,8 +19,9 @@ from d2s.operators.contents import drop
 from d2s.operators.contents import items as items_of
 from d2s.operators.context import Capture
 from d2s.operators.either import UNBOUND, Either
+from d2s.operators.fields import attributes_of, is_object, set_attributes
 from d2s.operators.lists import GrowingList
-from d2s.operators.objects import dict_of, fields_of, is_user_object
+from d2s.operators.objects import dict_of
 from d2s.operators.origins import origin_of
 from d2s.operators.shown import HostText, Shipment
 from d2s.operators.structure import parts
@@ -96,6 +97,8 @@ class Results:
         if number is not None:
             return lambda run: run.containers[number]
         record = self.watch.holds(thing)
+        if record is None and is_object(thing):
+            record = self.watch.record_of(thing)  # its attributes are state
         if record is None:
             return None
         place = record.place
@@ -138,24 +141,18 @@ class Results:
         """An object of the user's that holds tensors of the program: its like; others as is."""
         if bridge.is_eager(thing):
             return self.eager(thing)
-        if not is_user_object(thing) or not _holds_values(thing):
+        if not is_object(thing):
             _refuse_hidden(thing)
             return lambda run: thing
-        fields = dict_of(thing) or {}
-        if self.watch.holds(fields) is not None:
-            return lambda run: thing  # it was there before: its attributes are state
-        known = self.shared.get(id(thing))
+        known = self.known(thing)
         if known is not None:
             return known
-        members = self.contents(dict(fields))
+        if not _holds_values(thing):
+            _refuse_hidden(thing)
+            return lambda run: thing
+        members = self.contents(attributes_of(thing))
         kind: Any = type(thing)
-
-        def build(run: Run) -> Any:
-            fresh = object.__new__(kind)
-            fields_of(fresh).update(members(run))
-            return fresh
-
-        return self.once(thing, build)
+        return self.once(thing, lambda run: set_attributes(object.__new__(kind), members(run)))
 
     def eager(self, tensor: Any) -> Build:
         """A tensor of the state that no operation reads: the one that is in its place now."""
@@ -291,6 +288,6 @@ def _holds_values(thing: Any, depth: int = 4) -> bool:
     held = parts(thing) if depth else None
     if held is not None:
         return any(_holds_values(item, depth - 1) for _, item in held[0])
-    if depth and is_user_object(thing):
-        return any(_holds_values(item, depth - 1) for item in (dict_of(thing) or {}).values())
+    if depth and is_object(thing):
+        return any(_holds_values(item, depth - 1) for item in attributes_of(thing).values())
     return False

@@ -32,7 +32,14 @@ from d2s.operators import contents
 from d2s.operators.either import Either
 from d2s.operators.fields import Fields, class_fields, slot_fields, slots_of
 from d2s.operators.lists import GrowingList
-from d2s.operators.objects import LAYER_FIELDS, fields_of, is_library, is_user_class, is_user_object
+from d2s.operators.objects import (
+    LAYER_FIELDS,
+    dict_of,
+    fields_of,
+    is_library,
+    is_user_class,
+    is_user_object,
+)
 from d2s.operators.shown import HostText
 from d2s.program.opaque import Opaque
 from d2s.program.places import (
@@ -164,10 +171,10 @@ class Change:
         return not isinstance(self.record.scope, dict | types.CellType)
 
     def target(self) -> Any:
-        """The list, set or deque that is meant, before a run changes anything."""
-        return self.record.holder()
+        """What is changed, as it stands before a run changes anything."""
+        return self.record.holder() if self.whole else self.place.holder()
 
-    def make(self, value: Any, target: Any = None) -> None:
+    def make(self, value: Any, target: Any) -> None:
         """Do it on a run, with the value of that run.
 
         Args:
@@ -175,7 +182,7 @@ class Change:
             target: what :meth:`target` gave.
         """
         if not self.whole:
-            self.place.set(value)
+            self.place.set_in(target, value)
         elif isinstance(target, list) and self.added:
             list.extend(target, value)
         elif isinstance(target, CONTAINERS):
@@ -433,6 +440,12 @@ class Watch:
         """The record of a container that was there before the capture."""
         record = self.records.get(id(thing))
         return record if record is not None and record.scope is thing else None
+
+    def record_of(self, thing: Any) -> Record | None:
+        """The record of the attributes of an object that was there before the capture."""
+        scopes = [dict_of(thing), slot_fields(thing) if slots_of(type(thing)) else None]
+        found = (self.holds(scope) for scope in scopes if scope is not None)
+        return next((record for record in found if record is not None), None)
 
     def changed(self) -> list[Change]:
         """Everything that is not as it was before."""

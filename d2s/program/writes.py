@@ -235,14 +235,8 @@ def _state(results: Results, changes: list[Change]) -> Iterator[tuple[Write, Bui
     for change in changes:
         if change.whole and id(change.record.scope) in results.grown:
             continue  # what it has become fills it
-        if change.whole:
-            yield _changer(change), _with_target(change, results.take(change.contents))
-        else:
-            yield _maker(change), results.take(change.value)
-
-
-def _maker(change: Change) -> Write:
-    return lambda run, value: change.make(value)
+        value = change.contents if change.whole else change.value
+        yield _changer(change), _with_target(change, results.take(value))
 
 
 def _changer(change: Change) -> Write:

@@ -576,16 +576,13 @@ def test_a_process_ends_well_after_a_leaked_value(tmp_path: Path) -> None:
 
             def f(x, y):
                 if x.sum() > 0:
-                    def change():
-                        nonlocal y
-                        y = y * 0.5
+                    def change(z=y * 0.5):
+                        return y + z
                 else:
-                    def change():
-                        nonlocal y
-                        y = y * 2
+                    def change(z=y * 2):
+                        return y + z
                 y = y + 1
-                change()
-                return y
+                return change()
 
             try:
                 d2s.to_static(f)(paddle.ones([2]), paddle.ones([2]))

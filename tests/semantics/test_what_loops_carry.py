@@ -109,15 +109,6 @@ def f(x):
     print(word)
     return t
 """,
-    "an object": BOX
-    + """
-def f(x):
-    box, t = Box(x), paddle.zeros([])
-    while t < 3:
-        t = t + 1
-        box = Box(box.h * t)
-    return box.h
-""",
     "a function with a default of the trip": """
 def f(x):
     g, t = None, paddle.zeros([])
@@ -153,16 +144,6 @@ def f(x):
         if g is not None:
             x = g(x)
         g = Box(t * 2).add
-    return x
-""",
-    "an object of the last trip": BOX
-    + """
-def f(x):
-    box, t = None, paddle.zeros([])
-    while t < 3:
-        t = t + 1
-        if box is None:
-            box = Box(t * 2)
     return x
 """,
 }
