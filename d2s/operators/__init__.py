@@ -7,7 +7,7 @@ from typing import Final
 
 from d2s.operators.attempts import again, attempt, handle, settle
 from d2s.operators.branches import if_, ifelse
-from d2s.operators.calls import call
+from d2s.operators.calls import call, call_unpacked, keywords, unpacked
 from d2s.operators.comprehensions import generator, list_
 from d2s.operators.effects import assert_, error
 from d2s.operators.either import read, result, subject
@@ -26,6 +26,7 @@ _defined = {
     "assert_": assert_,
     "attempt": attempt,
     "call": call,
+    "call_unpacked": call_unpacked,
     "compare": compare,
     "error": error,
     "for_": for_,
@@ -38,6 +39,7 @@ _defined = {
     "in_": in_,
     "is_": is_,
     "is_not": is_not,
+    "keywords": keywords,
     "late": late,
     "list_": list_,
     "manage": manage,
@@ -53,6 +55,7 @@ _defined = {
     "shape": shape,
     "subject": subject,
     "text": text,
+    "unpacked": unpacked,
     "while_": while_,
 }
 

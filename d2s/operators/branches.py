@@ -337,6 +337,7 @@ def _sides(
                 extent(block.frame, handed_on) as stretch,
             ):
                 block.state = state
+                block.known = bridge.implied(test, which)
                 try:
                     if side is not None:
                         calling(side)

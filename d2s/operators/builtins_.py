@@ -28,6 +28,7 @@ OPERATORS: Final[dict[Any, Callable[..., Any]]] = {
     builtins.int: casts.int_,
     builtins.isinstance: kinds.isinstance_,
     builtins.len: casts.len_,
+    builtins.pow: casts.pow_,
     builtins.print: effects.print_,
     builtins.range: iteration.range_,
     builtins.repr: texts.repr_,

@@ -46,7 +46,7 @@ from d2s.operators import (
     training,
 )
 from d2s.operators.context import Capture, capture_into, current, error_here
-from d2s.operators.either import Either, each
+from d2s.operators.either import UNBOUND, Either, each
 from d2s.operators.fields import slots_of
 from d2s.operators.kinds import type_
 from d2s.operators.lists import GrowingList
@@ -115,6 +115,81 @@ def call(function: Any) -> Any:
         if converted is not implementation:
             return types.MethodType(converted, function)
     return _plain(function)
+
+
+class _Unpacked:
+    """What stands behind ``*`` or ``**`` in a call, and is one of several; in place of an argument.
+
+    Attributes:
+        either: lists or tuples of different lengths, or dicts with different keys.
+    """
+
+    def __init__(self, either: Either) -> None:
+        self.either = either
+
+
+def unpacked(things: Any) -> Any:
+    """What stands behind ``*`` in a call."""
+    if not isinstance(things, Either) or things.single:
+        return things
+    kinds = [type(leaf) for leaf in things.leaves() if leaf is not UNBOUND]
+    return [_Unpacked(things)] if set(kinds) <= {list, tuple} else things
+
+
+def keywords(options: Any) -> Any:
+    """What stands behind ``**`` in a call."""
+    if not isinstance(options, Either) or options.single:
+        return options
+    return {f"<keywords {id(options)}>": _Unpacked(options)}
+
+
+def call_unpacked(function: Any) -> Any:
+    """:func:`call`, for a call with ``*`` or ``**``: one for each thing that may stand there."""
+    found = call(function)
+    return found if current() is None else functools.partial(_called, found)
+
+
+def _called(function: Any, /, *arguments: Any, **options: Any) -> Any:
+    for position, given in enumerate(arguments):
+        if isinstance(given, _Unpacked):
+            return each(
+                functools.partial(_called_with, function, arguments, position, options),
+                given.either,
+            )
+    for name, given in options.items():
+        if isinstance(given, _Unpacked):
+            return each(
+                functools.partial(_called_under, function, arguments, options, name), given.either
+            )
+    return function(*arguments, **options)
+
+
+def _called_with(
+    function: Any, arguments: tuple[Any, ...], position: int, options: dict[str, Any], found: Any
+) -> Any:
+    before, after = arguments[:position], arguments[position + 1 :]
+    return _called(function, *before, *found, *after, **options)
+
+
+def _called_under(
+    function: Any, arguments: tuple[Any, ...], options: dict[str, Any], name: str, found: Any
+) -> Any:
+    return _called(function, *arguments, **_put(function, options, name, found))
+
+
+def _put(function: Any, options: dict[str, Any], name: str, found: Any) -> dict[str, Any]:
+    """``options`` with those that ``found`` holds in the place of the one called ``name``.
+
+    Raises:
+        TypeError: one of them is given already; in the words of ``function``.
+    """
+    others = {key: value for key, value in options.items() if key != name}
+    if others.keys() & set(found):
+        function(**others, **found)
+    made: dict[str, Any] = {}
+    for key, value in options.items():
+        made |= dict(**found) if key == name else {key: value}
+    return made
 
 
 def _makes_empty_objects(kind: type) -> bool:
@@ -392,7 +467,7 @@ _SEES_CALLER: Final = frozenset(
 _FUNCTIONS: Final = (types.FunctionType, types.MethodType)
 
 
-_TAKING_APART: Final = (str, bytes, list, tuple, set, frozenset, complex, slice)
+_TAKING_APART: Final = (str, bytes, list, tuple, dict, set, frozenset, complex, slice)
 """Built-in types whose constructor looks at its argument rather than keeping it."""
 
 _STORING: Final = frozenset(

@@ -17,13 +17,21 @@ from typing import Any
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.errors import ContainerInGraphError, LoopMismatchError, Row
+from d2s.errors import ContainerInGraphError, D2SError, LoopMismatchError, Row
 from d2s.operators.aliases import names_of
 from d2s.operators.branches import select
 from d2s.operators.contents import blank, members, refill, tuple_like
 from d2s.operators.contents import items as items_of
 from d2s.operators.context import OnceMoreError, current, error_here, tentatively
-from d2s.operators.either import UNBOUND, Either, describe, optional_parts, places_of, same_constant
+from d2s.operators.either import (
+    UNBOUND,
+    Either,
+    describe,
+    optional_parts,
+    places_of,
+    possible,
+    same_constant,
+)
 from d2s.operators.ends import (
     Ends,
     born,
@@ -63,6 +71,18 @@ class Replan(OnceMoreError):
         super().__init__(path)
         self.path = path
         self.changes = changes
+
+
+class NewKeysError(OnceMoreError):
+    """A trip gives a dict other keys: the loop is captured again, behind its first trip.
+
+    Attributes:
+        refusal: what is said where that does not help.
+    """
+
+    def __init__(self, refusal: D2SError) -> None:
+        super().__init__()
+        self.refusal = refusal
 
 
 @dataclasses.dataclass
@@ -485,6 +505,22 @@ class Sequence(Carrier):
     def growing(self) -> list[Growing]:
         return [found for part in self.parts for found in part.growing()]
 
+    def _refusal(self, after: Any, keys: dict[Any, Any]) -> D2SError:
+        return error_here(
+            ContainerInGraphError,
+            f"the static loop changes the form of {self.path!r} (its type, length or keys)",
+            _cure_of_form(self.path, self.keys, keys),
+            _moments(self.path, self.value, after),
+        )
+
+    def _other_type(self, mine: Any, after: Any) -> D2SError:
+        return error_here(
+            ContainerInGraphError,
+            f"the static loop changes {self.path!r} from {describe(mine)} to {_words(after)}",
+            "keep its type and form in every trip",
+            _moments(self.path, self.value, after),
+        )
+
     def _refuse_other_names(self, mine: Any) -> None:
         """Refuse a change of what the trip began with, where another name knows it too."""
         if isinstance(self.seen, dict):
@@ -504,12 +540,10 @@ class Sequence(Carrier):
             choices = None if isinstance(mine, list | dict) else choices_of(self.value, after)
             if choices is not None:
                 raise Replan(self.path, choices=choices)
-            raise error_here(
-                ContainerInGraphError,
-                f"the static loop changes {self.path!r} from {describe(mine)} to {_words(after)}",
-                "keep its type and form in every trip",
-                _moments(self.path, self.value, after),
-            )
+            if isinstance(mine, dict) and isinstance(after, Either):
+                with tentatively():
+                    raise NewKeysError(self._other_type(mine, after))
+            raise self._other_type(mine, after)
         keys = keys or {}
         if isinstance(mine, list) and isinstance(container, GrowingList):
             item = sample_of(container)
@@ -523,6 +557,7 @@ class Sequence(Carrier):
                 choices = choices_of(self.value, after)
             if choices is not None:
                 raise Replan(self.path, choices=choices)
+<<<<<<< HEAD
             raise error_here(
                 ContainerInGraphError,
                 f"the static loop changes the form of {self.path!r} (its type, length or keys)",
@@ -531,6 +566,13 @@ class Sequence(Carrier):
             )
         names = _names(after) if self.rebound else {}
         if not isinstance(mine, tuple):
+=======
+            if isinstance(mine, dict) and type(container) is type(mine):
+                with tentatively():
+                    raise NewKeysError(self._refusal(after, keys))
+            raise self._refusal(after, keys)
+        if isinstance(mine, list | dict | deque):
+>>>>>>> 9995fa3 (Let dicts get their keys in the first trips of a static loop; hand over one of several dicts; keep powers of integers exact)
             if self.rebound:
                 self._check_names(mine, container, names)
             elif container is not mine:
@@ -821,6 +863,7 @@ def carrier_of(
         top: the variable itself is bound in the body, so that a number surely changes.
     """
     plan = plans[path]
+    value = possible(value)
     if plan.choices is not None:
         return Chosen(path, value, plan.choices)
     if isinstance(value, Frozen):

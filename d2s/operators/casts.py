@@ -207,6 +207,73 @@ def _half_even(product: Any, error: Any) -> Any:
     return paddle.add(floor, paddle.cast(up, "float64"))
 
 
+def pow_(base: Any, exp: Any, mod: Any = None) -> Any:
+    """``pow``."""
+    if mod is None:
+        return base**exp
+    if any(is_tensor(each) or isinstance(each, Either) for each in (base, exp, mod)):
+        raise error_here(
+            UnsupportedInGraphError,
+            "pow() with a modulus is asked for numbers that the run decides",
+            "multiply in a loop, and take the rest each time",
+        )
+    return pow(base, exp, mod)
+
+
+def power(base: Any, exponent: Any) -> Any:
+    """``base ** exponent`` of whole numbers, one of which the run knows: no rounding.
+
+    As in Python it is a float where the exponent is negative.
+    """
+    if type(exponent) in (int, bool):
+        return _fraction(base, exponent) if exponent < 0 else _whole(base, exponent)
+    negative = exponent < 0
+    if bridge.is_value(base) or base == 0:
+        raise_when(negative & (as_value(base) == 0), _zero_to_negative())
+    return Either(negative, _fraction(base, exponent), _whole(base, exponent), "power")
+
+
+def _zero_to_negative() -> Exception:
+    try:
+        return ValueError(0**-1)
+    except ZeroDivisionError as error:
+        return error.with_traceback(None)
+
+
+def _fraction(base: Any, exponent: Any) -> Any:
+    """The power with a negative exponent."""
+    if bridge.is_value(base) and not bridge.is_value(exponent):
+        raise_when(as_value(base) == 0, _zero_to_negative())
+    factors = [paddle.cast(as_value(each), "float64") for each in (base, exponent)]
+    return mark_number(paddle.pow(*factors), float)
+
+
+def _whole(base: Any, exponent: Any) -> Any:
+    """The power with an exponent that is not negative, by squares: in 64 bits, as ints are here."""
+    square = paddle.cast(as_value(base), "int64")
+    made = wide_int(1)
+    if not bridge.is_value(exponent):
+        while exponent:
+            if exponent & 1:
+                made = paddle.multiply(made, square)
+            exponent >>= 1
+            square = paddle.multiply(square, square) if exponent else square
+        return mark_number(made, int)
+    rest = paddle.cast(exponent, "int64")
+    large = rest > 63  # of -1, 0 and 1 only the parity counts, of others nothing is left
+    rest = paddle.where(large, paddle.bitwise_and(rest, wide_int(1)) + 62, rest)
+    for bit in range(6):
+        taken = paddle.bitwise_and(rest, wide_int(1 << bit)) != 0
+        made = paddle.where(taken, paddle.multiply(made, square), made)
+        square = paddle.multiply(square, square)
+    return mark_number(made, int)
+
+
+def wide_int(number: int) -> Any:
+    """A constant of 64 bits."""
+    return paddle.full([], number, "int64")
+
+
 def divmod_(left: Any, right: Any, /) -> Any:
     """``divmod`` of numbers that the run knows; dygraph tensors have none."""
     if isinstance(left, Either):

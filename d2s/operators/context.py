@@ -37,6 +37,7 @@ class Block:
         state: what the block hands on, where more can join it.
         before: snapshots of what a loop began with, by ``names``.
         cells: ids of the closure cells that are variables of a loop.
+        known: bool values whose truth is known in it: ``value.id`` -> the value and its truth.
     """
 
     kind: str
@@ -47,6 +48,7 @@ class Block:
     state: Any = None
     before: list[Any] = field(default_factory=list)
     cells: frozenset[int] = frozenset()
+    known: dict[int, tuple[Any, bool]] = field(default_factory=dict)
 
 
 @dataclass

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import paddle
 
+from d2s import paddle_bridge as bridge
 from d2s.analysis.assignments import Side
 from d2s.diagnostics.location import Location, here, is_ours
 from d2s.errors import AmbiguousValueError, D2SError, Row
@@ -396,6 +397,34 @@ def _item(thing: Any, index: int) -> Any:
     return true if true is false else Either(thing.flag, true, false, f"{thing.name}[{index}]")
 
 
+Facts = dict[int, tuple[Any, bool]]
+"""Bool values of the program and their truth, by their ids."""
+
+
+def possible(value: Any, more: Facts | None = None) -> Any:
+    """``value`` without the alternatives that the branches around, or ``more``, rule out."""
+    capture = current()
+    if not isinstance(value, Either) or capture is None:
+        return value
+    known = [block.known for block in capture.blocks if block.known]
+    truth = _truth_of(value.flag, [*known, more] if more else known)
+    if truth is not None:
+        return possible(value.true if truth else value.false, more)
+    true, false = possible(value.true, more), possible(value.false, more)
+    return value if true is value.true and false is value.false else value._with([true, false])
+
+
+def _truth_of(flag: Any, known: list[Facts]) -> bool | None:
+    """What is known of the bool value ``flag``."""
+    if not known:
+        return None
+    for truth in (True, False):
+        for number, (_, holds) in bridge.implied(flag, truth).items():
+            if any(number in facts and facts[number][1] is not holds for facts in known):
+                return not truth
+    return None
+
+
 def simplified(value: Any) -> Any:
     """``value`` with fewer alternatives where they are one, or too many numbers to keep apart."""
     if not isinstance(value, Either):
@@ -516,6 +545,7 @@ def each(
         exact: a Python number has to be one; a 0-D value would not do.
         plainly: ``use`` runs no code of the user's when it is given ``None``.
     """
+    thing = possible(thing)
     if not isinstance(thing, Either):
         return use(thing)
     absent = none and any(value is None for value in thing.leaves())

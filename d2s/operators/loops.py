@@ -19,10 +19,19 @@ from d2s.errors import (
 )
 from d2s.operators.aliases import holders_of
 from d2s.operators.branches import decide, if_
-from d2s.operators.carry import Carrier, Leaf, Plans, Replan, carrier_of, grow, path_of
+from d2s.operators.carry import (
+    Carrier,
+    Leaf,
+    NewKeysError,
+    Plans,
+    Replan,
+    carrier_of,
+    grow,
+    path_of,
+)
 from d2s.operators.context import Capture, OnceMoreError, current, error_here
 from d2s.operators.effects import BlockLeft, raise_later
-from d2s.operators.either import UNBOUND, Either
+from d2s.operators.either import UNBOUND, Either, possible
 from d2s.operators.empties import axes_of, cut, may_be_empty, note_filled, padded
 from d2s.operators.items import picked
 from d2s.operators.iteration import Indexed, indexed, items_of
@@ -46,6 +55,9 @@ ATTEMPTS = 12
 
 GUARDED = 64
 """How many trips behind a ``break`` that the run decides are captured one by one."""
+
+PEELED = 4
+"""How many trips that give a dict new keys are captured before the static loop."""
 
 MOST_TRIPS = 100_000
 """How many trips of a Python loop are captured at most."""
@@ -452,16 +464,29 @@ def for_indexed(
         counter.value = mark_number(index + 1, int)
 
     state = State(names, body, stop, *others)
-    state.names = (*state.names, "<index>")
-    state.slots.append(counter)
+    state.add("<index>", counter)
     holds = condition(test())
     if not bridge.is_value(holds):  # a break before the first trip cannot be
         return
     _capture(holds, test, trip, state)
 
 
-def _capture(holds: Any, test: Callable[[], Any], body: Callable[[], Any], state: State) -> None:
-    """One ``while`` of the program, from the present state on."""
+def _capture(
+    holds: Any,
+    test: Callable[[], Any],
+    body: Callable[[], Any],
+    state: State,
+    peeled: int = 0,
+) -> None:
+    """One ``while`` of the program, from the present state on.
+
+    Args:
+        holds: whether there is a first trip, a bool value.
+        test: whether there is another one.
+        body: one trip.
+        state: what the trips change.
+        peeled: how many trips stand before it, each in the one before.
+    """
     capture = current()
     assert capture is not None
     before = state.freeze()
@@ -515,6 +540,14 @@ def _capture(holds: Any, test: Callable[[], Any], body: Callable[[], Any], state
         except MoreStateError:
             before = back()
             capture.forget_since(notes)
+        except NewKeysError as new:
+            before = back()
+            if peeled == PEELED:
+                capture.refused.append(new.refusal)
+                raise new.refusal from None
+            capture.forget_since(notes)
+            _peel(holds, test, body, state, peeled + 1)
+            return
         except BaseException:
             back()
             raise
@@ -523,6 +556,44 @@ def _capture(holds: Any, test: Callable[[], Any], body: Callable[[], Any], state
         f"{unstable} has another form in every trip",
         "give every variable that the loop changes its final type before the loop",
     )
+
+
+def _peel(
+    holds: Any, test: Callable[[], Any], body: Callable[[], Any], state: State, peeled: int
+) -> None:
+    """The first trip, which gives dicts the keys that they keep, then the loop; in an ``if``."""
+
+    def first() -> None:
+        for trips in itertools.count(1):
+            body()
+            _watch(trips, "while")
+            again = condition(test())
+            if bridge.is_value(again):
+                _go_on(again, test, body, state, peeled)
+            elif again:
+                continue
+            return
+
+    decide(holds, first, None, state)
+
+
+def _go_on(
+    again: Any, test: Callable[[], Any], body: Callable[[], Any], state: State, peeled: int
+) -> None:
+    """The loop behind a trip; in an ``if`` where it rules out what a variable may be."""
+    now = state.anew()
+
+    def rest() -> None:
+        _capture(again, test, body, state.anew(), peeled)
+
+    ruled_out = bridge.implied(again, True)
+    if any(
+        isinstance(value, Either) and possible(value, ruled_out) is not value
+        for value in now.read()
+    ):
+        decide(again, rest, None, now)
+    else:
+        rest()
 
 
 def _own_path(

@@ -406,6 +406,8 @@ class State:
 
     def __init__(self, names: tuple[str, ...], *functions: Callable[..., Any] | None) -> None:
         self.names = names
+        self._made_of = names, functions
+        self._added: list[tuple[str, Slot]] = []
         cells: dict[str, Any] = {}
         scope: dict[str, Any] = {}
         for function in functions:
@@ -434,6 +436,20 @@ class State:
             for name, cell in cells.items()
             if name not in self.names and id(cell) not in self._scopes
         ]
+
+    def add(self, name: str, slot: Slot) -> None:
+        """Let something join the state that no function knows by a name."""
+        self.names = (*self.names, name)
+        self.slots.append(slot)
+        self._added.append((name, slot))
+
+    def anew(self) -> State:
+        """The state of the same functions, from the present place on."""
+        names, functions = self._made_of
+        made = State(names, *functions)
+        for name, slot in self._added:
+            made.add(name, slot)
+        return made
 
     @staticmethod
     def _slot(path: str, cells: dict[str, Any], scope: dict[str, Any]) -> Slot:

@@ -96,6 +96,7 @@ from d2s.paddle_bridge.values import (
 from d2s.paddle_bridge.variables import tell_apart
 from d2s.paddle_bridge.walks import (
     blocks_of,
+    implied,
     is_chosen,
     is_inner,
     is_visible,
@@ -138,6 +139,7 @@ __all__ = [
     "hook_gradient",
     "id_of_maker",
     "ids_from",
+    "implied",
     "in_dygraph",
     "inside_to_static",
     "is_chosen",

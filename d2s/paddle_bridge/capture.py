@@ -109,8 +109,7 @@ def _value_operator(
             mine = adapt(others[0], self, name)
         if name == "__truediv__":
             adapted = [divisor(mine, adapted[0])]
-        # A power of a number is an operation of its own in dygraph, and rounds otherwise.
-        power = name == "__pow__" and type(adapted[0]) in (int, float) and mine.is_floating_point()
+        power = name == "__pow__" and _is_plain_power(mine, adapted[0])
         try:
             result = paddle.pow(mine, *adapted) if power else original(mine, *adapted)
         except Exception as error:
@@ -123,6 +122,16 @@ def _value_operator(
             del failure  # which knows this frame
 
     return operator
+
+
+def _is_plain_power(base: Any, exponent: Any) -> bool:
+    """Whether the power by a number is an operation of its own in dygraph, which rounds otherwise.
+
+    That of integers does not round at all; with a negative exponent it does not come to an end.
+    """
+    if type(exponent) not in (int, float):
+        return False
+    return bool(base.is_floating_point()) or (type(exponent) is int and exponent >= 0)
 
 
 @contextlib.contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import paddle
 
@@ -97,6 +97,65 @@ def is_chosen(value: Any) -> bool:
     """Whether ``value`` comes out of a branch or loop, or is carried by one."""
     operation = value.get_defining_op()
     return operation is None or operation.name() in ("pd_op.if", "pd_op.while")
+
+
+_SAME: Final = ("pd_op.assign", "pd_op.reshape", "pd_op.share_data_")
+"""Operations whose first result is a truth value where their first operand is."""
+
+
+def implied(flag: Any, truth: bool) -> dict[int, tuple[Any, bool]]:
+    """What is known where the bool value ``flag`` is ``truth``.
+
+    Returns:
+        Values of the program and their truth, by their ids.
+    """
+    found: dict[int, tuple[Any, bool]] = {}
+    queue = [(flag, truth)]
+    while queue:
+        value, truth = queue.pop()
+        if value.id in found or "bool" not in str(value.dtype):
+            continue
+        found[value.id] = value, truth
+        operation = value.get_defining_op()
+        name = "" if operation is None else operation.name()
+        if name == "pd_op.logical_not" or name in _SAME:
+            queue.append((operation.operand_source(0), truth == (name in _SAME)))
+        elif name == ("pd_op.logical_and" if truth else "pd_op.logical_or"):
+            queue += [(operation.operand_source(index), truth) for index in (0, 1)]
+        elif name == "pd_op.if":
+            queue += _implied_by_if(operation, value, truth)
+    return found
+
+
+def _implied_by_if(operation: Any, result: Any, truth: bool) -> list[tuple[Any, bool]]:
+    """What follows from a result of an ``if`` one side of which cannot have given it."""
+    index = [each.id for each in operation.results()].index(result.id)
+    test = operation.operand_source(0)
+    sides = [block.ops[-1].operand_source(index) for block in blocks_of(operation)]
+    possible = [
+        _may_be(side, truth, (test, holds))
+        for side, holds in zip(sides, (True, False), strict=True)
+    ]
+    if all(possible) or not any(possible):
+        return []
+    taken = possible[0]
+    return [(test, taken), (sides[0] if taken else sides[1], truth)]
+
+
+def _may_be(value: Any, truth: bool, known: tuple[Any, bool]) -> bool:
+    """Whether ``value`` may have this truth, where ``known[0]`` has the truth ``known[1]``."""
+    while True:
+        if value.id == known[0].id:
+            return truth == known[1]
+        operation = value.get_defining_op()
+        name = "" if operation is None else operation.name()
+        if name == "pd_op.full":
+            return bool(operation.attrs()["value"]) == truth
+        if name == "pd_op.logical_not":
+            truth = not truth
+        elif name not in _SAME:
+            return True
+        value = operation.operand_source(0)
 
 
 def misplaced(program: Any) -> tuple[Any, Any] | None:

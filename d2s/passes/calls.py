@@ -6,13 +6,15 @@ are never converted stay as they are, except where a grown list may be handed ov
 that a branch, a loop or a choice has set: it may be one of several.
 
 >>> show(PASS, '''
-... def f(x, outs):
+... def f(x, outs, **options):
 ...     y = helper(x, scale=2)
+...     y = helper(y, **options)
 ...     outs.append(y.mean())
 ...     return len(outs)
 ... ''')
-def f(x, outs):
+def f(x, outs, **options):
     y = d2s.call(helper)(x, scale=2)
+    y = d2s.call_unpacked(helper)(y, **d2s.keywords(options))
     d2s.call(outs.append)(d2s.call(y.mean)())
     return d2s.call(len)(outs)
 """
@@ -68,6 +70,9 @@ NEVER_CONVERTED: Final = ("paddle", "numpy", "itertools", "functools")
 
 TAKES_CALLBACK: Final = ("functools", "itertools")
 
+_MAY_BE_CHOSEN: Final = (gast.Name, gast.Attribute, gast.Subscript, gast.Call, gast.IfExp)
+"""Expressions of which a tensor may decide what they are."""
+
 
 class _Calls(Rewriter):
     def __init__(self, ctx: Context, tree: Any) -> None:
@@ -99,8 +104,25 @@ class _Calls(Rewriter):
             return node
         if isinstance(function, gast.Name) and (function.id == "super" or function.id in self.made):
             return node
-        node.func = self.ctx.expr("d2s.call(function)", span_of(function), function=function)
+        word = "call_unpacked" if self._unpack(node) else "call"
+        node.func = self.ctx.expr(f"d2s.{word}(function)", span_of(function), function=function)
         return node
+
+    def _unpack(self, node: Any) -> bool:
+        """Route what stands behind ``*`` and ``**`` through operators; whether there is any."""
+        found = False
+        for argument in node.args:
+            if isinstance(argument, gast.Starred) and isinstance(argument.value, _MAY_BE_CHOSEN):
+                argument.value = self._routed("unpacked", argument.value)
+                found = True
+        for keyword in node.keywords:
+            if keyword.arg is None and isinstance(keyword.value, _MAY_BE_CHOSEN):
+                keyword.value = self._routed("keywords", keyword.value)
+                found = True
+        return found
+
+    def _routed(self, word: str, value: Any) -> Any:
+        return self.ctx.expr(f"d2s.{word}(value)", span_of(value), value=value)
 
     def _may_differ(self, node: Any) -> bool:
         """Whether an argument may be something that a tensor has decided, such as an axis."""

@@ -23,7 +23,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import is_ours
 from d2s.errors import NotStaticError, UnsupportedInGraphError
-from d2s.operators import inplace
+from d2s.operators import casts, inplace
 from d2s.operators.context import current, error_here
 from d2s.operators.either import Either
 from d2s.operators.items import value_getitem
@@ -302,6 +302,8 @@ def propagate_numbers(operands: tuple[Any, ...], name: str, result: Any) -> Any:
     if name in ("__truediv__", "__rtruediv__") and float not in kinds:
         left, right = (paddle.cast(as_value(operand), "float64") for operand in operands)
         return mark_number(left / right if name == "__truediv__" else right / left, float)
+    if name in ("__pow__", "__rpow__") and float not in kinds:
+        return casts.power(*(operands if name == "__pow__" else reversed(operands)))
     dtype = str(result.dtype)
     kind = bool if "bool" in dtype else float if "float" in dtype else int
     return mark_number(result, kind)

@@ -63,8 +63,6 @@ def test_what_the_items_of_a_list_that_grows_are() -> None:
 @pytest.mark.parametrize(
     ("change", "after", "cure"),
     [
-        ('d["c"] = x', "dict of 'a', 'b', 'c'", "make the key 'c' before the loop"),
-        ('d = {"b": x, "c": 1}', "dict of 'b', 'c'", "make the key 'c' before the loop"),
         ("d = [x]", "list of 1", "give it its final form before the loop"),
     ],
 )
