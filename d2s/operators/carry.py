@@ -557,22 +557,12 @@ class Sequence(Carrier):
                 choices = choices_of(self.value, after)
             if choices is not None:
                 raise Replan(self.path, choices=choices)
-<<<<<<< HEAD
-            raise error_here(
-                ContainerInGraphError,
-                f"the static loop changes the form of {self.path!r} (its type, length or keys)",
-                _cure_of_form(self.path, self.keys, keys),
-                _moments(self.path, self.value, after),
-            )
-        names = _names(after) if self.rebound else {}
-        if not isinstance(mine, tuple):
-=======
             if isinstance(mine, dict) and type(container) is type(mine):
                 with tentatively():
                     raise NewKeysError(self._refusal(after, keys))
             raise self._refusal(after, keys)
-        if isinstance(mine, list | dict | deque):
->>>>>>> 9995fa3 (Let dicts get their keys in the first trips of a static loop; hand over one of several dicts; keep powers of integers exact)
+        names = _names(after) if self.rebound else {}
+        if not isinstance(mine, tuple):
             if self.rebound:
                 self._check_names(mine, container, names)
             elif container is not mine:

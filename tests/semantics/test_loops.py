@@ -559,13 +559,13 @@ def test_a_dict_value_that_changes() -> None:
 
 
 @pytest.mark.row(80, refused="D2S207")
-def test_a_dict_whose_keys_change_is_refused() -> None:
+def test_a_dict_whose_keys_change_in_every_trip_is_refused() -> None:
     """D2: a coded error."""
 
     def f(x, n):
         state = {}
         for i in range(n):
-            state["k"] = x
+            state[len(state)] = x
         return state
 
     with pytest.raises(d2s.D2SError) as caught:

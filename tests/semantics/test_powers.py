@@ -54,5 +54,5 @@ def test_in_a_loop_and_with_a_gradient() -> None:
 def test_with_a_modulus() -> None:
     """E1: which a program has no operation for."""
     f = function_of("def f(t):\n    return pow(int(t), 2, 7), pow(3, 4, 5)")
-    with pytest.raises(UnsupportedInGraphError, match="pow.. with a modulus"):
+    with pytest.raises(UnsupportedInGraphError, match="with a modulus"):
         d2s.to_static(f)(scalar(3))
