@@ -89,9 +89,10 @@ def padded(value: Any, axes: list[int]) -> Any:
     through = _THROUGH.get(dtype)
     wide = value if through is None else paddle.cast(value, through)
     amounts = [[0, int(axis in axes)] for axis in range(len(value.shape))]
-    made = paddle.nn.functional.pad(wide, [amount for pair in amounts for amount in pair])
-    made = made if through is None else paddle.cast(made, dtype)
+    longer = paddle.nn.functional.pad(wide, [amount for pair in amounts for amount in pair])
+    made = longer if through is None else paddle.cast(longer, dtype)
     made.stop_gradient = value.stop_gradient
+    _note_copies(wide, longer, made)
     return made
 
 
@@ -99,7 +100,15 @@ def cut(value: Any, axes: list[int]) -> Any:
     """What :func:`padded` was given."""
     made = paddle.slice(value, axes, [0] * len(axes), [-1] * len(axes))
     made.stop_gradient = value.stop_gradient
+    _note_copies(made)
     return made
+
+
+def _note_copies(*values: Any) -> None:
+    """Note that each of ``values`` is the tensor that its operation was given, to the user."""
+    capture = current()
+    if capture is not None:
+        capture.copies.update((value.id, value) for value in values)
 
 
 def enter_blocks(program: Any) -> None:

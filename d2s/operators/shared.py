@@ -69,7 +69,7 @@ def link_of(value: Any) -> Link | None:
         found: Link | None = capture.links[value.id]
         return found
     operation = value.get_defining_op()
-    if operation is None:
+    if operation is None or value.id in capture.copies:
         return None
     name = operation.name()
     if name == "pd_op.assign" and value.id in capture.detached:
@@ -189,7 +189,7 @@ def unknown_base(value: Any) -> Any | None:
     operation = value.get_defining_op()
     if operation is not None and operation.name() == "builtin.split":
         operation = operation.operand_source(0).get_defining_op()
-    if operation is None or link_of(value) is not None or value.id in _links():
+    if operation is None or link_of(value) is not None or _is_no_part(value):
         return None
     if operation.name() not in _PARTS:
         return None
@@ -201,9 +201,9 @@ def unknown_base(value: Any) -> Any | None:
     return base if above is None else above
 
 
-def _links() -> dict[int, Any]:
+def _is_no_part(value: Any) -> bool:
     capture = current()
-    return {} if capture is None else capture.links
+    return capture is not None and (value.id in capture.links or value.id in capture.copies)
 
 
 def _is_straight(value: Any, depth: int = _DEPTH) -> bool:
@@ -225,7 +225,7 @@ def _is_straight(value: Any, depth: int = _DEPTH) -> bool:
         return False
     if "set_value" in name or "index_put" in name:
         return _is_straight(operation.operand_source(0), depth - 1)
-    return name != "pd_op.assign" or value.id not in capture.copies
+    return value.id not in capture.copies
 
 
 def views_of(value: Any) -> Iterator[Link]:
@@ -303,7 +303,7 @@ def _is_copy(operation: Any) -> bool:
     capture = current()
     return (
         capture is not None
-        and operation.name() == "pd_op.assign"
+        and operation.num_results() == 1
         and operation.result(0).id in capture.copies
     )
 

@@ -8,8 +8,8 @@ itself) is still used.  The search errs on the side of refusing.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
-from dataclasses import dataclass
+from collections.abc import Container
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from d2s import paddle_bridge as bridge
@@ -48,12 +48,18 @@ _VIEWS: Final = frozenset(
 )
 
 
+_Path = tuple[tuple[int, int], ...]
+
+
 @dataclass(frozen=True)
 class _Spot:
-    """Where an operation stands: block and index from the outside in, and the loops around."""
+    """Where something stands: block and index from the outside in, and the loops around.
 
-    path: tuple[tuple[int, int], ...]
-    loops: frozenset[int]
+    The arguments of a block stand before its first operation, at -1.
+    """
+
+    path: _Path
+    loops: frozenset[_Path]
 
 
 class _Storages:
@@ -71,24 +77,132 @@ class _Storages:
         self.parent[self.find(one)] = self.find(other)
 
 
-def _walk(
-    block: Any, path: tuple[tuple[int, int], ...], loops: frozenset[int], number: list[int]
-) -> Iterator[tuple[Any, _Spot]]:
-    number[0] += 1
-    mine = number[0]
-    for index, operation in enumerate(block.ops):
-        spot = _Spot((*path, (mine, index)), loops)
-        yield operation, spot
-        inside = loops | {mine * 100_003 + index} if operation.name() == "pd_op.while" else loops
-        for inner in bridge.blocks_of(operation):
-            yield from _walk(inner, spot.path, inside, number)
-
-
 def _after(later: _Spot, earlier: _Spot) -> bool:
     for one, other in zip(later.path, earlier.path, strict=False):
         if one != other:
             return one[0] == other[0] and one[1] > other[1]
     return False
+
+
+def _is_copy(operation: Any, copies: set[int]) -> bool:
+    """Whether d2s has made what ``operation`` gives to hand its operand on."""
+    return operation.num_results() == 1 and operation.result(0).id in copies
+
+
+@dataclass
+class _Value:
+    """What becomes of a value.
+
+    Attributes:
+        made: where.
+        uses: where operations read it, and what is made by them, and by those around.
+        handed: where it is handed on, and the values that are it from there on.
+    """
+
+    made: _Spot
+    uses: list[tuple[_Spot, tuple[int, ...]]] = field(default_factory=list)
+    handed: list[tuple[_Spot, list[int]]] = field(default_factory=list)
+
+
+class _Program:
+    """The values of a program, and which of them share their storage.
+
+    Args:
+        program: the captured program.
+        copies, detached, gradients: as :func:`check_views` gets them.
+
+    Attributes:
+        values: by their ids.
+        stores: the assignments.
+        storages: the values that are one tensor.
+        linked: for each storage, those that are views of it, or that it is a view of.
+        members: for each storage, its values.
+    """
+
+    def __init__(
+        self, program: Any, copies: set[int], detached: set[int], gradients: Container[int]
+    ) -> None:
+        self.copies = copies
+        self.detached = detached
+        self.gradients = gradients
+        self.values: dict[int, _Value] = {}
+        self.stores: list[tuple[Any, _Spot]] = []
+        self.storages = _Storages()
+        self._blocks = 0
+        self._below: dict[int, tuple[int, ...]] = {}
+        self._views: list[tuple[int, int]] = []
+        self._last = 0
+        self._walk(program.global_block(), _Spot((), frozenset()), ())
+        self.linked: dict[int, set[int]] = {}
+        for view, base in self._views:
+            pair = self.storages.find(view), self.storages.find(base)
+            if pair[0] != pair[1]:
+                self.linked.setdefault(pair[0], set()).add(pair[1])
+                self.linked.setdefault(pair[1], set()).add(pair[0])
+        self.members: dict[int, list[int]] = {}
+        for value in self.values:
+            self.members.setdefault(self.storages.find(value), []).append(value)
+
+    def _walk(self, block: Any, around: _Spot, makes: tuple[int, ...]) -> None:
+        """Note what is in ``block``, which is a part of what makes the values ``makes``."""
+        self._blocks += 1
+        mine = self._blocks
+        for argument in block.args():
+            self.values[argument.id] = _Value(_Spot((*around.path, (mine, -1)), around.loops))
+        for index, operation in enumerate(block.ops):
+            spot = _Spot((*around.path, (mine, index)), around.loops)
+            made = (*makes, *(result.id for result in operation.results()))
+            for result in operation.results():
+                self.values[result.id] = _Value(spot)
+            self._note(operation, spot, made)
+            loop = operation.name() == "pd_op.while"
+            inside = _Spot(spot.path, spot.loops | {spot.path} if loop else spot.loops)
+            for inner in bridge.blocks_of(operation):
+                self._walk(inner, inside, made)
+                if (loop or operation.name() == "pd_op.if") and inner.ops:
+                    end = (*spot.path, (self._last, len(inner.ops) - 1))
+                    self._yielded(operation, inner, _Spot(end, inside.loops))
+        self._last = mine
+
+    def _note(self, operation: Any, spot: _Spot, made: tuple[int, ...]) -> None:
+        name = operation.name()
+        operands, results = operation.operands_source(), operation.results()
+        copy = _is_copy(operation, self.copies)
+        if name in _STORES:
+            self.stores.append((operation, spot))
+        if copy or name in _STORES:
+            self._hand(operands[0], results[:1], spot)
+        elif name == "pd_op.while":
+            (body,) = bridge.blocks_of(operation)
+            for init, argument, result in zip(operands[1:], body.args(), results, strict=False):
+                self._hand(init, [argument, result], spot)
+        elif (
+            name in _VIEWS
+            or name == "builtin.split"
+            or (name == "pd_op.assign" and results[0].id in self.detached)
+        ):
+            base = operands[0].id
+            for result in results:  # a view of a view is one of all below it
+                self._below[result.id] = (base, *self._below.get(base, ()))
+                self._views.extend((result.id, each) for each in self._below[result.id])
+        if copy or name in ("cf.yield", "pd_op.while") or operation.id() in self.gradients:
+            return
+        for value in operands:
+            if bridge.is_value(value) and not bridge.is_fake(value) and value.id in self.values:
+                self.values[value.id].uses.append((spot, made))
+
+    def _hand(self, value: Any, others: list[Any], spot: _Spot) -> None:
+        for other in others:
+            self.storages.join(other.id, value.id)
+        if value.id in self.values:
+            self.values[value.id].handed.append((spot, [other.id for other in others]))
+
+    def _yielded(self, operation: Any, block: Any, end: _Spot) -> None:
+        loop = operation.name() == "pd_op.while"
+        arguments = block.args() if loop else operation.results()
+        yields = block.ops[-1].operands_source()[loop:]
+        for value, result, argument in zip(yields, operation.results(), arguments, strict=False):
+            self._hand(value, [result, argument] if loop else [result], end)
 
 
 def check_views(
@@ -103,7 +217,7 @@ def check_views(
     Args:
         program: the captured program.
         detached: ids of the values that ``detach`` has made, which are views in dygraph.
-        copies: ids of the values that d2s itself copied to hand them on.
+        copies: ids of the values that d2s itself made of others to hand them on.
         settled: for values that a write has made, all that it has made of the storage.
         gradients: ids of operations that are there for gradients, which dygraph gives what the
             forward part has seen.
@@ -111,160 +225,50 @@ def check_views(
     Raises:
         InplaceError: (D2S304) the assignment would be seen through a view in dygraph.
     """
-    spots = list(_walk(program.global_block(), (), frozenset(), [0]))
-    stores = [(operation, spot) for operation, spot in spots if operation.name() in _STORES]
-    if not stores:
+    if not any(operation.name() in _STORES for operation in bridge.operations(program)):
         return
-    storages = _Storages()
-    views: list[tuple[int, int, _Spot]] = []
-    below: dict[int, tuple[int, ...]] = {}
-    for operation, spot in spots:
-        name = operation.name()
-        if (name == "pd_op.assign" and operation.result(0).id in copies) or name in _STORES:
-            storages.join(operation.result(0).id, operation.operand_source(0).id)
-        elif name == "pd_op.if":
-            for block in operation.blocks():
-                if _has_operations(block):
-                    _join_yields(storages, operation.results(), block.ops[-1].operands_source())
-        elif name == "pd_op.while":
-            (body,) = operation.blocks()
-            inits = operation.operands_source()[1:]
-            yields = body.ops[-1].operands_source()[1:]
-            for argument, init in zip(body.args(), inits, strict=False):
-                storages.join(argument.id, init.id)
-            _join_yields(storages, body.args(), yields)
-            _join_yields(storages, operation.results(), yields)
-        elif (
-            name in _VIEWS
-            or name == "builtin.split"
-            or (name == "pd_op.assign" and operation.result(0).id in detached)
-        ):
-            base = operation.operand_source(0).id
-            for result in operation.results():  # a view of a view is one of all below it
-                below[result.id] = (base, *below.get(base, ()))
-                views.extend((result.id, each, spot) for each in below[result.id])
-    uses: dict[int, list[tuple[int, _Spot]]] = {}
-    stale = _Stale(spots, storages, copies, settled)
-    for operation, spot in spots:
-        if (
-            operation.name() == "cf.yield"
-            or operation.id() in gradients
-            or (operation.name() == "pd_op.assign" and operation.result(0).id in copies)
-        ):
-            continue
-        for value in operation.operands_source():
-            if bridge.is_value(value) and not bridge.is_fake(value):
-                uses.setdefault(storages.find(value.id), []).append((value.id, spot))
-    for operation, spot in stores:
-        storage = storages.find(operation.operand_source(0).id)
-        for view, base, made in views:
-            pair = storages.find(view), storages.find(base)
-            if storage not in pair or pair[0] == pair[1]:
-                continue
-            other = pair[0] if storage == pair[1] else pair[1]
-            if _after(made, spot) and not (made.loops & spot.loops):
-                continue
-            for value, use in uses.get(other, ()):
-                again = use.loops & spot.loops - made.loops
-                if use.path == spot.path or not (_after(use, spot) or again):
-                    continue
-                if again or stale.reads(value, use, operation, spot, other):
-                    _refuse(operation)
+    known = _Program(program, copies, detached, gradients)
+    for operation, spot in known.stores:
+        group = settled.get(operation.result(0).id, frozenset())
+        if _is_missed(known, operation, spot, group):
+            _refuse(operation)
 
 
-class _Stale:
-    """Which values show what was before a write, of which d2s has renewed the other tensors."""
+def _is_missed(known: _Program, store: Any, spot: _Spot, group: Container[int]) -> bool:
+    """Whether something reads, behind ``store``, what was before it in a view, or in the base.
 
-    def __init__(
-        self,
-        spots: list[tuple[Any, _Spot]],
-        storages: _Storages,
-        copies: set[int],
-        settled: dict[int, Any],
-    ) -> None:
-        self.spots = spots
-        self.storages = storages
-        self.copies = copies
-        self.settled = settled
-        self.known: dict[tuple[int, int], set[int]] = {}
+    Args:
+        known: the program.
+        store: the assignment.
+        spot: where it is.
+        group: what was made anew because of it.
+    """
+    storage = known.storages.find(store.operand_source(0).id)
+    queue = [
+        (value, False)
+        for other in known.linked.get(storage, ())
+        for value in known.members[other]
+        if value not in group and _after(spot, known.values[value].made)
+    ]
+    seen = set(queue)
+    while queue:
+        value, stale = queue.pop()
+        found = known.values[value]
+        loops = spot.loops - found.made.loops  # it keeps through their trips what it was
 
-    def reads(self, value: int, use: _Spot, store: Any, spot: _Spot, storage: int) -> bool:
-        """Whether the use of ``value`` would see in dygraph what ``store`` writes, and does not."""
-        written = store.result(0).id
-        group = self.settled.get(written)
-        if group is None:
-            return True
-        for operation, place in self.spots:  # what the write itself has made reads the old values
-            if use.path[: len(place.path)] == place.path and any(
-                result.id in group for result in operation.results()
-            ):
-                return False
-        if (written, storage) not in self.known:
-            self.known[written, storage] = self._stale(group, spot, storage)
-        return value in self.known[written, storage]
+        def is_behind(place: _Spot, loops: frozenset[_Path] = loops, stale: bool = stale) -> bool:
+            return stale or _after(place, spot) or not loops.isdisjoint(place.loops)
 
-    def _stale(self, group: frozenset[str], spot: _Spot, storage: int) -> set[int]:
-        found: set[int] = set()
-
-        def add(value: Any) -> None:
-            if self.storages.find(value.id) == storage and value.id not in group:
-                found.add(value.id)
-
-        for operation, place in self.spots:
-            around = spot.path[: len(place.path)] == place.path
-            for value in () if _after(place, spot) or around else operation.results():
-                add(value)
-            for block in () if _after(place, spot) else bridge.blocks_of(operation):
-                for value in block.args():
-                    add(value)
-        size = -1
-        while size != len(found):
-            size = len(found)
-            for operation, place in self.spots:
-                around = len(place.path) < len(spot.path) and (
-                    spot.path[: len(place.path)] == place.path
-                )
-                if _after(place, spot) or around:
-                    self._hand_on(operation, place, spot, found, add)
-        return found
-
-    def _hand_on(
-        self, operation: Any, place: _Spot, spot: _Spot, found: set[int], add: Any
-    ) -> None:
-        name = operation.name()
-        whole = _after(place, spot)
-        if (name == "pd_op.assign" and operation.result(0).id in self.copies) or name in _STORES:
-            if operation.operand_source(0).id in found:
-                add(operation.result(0))
-        elif name in ("pd_op.if", "pd_op.while"):
-            skipped = int(name == "pd_op.while")
-            for block in filter(_has_operations, bridge.blocks_of(operation)):
-                end = block.ops[-1]
-                inside = any(
-                    _after(at, spot)
-                    for ending, at in self.spots
-                    if ending is end or (ending.id() == end.id())
-                )
-                if not (whole or inside):
-                    continue
-                yields = end.operands_source()[skipped:]
-                inits = operation.operands_source()[1:] if skipped else yields
-                for index, result in enumerate(operation.results()):
-                    sources = [yields[index], inits[index]] if whole else [yields[index]]
-                    if any(source.id in found for source in sources):
-                        add(result)
-                        if skipped and index < len(block.args()):
-                            add(block.args()[index])
-
-
-def _has_operations(block: Any) -> bool:
-    """Whether a side does and hands on anything."""
-    return bool(block.ops)
-
-
-def _join_yields(storages: _Storages, results: list[Any], yields: list[Any]) -> None:
-    for result, value in zip(results, yields, strict=False):
-        storages.join(result.id, value.id)
+        for place, made in found.uses:
+            # What the assignment itself has made anew reads what was before.
+            if is_behind(place) and not any(result in group for result in made):
+                return True
+        for place, others in found.handed:
+            if is_behind(place):
+                handed = {(other, True) for other in others if other not in group} - seen
+                seen |= handed
+                queue.extend(handed)
+    return False
 
 
 def _refuse(operation: Any) -> None:
