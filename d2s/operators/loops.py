@@ -720,6 +720,7 @@ def _attempt(
             op.body() as arguments,
         ):
             entered.before = before
+            entered.state = state
             entered.cells = frozenset(
                 id(slot.cell) for slot in state.slots if isinstance(slot, Cell)
             )

@@ -432,7 +432,7 @@ class State:
         self._known = {slot_key(slot) for slot in self.slots}
         self._bases: list[Any] = []
         self._scratch = [
-            (Cell(cell), Cell(cell).get())
+            (name, Cell(cell), Cell(cell).get())
             for name, cell in cells.items()
             if name not in self.names and id(cell) not in self._scopes
         ]
@@ -496,10 +496,15 @@ class State:
 
     def join(self, path: str, holder: Any) -> None:
         """Let what ``holder`` holds join the state; the body is about to bind it."""
+        table, key = holder.place
+        if table in self._scopes and key in self._scopes[table].base:
+            return  # :meth:`find` will see it
         slot = Elsewhere(holder)
+        held = slot.get()
+        self._scratch = [each for each in self._scratch if each[0] != path or each[2] is not held]
         self.names = (*self.names, path)
         self.slots.append(slot)
-        self._bases.append(freeze(slot.get()))
+        self._bases.append(freeze(held))
 
     def padded(self, values: list[Any]) -> list[Any]:
         """Values, with how those were that have joined the state since."""
@@ -533,7 +538,7 @@ class State:
 
     def forget_scratch(self) -> None:
         """Put back the variables that a body uses for itself and nobody reads afterwards."""
-        for slot, value in self._scratch:
+        for _, slot, value in self._scratch:
             if slot.get() is not value:
                 slot.set(value)
 
