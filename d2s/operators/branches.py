@@ -356,7 +356,7 @@ def _sides(
                 between()
         return _Sides(op, ends)
     except BaseException:
-        op.drop()
+        capture.forget(op.drop())
         raise
 
 

@@ -223,6 +223,13 @@ def choices_of(*values: Any) -> Choices | None:
     return choices
 
 
+def _need_care() -> None:
+    """Capture the program once more, if it was expected that loops keep the forms of tensors."""
+    capture = current()
+    if capture is not None:
+        capture.need_care()
+
+
 def _seed(value: Any, gradient: bool = False) -> Any:
     """A copy of ``value`` to begin the loop with; with ``gradient`` it lets gradients through."""
     copy = carried(value)
@@ -313,6 +320,7 @@ class Leaf(Carrier):
         if mine is not None:
             raise Replan(self.path, kind=None, dtype=value.dtype, lift=True)
         if value.dtype != dtype:
+            self._replan_as_choices(value)
             raise error_here(
                 LoopMismatchError,
                 f"the loop changes {self.path!r} from {describe(self.init)} to {describe(value)}",
@@ -321,14 +329,11 @@ class Leaf(Carrier):
                 _moments(self.path, self.init, value),
             )
         before, now = list(self.init.shape), list(value.shape)
-        if before == [] and now == [1]:
+        if before == [] and now == [1] and _is_divided(value):
             self.divided = True  # t // 2 has the shape [1] in dygraph
             value, now = paddle.reshape(value, []), []
         if len(before) != len(now):
-            if number_kind(self.before) is not None:  # total = 0, and then total + x
-                choices = choices_of(self.before, value)
-                if choices is not None:
-                    raise Replan(self.path, choices=choices)
+            self._replan_as_choices(value)  # total = 0, and then total + x
             raise error_here(
                 LoopMismatchError,
                 f"the loop changes {self.path!r} from shape {before} to shape {now}",
@@ -340,6 +345,13 @@ class Leaf(Carrier):
         if relaxed != before:
             raise Replan(self.path, shape=relaxed, lift=True)
         return self._next(value, dtype)
+
+    def _replan_as_choices(self, value: Any) -> None:
+        """Capture the loop again with a variable that may be what it was, or as ``value`` is."""
+        choices = choices_of(self.before, value)
+        if choices is not None:
+            _need_care()
+            raise Replan(self.path, choices=choices)
 
     def settled(self, value: Any, tripped: Any) -> Any:
         """What the variable is behind the loop: without a trip it is what it was before.
@@ -374,6 +386,12 @@ class Leaf(Carrier):
         if self.root != root_of(value):
             self.root = None
         return [carried(value)]
+
+
+def _is_divided(value: Any) -> bool:
+    """Whether ``value`` is ``t // 2`` or ``t % 2``."""
+    producer = bridge.producer(value)
+    return producer is not None and producer[0] in ("floor_divide", "remainder")
 
 
 def _usable(value: Either) -> bool:
@@ -445,6 +463,10 @@ class Optional(Carrier):
         shape = list(value.shape)
         if shape != self.like.shape:
             if len(shape) != len(self.like.shape):
+                choices = choices_of(self.absent, self.like, after)
+                if choices is not None:
+                    _need_care()
+                    raise Replan(self.path, choices=choices)
                 raise error_here(
                     LoopMismatchError,
                     f"the loop changes {self.path!r} from shape {self.like.shape} to {shape}",
@@ -750,6 +772,14 @@ class Chosen(Carrier):
 
     def split(self, after: Any) -> list[Any]:
         choices = self.choices.with_(after)
+        if choices is None and _is_of_tensors(after):
+            raise error_here(
+                LoopMismatchError,
+                f"the loop changes {self.path!r} to a tensor of another dtype or number of "
+                "dimensions in each trip",
+                f"give {self.path!r} its final dtype and number of dimensions before the loop",
+                _moments(self.path, self.value, after),
+            )
         if choices is None:
             raise error_here(
                 LoopMismatchError,
@@ -973,6 +1003,11 @@ def _shown(value: Any) -> Any:
     if isinstance(container, dict):
         return dict(value.items)
     return list(value.items) if isinstance(container, list) else container
+
+
+def _is_of_tensors(value: Any) -> bool:
+    """Whether ``value`` is a tensor on every path."""
+    return all(map(is_tensor, value.leaves() if isinstance(value, Either) else [value]))
 
 
 def _words(value: Any) -> str:

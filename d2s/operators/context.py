@@ -24,6 +24,10 @@ class OnceMoreError(BaseException):
     """Ends an attempt to capture a loop, which is captured once more; never seen by user code."""
 
 
+class CareError(OnceMoreError):
+    """Ends a capture that is made once more, with care; never seen by user code."""
+
+
 @dataclass
 class Block:
     """A branch side or loop body that is being captured.
@@ -91,6 +95,7 @@ class Capture:
         refused: what was refused so far; user code may catch such an error, and goes on, but the
             program would not be what the code says.
         eithers: a value of several alternatives exists; functions are converted with care now.
+        careful: all functions are, from the first one on.
         attempts: the ``try`` statements whose bodies are being captured.
         extents: the sides of branches and bodies of ``try`` around the present code.
         raises: exceptions that the run may raise and a ``try`` catches, by number.
@@ -139,6 +144,7 @@ class Capture:
     settled: dict[int, Any] = field(default_factory=dict)
     refused: list[D2SError] = field(default_factory=list)
     eithers: bool = False
+    careful: bool = False
     attempts: list[Any] = field(default_factory=list)
     extents: list[Extent] = field(default_factory=list)
     raises: dict[int, Any] = field(default_factory=dict)
@@ -181,28 +187,32 @@ class Capture:
 
     def noted(self) -> tuple[dict[int, Any], ...]:
         """What is noted of values now; for :meth:`forget_since`."""
-        parts: tuple[dict[int, Any], ...] = (
-            self.numbers,
-            self.sometimes,
-            self.roots,
-            self.written,
-            self.links,
-            self.settled,
-            self.filled,
-        )
-        return tuple(dict(part) for part in parts)
+        return tuple(dict(part) for part in (*self._notes(), self.written))
+
+    def _notes(self) -> tuple[dict[int, Any], ...]:
+        """What is noted of values, by their ids."""
+        return self.numbers, self.sometimes, self.roots, self.links, self.settled, self.filled
 
     def forget_since(self, notes: tuple[dict[int, Any], ...]) -> None:
         """Drop the notes on values of operations that were taken out of the program again."""
         parts = (dict(part) for part in notes)
-        self.numbers, self.sometimes, self.roots, self.written, self.links, *rest = parts
-        self.settled, self.filled = rest
+        self.numbers, self.sometimes, self.roots, self.links, *rest = parts
+        self.settled, self.filled, self.written = rest
 
     def forget(self, ids: list[int]) -> None:
         """Drop the notes on values that are gone; another value may get the id of one."""
-        for part in (*self.noted(), self.copies, self.detached):
+        for part in (*self._notes(), self.copies, self.detached):
             for number in ids:
                 part.pop(number, None)
+
+    def need_care(self) -> None:
+        """Capture once more, if this was done without care.
+
+        Most calls into Paddle stay as they are.  With care they go through an operator, which
+        knows what to do with a value of several alternatives.
+        """
+        if not self.careful:
+            raise CareError
 
     @property
     def guarded(self) -> bool:

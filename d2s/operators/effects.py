@@ -15,6 +15,7 @@ from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import Location
 from d2s.diagnostics.tracebacks import name_tensors, places_in
 from d2s.operators.context import current
+from d2s.operators.either import check_taken
 from d2s.operators.hosts import host_call, places_here, raise_where
 from d2s.operators.lowering import lowered
 from d2s.operators.raises import catching, note
@@ -161,6 +162,7 @@ def _raise_on_run(made: BaseException, places: list[Location]) -> None:
 
 def raise_later(made: BaseException) -> None:
     """Raise on the run, from where it came, what one side of a branch raised at capture."""
+    check_taken(made)
     capture = current()
     if capture is not None and capture.tentative:
         raise made

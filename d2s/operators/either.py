@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
+import re
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -559,6 +560,29 @@ def each(
 def spread_with(over: Callable[[Callable[[Any], Any], Either], Any]) -> None:
     """Tell how several alternatives are used; called once, by ``operators.branches``."""
     _Spread.over = staticmethod(over)
+
+
+def check_taken(error: BaseException) -> None:
+    """Look at what a function that stays as it is has raised: whether it was given a choice.
+
+    Raises:
+        CareError: the functions are to be converted with care.
+        AmbiguousValueError: (D2S203) they are already.
+    """
+    capture = current()
+    if capture is None or not capture.eithers or isinstance(error, D2SError):
+        return
+    if isinstance(error, TypeError | ValueError) and _SAID_OF_CHOICES.search(str(error)):
+        capture.need_care()
+        raise error_here(
+            AmbiguousValueError,
+            "a function that stays Python is given a value that may be one of several things, as a "
+            f"tensor decides, and says: {error}",
+            "give it the same type, dtype and number of dimensions on every path",
+        ) from None
+
+
+_SAID_OF_CHOICES: Final = re.compile(r"\bEither\b")
 
 
 def _test(side: Any, test: Callable[[Any], bool]) -> Any:

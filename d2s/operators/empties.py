@@ -92,7 +92,9 @@ def padded(value: Any, axes: list[int]) -> Any:
     longer = paddle.nn.functional.pad(wide, [amount for pair in amounts for amount in pair])
     made = longer if through is None else paddle.cast(longer, dtype)
     made.stop_gradient = value.stop_gradient
-    _note_copies(wide, longer, made)
+    _note_copies(longer, made)
+    if wide is not value:
+        _note_copies(wide)
     return made
 
 

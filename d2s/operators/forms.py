@@ -32,6 +32,9 @@ from d2s.operators.values import as_dtype, as_value, is_tensor, mark_number, num
 MOST: Final = 8
 """How many different things one variable may be."""
 
+MOST_TENSORS: Final = 4
+"""How many of them are tensors: with more, each trip makes another one."""
+
 
 class Constant:
     """A Python value as it is."""
@@ -258,12 +261,17 @@ class Choices:
             at = None if isinstance(item, Like) else self.position(item)
             if at is None:
                 form = form_of(item, trip=trip)
-                if form is None or len(self.forms) == MOST:
+                if form is None or len(self.forms) == MOST or self._is_full_for(form):
                     return False
                 self.forms.append(form)
             else:
                 self._widen(at, item)
         return True
+
+    def _is_full_for(self, form: Any) -> bool:
+        """Whether one more tensor is too much."""
+        kinds = [each.kind for each in (form, *self.forms) if isinstance(each, Like)]
+        return isinstance(form, Like) and kinds.count(None) > MOST_TENSORS
 
     def position(self, value: Any) -> int | None:
         """Which of the forms ``value`` has."""

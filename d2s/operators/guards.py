@@ -64,7 +64,10 @@ def extent(frame: types.FrameType | None, names: tuple[str, ...]) -> Iterator[Ex
 def abandon(made: Extent) -> None:
     """Take the open guards of ``made`` out of the program again."""
     while made.guards:
-        _leave(made).op.drop()
+        gone = _leave(made).op.drop()
+        capture = current()
+        if capture is not None:
+            capture.forget(gone)
 
 
 def skip_where(raised: Raised) -> None:

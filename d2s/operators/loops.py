@@ -758,7 +758,7 @@ def _attempt(
             ]
             op.finish(paddle.assign(again), border.leave(after))
     except BaseException:
-        op.drop()
+        capture.forget(op.drop())
         raise
     finally:
         for growing in lists:

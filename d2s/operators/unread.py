@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from d2s import paddle_bridge as bridge
+from d2s.operators.context import current
 
 _WRITE: Final = "pd_op.array_write_"
 
@@ -50,9 +51,12 @@ def _is_unread(value: Any, users: list[Any], kept: set[int]) -> bool:
 
 def _remove(operations: list[Any]) -> None:
     """Remove operations whose results are used by each other only, readers first."""
+    capture = current()
     rest = {operation.id(): operation for operation in operations}
     while rest:
         for key, operation in list(rest.items()):
             if all(result.use_empty() for result in operation.results()):
+                if capture is not None:  # another value may get the id of one that goes
+                    capture.forget([result.id for result in operation.results()])
                 operation.get_parent_block().remove_op(operation)
                 del rest[key]

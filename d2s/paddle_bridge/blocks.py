@@ -10,6 +10,7 @@ import paddle
 
 from d2s.paddle_bridge.names import StaticPyLayerContext, build_if_op, build_while_op, cf_yield, pir
 from d2s.paddle_bridge.walks import blocks_of, tensor_operands, under
+from d2s.paddle_bridge.walks import inside as all_inside
 
 
 class IfOp:
@@ -45,10 +46,9 @@ class IfOp:
             result.stop_gradient = left.stop_gradient and right.stop_gradient
         return results
 
-    def drop(self) -> None:
-        """Take the operation out of the program again."""
-        operation = self._op.as_operation()
-        operation.get_parent_block().remove_op(operation)
+    def drop(self) -> list[int]:
+        """Take the operation out of the program again; gives the ids of the values that go."""
+        return _taken_out(self._op.as_operation())
 
 
 class WhileOp:
@@ -78,10 +78,17 @@ class WhileOp:
         """The loop variables after the loop."""
         return list(self._op.optimize_update())
 
-    def drop(self) -> None:
-        """Take the operation out of the program again."""
-        operation = self._op.as_operation()
-        operation.get_parent_block().remove_op(operation)
+    def drop(self) -> list[int]:
+        """Take the operation out of the program again; gives the ids of the values that go."""
+        return _taken_out(self._op.as_operation())
+
+
+def _taken_out(operation: Any) -> list[int]:
+    gone = [result.id for part in (operation, *all_inside(operation)) for result in part.results()]
+    for part in (operation, *all_inside(operation)):
+        gone += [argument.id for block in blocks_of(part) for argument in block.args()]
+    operation.get_parent_block().remove_op(operation)
+    return gone
 
 
 def pass_into_blocks(

@@ -131,6 +131,10 @@ class _Calls(Rewriter):
             part = arguments.pop()
             if isinstance(part, gast.Starred):
                 part = part.value
+            if self.ctx.careful and not isinstance(part, gast.Constant):
+                return True
+            while isinstance(part, gast.Subscript):
+                part = part.value
             if isinstance(part, gast.List | gast.Tuple):
                 arguments.extend(part.elts)
             elif dotted(part) in self.decided or (

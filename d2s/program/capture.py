@@ -14,6 +14,7 @@ Then the program is looked at: ``leaks``, ``views``, ``opaque``.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any, Final
@@ -26,11 +27,11 @@ from d2s.diagnostics.frames import is_part
 from d2s.diagnostics.location import is_hidden
 from d2s.errors import D2SError
 from d2s.operators.calls import call as converted_of
-from d2s.operators.context import Capture, capture_into
+from d2s.operators.context import Capture, CareError, capture_into
 from d2s.operators.coroutines import finished
 from d2s.operators.debugging import step_over_ours
 from d2s.operators.effects import BlockLeft, raise_later
-from d2s.operators.either import Either, returned
+from d2s.operators.either import Either, check_taken, returned
 from d2s.operators.empties import enter_blocks
 from d2s.operators.implicit import methods
 from d2s.operators.lowering import tell_what_is_lowered
@@ -97,7 +98,12 @@ def capture(
     # This frame is the outermost one: see diagnostics.stacks.
     frames = bridge.remembered_frames(is_hidden, is_part, sys._getframe())
     with capture_lock, bridge.keep_mode(), bridge.no_collection(), deep(), frames:
-        made: Captured = _capture(function, call, roots, gradients, export, lifted, tentative)
+        made: Captured
+        given = function, call, roots, gradients, export, lifted
+        with contextlib.suppress(CareError):
+            made = _capture(*given, tentative=tentative, careful=False)
+            return made
+        made = _capture(*given, tentative=tentative, careful=True)
         return made
 
 
@@ -109,11 +115,15 @@ def _capture(
     gradients: bool,
     export: bool,
     lifted: tuple[Change, ...],
+    *,
     tentative: bool,
+    careful: bool,
 ) -> Captured:
     main = paddle.static.Program()
     main.random_seed = paddle.static.default_main_program().random_seed
-    state = Capture(export=export, gradients=gradients, tentative=tentative)
+    state = Capture(
+        export=export, gradients=gradients, tentative=tentative, careful=careful, eithers=careful
+    )
     attributes = attributes_of_values()
     if tentative and is_open(call):
         attributes["shape"] = SHAPE
@@ -166,6 +176,7 @@ def _capture(
             except BlockLeft:  # every path raises; nothing is returned
                 result = None
             except (Exception, SystemExit) as error:
+                check_taken(error)
                 if state.refused and not isinstance(error, D2SError):
                     # Python has put words of its own in the place of what was refused.
                     raise state.refused[0] from None

@@ -86,7 +86,11 @@ def _after(later: _Spot, earlier: _Spot) -> bool:
 
 def _is_copy(operation: Any, copies: set[int]) -> bool:
     """Whether d2s has made what ``operation`` gives to hand its operand on."""
-    return operation.num_results() == 1 and operation.result(0).id in copies
+    return (
+        operation.num_results() == 1
+        and operation.num_operands() > 0
+        and operation.result(0).id in copies
+    )
 
 
 @dataclass

@@ -319,22 +319,64 @@ def test_a_number_that_becomes_a_float() -> None:
     assert_same(f, *counts())
 
 
-@pytest.mark.row(7, refused="D2S202")
-def test_a_change_of_dtype_is_refused() -> None:
-    """C4: a coded error with the line."""
-
+@pytest.mark.row(7)
+@pytest.mark.parametrize(
+    "trip",
+    [
+        'y = y.astype("float64") + x',
+        "y = y * 0.5 + (x > 1).astype('int64')",
+        "y = (y > i).astype('int64') + 1",
+        "y = y / 2 if i == 1 else y + 1",
+        "y = y.reshape([-1]).unsqueeze(0)",
+        "y = y + x",
+        "y = paddle.exp(-x * y) + paddle.sum(y * y) + x.unsqueeze(0)",
+        "y = paddle.concat([y.reshape([-1]).astype('float32'), x]).unsqueeze(0)",
+    ],
+)
+@pytest.mark.parametrize("begin", ["x", "x.sum()", "paddle.to_tensor([1, 2, 3])", "None"])
+def test_a_tensor_of_another_dtype_or_rank(begin: str, trip: str) -> None:
+    """C4: what the trips change counts from the trip on; the first one sees what was before."""
+    first = "if y is None:\n                y = x + i\n            " if begin == "None" else ""
+    f = function_of(f"""
     def f(x, n):
+        y = {begin}
         for i in range(n):
-            x = x.astype("float64")
-        return x
+            {first}{trip}
+        return y, 1 if y is None else y.sum()
+    """)
+    assert_same(f, *counts())
 
-    with pytest.raises(LoopMismatchError) as caught:
+
+@pytest.mark.parametrize("trip", ["y.unsqueeze(0)", "y.unsqueeze(0) if i == 0 else y + x"])
+def test_a_tensor_that_gets_one_more_dimension_in_each_trip_is_refused(trip: str) -> None:
+    """C4: a coded error with the line; what ``//`` makes of a scalar is one in the trips, alone."""
+    f = function_of(f"""
+    def f(x, n):
+        y = x.sum()
+        for i in range(n):
+            y = {trip}
+        return y
+    """)
+    with pytest.raises(LoopMismatchError, match="'y'") as caught:
         d2s.to_static(f)(X, N[2])
-    text = str(caught.value)
-    assert "'x'" in text, text
-    assert "float32" in text, text
-    assert "float64" in text, text
-    assert caught.value.line is not None
+    assert caught.value.line == 3
+
+
+@pytest.mark.parametrize(
+    "use", ["paddle.exp(y)", "paddle.is_tensor(y)", "len(y.shape)", "y.sum() + 1"]
+)
+def test_a_tensor_that_changes_its_rank_is_used_as_it_is(use: str) -> None:
+    """C4: functions that are called as they are get one of the forms, too."""
+    f = function_of(f"""
+    def f(x, n):
+        y = x.sum()
+        found = {use}
+        for i in range(n):
+            y = y + x
+            found = {use}
+        return found, {use}
+    """)
+    assert_same(f, *counts())
 
 
 def test_a_shape_that_grows() -> None:
