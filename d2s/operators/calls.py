@@ -27,6 +27,7 @@ from paddle.autograd import PyLayer
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import (
+    LoopGradientError,
     NotStaticError,
     TensorRecursionError,
     UnsupportedInGraphError,
@@ -766,6 +767,14 @@ def _grad(*arguments: Any, **options: Any) -> Any:
         arguments = tuple(map(_in_program, arguments))
         options = {name: _in_program(item) for name, item in options.items()}
     results = paddle.grad(*arguments, **options)
+    if current() is not None and any(value is None for value in results):
+        raise error_here(
+            LoopGradientError,
+            "paddle.grad is called in a branch or static loop, and Paddle finds no way there from "
+            "what was computed outside of it",
+            "compute what is differentiated in the same branch or loop, or call paddle.grad "
+            "outside of it",
+        )
     create = options.get("create_graph", arguments[4] if len(arguments) > 4 else False)
     if current() is not None and not create:
         for value in results:
@@ -781,6 +790,38 @@ def _assign(x: Any, output: Any = None) -> Any:
     if current() is not None and is_tensor(output):
         return _applied(inplace.assigned, [output, x], {})
     return _applied(paddle.assign, [x] if output is None else [x, output], {})
+
+
+def _set_state_dict(
+    layer: Any, state_dict: Any, use_structured_name: bool = True
+) -> tuple[list[str], list[str]]:
+    """``Layer.set_state_dict``: each run writes into the parameters."""
+    if current() is None:
+        known: tuple[list[str], list[str]] = paddle.nn.Layer.set_state_dict(
+            layer, state_dict, use_structured_name
+        )
+        return known
+    missing, matched = [], set()
+    for key, kept in layer.state_dict(use_hook=False).items():
+        name = key if use_structured_name else kept.name
+        found = state_dict.get(name)
+        problem = f"{name} is not found in the provided dict."
+        if found is not None and list(found.shape) != list(kept.shape):
+            problem = (
+                f"{name} receives a shape {list(found.shape)}, but the expected shape is "
+                f"{list(kept.shape)}."
+            )
+            found = None
+        if found is None:
+            missing.append(name)
+            warnings.warn(f"Skip loading for {key}. {problem}", stacklevel=2)
+            continue
+        matched.add(name)
+        if training.writes(kept):
+            training.write(found, kept)
+        else:
+            inplace.method(kept, "set_value")(found)
+    return missing, [key for key in state_dict if key not in matched]
 
 
 def _making(operator: Callable[..., Any]) -> Callable[..., Any]:
@@ -832,6 +873,7 @@ _STANDING_IN: Final[dict[Any, Callable[..., Any]]] = {
     paddle.nn.utils.clip_grad_norm_: training.clip_grad_norm_,
     paddle.nn.utils.clip_grad_value_: training.clip_grad_value_,
     asyncio.gather: coroutines.gather,
+    paddle.nn.Layer.set_state_dict: _set_state_dict,
 }
 
 _SPECIAL: Final[dict[Any, Callable[..., Any]]] = {

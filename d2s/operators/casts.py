@@ -27,6 +27,7 @@ from d2s.operators.values import (
     is_tensor,
     mark_number,
     number_kind,
+    special_method,
 )
 
 
@@ -92,6 +93,11 @@ def _cast(kind: type) -> Any:
         if current() is not None and is_tensor(thing) and not others and not options:
             _check_number(thing, kind)
             return to_number(thing, kind)
+        if current() is not None and not others and not options:
+            asked = special_method(thing, f"__{kind.__name__}__", "__index__")
+            if asked is not None:
+                number = asked(thing)
+                return cast(number) if is_tensor(number) else number
         return kind(thing, *others, **options)
 
     cast.__name__ = cast.__qualname__ = kind.__name__

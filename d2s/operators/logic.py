@@ -21,7 +21,7 @@ from d2s.operators.context import current, error_here
 from d2s.operators.either import Either, each
 from d2s.operators.lists import GrowingList
 from d2s.operators.unbound import as_local
-from d2s.operators.values import condition, is_tensor, mark_number, number_kind
+from d2s.operators.values import condition, is_tensor, mark_number, number_kind, special_method
 
 Thunk = Callable[[], Any]
 
@@ -118,6 +118,10 @@ def in_(item: Any, container: Any) -> Any:
         return mark_number(value.equal(item).any(), bool)
     if isinstance(container, GrowingList):
         return container.contains(item)
+    asked = special_method(container, "__contains__")
+    if asked is not None:
+        holds = condition(asked(container, item))
+        return mark_number(paddle.assign(holds), bool) if bridge.is_value(holds) else bool(holds)
     dynamic = _is_decided(item) or (
         isinstance(container, list | tuple | set) and any(map(_is_decided, container))
     )

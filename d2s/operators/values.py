@@ -7,6 +7,7 @@ the tensor's dtype, as a Python number does; leaving the function it is a Python
 
 from __future__ import annotations
 
+import types
 from typing import Any, Final
 
 import numpy as np
@@ -134,6 +135,15 @@ def cast_plain(value: Any, dtype: Any) -> Any:
     return paddle.cast(value, dtype)
 
 
+def special_method(thing: Any, *names: str) -> Any:
+    """The first of some methods that the class of ``thing`` has, if it is written in Python."""
+    for name in names:
+        found = getattr(type(thing), name, None)
+        if found is not None:
+            return found if isinstance(found, types.FunctionType) else None
+    return None
+
+
 def condition(test: Any) -> Any:
     """What decides a branch: a bool value of shape [] in a program, else ``test`` as it is."""
     capture = current()
@@ -144,7 +154,9 @@ def condition(test: Any) -> Any:
     if bridge.is_eager(test):
         test = bridge.as_value(test)
     if not bridge.is_value(test):
-        return test
+        asked = special_method(test, "__bool__", "__len__")
+        # Python's own bool() would insist on a bool, len() on an int.
+        return test if asked is None else condition(asked(test))
     shape = list(test.shape)
     count = 1
     for size in shape:

@@ -28,6 +28,7 @@ from d2s.paddle_bridge.capture import (
     tensors_as_values,
     tracing,
 )
+from d2s.paddle_bridge.dtypes import true_dtypes
 from d2s.paddle_bridge.errors import (
     Failed,
     SavedProgram,
@@ -187,6 +188,7 @@ __all__ = [
     "tensors_as_values",
     "thread_modes",
     "tracing",
+    "true_dtypes",
     "with_item",
     "without_copies",
     "words_of",

@@ -152,12 +152,14 @@ def _capture(
             methods(state),
             training_into(state),
         ):
+            watch.tell_classes(state.adopt)
             inputs = _inputs(call, state)
             numbers = [_lift(change.place) for change in lifted]
             draws = Draws()
             state.ask = draws.ask
             args, kwargs, containers = call.rebuild(inputs)
             arguments = Watch()
+            arguments.tell_classes(state.adopt)
             state.callers = {id(container): container for container in containers.values()}
             for container in containers.values():
                 arguments.add(container, "argument")

@@ -217,6 +217,7 @@ class Watch:
         filled: names of lists that the captured code only appends to.
         looked_at: other names that it uses.
         stored: names of attributes that the captured code assigns.
+        adopt: told of each class of the user's.
         opaque: objects whose contents only Python can change.
 
     Args:
@@ -236,6 +237,7 @@ class Watch:
         self.looked_at: set[str] = set()
         self.stored: set[str] = set()
         self.opaque = Opaque()
+        self.adopt: Callable[[Any], None] | None = None
         self._classes: dict[int, type] = {}
         self._modules: dict[int, dict[str, Any]] = {}
         self._functions: set[int] = set()
@@ -303,6 +305,13 @@ class Watch:
             self._fields(record.object, record.path, record.place, record.owner)
         else:
             self._container(scope, record.path, record.place)
+
+    def tell_classes(self, adopt: Callable[[Any], None] | None) -> None:
+        """Tell ``adopt`` of the classes of the user's that are known, and of those to come."""
+        self.adopt = adopt
+        if adopt is not None:
+            for kind in list(self._classes.values()):
+                adopt(kind)
 
     def scopes(self) -> list[Record]:
         """What is watched now."""
@@ -397,6 +406,8 @@ class Watch:
         if id(kind) in self._classes or not is_user_class(kind) or issubclass(kind, enum.Enum):
             return
         self._classes[id(kind)] = kind
+        if self.adopt is not None:
+            self.adopt(kind)
         for base in kind.__mro__:
             scope = class_fields(base)
             if is_user_class(base) and id(scope) not in self.records:

@@ -13,7 +13,6 @@ import contextlib
 import dis
 import functools
 import inspect
-import math
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -41,8 +40,8 @@ from d2s.program.state import is_symbol
 
 _HASH: Final[Callable[[Any], int]] = bridge.Value.__hash__
 
-_SIZE: Final[type] = type(paddle.ones([1]).size)
-"""What ``tensor.size`` is in dygraph: an int of Paddle's own."""
+_SIZE: Final[Callable[[list[int]], Any]] = type(paddle.ones([1]).size)
+"""What ``tensor.size`` is in dygraph: an int of Paddle's own, which knows the shape."""
 
 
 def _unknown(name: str) -> Callable[..., Any]:
@@ -244,7 +243,7 @@ def _size(self: Any) -> Any:
     """The number of elements: an int where every dimension is known, as in dygraph."""
     sizes = list(self.shape)
     if all(size >= 0 for size in sizes):
-        return _SIZE(math.prod(sizes))
+        return _SIZE(sizes)
     return mark_number(paddle.numel(self).astype("int64"), int)
 
 
@@ -319,6 +318,7 @@ def expressions(attributes: dict[str, Any]) -> Iterator[None]:
     with (
         bridge.tensors_as_values(_adapted, propagate_numbers, attributes, _noticed, _said),
         bridge.checked_operations({**CHECKS, "unbind": _check_parts, "unstack": _check_parts}),
+        bridge.true_dtypes(),
         bridge.exact_numbers(),  # around the checks, which ask dygraph by Paddle's own functions
         _attributes_as_values(),
     ):
