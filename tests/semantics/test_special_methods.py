@@ -56,7 +56,8 @@ CLASS = """
 
 USES = """
     x * 2 if Signal(x) else x * 3 | x * 2 if not Signal(x) else x | bool(Signal(x)) | len(Signal(x))
-    x if Signal(x) and x.sum() > 1 else x * 5 | int(Signal(x)) | float(Signal(x)) | abs(Signal(x)).values
+    x if Signal(x) and x.sum() > 1 else x * 5
+    int(Signal(x)) | float(Signal(x)) | abs(Signal(x)).values
     1.0 in Signal(x) | (7.0 not in Signal(x), 1.0 in Signal(x)) | Signal(x) < Signal(x * 2)
     Signal(x)[1] | Signal(x)(2.0) | Signal(x).peak | any([Signal(x), Signal(-x)])
     all([Signal(x), Signal(-x)]) | [1 for each in [Signal(x), Signal(-x)] if each]
