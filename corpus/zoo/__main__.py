@@ -30,7 +30,7 @@ from corpus.zoo import page as pages
 from corpus.zoo.judge import CONVERTERS
 from corpus.zoo.model import Package, every_package, package, package_names
 from corpus.zoo.runner import run
-from corpus.zoo.standins import COMMON, ROOT, missing
+from corpus.zoo.standins import COMMON, NUMPY, ROOT, missing
 
 BAD = ("WRONG", "crash", "hang")
 
@@ -113,7 +113,8 @@ def fetch(each: Package) -> None:
     """Install a package without its dependencies into its own folder, if it is not there."""
     if not each.pins:
         return
-    for folder, pins in ((ROOT / "common", COMMON), (ROOT / each.name, each.pins)):
+    wanted_in = {"numpy": (NUMPY,), "common": COMMON, each.name: each.pins}
+    for folder, pins in ((ROOT / name, pins) for name, pins in wanted_in.items()):
         stamp = folder / ".installed"
         wanted = "\n".join(pins)
         if stamp.exists() and stamp.read_text() == wanted:

@@ -28,12 +28,13 @@ import numpy as np
 import paddle
 from paddle.static import InputSpec
 
-from corpus.facts import Array, array_of, children
+from corpus.facts import array_of, children
 from corpus.zoo.compare import GRADIENTS, Distance, Fact, apart, difference, facts
 from corpus.zoo.model import Model
 from corpus.zoo.standins import ROOT
 from corpus.zoo.training import objective, training_step
 
+HERE = ROOT.parents[1]
 SEED = 7
 STAGES = ("eval", "gradients", "step", "saved")
 CALLS = {"eval": 3, "gradients": 2, "step": 3, "saved": 1}
@@ -57,9 +58,10 @@ class Seen:
 class Side:
     """A model as one side runs it: plain, or converted."""
 
-    def __init__(self, model: Model, converter: str | None) -> None:
+    def __init__(self, model: Model, converter: str | None, *, by_key: bool) -> None:
         self.model = model
         self.converter = converter
+        self.by_key = by_key  # Paddle puts the tensors of a dict into a file in the order of keys
         self.start: State | None = None
         self.random: dict[str, bool] = {}
         self._converted: Any = None
@@ -79,6 +81,10 @@ class Side:
             self._converted = _convert(self._built(), self.converter)
         return self._restored(self._converted)
 
+    def with_spec(self, spec: list[Any]) -> Any:
+        """Another one, converted for arguments that are known."""
+        return self._restored(_convert(self._built(), str(self.converter), input_spec=spec))
+
     def _built(self) -> Any:
         seed(SEED)
         with paddle.utils.unique_name.guard():  # some name their parameters, and are built again
@@ -93,7 +99,8 @@ class Side:
             for name, tensor in named_tensors(layer):
                 if name in self.start and tuple(tensor.shape) == self.start[name].shape:
                     tensor.set_value(paddle.to_tensor(self.start[name], dtype=tensor.dtype))
-                tensor.clear_gradient(False)
+                if tensor.grad is not None:
+                    tensor.clear_gradient(False)
         return layer
 
 
@@ -126,21 +133,30 @@ def quiet(layer: Any) -> None:
                 setattr(part, name, 0.0)
 
 
-def _convert(layer: Any, converter: str) -> Any:
+def _convert(layer: Any, converter: str, **options: Any) -> Any:
     if converter == "d2s":
         import d2s  # only here: it repairs parts of Paddle, which the other converters must not see
 
-        return d2s.to_static(layer)
-    return paddle.jit.to_static(layer, full_graph=converter == "ast")
+        return d2s.to_static(layer, **options)
+    return paddle.jit.to_static(layer, full_graph=converter == "ast", **options)
 
 
 # -- calls ---------------------------------------------------------------------------------------
 
 
-def arguments(model: Model, index: int) -> tuple[Any, ...]:
+def arguments(model: Model, index: int, mode: str) -> tuple[Any, ...]:
     """The arguments of call ``index``."""
     seed(SEED + index)
-    return model.inputs()
+    given = model.inputs()
+    if mode == "eval" and model.labels:
+        (only,) = given
+        return ({key: value for key, value in only.items() if key not in model.labels},)
+    return given
+
+
+def mode_of(stage: str) -> str:
+    """Whether a stage trains."""
+    return "train" if stage in ("gradients", "step") else "eval"
 
 
 def calls(side: Side, stage: str, folder: Path) -> Iterator[Seen]:
@@ -149,7 +165,7 @@ def calls(side: Side, stage: str, folder: Path) -> Iterator[Seen]:
     run = {"eval": _evaluation, "gradients": _gradients, "step": _steps, "saved": _saved}[stage]
     runner = run(side, folder)
     for index in range(CALLS[stage]):
-        given = arguments(model, index)
+        given = arguments(model, index, mode_of(stage))
         seed(SEED + index)
         start = time.perf_counter()
         seen = runner(given)
@@ -187,9 +203,9 @@ def _gradients(side: Side, _: Path) -> Callable[[tuple[Any, ...]], Seen]:
             for name, tensor in layer.named_parameters()
         }
         for tensor in layer.parameters():
-            tensor.clear_gradient(False)
-        buffers = [(f"buffer {name}", each) for name, each in layer.named_buffers()]
-        observed = [*facts("result", result), *facts("buffers", dict(buffers))]
+            if tensor.grad is not None:
+                tensor.clear_gradient(False)
+        observed = [*facts("result", result), *facts("buffers", list(layer.buffers()))]
         return Seen(observed, found, "gradient of", seconds)
 
     return call
@@ -216,27 +232,27 @@ def _steps(side: Side, _: Path) -> Callable[[tuple[Any, ...]], Seen]:
 
 
 def _saved(side: Side, folder: Path) -> Callable[[tuple[Any, ...]], Seen]:
-    layer = side.converted()
-    layer.eval()
     if side.converter is None:
-        again = layer
+        again = side.plain()
     else:
         path = str(folder / "model")
-        specs = [_spec(each) for each in arguments(side.model, 0)]
+        layer = side.with_spec([_spec(each) for each in arguments(side.model, 0, "eval")])
+        layer.eval()
         if side.converter == "d2s":
             import d2s
 
-            d2s.save(layer, path, input_spec=specs)
+            d2s.save(layer, path)
             again = d2s.load(path)
         else:
-            paddle.jit.save(layer, path, input_spec=specs)
+            paddle.jit.save(layer, path)
             again = paddle.jit.load(path)
-        again.eval()
+    again.eval()
 
     def call(given: tuple[Any, ...]) -> Seen:
         with paddle.no_grad():
-            result = again(*_tensors(given)) if side.converter else again(*given)
-        return Seen([(f"output {i}", fact) for i, fact in enumerate(_leaves(result))])
+            result = again(*_tensors(given, side.by_key)) if side.converter else again(*given)
+        found = _tensors(result, side.by_key)
+        return Seen([each for i, out in enumerate(found) for each in facts(f"output {i}", out)])
 
     return call
 
@@ -251,16 +267,13 @@ def _spec(value: Any) -> Any:
     return value
 
 
-def _tensors(value: Any) -> list[paddle.Tensor]:
-    """The tensors in the arguments, in order: those of a loaded program."""
+def _tensors(value: Any, by_key: bool) -> list[paddle.Tensor]:
+    """The tensors in ``value``: a file holds no containers and no Python values."""
     if isinstance(value, paddle.Tensor):
         return [value]
-    return [leaf for _, part in children(value) or () for leaf in _tensors(part)]
-
-
-def _leaves(result: Any) -> list[object]:
-    """The tensors of a result: a file holds no containers and no Python values."""
-    return [fact for _, fact in facts("", result) if isinstance(fact, Array)]
+    if isinstance(value, dict):
+        value = [value[key] for key in (sorted(value) if by_key else value)]
+    return [leaf for _, part in children(value) or () for leaf in _tensors(part, by_key)]
 
 
 # -- verdicts ------------------------------------------------------------------------------------
@@ -268,10 +281,11 @@ def _leaves(result: Any) -> list[object]:
 
 def judge(model: Model, converter: str, say: Say) -> None:
     """Run ``model`` and ``say`` the verdict on each stage, as soon as it is known."""
-    plain, other = Side(model, None), Side(model, converter)
+    by_key = converter != "d2s"
+    plain, other = Side(model, None, by_key=by_key), Side(model, converter, by_key=by_key)
     with tempfile.TemporaryDirectory() as name:
         for stage in STAGES:
-            mode = "train" if stage in ("gradients", "step") else "eval"
+            mode = mode_of(stage)
             if mode not in model.modes:
                 continue
             say({"stage": stage, "begins": True})
@@ -312,7 +326,7 @@ def _random(plain: Side, mode: str) -> bool:
     """Whether dygraph gives something else under another seed."""
     if mode in plain.random:
         return plain.random[mode]
-    given = arguments(plain.model, 0)
+    given = arguments(plain.model, 0, mode)
     results = []
     for number in (1, 2):
         layer = plain.plain()
@@ -327,7 +341,7 @@ def _random(plain: Side, mode: str) -> bool:
 def said(error: BaseException) -> str:
     """``refused CODE`` or ``failed``, with the message and the line that it came from."""
     code = getattr(error, "code", None)
-    text = " ".join(str(error).split()).replace(f"{ROOT}/", "")
+    text = " ".join(str(error).split()).replace(f"{ROOT}/", "").replace(f"{HERE}/", "")
     place = _place(error)
     if isinstance(code, str) and code.startswith("D2S"):
         return f"refused {code} {text[:400]}{place}"

@@ -25,12 +25,14 @@ class Model:
         build: makes the layer, with random weights.
         inputs: the arguments of a call; drawn anew each time it is asked.
         modes: ``eval``, ``train`` or both; some models can only do one of them without labels.
+        labels: keys of a dict that is the argument, which only training takes.
     """
 
     name: str
     build: Build
     inputs: Inputs
     modes: tuple[str, ...] = ("eval", "train")
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

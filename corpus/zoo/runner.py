@@ -25,6 +25,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
+from corpus.zoo.judge import judge
 from corpus.zoo.model import Model, Package, package
 from corpus.zoo.standins import ROOT, prepare
 
@@ -89,8 +90,8 @@ def _share(
 
 
 def _path(chosen: Package) -> str:
-    """A package may bring an older NumPy, which has to come before the one that is installed."""
-    first = [str(ROOT / chosen.name)] if chosen.pins else []
+    """The packages have an older NumPy, which has to come before the one that is installed."""
+    first = [str(ROOT / "numpy")] if chosen.pins else []
     return os.pathsep.join([*first, *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
@@ -149,8 +150,6 @@ def _one(model: Model, converter: str, limit: float) -> dict[str, Any]:
 
 
 def _child(model: Model, converter: str, send: Connection) -> None:
-    from corpus.zoo.judge import judge  # Paddle's threads begin here, not before the fork
-
     judge(model, converter, send.send)
     send.close()
     sys.stderr.flush()

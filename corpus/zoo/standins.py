@@ -55,6 +55,10 @@ COMMON = (
 )
 """What several packages import; installed once, into a folder of its own."""
 
+NUMPY = "numpy==2.3.5"
+"""Comes before the NumPy that is installed: 2.4 no longer takes an array of one element for a
+number, which the packages rely on."""
+
 
 class _Anything(type):
     """A class with every attribute."""

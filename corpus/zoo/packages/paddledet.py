@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 from collections.abc import Callable
 from typing import Any
@@ -56,7 +57,18 @@ DETR: Settings = {
         "dropout": 0.0,
     },
     "DETRHead": {"hidden_dim": 32, "num_mlp_layers": 2, "num_classes": CLASSES},
-    "DETRLoss": {"num_classes": CLASSES, "matcher": "HungarianMatcher"},
+    "DETRLoss": {
+        "num_classes": CLASSES,
+        "matcher": "HungarianMatcher",
+        "loss_coeff": {
+            "class": 1,
+            "bbox": 5,
+            "giou": 2,
+            "no_object": 0.1,
+            "mask": 1,
+            "dice": 1,
+        },
+    },
     "DETRBBoxPostProcess": {"num_top_queries": 5, "num_classes": CLASSES},
 }
 DEFORMABLE = {
@@ -84,6 +96,7 @@ DETECTORS: dict[str, tuple[str, Settings]] = {
     "PPYOLOE": (
         "PPYOLOE",
         {
+            "PPYOLOE": {"post_process": None},
             "CSPResNet": {
                 "layers": [1, 1, 1, 1],
                 "channels": [16, 16, 32, 32, 64],
@@ -125,8 +138,8 @@ DETECTORS: dict[str, tuple[str, Settings]] = {
         "FCOS",
         {
             "ResNet": RESNET,
-            "FPN": PYRAMID,
-            **LEVELS,
+            "FPN": {**PYRAMID, "out_channel": 256},
+            "FCOSFeat": {"feat_in": 256, "feat_out": 256, "num_convs": 1, "norm_type": "bn"},
             "FCOSHead": {"num_classes": CLASSES, "nms": NMS, "fcos_feat": "FCOSFeat"},
         },
     ),
@@ -358,8 +371,13 @@ DETECTORS: dict[str, tuple[str, Settings]] = {
 }
 """Name -> the architecture, and the settings of its parts."""
 
-ONLY_EVAL = words("TTFNet SSD DINO SOLOv2")
+ONLY_EVAL = words("GFL TTFNet SSD DINO")
 """What needs targets in training that only its own reader of data makes."""
+
+LABELS = words(
+    "im_id gt_bbox gt_class is_crowd pad_mask gt_score pad_gt_mask epoch_id target target_weight "
+    "target0 target1 target2"
+) + tuple(f"{what}{level}" for what in ("labels", "reg_target", "centerness") for level in range(5))
 
 SIZES = {"SSD": 128}
 
@@ -367,7 +385,7 @@ SIZES = {"SSD": 128}
 def _builder(name: str, settings: Settings) -> Callable[[], Any]:
     def build() -> Any:
         workspace = importlib.import_module("ppdet.core.workspace")
-        workspace.merge_config(settings)
+        workspace.merge_config(copy.deepcopy(settings))  # the package writes into them
         return workspace.create(name)
 
     return build
@@ -419,7 +437,7 @@ def _inputs(name: str) -> Inputs:
             given["gt_class"] = classes
             given["pad_gt_mask"] = paddle.ones([2, 2, 1])
             given["gt_score"] = paddle.ones([2, 2, 1])
-            given["epoch_id"] = 0
+            given["epoch_id"] = 100
         return (given,)
 
     return inputs
@@ -433,6 +451,7 @@ def models() -> list[Model]:
             _builder(architecture, settings),
             _inputs(name),
             ("eval",) if name in ONLY_EVAL else ("eval", "train"),
+            LABELS,
         )
         for name, (architecture, settings) in DETECTORS.items()
     ]
@@ -440,7 +459,7 @@ def models() -> list[Model]:
 
 PACKAGE = Package(
     name="paddledet",
-    pins=("paddledet==2.6.0", "numpy==2.3.5"),
+    pins=("paddledet==2.6.0",),
     roots=("paddledet",),
     modules=("ppdet.modeling", "ppdet.core.workspace"),
     absent=words("pycocotools lap motmetrics numba visualdl shapely terminaltables lmdb imgaug"),
