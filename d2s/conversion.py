@@ -97,7 +97,6 @@ def trace_of(
     function: types.FunctionType,
     *,
     keep_steps: bool = False,
-    careful: bool = False,
     pipeline: str = "usual",
 ) -> Trace:
     """What the transformation makes of ``function``, afresh.
@@ -105,7 +104,6 @@ def trace_of(
     Args:
         function: a plain Python function.
         keep_steps: keep the tree after each pass.
-        careful: every variable may hold one of several things, as a tensor decides.
         pipeline: ``usual``, or one of those of the self-check: ``probed``, ``watched``.
 
     Raises:
@@ -115,44 +113,41 @@ def trace_of(
         source_of(function),
         resolve=resolver(function),
         keep_steps=keep_steps,
-        careful=careful,
         passes=_PIPELINES[pipeline],
     )
 
 
 def convert_function(
-    function: types.FunctionType, *, careful: bool = False, pipeline: str = "usual"
+    function: types.FunctionType, *, pipeline: str = "usual"
 ) -> types.FunctionType:
     """The converted form of a plain Python function; a converted one is returned as it is.
 
     Args:
         function: the function.
-        careful: values that a tensor has decided may come in through arguments or attributes, so
-            that more of the function goes through operators.
         pipeline: the name of the pipeline.
     """
     code = function.__code__
     made = _made.get(id(code))
     if made is not None and made() is code:
         return function
-    key = id(code), careful, pipeline
+    key = id(code), pipeline
     known = _known.get(key)
     if known is None or known[0]() is not code:
         with _lock:
             known = _known.get(key)
             if known is None or known[0]() is not code:
-                known = _convert(function, careful, pipeline)
+                known = _convert(function, pipeline)
     converted = known[1]
     return bind(converted.code, function, {converted.namespace: NAMESPACE})
 
 
 def _convert(
-    function: types.FunctionType, careful: bool, pipeline: str
+    function: types.FunctionType, pipeline: str
 ) -> tuple[weakref.ref[types.CodeType], _Converted]:
     code = function.__code__
     try:
         with deep():
-            trace = trace_of(function, careful=careful, pipeline=pipeline)
+            trace = trace_of(function, pipeline=pipeline)
         free = (*code.co_freevars, trace.namespace)
         compiled = compile_tree(trace.tree, free, code, trace.generated, function.__qualname__)
     except RecursionError:
@@ -164,7 +159,7 @@ def _convert(
             line=code.co_firstlineno,
         ) from None
     note_made(compiled)
-    key = id(code), careful, pipeline
+    key = id(code), pipeline
     entry = (
         weakref.ref(code, lambda ref: _drop(_known, key, ref)),
         _Converted(compiled, trace.namespace, trace.source.tree),
@@ -227,7 +222,7 @@ def reads_of(function: types.FunctionType) -> Reads:
     """What a function that was converted reads; nothing is known of others."""
     code = id(function.__code__)
     for pipeline in ("usual", "probed"):
-        known = _known.get((code, False, pipeline)) or _known.get((code, True, pipeline))
+        known = _known.get((code, pipeline))
         if known is not None:
             return known[1].reads
     made = _made.get(code)
@@ -286,7 +281,7 @@ def convert_callee(function: types.FunctionType) -> types.FunctionType:
     capture = current()
     if capture is not None:
         pipeline = "probed" if probing() else "usual"
-        return convert_function(function, careful=capture.eithers, pipeline=pipeline)
+        return convert_function(function, pipeline=pipeline)
     code = function.__code__
     plain = _plain.get(id(code))
     if plain is not None and plain() is code:
@@ -348,13 +343,11 @@ def cut_generator(function: types.FunctionType) -> types.FunctionType | None:
     Args:
         function: what ``contextlib.contextmanager`` wraps, converted or not.
     """
-    capture = current()
-    careful = capture is not None and capture.eithers
     original = _original_of(function)
     if original is None:
         return None
     try:
-        cut = convert_function(original, careful=careful, pipeline="cut")
+        cut = convert_function(original, pipeline="cut")
     except (NoSourceError, SyntaxNotSupportedError):
         return None
     return None if inspect.isgeneratorfunction(cut) else cut

@@ -134,7 +134,6 @@ def transform(
     *,
     resolve: Callable[[str], Any] = _nothing,
     keep_steps: bool = False,
-    careful: bool = False,
     check: bool | None = None,
     passes: tuple[Pass, ...] = PIPELINE,
 ) -> Trace:
@@ -144,8 +143,6 @@ def transform(
         source: the user's function.
         resolve: what a global or closure name stands for now.
         keep_steps: keep a copy of the tree after each pass.
-        careful: every variable may hold what a tensor has decided, not only those that the
-            function's own branches set.
         check: verify the tree after each pass; the option ``verify`` unless given.
         passes: the passes, in an order that their ``after`` allows.
 
@@ -155,7 +152,6 @@ def transform(
     check = config.get().verify if check is None else check
     tree = copied(source.tree)
     ctx = Context.of(source, resolve)
-    ctx.careful = careful
     steps = [Step("source", copied(tree))] if keep_steps else []
     declared = False
     text = ""

@@ -274,7 +274,7 @@ class _Sides:
 
     def __init__(self, op: bridge.IfOp, ends: list[End]) -> None:
         self.ends = ends
-        self.merger = Merger(op, (ends[0].left, ends[1].left))
+        self.merger = Merger(op, (ends[0].left, ends[1].left), select)
         self._pending = handed_out(self.merger, ends[0].raised, ends[1].raised)
         self._raised: Raised | None = None
 

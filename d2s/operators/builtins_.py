@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import operator
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -59,6 +60,7 @@ KEYED: Final[dict[Any, Callable[..., Any]]] = {
 METHODS: Final[dict[tuple[type, str], Callable[..., Any]]] = {
     (str, "format"): texts.format_template,
     (str, "join"): texts.join,
+    **{(kind, "get"): items.get for kind in (dict, OrderedDict, defaultdict, Counter)},
 }
 """Methods of built-in types."""
 

@@ -54,7 +54,7 @@ from d2s.operators.lists import GrowingList
 from d2s.operators.objects import attribute, is_library, is_user_object, owner_of
 from d2s.operators.replays import COMPUTING
 from d2s.operators.spellings import in_pythons_words, rewrapped, spelt
-from d2s.operators.values import as_value, cast_plain, is_tensor, mark_number
+from d2s.operators.values import as_value, cast_plain, is_tensor, mark_number, no_hash, number_kind
 
 SKIP: Final = "__d2s_not_to_static__"
 """The attribute that ``d2s.not_to_static`` sets on a function."""
@@ -495,6 +495,8 @@ def _applied(function: Any, arguments: list[Any], options: dict[str, Any]) -> An
                     places[key] = before
 
             return each(use, found, none=True, exact=True)
+    if isinstance(owner_of(function), dict | set | frozenset) and _by_hash(function, arguments):
+        raise no_hash()
     if current() is not None and _module_of(function).startswith(COMPUTING):
         arguments = [_in_program(item) for item in arguments]
         options = {name: _in_program(item) for name, item in options.items()}
@@ -540,6 +542,12 @@ def _position_of_out(function: Any) -> int | None:
     parameters = list(inspect.signature(function).parameters.values())
     names = [each.name for each in parameters if each.kind is not each.KEYWORD_ONLY]
     return names.index("out") if "out" in names else None
+
+
+def _by_hash(method: Any, arguments: list[Any]) -> bool:
+    """Whether a method of a dict or set would look for a number of the run by its hash."""
+    found = [bridge.is_value(item) and number_kind(item) is not None for item in arguments]
+    return any(found) if isinstance(method.__self__, set | frozenset) else any(found[:1])
 
 
 def _first_either(thing: Any) -> Either | None:
@@ -826,7 +834,7 @@ def _set_state_dict(
 
 def _making(operator: Callable[..., Any]) -> Callable[..., Any]:
     def make(*arguments: Any, **options: Any) -> Any:
-        return _applied(operator, list(arguments), options)
+        return _applied(operator, [making.settled(item) for item in arguments], options)
 
     return make
 

@@ -223,13 +223,6 @@ def choices_of(*values: Any) -> Choices | None:
     return choices
 
 
-def _need_care() -> None:
-    """Capture the program once more, if it was expected that loops keep the forms of tensors."""
-    capture = current()
-    if capture is not None:
-        capture.need_care()
-
-
 def _seed(value: Any, gradient: bool = False) -> Any:
     """A copy of ``value`` to begin the loop with; with ``gradient`` it lets gradients through."""
     copy = carried(value)
@@ -350,7 +343,6 @@ class Leaf(Carrier):
         """Capture the loop again with a variable that may be what it was, or as ``value`` is."""
         choices = choices_of(self.before, value)
         if choices is not None:
-            _need_care()
             raise Replan(self.path, choices=choices)
 
     def settled(self, value: Any, tripped: Any) -> Any:
@@ -465,7 +457,6 @@ class Optional(Carrier):
             if len(shape) != len(self.like.shape):
                 choices = choices_of(self.absent, self.like, after)
                 if choices is not None:
-                    _need_care()
                     raise Replan(self.path, choices=choices)
                 raise error_here(
                     LoopMismatchError,
@@ -760,7 +751,7 @@ class Chosen(Carrier):
         self.path = path
         self.value = value
         self.choices = choices
-        tag, leaves = choices.flatten(value)
+        tag, leaves = choices.flatten(value, select)
         self.inits = [_seed(tag), *map(_seed, leaves)]
         for init, like in zip(self.inits[1:], choices.likes(), strict=True):
             if list(init.shape) != like.shape:
@@ -790,7 +781,7 @@ class Chosen(Carrier):
             )
         if choices is not self.choices:
             raise Replan(self.path, choices=choices)
-        tag, leaves = self.choices.flatten(after)
+        tag, leaves = self.choices.flatten(after, select)
         return [carried(tag), *map(carried, leaves)]
 
 

@@ -24,8 +24,16 @@ class OnceMoreError(BaseException):
     """Ends an attempt to capture a loop, which is captured once more; never seen by user code."""
 
 
-class CareError(OnceMoreError):
-    """Ends a capture that is made once more, with care; never seen by user code."""
+class NeedsPythonError(OnceMoreError):
+    """The body of a loop wants a Python value that depends on the trip: the loop is unrolled.
+
+    Attributes:
+        reason: what was raised because of it, if anything.
+    """
+
+    def __init__(self, reason: BaseException | None = None) -> None:
+        super().__init__()
+        self.reason = reason
 
 
 @dataclass
@@ -94,8 +102,6 @@ class Capture:
         copies: values that are copies of others, made to hand them on: ``value.id`` -> value.
         refused: what was refused so far; user code may catch such an error, and goes on, but the
             program would not be what the code says.
-        eithers: a value of several alternatives exists; functions are converted with care now.
-        careful: all functions are, from the first one on.
         attempts: the ``try`` statements whose bodies are being captured.
         extents: the sides of branches and bodies of ``try`` around the present code.
         raises: exceptions that the run may raise and a ``try`` catches, by number.
@@ -128,6 +134,11 @@ class Capture:
         lies_straight: whether the elements of an argument lie beside each other in memory, by its
             index; the program relies on what it has told.
         lowered: what becomes of effects in a program that is saved, by the lines on which.
+        rolls: a loop over Python values that a tensor may leave is tried as a static loop.
+        rolling: how many such attempts are around the present code.
+        rolled: one of them has succeeded.
+        spreading: how many values of several alternatives are being used, each on its own.
+        uses: how many choices that has made since the outermost of them.
     """
 
     export: bool = False
@@ -143,8 +154,6 @@ class Capture:
     links: dict[int, Any] = field(default_factory=dict)
     settled: dict[int, Any] = field(default_factory=dict)
     refused: list[D2SError] = field(default_factory=list)
-    eithers: bool = False
-    careful: bool = False
     attempts: list[Any] = field(default_factory=list)
     extents: list[Extent] = field(default_factory=list)
     raises: dict[int, Any] = field(default_factory=dict)
@@ -171,6 +180,11 @@ class Capture:
     tentative: bool = False
     lies_straight: Callable[[int], bool] = lambda index: True
     lowered: dict[str, list[Location]] = field(default_factory=dict)
+    rolls: bool = True
+    rolling: int = 0
+    rolled: bool = False
+    spreading: int = 0
+    uses: int = 0
 
     @contextmanager
     def block(
@@ -205,14 +219,14 @@ class Capture:
             for number in ids:
                 part.pop(number, None)
 
-    def need_care(self) -> None:
-        """Capture once more, if this was done without care.
+    def needs_python(self) -> None:
+        """What follows wants a Python value: an attempt to do without it ends here.
 
-        Most calls into Paddle stay as they are.  With care they go through an operator, which
-        knows what to do with a value of several alternatives.
+        Raises:
+            NeedsPythonError: a loop around is captured with the number of the trip as a value.
         """
-        if not self.careful:
-            raise CareError
+        if self.rolling:
+            raise NeedsPythonError
 
     @property
     def guarded(self) -> bool:

@@ -14,7 +14,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import Location
 from d2s.diagnostics.tracebacks import name_tensors, places_in
-from d2s.operators.context import current
+from d2s.operators.context import NeedsPythonError, current
 from d2s.operators.either import check_taken
 from d2s.operators.hosts import host_call, places_here, raise_where
 from d2s.operators.lowering import lowered
@@ -166,6 +166,8 @@ def raise_later(made: BaseException) -> None:
     capture = current()
     if capture is not None and capture.tentative:
         raise made
+    if capture is not None and capture.rolling:  # a Python number might not have raised it
+        raise NeedsPythonError(made)
     name_tensors(made)
     found = catching(type(made))
     if found is not None:

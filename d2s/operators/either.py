@@ -10,6 +10,7 @@ can be meant (tensors of two dtypes, a list of two or of three items), each is u
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import operator
@@ -52,6 +53,10 @@ MANY: Final = 4
 
 MOST: Final = 64
 """So many alternatives a value may have: each use is captured once for each of them."""
+
+
+MOST_USES: Final = 512
+"""So often one use is captured at most, where several such values meet in it."""
 
 
 class Unbound:
@@ -116,9 +121,6 @@ class Either:
                 f"{name!r} depends on tensor conditions and may be one of more than {MOST} things",
                 "give it the same type, dtype, shape and length on every path",
             )
-        capture = current()
-        if capture is not None:
-            capture.eithers = True
 
     def like(self, true: Any, false: Any) -> Either:
         """The same choice between other things."""
@@ -552,9 +554,39 @@ def each(
     absent = none and any(value is None for value in thing.leaves())
     if thing.single and not absent and not (exact and thing.plain):
         return use(thing.get(use if plainly else None))
-    return _Spread.over(
-        lambda value: each(use, value, none=none, exact=exact, plainly=plainly), thing
-    )
+    with _counted(thing):
+        return _Spread.over(
+            lambda value: each(use, value, none=none, exact=exact, plainly=plainly), thing
+        )
+
+
+@contextlib.contextmanager
+def _counted(thing: Either) -> Iterator[None]:
+    """While alternatives are used one by one: inside of each other they multiply.
+
+    Raises:
+        AmbiguousValueError: (D2S203) one use would be captured more than :data:`MOST_USES` times.
+    """
+    capture = current()
+    if capture is None:
+        yield
+        return
+    before = capture.uses
+    capture.uses = before + 1 if capture.spreading else 1
+    capture.spreading += 1
+    try:
+        if capture.uses > MOST_USES:
+            raise error_here(
+                AmbiguousValueError,
+                f"{thing.name!r} and other values that depend on tensor conditions are used "
+                f"together, which would be captured for more than {MOST_USES} combinations of "
+                "what they may be",
+                "give them the same type, dtype, shape and length on every path",
+                thing.table(),
+            )
+        yield
+    finally:
+        capture.spreading -= 1
 
 
 def spread_with(over: Callable[[Callable[[Any], Any], Either], Any]) -> None:
@@ -566,14 +598,12 @@ def check_taken(error: BaseException) -> None:
     """Look at what a function that stays as it is has raised: whether it was given a choice.
 
     Raises:
-        CareError: the functions are to be converted with care.
-        AmbiguousValueError: (D2S203) they are already.
+        AmbiguousValueError: (D2S203) it was.
     """
     capture = current()
-    if capture is None or not capture.eithers or isinstance(error, D2SError):
+    if capture is None or isinstance(error, D2SError):
         return
     if isinstance(error, TypeError | ValueError) and _SAID_OF_CHOICES.search(str(error)):
-        capture.need_care()
         raise error_here(
             AmbiguousValueError,
             "a function that stays Python is given a value that may be one of several things, as a "

@@ -17,7 +17,6 @@ from typing import Any, Final
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.operators.branches import select
 from d2s.operators.context import current, tentatively
 from d2s.operators.either import Either
 from d2s.operators.ends import born
@@ -28,6 +27,9 @@ from d2s.operators.objects import dict_of
 from d2s.operators.shown import HostText
 from d2s.operators.state import Cell, Frozen
 from d2s.operators.values import as_dtype, as_value, is_tensor, mark_number, number_kind
+
+Select = Callable[[Any, Callable[[], Any], Callable[[], Any]], Any]
+"""``operators.branches.select``, which needs what needs this module."""
 
 MOST: Final = 8
 """How many different things one variable may be."""
@@ -305,8 +307,13 @@ class Choices:
                 same = False
         return self if same else made
 
-    def flatten(self, value: Any) -> tuple[Any, list[Any]]:
-        """Which of the forms holds, as an int64 value, and the leaves of all of them."""
+    def flatten(self, value: Any, select: Select) -> tuple[Any, list[Any]]:
+        """Which of the forms holds, as an int64 value, and the leaves of all of them.
+
+        Args:
+            value: what has one of the forms.
+            select: how one of two leaves is chosen.
+        """
         tag: Any = None
         found: dict[int, list[Any]] = {}
         for item, holds in reversed(_alternatives(value)):

@@ -245,15 +245,13 @@ def picked(items: list[Any], position: Any) -> Any:
         if len(kinds_of_values) == 1 and all(size >= 0 for size in values[0].shape):
             item = paddle.stack(values)[position]
             return item if kind is None else mark_number(item, kind)
+    _wants_python()
     return _chain([(position == index, item) for index, item in enumerate(items)])
 
 
 def _looked_up(table: dict[Any, Any], key: Any) -> Any:
     """The value of a dict under a Python number that the run decides."""
-    known = [(key == number, item) for number, item in table.items() if number_kind(number)]
-    missing = paddle.full([], True, "bool")
-    for holds, _ in known:
-        missing = missing & ~holds
+    known, missing = _cases(table, key)
     if is_seen(KeyError()):
         raise_where(missing, lambda: KeyError(key))
         return _chain(known)
@@ -264,6 +262,34 @@ def _looked_up(table: dict[Any, Any], key: Any) -> Any:
 
     host_call(check, [missing, key], raises=True)
     return _chain(known)
+
+
+def _cases(table: dict[Any, Any], key: Any) -> tuple[list[tuple[Any, Any]], Any]:
+    """The items of a dict with the flags under which they are meant, and the flag for none."""
+    if not all(is_tensor(item) or number_kind(item) is not None for item in table.values()):
+        _wants_python()
+    known = [(key == number, item) for number, item in table.items() if number_kind(number)]
+    missing = paddle.full([], True, "bool")
+    for holds, _ in known:
+        missing = missing & ~holds
+    return known, missing
+
+
+def get(table: dict[Any, Any], key: Any, default: Any = None, /) -> Any:
+    """``dict.get``: under a number that the run decides, the item that is meant."""
+    if isinstance(key, Either):
+        return each(lambda found: get(table, found, default), key, none=True, exact=True)
+    if not (bridge.is_value(key) and number_kind(key) is not None):
+        return table.get(key, default)
+    known, missing = _cases(table, key)
+    return _chain([*known, (missing, default)])
+
+
+def _wants_python() -> None:
+    """Among things of several kinds, the one of a trip is known where the trip is captured."""
+    capture = current()
+    if capture is not None:
+        capture.needs_python()
 
 
 def _chain(cases: list[tuple[Any, Any]]) -> Any:

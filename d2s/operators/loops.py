@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
 from typing import Any
 
 import paddle
@@ -29,7 +29,13 @@ from d2s.operators.carry import (
     grow,
     path_of,
 )
-from d2s.operators.context import Capture, OnceMoreError, current, error_here
+from d2s.operators.context import (
+    Capture,
+    NeedsPythonError,
+    OnceMoreError,
+    current,
+    error_here,
+)
 from d2s.operators.effects import BlockLeft, raise_later
 from d2s.operators.either import UNBOUND, Either, possible
 from d2s.operators.empties import axes_of, cut, may_be_empty, note_filled, padded
@@ -38,10 +44,12 @@ from d2s.operators.iteration import Indexed, indexed, items_of
 from d2s.operators.lists import GrowingList, NeedsElementError, NeedsRowsError
 from d2s.operators.logic import and_, not_
 from d2s.operators.origins import other_places
+from d2s.operators.rolling import FEW, Attempt, is_still, lists_behind, sequence
 from d2s.operators.state import Attribute, Cell, Slot, State
 from d2s.operators.unbound import as_local
 from d2s.operators.values import (
     NUMBER_DTYPES,
+    as_value,
     condition,
     is_tensor,
     mark_number,
@@ -221,10 +229,13 @@ def _rest(
 ) -> None:
     """The trips after a ``break`` that the run decides, while Python decides the condition (C1).
 
-    Tensors and numbers can go on in a static loop.  Where the state holds lists or other objects,
-    the trips are captured one by one, each inside of the side that has not broken out.
+    They go on in a static loop.  Where that cannot be, the trips are captured one by one, each
+    inside of the side that has not broken out.
     """
     going_on = _going_on(test, stop)
+    attempt = Attempt()
+    if attempt.succeeds(lambda: _rolled_while(going_on, body, state())):
+        return
     now = state()
     if all(map(_is_plain, now.read())):
         holds = condition(going_on())
@@ -245,7 +256,7 @@ def _rest(
             body()
             stopped = condition(stop())
             if bridge.is_value(stopped):
-                depth = _deeper(depth)
+                depth = _deeper(depth, attempt)
                 decide(~stopped, trips, None, state())
                 return
             if stopped:
@@ -254,8 +265,22 @@ def _rest(
     decide(~stopped, trips, None, now)
 
 
-def _deeper(depth: int) -> int:
+def _rolled_while(test: Callable[[], Any], body: Callable[[], Any], state: State) -> None:
+    """One static loop; with a condition that Python decides there is none.
+
+    Raises:
+        NeedsPythonError: the condition is none that a program can ask.
+    """
+    holds = condition(test())
+    if not bridge.is_value(holds):
+        raise NeedsPythonError
+    _capture(holds, test, body, state)
+
+
+def _deeper(depth: int, attempt: Attempt | None = None) -> int:
     if depth == GUARDED:
+        if attempt is not None and isinstance(attempt.reason, D2SError):
+            raise attempt.reason
         raise error_here(
             UnsupportedInGraphError,
             f"a loop over Python objects goes on for more than {GUARDED} trips after a break that "
@@ -303,6 +328,8 @@ class _Unrolled:
         iterator: gives the items that are left.
         depth: how many trips stand inside of each other, or follow an open ``break``.
         trips: how many there were.
+        attempt: the attempt to do without that.
+        tried: it was made.
     """
 
     def __init__(
@@ -319,6 +346,8 @@ class _Unrolled:
         self.iterator = iter(_watched(items_of(iter_)))
         self.depth = 0
         self.trips = 0
+        self.attempt = Attempt()
+        self.tried = False
 
     def rest(self) -> None:
         """The items that are left; the program has not broken out of the loop."""
@@ -330,7 +359,7 @@ class _Unrolled:
             if bridge.is_value(stopped):
                 # The rest of a Python loop runs unless the program has broken out of it.
                 if not sized:
-                    self.depth = _deeper(self.depth)
+                    self.depth = _deeper(self.depth, self.attempt)
                 if_(~stopped, _bound(self.body, item), None, self.names)
             else:
                 self.body(item)
@@ -343,13 +372,54 @@ class _Unrolled:
                 if isinstance(self.iter_, itertools.cycle):
                     self.cycled(stopped)
                     return
+                if not self.tried and self.rolled():
+                    return
                 state = State(self.names, self.body, self.stop)
                 if not all(map(_is_plain, state.read())):
-                    self.depth = _deeper(self.depth)
+                    self.depth = _deeper(self.depth, self.attempt)
                     decide(~stopped, self.rest, None, state)
                     return
             elif stopped:
                 return
+
+    def rolled(self) -> bool:
+        """Whether the items that are left have become one static loop."""
+        self.tried = True
+        capture = current()
+        assert capture is not None
+        if not (capture.rolls and is_still(self.iter_)):
+            return False
+        sources = lists_behind(self.iter_)
+        lengths = [len(source) for source in sources]
+        rest = self.numbered_rest()
+        if rest is None:
+            return False
+
+        def body(item: Any) -> None:
+            self.body(item)
+            for source, length in zip(sources, lengths, strict=True):
+                if len(source) != length or id(source) in capture.grown:
+                    capture.needs_python()  # the list is changed while it is iterated
+
+        trip = Like(self.body, body)
+        return self.attempt.succeeds(lambda: for_indexed(rest, trip, self.names, self.stop))
+
+    def numbered_rest(self) -> Indexed | None:
+        """The items that are left, by the number of their trip."""
+        done = self.trips
+        if is_tensor(self.iter_):
+            rows = as_value(self.iter_)
+            count = int(rows.shape[0]) - done
+            if count <= FEW:
+                return None
+            return Indexed(number_value(count), lambda index: rows[index + done])
+        if type(self.iter_) in (list, tuple, range):
+            return sequence(self.iter_[done:])
+        if isinstance(self.iter_, KeysView | ValuesView | ItemsView):
+            return sequence(list(self.iter_)[done:])
+        items = list(self.iterator)
+        self.iterator = iter(items)
+        return sequence(items)
 
     def cycled(self, stopped: Any) -> None:
         """The rest of a loop over ``itertools.cycle``: a static loop over one turn of it."""
@@ -405,14 +475,14 @@ def _check_iterator(iter_: Any) -> None:
 class Like:
     """``run`` with the closure of ``body``, as the operators look for it."""
 
-    def __init__(self, body: Callable[..., Any], run: Callable[[], None]) -> None:
+    def __init__(self, body: Callable[..., Any], run: Callable[..., None]) -> None:
         self.__code__ = body.__code__
         self.__closure__ = body.__closure__
         self.__globals__ = body.__globals__
         self.run = run
 
-    def __call__(self) -> None:
-        self.run()
+    def __call__(self, *item: Any) -> None:
+        self.run(*item)
 
 
 def _bound(body: Callable[[Any], Any], item: Any) -> Callable[[], Any]:

@@ -16,6 +16,7 @@ import numpy as np
 import paddle
 
 from d2s import paddle_bridge as bridge
+from d2s.operators.either import UNBOUND, Either
 from d2s.operators.lists import GrowingList
 from d2s.operators.values import NUMBER_DTYPES, as_value, cast_plain, is_tensor, number_kind
 
@@ -67,6 +68,16 @@ def asarray(
 ) -> Any:
     """``paddle.asarray``, which always copies."""
     return to_tensor(obj, dtype, device, not requires_grad)
+
+
+def settled(data: Any) -> Any:
+    """A nest in which each choice between numbers, or between tensors of one kind, is one value."""
+    if isinstance(data, Either):
+        whole = all(value is not None and value is not UNBOUND for value in data.leaves())
+        return data.get(check=False) if whole and data.single else data
+    if type(data) in (list, tuple):
+        return type(data)(settled(item) for item in data)
+    return data
 
 
 def _leaves(data: Any) -> Iterator[Any]:

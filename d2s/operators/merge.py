@@ -12,6 +12,7 @@ from __future__ import annotations
 import collections
 import copy
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -38,6 +39,7 @@ from d2s.operators.ends import (
     made_like,
 )
 from d2s.operators.fields import attributes_of, is_object, set_attributes
+from d2s.operators.forms import Choices, Select
 from d2s.operators.lists import (
     GrowingList,
     NeedsElementError,
@@ -65,6 +67,9 @@ from d2s.operators.values import (
 RESULT: Final = "result"
 """The variable that passes make for what a function returns."""
 
+SIDE_BY_SIDE: Final = 3
+"""So many alternatives are kept beside each other, each as it is."""
+
 Builder = Callable[[list[Any]], Any]
 """From the results of the ``if`` to a merged value."""
 
@@ -76,14 +81,19 @@ class Merger:
         left: for the true and the false side, whether a ``raise`` has ended it.
         state: the variables and attributes that the sides hand on, if they do.
         ends: what objects hold at the end of each side.
+        select: makes an ``if`` inside of a side, for one of two values; not needed where a
+            ``raise`` has ended one.
     """
 
-    def __init__(self, op: bridge.IfOp, left: tuple[bool, bool]) -> None:
+    def __init__(
+        self, op: bridge.IfOp, left: tuple[bool, bool], select: Select | None = None
+    ) -> None:
         self.op = op
         self.left = left
         self.state: State | None = None
         self.ends = Ends(), Ends()
         self._objects: dict[int, Any] = {}
+        self.select = select
         self.true: list[Any] = []
         self.false: list[Any] = []
         self._kinds: list[type | None] = []
@@ -419,6 +429,9 @@ class Merger:
 
     def either(self, true: Any, false: Any, name: str) -> Builder:
         """Both sides as they are, and which one holds."""
+        few = self.by_form(true, false, name)
+        if few is not None:
+            return few
         flag = self.flag()
         kept = self.kept(True, true), self.kept(False, false)
 
@@ -429,6 +442,52 @@ class Merger:
             return simplified(Either(flag(results), left, right, name).chosen_at(places_of(), True))
 
         return build
+
+    def by_form(self, true: Any, false: Any, name: str) -> Builder | None:
+        """Many alternatives of few forms: which form holds, and one set of leaves for each.
+
+        Else each branch behind another would double what a variable may be.  ``None`` where
+        there are few, or one is no structure of tensors, numbers and constants.
+        """
+        sides = [(True, true), (False, false)]
+        count = sum(thing.size if isinstance(thing, Either) else 1 for _, thing in sides)
+        if self.select is None or count <= SIDE_BY_SIDE:
+            return None
+        if not all(_is_value_like(thing, name) for _, thing in sides):
+            return None
+        settled = [
+            (side, self.on(side, functools.partial(_settled, thing))) for side, thing in sides
+        ]
+        choices = Choices()
+        fit = [self.on(side, functools.partial(choices.add, thing)) for side, thing in settled]
+        if not all(fit) or len(choices.forms) == count:
+            return None
+        leaves = [
+            self.on(side, functools.partial(self.flattened, choices, thing))
+            for side, thing in settled
+        ]
+        outputs = [self.output(left, right) for left, right in zip(*leaves, strict=True)]
+
+        def build(results: list[Any]) -> Any:
+            tag, *values = [output(results) for output in outputs]
+            made = choices.build(tag, values, name)
+            return made.chosen_at(places_of(true, false)) if isinstance(made, Either) else made
+
+        return build
+
+    def flattened(self, choices: Choices, thing: Any) -> list[Any]:
+        """Which form ``thing`` has, and its leaves, as a side of an ``if`` hands them out."""
+
+        def choose(test: Any, body: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
+            true, false = body(), orelse()
+            shape = list(true.shape)
+            if shape == list(false.shape) and all(size >= 0 for size in shape):
+                return paddle.where(test, true, false)
+            assert self.select is not None
+            return self.select(test, body, orelse)
+
+        tag, leaves = choices.flatten(thing, choose)
+        return [carried(value) for value in (tag, *leaves)]
 
     def aside(self, true: Any, false: Any) -> Builder:
         """What a container holds that no variable stands for any more."""
@@ -590,3 +649,35 @@ def _parts_of(thing: Any) -> list[Any]:
     if isinstance(thing, list | dict | set | collections.deque):
         return [freeze(thing)]
     return list(attributes_of(thing).values()) if is_object(thing) else []
+
+
+def _is_value_like(thing: Any, name: str) -> bool:
+    """Whether a copy of ``thing`` is as good: no object that can change, and that others know."""
+    if isinstance(thing, Either):
+        return all(_is_value_like(leaf, name) for leaf in thing.leaves())
+    if isinstance(thing, tuple):
+        return all(_is_value_like(item, name) for item in thing)
+    container = thing.container if isinstance(thing, Frozen) else thing
+    if type(container) in (list, dict):
+        if names_of(container, name) or is_known_outside(container):
+            return False
+        items = thing.items if isinstance(thing, Frozen) else freeze(thing).items
+        parts = [item[1] for item in items] if type(container) is dict else items
+        return all(_is_value_like(item, name) for item in parts)
+    plain = thing is None or thing is UNBOUND or type(thing) in (str, bytes)
+    return plain or is_tensor(thing) or number_kind(thing) is not None
+
+
+def _settled(thing: Any) -> Any:
+    """``thing`` with one value in the place of each choice in a tuple, where that can be."""
+    if isinstance(thing, Either):
+        return thing.spread(_settled)
+    if not isinstance(thing, tuple):
+        return thing
+    items = [
+        item.get(check=False)
+        if isinstance(item, Either) and item.single and len(item.leaves()) == len(item._usable())
+        else _settled(item)
+        for item in thing
+    ]
+    return type(thing)._make(items) if hasattr(thing, "_make") else tuple(items)

@@ -14,7 +14,7 @@ import numpy as np
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.errors import ConditionError, UnsupportedInGraphError
+from d2s.errors import ConditionError, D2SError, NotStaticError, UnsupportedInGraphError
 from d2s.operators.context import current, error_here
 
 NUMBER_DTYPES: Final[dict[type, str]] = {bool: "bool", int: "int64", float: "float64"}
@@ -183,6 +183,15 @@ def refuse(what: str, cure: str) -> Any:
         raise error_here(UnsupportedInGraphError, what, cure)
 
     return method
+
+
+def no_hash() -> D2SError:
+    """The error of a number of the run that a dict or set would look for by its hash."""
+    return error_here(
+        NotStaticError,
+        "a number that only the run knows is hashed, as a key of a dict or an item of a set",
+        "choose with if, or index a list or a tensor with it",
+    )
 
 
 def root_of(value: Any) -> int | None:

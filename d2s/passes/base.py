@@ -12,8 +12,8 @@ from d2s.analysis.effects import Effects
 from d2s.analysis.exits import FRAMED, Exits, looks_at_frame
 from d2s.analysis.flow import Flow, flow_of
 from d2s.analysis.marks import Mark, marks_in
-from d2s.analysis.scopes import Changes, dotted, own_nodes
-from d2s.analysis.walk import children, statements_in, walk
+from d2s.analysis.scopes import Changes, own_nodes
+from d2s.analysis.walk import children, statements_in
 from d2s.syntax import quote as quoting
 from d2s.syntax.names import Names, names_in
 from d2s.syntax.positions import Span, header, place, span_of
@@ -62,7 +62,6 @@ class Context:
         names: the fresh names.
         marks: what occurs in the tree; more than that where a pass has taken something out.
         namespace: under which name this function's code reaches the operators.
-        careful: every variable and attribute may hold one of several things.
         flags: variables that the pass ``returns`` sets to ``True`` right before a ``break``.
         exits: how control leaves the statements of the tree.
         resolve: what a global or closure name stands for now, or ``None`` (used to leave calls
@@ -74,7 +73,6 @@ class Context:
     marks: set[Mark]
     namespace: str = NAMESPACE
     resolve: Callable[[str], Any] = lambda name: None
-    careful: bool = False
     flags: set[str] = field(default_factory=set)
     exits: Exits = field(init=False)
     _flow: dict[int, Flow] = field(default_factory=dict)
@@ -221,53 +219,6 @@ def in_text_order(names: Iterable[str], statements: list[Any]) -> tuple[str, ...
                 wanted.discard(node.id)
             nodes += children(node)
     return tuple(order) + tuple(sorted(wanted))
-
-
-STATEFUL: Final = ("list_", "generator", "if_", "while_", "for_", "attempt", "handle", "manage")
-"""Operators that are told the names of the state."""
-
-CHOOSERS: Final = ("ifelse", "and_", "or_", "getitem", "read")
-"""Operators whose value may be one of several, as a tensor decides."""
-
-
-def decided_in(tree: Any, ctx: Context) -> frozenset[str]:
-    """Variables and attributes that may hold one of several things, as a tensor decides.
-
-    What a branch sets counts, and what an operator chooses.  What a loop sets counts only if it is
-    not plainly a tensor: a loop keeps dtype and rank of its tensors.
-    """
-    if ctx.careful:
-        return frozenset(path for node in walk(tree) if (path := dotted(node)) is not None)
-    found: set[str] = set()
-    looped: set[str] = set()
-    plain: set[str] = set()
-    for node in walk(tree):
-        if node.__class__ is gast.Call:
-            word = node.func.attr if ctx.is_word(node.func) else None
-            if word in STATEFUL:
-                (looped if word in ("while_", "for_") else found).update(_texts(node.args))
-        elif node.__class__ is gast.Assign and node.value.__class__ not in _TENSORS:
-            value = node.value
-            paths = {path for path in map(dotted, node.targets) if path is not None}
-            if not (isinstance(value, gast.Call) and ctx.is_word(value.func)):
-                if not isinstance(value, gast.Call):
-                    plain |= paths
-            elif value.func.attr in CHOOSERS:
-                found |= paths
-    return frozenset(found | (looped & plain))
-
-
-_TENSORS: Final = frozenset((gast.BinOp, gast.Subscript, gast.Name))
-"""Expressions that may well be tensors, and are no choice of an operator."""
-
-
-def _texts(arguments: list[Any]) -> Iterator[str]:
-    """The texts in the tuples among ``arguments``."""
-    for argument in arguments:
-        if isinstance(argument, gast.Tuple):
-            for item in argument.elts:
-                if isinstance(item, gast.Constant) and isinstance(item.value, str):
-                    yield item.value
 
 
 @dataclass(frozen=True)

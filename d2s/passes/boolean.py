@@ -21,14 +21,11 @@ def f(a, b):
 
 from __future__ import annotations
 
-import functools
 from typing import Any, Final
 
 import gast
 
-from d2s.analysis.scopes import dotted
-from d2s.analysis.walk import walk
-from d2s.passes.base import Context, Pass, decided_in
+from d2s.passes.base import Context, Pass
 from d2s.syntax.positions import Span, place, put, span_of
 from d2s.syntax.trees import Rewriter, copied
 
@@ -40,20 +37,8 @@ MEMBERSHIP = {gast.In: "in_", gast.NotIn: "not_in", gast.Is: "is_", gast.IsNot: 
 
 
 class _Operators(Rewriter):
-    """The operators of ``tree``; what only ``is`` asks for is found out when there is one."""
-
-    def __init__(self, ctx: Context, tree: Any) -> None:
+    def __init__(self, ctx: Context) -> None:
         self.ctx = ctx
-        self.tree = tree
-
-    @functools.cached_property
-    def decided(self) -> frozenset[str]:
-        # The same before and after other operators are converted: what they set is bound.
-        return decided_in(self.tree, self.ctx)
-
-    @functools.cached_property
-    def bound(self) -> frozenset[str]:
-        return _bound(self.tree)
 
     def visit_ClassDef(self, node: Any) -> Any:
         return node
@@ -134,52 +119,26 @@ class _Operators(Rewriter):
             call.args.append(place(gast.Tuple([symbol, thunk], gast.Load()), at))
         return call
 
-    def _may_differ(self, node: Any) -> bool:
-        """Whether ``node`` may be one of several things: it was set, or is a part of something."""
-        return (
-            isinstance(node, _COMPUTED)
-            or (isinstance(node, gast.Name) and node.id in self.bound)
-            or dotted(node) in self.decided
-        )
-
     def _single(self, left: Any, op: Any, right: Any, node: Any) -> Any:
         word = MEMBERSHIP.get(type(op))
         if word is None:
             return node
-        if word.startswith("is") and not (self._may_differ(left) or self._may_differ(right)):
+        sure = not (isinstance(left, _MAY_DIFFER) or isinstance(right, _MAY_DIFFER))
+        if word.startswith("is") and sure:
             return node
         return self.ctx.expr(f"d2s.{word}(left, right)", span_of(node), left=left, right=right)
 
 
-_COMPUTED: Final = (
-    gast.Attribute, gast.BoolOp, gast.Call, gast.Compare, gast.IfExp, gast.NamedExpr,
+_MAY_DIFFER: Final = (
+    gast.Attribute, gast.BoolOp, gast.Call, gast.Compare, gast.IfExp, gast.Name, gast.NamedExpr,
     gast.Subscript, gast.UnaryOp,
 )  # fmt: skip
 """Expressions that may give one of several things, or a bool that the run knows."""
 
 
-def _bound(tree: Any) -> frozenset[str]:
-    """What assignments and patterns bind, and parameters of functions inside.
-
-    Parameters may be given anything; those of ``tree`` itself are what its caller has.
-    """
-    found = set()
-    for node in walk(tree):
-        kind = node.__class__
-        if kind is gast.Name:
-            if node.ctx.__class__ is gast.Store:
-                found.add(node.id)
-        elif kind is gast.Lambda or kind is gast.FunctionDef:
-            if node is not tree:
-                found.update(item.id for item in [*node.args.posonlyargs, *node.args.args])
-        elif (kind is gast.MatchAs or kind is gast.MatchStar) and node.name:
-            found.add(node.name)
-    return frozenset(found)
-
-
 def run(tree: Any, ctx: Context) -> Any:
     """Convert the operators of every function, in lambdas and comprehensions too."""
-    operators = _Operators(ctx, tree)
+    operators = _Operators(ctx)
     tree.body = [operators.visit(statement) for statement in tree.body]
     return tree
 

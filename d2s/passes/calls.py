@@ -2,8 +2,8 @@
 
 The callee is converted, not called, by the operator: the call itself stays in the user's frame,
 so tracebacks and evaluation order are Python's own.  Calls into Paddle and other modules that
-are never converted stay as they are, except where a grown list may be handed over, or a value
-that a branch, a loop or a choice has set: it may be one of several.
+are never converted stay as they are where their arguments are plainly constants; any other one
+may be a grown list, or one of several things that a tensor has decided, here or in a callee.
 
 >>> show(PASS, '''
 ... def f(x, outs, **options):
@@ -21,14 +21,13 @@ def f(x, outs, **options):
 
 from __future__ import annotations
 
-import functools
 import types
 from typing import Any, Final
 
 import gast
 
 from d2s.analysis.scopes import dotted, local_names
-from d2s.passes.base import CHOOSERS, Context, Pass, decided_in, functions_in
+from d2s.passes.base import Context, Pass, functions_in
 from d2s.syntax.positions import span_of
 from d2s.syntax.trees import Rewriter
 
@@ -39,31 +38,6 @@ NEEDS_OPERATOR: Final = frozenset(
     )
 )  # fmt: skip
 """Functions of Paddle that mean something else in a program than in dygraph."""
-
-LOOKS_AT_KIND: Final = frozenset(
-    (
-        "cummax", "cummin", "cumprod", "flatten", "median", "nanmedian", "nanquantile", "quantile",
-        "ravel", "repeat_interleave", "take", "view", "view_as",
-    )
-)  # fmt: skip
-"""Functions of Paddle that refuse a tensor of dygraph (a parameter, say) while they capture."""
-
-PLACE_OF_OUT: Final = {
-    **dict.fromkeys(("bitwise_not", "bitwise_invert"), 1),
-    **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor"), 2),
-    **dict.fromkeys(("bitwise_left_shift", "bitwise_right_shift"), 3),
-    **dict.fromkeys(("gather", "norm", "normalize", "prod"), 4),
-    "scatter": 5,
-}
-"""Functions of Paddle that may be given ``out`` by position, and which one that is."""
-
-LIST_TAKERS: Final = frozenset(
-    (
-        "add_n", "block_diag", "broadcast_tensors", "cartesian_prod", "column_stack", "concat",
-        "dstack", "hstack", "multi_dot", "multiplex", "row_stack", "stack", "vstack",
-    )
-)  # fmt: skip
-"""Functions of Paddle that take a list of tensors, which may be one that grew in a loop."""
 
 NEVER_CONVERTED: Final = ("paddle", "numpy", "itertools", "functools")
 """Modules whose functions are called as they are; callbacks handed to them are the exception."""
@@ -77,14 +51,8 @@ _MAY_BE_CHOSEN: Final = (gast.Name, gast.Attribute, gast.Subscript, gast.Call, g
 class _Calls(Rewriter):
     def __init__(self, ctx: Context, tree: Any) -> None:
         self.ctx = ctx
-        self.tree = tree
         self.locals_ = frozenset[str]().union(*map(local_names, functions_in(tree)))
         self.made = ctx.generated_names
-
-    @functools.cached_property
-    def decided(self) -> frozenset[str]:
-        # Asked for when there is a call that may stay; converted calls decide nothing more.
-        return decided_in(self.tree, self.ctx)
 
     def visit_ClassDef(self, node: Any) -> Any:
         return node
@@ -100,7 +68,9 @@ class _Calls(Rewriter):
         function = node.func
         if self.ctx.is_word(function):
             return node
-        if self._stays(function) and not (self._may_differ(node) or _may_give_out(node)):
+        if self._is_exception(function):
+            return node
+        if self._stays(function) and not self._may_differ(node):
             return node
         if isinstance(function, gast.Name) and (function.id == "super" or function.id in self.made):
             return node
@@ -127,24 +97,29 @@ class _Calls(Rewriter):
     def _may_differ(self, node: Any) -> bool:
         """Whether an argument may be something that a tensor has decided, such as an axis."""
         arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
-        while arguments:
-            part = arguments.pop()
-            if isinstance(part, gast.Starred):
-                part = part.value
-            if self.ctx.careful and not isinstance(part, gast.Constant):
-                return True
-            while isinstance(part, gast.Subscript):
-                part = part.value
-            if isinstance(part, gast.List | gast.Tuple):
-                arguments.extend(part.elts)
-            elif dotted(part) in self.decided or (
-                isinstance(part, gast.Call) and self._chooses(part.func)
-            ):
-                return True
-        return False
+        return not all(map(self._is_sure, arguments))
 
-    def _chooses(self, function: Any) -> bool:
-        return self.ctx.is_word(function) and function.attr in CHOOSERS
+    def _is_sure(self, argument: Any) -> bool:
+        """Whether an argument is a constant, or made of constants by a call that stays."""
+        if isinstance(argument, gast.Constant):
+            return True
+        if isinstance(argument, gast.UnaryOp):
+            return self._is_sure(argument.operand)
+        if isinstance(argument, gast.List | gast.Tuple):
+            return all(map(self._is_sure, argument.elts))
+        if isinstance(argument, gast.Call):
+            return self._stays(argument.func) and not self._may_differ(argument)
+        path = dotted(argument)
+        if path is None or path.split(".")[0] in self.locals_:
+            return False
+        return isinstance(self.ctx.resolve(path.split(".")[0]), types.ModuleType)
+
+    def _is_exception(self, function: Any) -> bool:
+        """Whether ``function`` is plainly an exception class, which keeps what it is given."""
+        if not isinstance(function, gast.Name) or function.id in self.locals_:
+            return False
+        found = self.ctx.resolve(function.id)
+        return isinstance(found, type) and issubclass(found, BaseException)
 
     def _stays(self, function: Any) -> bool:
         """Whether ``function`` is plainly one that is never converted."""
@@ -161,7 +136,7 @@ class _Calls(Rewriter):
             found = getattr(found, part, None)
         else:
             if isinstance(found, types.ModuleType) or not rest:
-                return isinstance(found, type) and issubclass(found, BaseException)
+                return False
         home = str(getattr(found, "__module__", "") or "").split(".")[0]
         names = {rest[-1], str(getattr(found, "__name__", ""))}  # paddle.cat is paddle.concat
         return (
@@ -169,19 +144,9 @@ class _Calls(Rewriter):
             and home in NEVER_CONVERTED
             and home not in TAKES_CALLBACK
             and not rest[-1].endswith("_")  # it changes a tensor in place
-            and not names & (LIST_TAKERS | NEEDS_OPERATOR | LOOKS_AT_KIND)
+            and not names & NEEDS_OPERATOR
             and "random" not in rest  # NumPy's, which a program would repeat
         )
-
-
-def _may_give_out(node: Any) -> bool:
-    """Whether a call of Paddle's is given a tensor to write into, which a program would ignore."""
-    if any(keyword.arg in ("out", None) for keyword in node.keywords):
-        return True
-    place = PLACE_OF_OUT.get(str(dotted(node.func)).split(".")[-1])
-    return place is not None and (
-        len(node.args) > place or any(isinstance(item, gast.Starred) for item in node.args)
-    )
 
 
 def run(tree: Any, ctx: Context) -> Any:

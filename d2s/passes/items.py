@@ -1,7 +1,7 @@
 """Read ``x[key]`` through an operator where the run may be what knows the key.
 
 A list that is asked for an item by a tensor, or by a number that a tensor decides, gives the item
-that is meant.  A constant key stays Python, and so does a slice unless a branch has set its bounds.
+that is meant.  A constant key stays Python, and so does a slice with constant bounds.
 
 >>> show(PASS, '''
 ... def f(layers, x, i, key):
@@ -19,17 +19,14 @@ from typing import Any
 
 import gast
 
-from d2s.analysis.scopes import dotted
-from d2s.analysis.walk import walk
-from d2s.passes.base import Context, Pass, decided_in, key_of
+from d2s.passes.base import Context, Pass, key_of
 from d2s.syntax.positions import span_of
 from d2s.syntax.trees import Rewriter
 
 
 class _Items(Rewriter):
-    def __init__(self, ctx: Context, decided: frozenset[str]) -> None:
+    def __init__(self, ctx: Context) -> None:
         self.ctx = ctx
-        self.decided = decided
 
     def visit_ClassDef(self, node: Any) -> Any:
         return node
@@ -55,9 +52,13 @@ class _Items(Rewriter):
         )
 
     def _is_fixed(self, key: Any) -> bool:
-        """Whether ``key`` is a constant, or a slice or tuple that no branch has decided."""
-        if isinstance(key, gast.Slice | gast.Tuple):
-            return not any(dotted(node) in self.decided for node in walk(key))
+        """Whether ``key`` is a constant, or a slice or tuple of constants."""
+        if isinstance(key, gast.Slice):
+            return all(
+                part is None or self._is_fixed(part) for part in (key.lower, key.upper, key.step)
+            )
+        if isinstance(key, gast.Tuple):
+            return all(map(self._is_fixed, key.elts))
         if isinstance(key, gast.UnaryOp):
             key = key.operand
         return isinstance(key, gast.Constant | gast.Starred)
@@ -65,7 +66,7 @@ class _Items(Rewriter):
 
 def run(tree: Any, ctx: Context) -> Any:
     """Convert each read of an item."""
-    items = _Items(ctx, decided_in(tree, ctx))
+    items = _Items(ctx)
     tree.body = [items.visit(statement) for statement in tree.body]
     return tree
 

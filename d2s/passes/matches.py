@@ -40,7 +40,7 @@ tests inside of the pattern that a tensor may decide; what follows runs when not
 ... ''')
 def f(x, kind):
     matched = False
-    match kind:
+    match d2s.subject(kind):
         case ['shift', item, item_2]:
             if item == 0:
                 by = item_2
@@ -48,7 +48,7 @@ def f(x, kind):
                     matched = True
                     return x + by
     if not matched:
-        match kind:
+        match d2s.subject(kind):
             case [_, *_]:
                 return x
 """
@@ -71,7 +71,6 @@ from d2s.analysis.scopes import (
     dotted,
     local_names,
     own_nodes,
-    parameters,
 )
 from d2s.errors import SyntaxNotSupportedError
 from d2s.passes.base import (
@@ -312,7 +311,6 @@ class _Matches(ScopeTransformer):
     def __init__(self, ctx: Context, function: Any) -> None:
         super().__init__(ctx)
         self.locals_ = local_names(function)
-        self.given = set(parameters(function)) - changes_in(function.body).bound
         self.own = self.locals_ - captured_names(function)
         self.unsure = ctx.flow(function).unsure
         self.patterns = _Patterns(ctx, lambda name: _is_builtin(name, self.locals_, ctx))
@@ -444,18 +442,14 @@ class _Matches(ScopeTransformer):
 
     def asked(self, node: Any) -> Any:
         """A ``match`` that stays as it is, with a subject that must be one thing."""
-        if not (isinstance(node.subject, gast.Name) and node.subject.id in self.given):
-            node.subject = self.ctx.expr(
-                "d2s.subject(thing)", span_of(node.subject), thing=node.subject
-            )
+        node.subject = self.ctx.expr(
+            "d2s.subject(thing)", span_of(node.subject), thing=node.subject
+        )
         return node
 
     def looked_into(self, subject: str, at: Span) -> Any:
         """The subject of a ``match`` of Python's, which must not be one of several things."""
-        thing = load(subject, at)
-        if subject in self.given and not self.ctx.careful:
-            return thing
-        return self.ctx.expr("d2s.subject(thing)", at, thing=thing)
+        return self.ctx.expr("d2s.subject(thing)", at, thing=load(subject, at))
 
     def stays(self, case: _Case) -> bool:
         """Whether ``case`` can stay as it is, behind or before others in one ``match``."""

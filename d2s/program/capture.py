@@ -14,7 +14,6 @@ Then the program is looked at: ``leaks``, ``views``, ``opaque``.
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any, Final
@@ -27,7 +26,7 @@ from d2s.diagnostics.frames import is_part
 from d2s.diagnostics.location import is_hidden
 from d2s.errors import D2SError
 from d2s.operators.calls import call as converted_of
-from d2s.operators.context import Capture, CareError, capture_into
+from d2s.operators.context import Capture, capture_into
 from d2s.operators.coroutines import finished
 from d2s.operators.debugging import step_over_ours
 from d2s.operators.effects import BlockLeft, raise_later
@@ -97,13 +96,21 @@ def capture(
     step_over_ours()
     # This frame is the outermost one: see diagnostics.stacks.
     frames = bridge.remembered_frames(is_hidden, is_part, sys._getframe())
+    state = Capture(export=export, gradients=gradients, tentative=tentative)
     with capture_lock, bridge.keep_mode(), bridge.no_collection(), deep(), frames:
         made: Captured
-        given = function, call, roots, gradients, export, lifted
-        with contextlib.suppress(CareError):
-            made = _capture(*given, tentative=tentative, careful=False)
-            return made
-        made = _capture(*given, tentative=tentative, careful=True)
+        try:
+            made = _capture(function, call, roots, lifted, state)
+        except D2SError as error:
+            if not state.rolled:
+                raise
+            # What a static loop leaves may be less than what trips leave that are captured one by
+            # one: a list of unknown length, a number of the run.
+            state = Capture(export=export, gradients=gradients, tentative=tentative, rolls=False)
+            try:
+                made = _capture(function, call, roots, lifted, state)
+            except D2SError:
+                raise error from None
         return made
 
 
@@ -112,18 +119,12 @@ def _capture(
     function: Callable[..., Any],
     call: Call,
     roots: list[Any],
-    gradients: bool,
-    export: bool,
     lifted: tuple[Change, ...],
-    *,
-    tentative: bool,
-    careful: bool,
+    state: Capture,
 ) -> Captured:
+    export, gradients, tentative = state.export, state.gradients, state.tentative
     main = paddle.static.Program()
     main.random_seed = paddle.static.default_main_program().random_seed
-    state = Capture(
-        export=export, gradients=gradients, tentative=tentative, careful=careful, eithers=careful
-    )
     attributes = attributes_of_values()
     if tentative and is_open(call):
         attributes["shape"] = SHAPE

@@ -33,6 +33,7 @@ from d2s.operators.values import (
     as_value,
     cast_plain,
     mark_number,
+    no_hash,
     number_kind,
     refuse,
 )
@@ -207,11 +208,7 @@ def _noticed(tensor: Any) -> None:
 def _hash(self: Any) -> int:
     """A number of the run has no hash by which code that stays Python would find it."""
     if number_kind(self) is not None and not is_ours(sys._getframe(1).f_code.co_filename):
-        raise error_here(
-            NotStaticError,
-            "a number that only the run knows is hashed, as a key of a dict or an item of a set",
-            "choose with if, or index a list or a tensor with it",
-        )
+        raise no_hash()
     return _HASH(self)
 
 

@@ -1,0 +1,468 @@
+"""Loops over Python values that a tensor may leave early: one static loop (rule C1)."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import paddle
+import pytest
+
+import d2s
+from tests.helpers import assert_same, tensor
+
+X = tensor(3.0, 4.0)
+SMALL = tensor(0.5, 0.25)
+
+
+def newton(x, trips=100):
+    history = []
+    for step in range(trips):
+        new = 0.5 * (x + 2.0 / x)
+        change = (new - x).abs().max()
+        history.append(change)
+        x = new
+        if change < 1e-5:
+            break
+    return x, step, history, len(history)
+
+
+def returns_from_within(x):
+    for i in range(30):
+        x = x + i
+        if x.sum() > 50:
+            return i, x
+    return -1, x
+
+
+def a_while_that_python_bounds(x):
+    count, log = 0, []
+    while count < 90:
+        x = x * 0.9
+        log.append(x.sum())
+        if x.max() < 0.1:
+            break
+        count += 1
+    else:
+        count = -1
+    return count, x, log
+
+
+def an_else(x):
+    for t in range(12):
+        x = x * 1.1
+        if x.max() > 8:
+            break
+    else:
+        x = x - 1000
+    return x, t
+
+
+class Walker:
+    def __init__(self):
+        self.path = []
+        self.steps = 0
+
+    def run(self, x):
+        for _ in range(50):
+            self.steps += 1
+            x = x * 0.7
+            self.path.append(x.sum())
+            if x.sum() < 0.5:
+                break
+        return x
+
+
+def an_object_with_a_history(x):
+    walker = Walker()
+    y = walker.run(x)
+    return y, walker.steps, walker.path
+
+
+def one_in_another(x):
+    total = 0
+    for i in range(20):
+        for j in range(20):
+            x = x * 0.99
+            total += 1
+            if x.sum() < 5:
+                break
+        if x.sum() < 4:
+            return x, i, j, total
+    return x, -1, -1, total
+
+
+def a_zip_of_numbers(x):
+    out = None
+    for a, b in zip([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], range(6)):
+        x = x + a * b
+        out = x if out is None else out + x
+        if x.sum() > 30:
+            break
+    return x, a, b, out
+
+
+def an_enumerate(x):
+    best, where = None, None
+    for k, w in enumerate([0.5, 0.25, 0.1, 0.3, 0.7, 0.9], start=2):
+        y = (x * w).sum()
+        if best is None or y < best:
+            best, where = y, k
+        if y < 0.4:
+            break
+    return best, where
+
+
+def a_reversed_range(x):
+    for k in reversed(range(0, 40, 3)):
+        x = x + k
+        if x.sum() > 90:
+            break
+    return x, k
+
+
+def uneven_numbers(x):
+    for k in (3, 1, 4, 1, 5, 9, 2, 6):
+        x = x * k - k
+        if x.sum() > 400:
+            break
+    return x, k
+
+
+def pairs_of_a_product(x):
+    for i, j in itertools.product(range(4), range(3)):
+        x = x + i - j
+        if x.sum() > 11:
+            break
+    return x, i, j
+
+
+def a_dict_of_records(x):
+    info = {"loss": [], "n": 0, "done": False}
+    for _ in range(40):
+        x = x / 2
+        info["loss"].append(x.sum())
+        info["n"] += 1
+        if x.sum() < 0.1:
+            info["done"] = True
+            break
+    return x, info
+
+
+def the_number_decides(x):
+    for i in range(20):
+        if i % 3 == 0:
+            x = x + 1
+        elif i in (4, 7):
+            x = x - 2
+        else:
+            x = x * 1.1
+        if x.sum() > 40:
+            break
+    return x, i
+
+
+def the_number_is_a_key(x):
+    weights = {0: 1.5, 1: 2.5, 2: 0.5}
+    for i in range(20):
+        x = x + weights.get(i % 4, 0) + weights[i % 3]
+        if x.sum() > 60:
+            break
+    return x, i
+
+
+def the_number_is_an_index(x):
+    acc = paddle.zeros([20])
+    for i in range(20):
+        acc[i] = x.sum() * i
+        x = x + acc[: i + 1].mean()
+        if x.sum() > 100:
+            break
+    return acc, x
+
+
+def a_continue(x):
+    n = 0
+    for i in range(30):
+        if (x * i).sum() > 20:
+            continue
+        n += 1
+        x = x + 0.1
+        if x.sum() > 4:
+            break
+    return x, n
+
+
+def differentiable(x):
+    y = x
+    for _ in range(15):
+        y = y * x
+        if y.sum() > 50:
+            break
+    return y
+
+
+def swaps_of_tensors(x):
+    xs = [x, x * 2, x * 3, x * 4, x * 5, x * 6, x * 7]
+    for i in range(7):
+        for j in range(i, 7):
+            if xs[j].sum() < 10:
+                xs[i], xs[j] = xs[j] + 1, xs[i]
+            if xs[j].sum() > 22:
+                break
+    return xs
+
+
+def none_before_the_first_trip(x):
+    last = None
+    for i in range(50):
+        x = x * 0.8
+        if last is not None and (last - x).abs().max() < 1e-2:
+            break
+        last = x
+    return x, last, i
+
+
+def python_leaves_first(x):
+    for i in range(50):
+        if i < 4:
+            x = x + 1
+            continue
+        x = x * 0.9
+        if x.sum() < 3 or i == 30:
+            break
+    return x, i
+
+
+ROLLED = [
+    newton,
+    returns_from_within,
+    a_while_that_python_bounds,
+    an_else,
+    an_object_with_a_history,
+    one_in_another,
+    a_zip_of_numbers,
+    an_enumerate,
+    a_reversed_range,
+    uneven_numbers,
+    pairs_of_a_product,
+    a_dict_of_records,
+    the_number_decides,
+    the_number_is_a_key,
+    the_number_is_an_index,
+    a_continue,
+    differentiable,
+    swaps_of_tensors,
+    none_before_the_first_trip,
+    python_leaves_first,
+]
+
+
+@pytest.mark.parametrize("function", ROLLED, ids=lambda function: function.__name__)
+def test_it_gives_what_dygraph_gives(function: Any) -> None:
+    """C1: after the first trip the others are one static loop."""
+    assert_same(function, (X,), (SMALL,), grad=True)
+
+
+def whiles(program: Any) -> int:
+    return sum(operation.name() == "pd_op.while" for operation in _operations(program))
+
+
+def _operations(program: Any) -> Any:
+    queue = [program.global_block()]
+    while queue:
+        for operation in queue.pop().ops:
+            yield operation
+            queue.extend(operation.blocks())
+
+
+@pytest.mark.parametrize("function", ROLLED, ids=lambda function: function.__name__)
+def test_it_is_a_loop_of_the_program(function: Any) -> None:
+    """C1: what the functions above show is no unrolled loop."""
+    converted = d2s.to_static(function)
+    converted(X)
+    assert whiles(converted.programs[0].program)
+
+
+def test_the_program_does_not_grow_with_the_number_of_trips() -> None:
+    """C1: neither operations nor the time to capture them."""
+    converted = d2s.to_static(newton)
+    for trips in (10, 1000, 100_000):
+        converted(X, trips)
+    sizes = {info.operations for info in converted.programs}
+    assert len(sizes) == 1
+
+
+def rows(table, start):
+    for row in table:
+        start = start + row
+        if start.sum() > 10:
+            break
+    return start
+
+
+def test_rows_of_a_tensor() -> None:
+    """C1: the rows are indexed, none is taken out before."""
+    table = paddle.arange(24).astype("float32").reshape([8, 3])
+    assert_same(rows, (table, tensor(1.0, 2.0, 3.0)), (-table, tensor(1.0, 2.0, 3.0)), grad=True)
+
+
+# -- what wants the Python value is unrolled ------------------------------------------------------
+
+
+def functions(x):
+    for f in [paddle.sin, paddle.cos, paddle.tanh, paddle.abs, paddle.exp, paddle.square]:
+        x = f(x)
+        if x.sum() > 2:
+            break
+    return x
+
+
+def names(x):
+    for name in ["sin", "cos", "tanh", "abs", "exp", "square"]:
+        x = getattr(paddle, name)(x)
+        if x.sum() > 2:
+            break
+    return x, name
+
+
+def functions_by_number(x):
+    made = [paddle.sin, paddle.cos, paddle.tanh, paddle.abs, paddle.exp, paddle.square]
+    for i in range(6):
+        x = made[i](x)
+        if x.sum() > 2:
+            break
+    return x, i
+
+
+def shapes(x):
+    for i in range(1, 8):
+        y = x.expand([i, 2])
+        if y.sum() > 30:
+            break
+    return y
+
+
+def texts(x):
+    log = []
+    for i in range(10):
+        x = x * 0.5
+        log.append(f"step {i}: {x.sum():.3f}")
+        if x.sum() < 1:
+            break
+    return log
+
+
+def a_list_that_grows_meanwhile(x):
+    todo, n = [x], 0
+    for item in todo:
+        n += 1
+        if n < 8:
+            todo.append(item * 0.5)
+        if item.sum() < 0.1:
+            break
+    return n, item
+
+
+def a_generator(x):
+    def halves():
+        w = 1.0
+        for _ in range(9):
+            w /= 2
+            yield w
+
+    for w in halves():
+        x = x * w
+        if x.sum() < 0.1:
+            break
+    return x, w
+
+
+class Stack(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.layers = paddle.nn.LayerList([paddle.nn.Linear(2, 2) for _ in range(7)])
+
+    def forward(self, x):
+        for depth, layer in enumerate(self.layers):
+            x = layer(x)
+            if x.abs().max() < 0.5:
+                return x, depth
+        return x, None
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        functions,
+        names,
+        functions_by_number,
+        shapes,
+        texts,
+        a_list_that_grows_meanwhile,
+        a_generator,
+    ],
+    ids=lambda function: function.__name__,
+)
+def test_what_wants_the_python_value_is_unrolled(function: Any) -> None:
+    """C1: such a body is captured for each trip, and nothing of the attempt is left."""
+    assert_same(function, (X,), (SMALL,), grad=True)
+
+
+def test_layers_are_unrolled() -> None:
+    """C1: each trip has a layer of its own."""
+    paddle.seed(3)
+    net = Stack()
+    plain = [net(X), net(X * 20)]
+    converted = d2s.to_static(net)
+    for (value, depth), x in zip(plain, (X, X * 20), strict=True):
+        got, at = converted(x)
+        assert paddle.allclose(got, value)
+        assert at == depth
+
+
+def lists_that_differ(x):
+    found = []
+    for i in range(9):
+        if x[i % 2] > i:
+            found.append(x * i)
+        if x.sum() < i:
+            break
+    kinds = {len(found): "some"}
+    return len(found), kinds.get(len(found))
+
+
+def test_a_later_refusal_brings_the_unrolled_loop_back() -> None:
+    """C1: the static loop leaves a number of the run, the unrolled one a choice of constants."""
+    assert_same(lists_that_differ, (X,), (SMALL,))
+
+
+def endless(x):
+    for i in range(400):
+        x = x + len("a" * i)
+        if x.sum() > 50:
+            break
+    return [x, i][i % 2 :]
+
+
+def test_the_reason_is_that_of_the_static_loop() -> None:
+    """C1: a loop too long to be unrolled tells why it is no static one."""
+    with pytest.raises(d2s.D2SError) as caught:
+        d2s.to_static(endless)(X)
+    assert caught.value.line == endless.__code__.co_firstlineno + 2
+
+
+# -- dictionaries asked by a number of the run ---------------------------------------------------
+
+
+def defaults(n):
+    weights = {0: 1.5, 1: 2.5, 2: 0.5}
+    total = 0.0
+    for i in range(n):
+        total = total + weights.get(i % 4, -1.0)
+    return total
+
+
+def test_get_of_a_dict() -> None:
+    """E1: ``dict.get`` looked a number of the run up by its hash, and gave the default."""
+    assert_same(defaults, (paddle.to_tensor(2),), (paddle.to_tensor(9),))
