@@ -282,7 +282,9 @@ def get(table: dict[Any, Any], key: Any, default: Any = None, /) -> Any:
     if not (bridge.is_value(key) and number_kind(key) is not None):
         return table.get(key, default)
     known, missing = _cases(table, key)
-    return _chain([*known, (missing, default)])
+    if not known or {number_kind(item) for _, item in known} == {number_kind(default)}:
+        return _chain([*known, (missing, default)])
+    return _chain([(missing, default), (~missing, _chain(known))])
 
 
 def _wants_python() -> None:
@@ -296,7 +298,15 @@ def _chain(cases: list[tuple[Any, Any]]) -> Any:
     """The item of the first case that holds, the last one's if none does."""
     if not cases:
         raise IndexError("list index out of range")
+    kinds = {number_kind(item) for _, item in cases}
     result = cases[-1][1]
+    if len(kinds) == 1 and None not in kinds:
+        (kind,) = kinds
+        assert kind is not None
+        result = as_value(result)
+        for holds, item in reversed(cases[:-1]):
+            result = paddle.where(holds, as_value(item), result)
+        return mark_number(result, kind)
     for holds, item in reversed(cases[:-1]):
         if item is not result:
             result = Either(holds, item, result, "item")

@@ -287,6 +287,10 @@ def _attributes_as_values() -> Iterator[None]:
 
 def propagate_numbers(operands: tuple[Any, ...], name: str, result: Any) -> Any:
     """Arithmetic among Python numbers gives a Python number: ``i + 1``, ``i < n``."""
+    operands = tuple(
+        operand.get(check=False) if isinstance(operand, Either) and operand.single else operand
+        for operand in operands
+    )
     kinds = [number_kind(operand) for operand in operands]
     if name in ("__floordiv__", "__rfloordiv__") and len(set(kinds)) == 2 and None in kinds:
         # In dygraph Paddle gives a 0-D tensor over a number the shape [1].

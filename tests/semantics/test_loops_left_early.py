@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 from typing import Any
 
@@ -9,6 +10,7 @@ import paddle
 import pytest
 
 import d2s
+from d2s.errors import InplaceError
 from tests.helpers import assert_same, tensor
 
 X = tensor(3.0, 4.0)
@@ -421,35 +423,43 @@ def test_layers_are_unrolled() -> None:
         assert at == depth
 
 
-def lists_that_differ(x):
-    found = []
-    for i in range(9):
-        if x[i % 2] > i:
-            found.append(x * i)
-        if x.sum() < i:
-            break
-    kinds = {len(found): "some"}
-    return len(found), kinds.get(len(found))
+def test_a_later_refusal_brings_the_unrolled_loop_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """C1: what a static loop leaves may be refused behind it where trips one by one are not."""
+    module = importlib.import_module("d2s.program.capture")
+    check, programs = module.check_views, []
 
+    def refuse_whiles(program, *rest):
+        programs.append(program)
+        if whiles(program):
+            raise InplaceError("refused because of the loop", cure="unroll it")
+        check(program, *rest)
 
-def test_a_later_refusal_brings_the_unrolled_loop_back() -> None:
-    """C1: the static loop leaves a number of the run, the unrolled one a choice of constants."""
-    assert_same(lists_that_differ, (X,), (SMALL,))
+    monkeypatch.setattr(module, "check_views", refuse_whiles)
+    converted = d2s.to_static(an_else)
+    for x in (X, SMALL):
+        (got, trips), (want, steps) = converted(x), an_else(x)
+        assert paddle.allclose(got, want)
+        assert trips == steps
+    assert len(programs) == 2
+    assert not whiles(converted.programs[0].program)
 
 
 def endless(x):
-    for i in range(400):
-        x = x + len("a" * i)
-        if x.sum() > 50:
+    log, i = [], 0
+    while i < 400:
+        i += 1
+        log.append("*".center(i))
+        x = x + 1
+        if x.sum() > 500:
             break
-    return [x, i][i % 2 :]
+    return x, log
 
 
 def test_the_reason_is_that_of_the_static_loop() -> None:
     """C1: a loop too long to be unrolled tells why it is no static one."""
     with pytest.raises(d2s.D2SError) as caught:
         d2s.to_static(endless)(X)
-    assert caught.value.line == endless.__code__.co_firstlineno + 2
+    assert caught.value.line == endless.__code__.co_firstlineno + 4
 
 
 # -- dictionaries asked by a number of the run ---------------------------------------------------
@@ -460,6 +470,7 @@ def defaults(n):
     total = 0.0
     for i in range(n):
         total = total + weights.get(i % 4, -1.0)
+        total = total - weights.get(i % 3) + weights[i % 3]
     return total
 
 
