@@ -374,7 +374,7 @@ _ASKING: Final = ("numpy", "tolist")
 
 def _tolist(x: Any) -> Any:
     """``paddle.tolist``."""
-    return call(x.tolist)() if is_tensor(x) else paddle.tolist(x)
+    return call(x.tolist)() if bridge.is_value(x) else paddle.tolist(x)
 
 
 def _data_parallel(*arguments: Any, **options: Any) -> Any:
