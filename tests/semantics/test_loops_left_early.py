@@ -1,3 +1,4 @@
+# ruff: noqa: B007 - a loop variable is read behind the loop
 """Loops over Python values that a tensor may leave early: one static loop (rule C1)."""
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ def one_in_another(x):
 
 def a_zip_of_numbers(x):
     out = None
-    for a, b in zip([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], range(6)):
+    for a, b in zip([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], range(6), strict=False):
         x = x + a * b
         out = x if out is None else out + x
         if x.sum() > 30:
