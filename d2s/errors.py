@@ -368,3 +368,12 @@ class PassError(D2SError):
     """A pass has left a tree that breaks a rule of ``syntax.verify``: a defect of d2s."""
 
     code = "D2S901"
+
+
+class DefectError(D2SError, RuntimeError):
+    """Something that dygraph does fails in the capture, and nobody has foreseen it.
+
+    What was raised is the ``__cause__``.
+    """
+
+    code = "D2S902"

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from d2s import config
-from d2s.diagnostics.blame import is_defect
+from d2s.diagnostics.defects import defect_of
 from d2s.diagnostics.location import here
 from d2s.diagnostics.tracebacks import show_users_frames
-from d2s.errors import D2SError
+from d2s.errors import D2SError, DefectError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -20,12 +20,18 @@ def leave(error: BaseException) -> None:
 
     To be called while it is handled, before ``raise`` alone.  A coded error without a place gets
     the line of the call.
+
+    Raises:
+        DefectError: (D2S902) nobody has foreseen ``error``; it is the cause.
     """
     if isinstance(error, D2SError) and error.file is None:
         place = here()
         if place is not None:
             error.file, error.line = place.file, place.line
-    if not config.get().full_traceback and not is_defect(error):
+    defect = defect_of(error)
+    if defect is not None:
+        raise defect
+    if not config.get().full_traceback and not isinstance(error, DefectError):
         show_users_frames(error)
 
 

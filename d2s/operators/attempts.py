@@ -15,7 +15,8 @@ from typing import Any
 import paddle
 
 from d2s.diagnostics.blame import is_defect
-from d2s.errors import D2SError
+from d2s.diagnostics.defects import defect_of
+from d2s.errors import D2SError, DefectError
 from d2s.operators.branches import decide, leave
 from d2s.operators.context import Capture, current
 from d2s.operators.effects import BlockLeft, raise_later
@@ -87,6 +88,9 @@ class attempt:
         capture = self.capture
         if capture is None:
             return False
+        defect = None if error is None else defect_of(error)
+        if isinstance(error, DefectError) or defect is not None:
+            capture.refused.append(defect or error)  # no handler of the user's is meant
         inside = self.inside
         decided = bool(inside.guards) or inside.raised is not None
         try:

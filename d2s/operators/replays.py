@@ -22,6 +22,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.blame import is_paddle
+from d2s.diagnostics.defects import as_defect, defect_of
 from d2s.diagnostics.location import is_hidden
 from d2s.errors import D2SError
 from d2s.operators.context import current
@@ -105,11 +106,21 @@ def as_in_dygraph(
     """
     if current() is None or isinstance(error, D2SError) or not _is_said_by_paddle(error):
         return error
-    return _said(function, list(arguments), options) or error
+    said = _said(function, list(arguments), options)
+    if said is _NOTHING:
+        return as_defect(error, f"{getattr(function, '__name__', 'a call')}() of Paddle")
+    return said or error
+
+
+class _Nothing(Exception):
+    """Dygraph raises nothing."""
+
+
+_NOTHING: Final = _Nothing()
 
 
 def _said(function: Any, arguments: list[Any], options: dict[str, Any]) -> Exception | None:
-    """What dygraph raises; ``None`` if it raises nothing, or speaks of open dimensions."""
+    """What dygraph raises; ``None`` if that is not known, or speaks of open dimensions."""
     sizes = _SIZES if _has_open_dimension([function, arguments, options]) else _SIZES[:1]
     found = [_raised(size, function, arguments, options) for size in sizes]
     if len({None if each is None else (type(each), str(each)) for each in found}) == 1:
@@ -126,6 +137,8 @@ def calling(function: Callable[..., Any], /, *arguments: Any, **options: Any) ->
         return function(*arguments, **options)
     except Exception as error:
         said = _in_its_call(error)
+        if said is error:
+            said = _missing(error) or error
     try:
         raise said
     finally:
@@ -147,7 +160,18 @@ def _in_its_call(error: Exception) -> Exception:
     if call is None:
         return error
     said = _said(*call)
+    if said is _NOTHING:
+        return as_defect(error, f"{getattr(call[0], '__name__', 'a call')}() of Paddle")
     return error if said is None else said.with_traceback(error.__traceback__)
+
+
+def _missing(error: Exception) -> Exception | None:
+    """The coded error for an attribute that tensors of dygraph have, and values have not."""
+    if isinstance(error, AttributeError) and bridge.is_value(getattr(error, "obj", None)):
+        name = str(getattr(error, "name", ""))
+        if hasattr(bridge.EagerTensor, name):
+            return as_defect(error, f"the attribute {name!r} of a tensor")
+    return defect_of(error)
 
 
 def _is_paddles(frame: types.FrameType) -> bool:
@@ -204,9 +228,9 @@ def _holds_tensors(thing: Any) -> bool:
 
 
 def check(operation: Any, arguments: Iterable[Any]) -> None:
-    """Raise what dygraph raises for an operation."""
+    """Raise what dygraph raises for an operation, if it raises something."""
     said = _said(operation, list(arguments), {})
-    if said is not None:
+    if said is not None and said is not _NOTHING:
         raise said
 
 
@@ -265,7 +289,7 @@ def _is_said_by_paddle(error: Exception) -> bool:
 def _raised(
     size: int, function: Any, arguments: list[Any], options: dict[str, Any]
 ) -> Exception | None:
-    """What dygraph raises where open dimensions have this size; ``None`` if it does not."""
+    """What dygraph raises where open dimensions have this size; ``None`` if it cannot be asked."""
     with bridge.outside_of_capture(), paddle.no_grad():
         try:
             again = _again(size, function)
@@ -288,7 +312,7 @@ def _redo(function: Any, arguments: list[Any], options: dict[str, Any]) -> Excep
     except Exception as error:
         error.__context__ = None
         return error
-    return None
+    return _NOTHING
 
 
 def _again(size: int, function: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+import sys
 import types
 
 import paddle
@@ -9,6 +11,7 @@ import pytest
 
 import d2s
 from d2s.diagnostics.blame import is_defect
+from d2s.errors import DefectError
 from d2s.operators import merge
 from d2s.program import capture
 from tests.helpers import function_of
@@ -21,8 +24,9 @@ def broken(*arguments: object, **options: object) -> None:
 
 def as_ours(monkeypatch: pytest.MonkeyPatch, owner: type | types.ModuleType, name: str) -> None:
     """Let ``name`` of ``owner`` be :func:`broken`, as if it were written in the owner's module."""
-    scope = {"__name__": owner.__module__ if isinstance(owner, type) else owner.__name__}
-    made = type(broken)(broken.__code__, scope)
+    home = owner.__module__ if isinstance(owner, type) else owner.__name__
+    code = broken.__code__.replace(co_filename=str(sys.modules[home].__file__))
+    made = type(broken)(code, {"__name__": home})
     monkeypatch.setattr(owner, name, made)
 
 
@@ -53,8 +57,10 @@ def test_a_defect_after_an_effect_is_raised_at_capture(monkeypatch, capsys) -> N
 
     static = d2s.to_static(f)
     as_ours(monkeypatch, merge.Merger, "finish")
-    with pytest.raises(AttributeError, match="missing"):
+    with pytest.raises(DefectError, match="missing") as caught:
         static(X)
+    assert isinstance(caught.value.__cause__, AttributeError)
+    assert (caught.value.file, caught.value.line) == (__file__, f.__code__.co_firstlineno + 3)
     assert static.programs == []
     assert kept == []
     assert capsys.readouterr().out == ""
@@ -73,7 +79,7 @@ def test_a_defect_in_a_branch_of_a_branch_is_raised_at_capture(monkeypatch) -> N
         return x
 
     as_ours(monkeypatch, merge.Merger, "finish")
-    with pytest.raises(AttributeError, match="missing"):
+    with pytest.raises(DefectError, match="missing"):
         d2s.to_static(f)(X)
 
 
@@ -94,7 +100,7 @@ def test_a_defect_while_a_number_is_lifted_is_not_hidden(monkeypatch) -> None:
     layer = d2s.to_static(Counter())
     layer(X)
     as_ours(monkeypatch, capture, "_lift")
-    with pytest.raises(AttributeError, match="missing"):
+    with pytest.raises(DefectError, match="missing"):
         layer(X)
     monkeypatch.undo()
     assert layer(X).tolist() == [2.0, 4.0]
@@ -135,3 +141,69 @@ def test_an_exception_of_the_users_own_code_is_none() -> None:
     """A1: nor one that the user's code lets a library raise."""
     for make in (lambda: 1 / 0, lambda: paddle.ones([2]).reshape([3])):
         assert not is_defect(raised(lambda x, make=make: make()))
+
+
+# -- the last line of defence ----------------------------------------------------------------------
+
+LEAVING = [
+    ("paddle.histogram_bin_edges(x)", TypeError, "histogram_bin_edges"),
+    ("x.histogram_bin_edges()", TypeError, "histogram_bin_edges"),
+    ("paddle.lcm(x, x)", TypeError, "lcm"),
+    ("x.as_strided([2], [1])", AssertionError, "as_strided"),
+    ("x.get_strides()", AttributeError, "get_strides"),
+]
+
+
+@pytest.mark.parametrize(("text", "kind", "named"), LEAVING)
+def test_what_paddle_refuses_in_a_program_alone(text: str, kind: type, named: str) -> None:
+    """G1b: dygraph takes the call, so it is no exception of the user's: code, line, cause, cure."""
+    f = function_of(f"def f(x):\n    y = x * 2\n    return {text}\n")
+    f(X)  # dygraph raises nothing
+    with pytest.raises(DefectError, match=named) as caught:
+        d2s.to_static(f)(X)
+    error = caught.value
+    assert (error.code, error.file, error.line) == ("D2S902", f.__code__.co_filename, 3)
+    assert isinstance(error.__cause__, kind)
+    assert "report" in error.cure
+
+
+@pytest.mark.parametrize("kind", ["Exception", "TypeError", "(TypeError, ValueError)"])
+def test_a_handler_of_the_users_does_not_take_it(kind: str) -> None:
+    """A1: dygraph goes on in the body of the ``try``; the handler would be another program."""
+    f = function_of(f"""
+        def f(x):
+            try:
+                y = paddle.histogram_bin_edges(x)
+            except {kind}:
+                y = x
+            return y
+    """)
+    with pytest.raises(DefectError):
+        d2s.to_static(f)(X)
+
+
+def test_a_stand_in_of_ours_in_a_message() -> None:
+    """D1: a C function that is given a list that has grown on the run."""
+    f = function_of(
+        """
+        def f(x):
+            items = []
+            while x.max() > 1:
+                x = x * 0.5
+                items.append(x.max())
+            return operator.length_hint(memoryview(items))
+    """,
+        "f",
+        operator=operator,
+    )
+    with pytest.raises(d2s.D2SError):
+        d2s.to_static(f)(X * 8)
+
+
+def test_the_users_own_exceptions_stay() -> None:
+    """A1: what dygraph raises, too, has its type and no code."""
+    for line in ("x.no_such_method()", "x + None", "x.reshape([3, 5])", "paddle.lcm(x, None)"):
+        f = function_of(f"def f(x):\n    return {line}\n")
+        want, got = raised(f), raised(d2s.to_static(f))
+        assert type(got) is type(want)
+        assert not isinstance(got, d2s.D2SError)
