@@ -61,6 +61,8 @@ METHODS: Final[dict[tuple[type, str], Callable[..., Any]]] = {
     (str, "format"): texts.format_template,
     (str, "join"): texts.join,
     **{(kind, "get"): items.get for kind in (dict, OrderedDict, defaultdict, Counter)},
+    **{(kind, "index"): items.index_of for kind in (list, tuple)},
+    **{(kind, "count"): items.count_of for kind in (list, tuple)},
 }
 """Methods of built-in types."""
 

@@ -544,6 +544,10 @@ def _position_of_out(function: Any) -> int | None:
     return names.index("out") if "out" in names else None
 
 
+APPLYING: Final = _applied.__code__
+"""The code that calls functions that are not converted."""
+
+
 def _by_hash(method: Any, arguments: list[Any]) -> bool:
     """Whether a method of a dict or set would look for a number of the run by its hash."""
     found = [bridge.is_value(item) and number_kind(item) is not None for item in arguments]
@@ -722,7 +726,8 @@ def _concat(x: Any, axis: Any = 0, name: Any = None, *, out: Any = None) -> Any:
 
 def _tile(x: Any, repeat_times: Any, name: Any = None) -> Any:
     """``paddle.tile``: one number may stand for a list of it, which a program does not take."""
-    times = [repeat_times] if type(repeat_times) is int else repeat_times
+    alone = isinstance(repeat_times, Either) or number_kind(repeat_times) is not None
+    times = [repeat_times] if alone else repeat_times
     return _applied(paddle.tile, [x, times], {})
 
 

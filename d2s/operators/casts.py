@@ -275,6 +275,45 @@ def _whole(base: Any, exponent: Any) -> Any:
     return mark_number(made, int)
 
 
+def is_whole(number: Any) -> Any:
+    """``float.is_integer``."""
+    return mark_number(paddle.isfinite(number) & (paddle.floor(number) == number), bool)
+
+
+BITS: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "__and__": paddle.bitwise_and,
+    "__or__": paddle.bitwise_or,
+    "__xor__": paddle.bitwise_xor,
+    "__lshift__": paddle.bitwise_left_shift,
+    "__rshift__": paddle.bitwise_right_shift,
+}
+_SYMBOLS: Final = dict(zip(BITS, ("&", "|", "^", "<<", ">>"), strict=True))
+
+_SWAPPED: Final = {f"__r{name[2:]}": name for name in BITS}
+
+BITS.update({swapped: BITS[name] for swapped, name in _SWAPPED.items()})
+"""Operators of the bits of whole numbers, and those with swapped operands."""
+
+
+def bits(name: str, mine: Any, other: Any) -> Any:
+    """An operator of bits, of numbers one of which the run knows."""
+    swapped = name in _SWAPPED
+    if float in (number_kind(mine), number_kind(other)):
+        kinds = [_name(each, number_kind(each)) for each in (mine, other)]
+        left, right = reversed(kinds) if swapped else kinds
+        symbol = _SYMBOLS[_SWAPPED.get(name, name)]
+        raise TypeError(f"unsupported operand type(s) for {symbol}: {left!r} and {right!r}")
+    logical = number_kind(mine) is bool and number_kind(other) is bool and "shift" not in name
+    operands = [
+        paddle.cast(as_value(each), "bool" if logical else "int64") for each in (mine, other)
+    ]
+    if name[2] == "r" and name != "__rshift__":
+        operands.reverse()
+    if "shift" in name:
+        raise_when(operands[1] < 0, ValueError("negative shift count"))
+    return mark_number(BITS[name](*operands), bool if logical else int)
+
+
 def wide_int(number: int) -> Any:
     """A constant of 64 bits."""
     return paddle.full([], number, "int64")

@@ -463,7 +463,9 @@ def _binary(
     def method(self: Either, other: Any) -> Any:
         exact = False
         if self.plain and (
-            type(other) in _CONSTANTS or (isinstance(other, Either) and other.plain)
+            type(other) in _CONSTANTS
+            or (isinstance(other, Either) and other.plain)
+            or (function is operator.mul and type(other) in (list, tuple))
         ):
             known = _folded(function, other, self) if swapped else _folded(function, self, other)
             if known is not NotImplemented:
@@ -511,13 +513,15 @@ for _name in [
     "and_",
     "or_",
     "xor",
+    "lshift",
+    "rshift",
 ]:
     _function = getattr(operator, _name)
     setattr(Either, f"__{_name.strip('_')}__", _binary(_function))
     setattr(Either, f"__r{_name.strip('_')}__", _binary(_function, swapped=True))
 for _name in ["lt", "le", "gt", "ge", "eq", "ne"]:
     setattr(Either, f"__{_name}__", _binary(getattr(operator, _name), none=_name in ("eq", "ne")))
-for _name in ("neg", "invert", "abs"):
+for _name in ("neg", "pos", "invert", "abs"):
     setattr(
         Either,
         f"__{_name}__",

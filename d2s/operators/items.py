@@ -16,13 +16,15 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
 from d2s.operators.branches import select
 from d2s.operators.context import current, error_here, tentatively
-from d2s.operators.either import UNBOUND, Either, each, simplified
+from d2s.operators.either import MOST, UNBOUND, Either, each, simplified
 from d2s.operators.hosts import host_call, is_seen, raise_when, raise_where
 from d2s.operators.inplace import changed_to, parameter_with
 from d2s.operators.lists import GrowingList
 from d2s.operators.objects import is_list
 from d2s.operators.replays import Method, done
+from d2s.operators.shown import HostText, snapshot
 from d2s.operators.values import (
+    NUMBER_DTYPES,
     as_value,
     cast_plain,
     is_tensor,
@@ -43,12 +45,73 @@ def getitem(container: Any, key: Any, /) -> Any:
     if chosen is not None:
         return _by_alternative(container, key, chosen)
     if not is_tensor(key):
-        return container[key]
+        return _sliced(container, key) if type(key) is slice and _is_late(key) else container[key]
     if isinstance(container, list | tuple | paddle.nn.LayerList | paddle.nn.ParameterList):
-        return picked(list(container), _position(key, len(container)))
+        word = "tuple" if isinstance(container, tuple) else "list"
+        return picked(list(container), _position(key, len(container), word))
+    if isinstance(container, range):
+        position = _position(key, len(container), "range object")
+        return mark_number(position * container.step + container.start, int)
+    if isinstance(container, str):
+        return _letter(container, key)
     if isinstance(container, dict) and number_kind(key) is not None:
         return _looked_up(container, key)
     return container[key]
+
+
+def _letter(text: str, key: Any) -> Any:
+    """One letter of a text."""
+    position = _position(key, len(text), "string")
+    return picked(list(text), position) if len(text) <= MOST else _in_text(text, position)
+
+
+def _in_text(text: str, key: Any) -> HostText:
+    """A part of a text, which the run cuts out."""
+    return HostText(((HostText((text,)), "[]", snapshot(key)),))
+
+
+def _sliced(container: Any, key: slice) -> Any:
+    """``container[start:stop]`` where the run knows a bound."""
+    if isinstance(container, str):
+        return _in_text(container, key)
+    if type(container) not in (list, tuple):
+        return container[key]
+    items = list(container)
+    if not items:
+        return container[:]
+    if all(is_tensor(item) or number_kind(item) is not None for item in items):
+        with tentatively():
+            try:
+                part = GrowingList.of(items, "slice")[key]
+                return part.d2s_tuple() if type(container) is tuple else part
+            except ContainerInGraphError:  # they are not of one type
+                pass
+    return _one_of_slices(container, key)
+
+
+def _one_of_slices(container: Any, key: slice) -> Any:
+    """The slices that there may be, as an ``Either``."""
+    bounds = [part for part in (key.start, key.stop, key.step) if is_tensor(part)]
+    if len(bounds) > 1 or is_tensor(key.step) or len(container) > MOST // 2:
+        raise error_here(
+            ContainerInGraphError,
+            "numbers that the run decides bound a slice of a list or tuple of several kinds of "
+            "things",
+            "use things of one kind, or a constant for one of the bounds",
+        )
+    (bound,) = bounds
+    if number_kind(bound) is float:
+        raise TypeError("slice indices must be integers or None or have an __index__ method")
+    size = len(container)
+    value = cast_plain(as_value(bound), "int64")
+    value = paddle.reshape(value, []) if list(value.shape) else value
+    value = paddle.clip(paddle.where(value < 0, value + size, value), 0, size)
+    start, stop = is_tensor(key.start), is_tensor(key.stop)
+    slices = [
+        container[number if start else key.start : number if stop else key.stop : key.step]
+        for number in range(size + 1)
+    ]
+    return _chain([(value == number, part) for number, part in enumerate(slices)])
 
 
 def value_getitem() -> Callable[[Any, Any], Any]:
@@ -56,6 +119,8 @@ def value_getitem() -> Callable[[Any, Any], Any]:
     original = bridge.Value.__getitem__
 
     def taken(value: Any, key: Any) -> Any:
+        if type(key) is list and any(number_kind(part) and is_tensor(part) for part in key):
+            key = paddle.stack([cast_plain(as_value(part), "int64") for part in key])
         for part in _apart(value, key):
             value = original(value, part)
         return value
@@ -114,7 +179,7 @@ def _either_in(key: Any) -> Either | None:
     """The first :class:`Either` in a key."""
     if isinstance(key, Either):
         return key
-    parts: Any = key if type(key) is tuple else ()
+    parts: Any = key if type(key) in (tuple, list) else ()
     if type(key) is slice:
         parts = (key.start, key.stop, key.step)
     found = [_either_in(part) for part in parts]
@@ -125,8 +190,8 @@ def _with(key: Any, chosen: Either, value: Any) -> Any:
     """``key`` with ``value`` in the place of ``chosen``."""
     if key is chosen:
         return value
-    if type(key) is tuple:
-        return tuple(_with(part, chosen, value) for part in key)
+    if type(key) in (tuple, list):
+        return type(key)(_with(part, chosen, value) for part in key)
     if type(key) is slice:
         parts = (key.start, key.stop, key.step)
         return slice(*(_with(part, chosen, value) for part in parts))
@@ -165,13 +230,44 @@ def setitem(value: Any, container: Any, key: Any) -> Any:
                 container[index] = select(position == index, _kept(value), _kept(item))
             return container
         if isinstance(container, dict) and bridge.is_value(key) and number_kind(key) is not None:
-            raise error_here(
-                ContainerInGraphError,
-                "an item of a dict is assigned under a number that only the run knows",
-                "use a list or a tensor, or an if statement for each key",
-            )
+            _store_under_number(value, container, key)
+            return container
     container[key] = value
     return container
+
+
+def _store_under_number(value: Any, table: dict[Any, Any], key: Any) -> None:
+    """``table[key] = value`` where the run knows which of the keys it is.
+
+    Raises:
+        ContainerInGraphError: (D2S207) there is no number among the keys; the run raises it where
+            the number is none of the keys.
+    """
+    numbers = [number for number in table if type(number) in NUMBER_DTYPES]
+    if not numbers:
+        raise _no_such_key()
+    _refuse_others(table, key, numbers)
+    for number in numbers:
+        table[number] = select(key == number, _kept(value), _kept(table[number]))
+
+
+def _no_such_key() -> Exception:
+    return error_here(
+        ContainerInGraphError,
+        "an item of a dict is assigned under a number that only the run knows, and that is none of "
+        "its keys",
+        "make the keys before, or use a list or a tensor",
+    )
+
+
+def _refuse_others(table: dict[Any, Any], key: Any, numbers: list[Any]) -> None:
+    """Let the run refuse a number that is none of the keys of ``table``, which it would get."""
+    missing = paddle.full([], True, "bool")
+    for number in numbers:
+        missing = missing & (key != number)
+    with tentatively():
+        refusal = _no_such_key()
+    raise_when(missing, refusal)
 
 
 def _is_same_key(one: Any, other: Any) -> bool:
@@ -223,14 +319,22 @@ def _kept(thing: Any) -> Any:
     return lambda: thing
 
 
-def _position(key: Any, length: int) -> Any:
-    """An index of the run as a 0-D int64 value from 0 on; outside the run raises."""
+def _position(key: Any, length: int, word: str = "list") -> Any:
+    """An index of the run as a 0-D int64 value from 0 on; outside the run raises.
+
+    Args:
+        key: the index, a number or a tensor.
+        length: how many items there are.
+        word: what is indexed, in Python's words.
+    """
     if number_kind(key) is float:
-        raise TypeError("list indices must be integers or slices, not float")
+        words = {"string": "string indices must be integers, not 'float'"}
+        plain = f"{word.split()[0]} indices must be integers or slices, not float"
+        raise TypeError(words.get(word, plain))
     value = cast_plain(as_value(key), "int64")  # of a floating tensor, as ``__index__`` does
     if list(value.shape):
         value = paddle.reshape(value, [])
-    raise_when((value < -length) | (value >= length), IndexError("list index out of range"))
+    raise_when((value < -length) | (value >= length), IndexError(f"{word} index out of range"))
     return paddle.where(value < 0, value + length, value)
 
 
@@ -251,6 +355,8 @@ def picked(items: list[Any], position: Any) -> Any:
 
 def _looked_up(table: dict[Any, Any], key: Any) -> Any:
     """The value of a dict under a Python number that the run decides."""
+    if hasattr(type(table), "__missing__"):  # it may make the key
+        _refuse_others(table, key, [number for number in table if type(number) in NUMBER_DTYPES])
     known, missing = _cases(table, key)
     if is_seen(KeyError()):
         raise_where(missing, lambda: KeyError(key))
@@ -292,6 +398,47 @@ def _wants_python() -> None:
     capture = current()
     if capture is not None:
         capture.needs_python()
+
+
+def _by_key(use: Callable[[Any], Any], key: Either) -> Any:
+    """``use`` of each of several keys."""
+    if key.plain:
+        try:
+            with tentatively():
+                return simplified(key.spread(use))
+        except Exception:  # it raises for one of them: the run does, if it comes to it
+            pass
+    return each(use, key, none=True, exact=True)
+
+
+def index_of(items: Any, item: Any, *bounds: Any) -> Any:
+    """``list.index`` and ``tuple.index``."""
+    if isinstance(item, Either):
+        return _by_key(lambda found: index_of(items, found, *bounds), item)
+    if not _is_asked_of_run(items, item):
+        return items.index(item, *bounds)
+    return _of_numbers(items).index(item, *bounds)
+
+
+def count_of(items: Any, item: Any) -> Any:
+    """``list.count`` and ``tuple.count``."""
+    if isinstance(item, Either):
+        return _by_key(lambda found: count_of(items, found), item)
+    if not _is_asked_of_run(items, item):
+        return items.count(item)
+    return _of_numbers(items).count(item)
+
+
+def _of_numbers(items: Any) -> GrowingList:
+    known = [item.get() if isinstance(item, Either) else item for item in items]
+    return GrowingList.of(known, "list")
+
+
+def _is_asked_of_run(items: Any, item: Any) -> bool:
+    """Whether only the run can compare ``item`` with ``items``."""
+    return bool(items) and any(
+        is_tensor(each_) or isinstance(each_, Either) for each_ in (item, *items)
+    )
 
 
 def _chain(cases: list[tuple[Any, Any]]) -> Any:

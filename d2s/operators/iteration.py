@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterator
 from functools import partial
+from operator import attrgetter
 from typing import Any, Final
 
 import paddle
@@ -123,7 +124,7 @@ def indexed(thing: Any) -> Indexed | None:
     if isinstance(thing, Indexed):
         return thing
     if isinstance(thing, Either):
-        return indexed(thing.get(iter)) if thing.single else None
+        return indexed(thing.get(iter)) if thing.single else _one_range(thing)
     if isinstance(thing, GrowingList):
         if not thing.carried:
             thing.need_rows()  # inside of the loop over them it would be too late
@@ -132,6 +133,16 @@ def indexed(thing: Any) -> Indexed | None:
         length = mark_number(paddle.shape(thing)[0].astype("int64"), int)
         return Indexed(length, lambda index: thing[index])
     return None
+
+
+def _one_range(thing: Either) -> Indexed | None:
+    """One of several ranges, as one whose bounds the run knows."""
+    if not all(type(leaf) is range for leaf in thing.leaves()):
+        return None
+    parts = [thing.spread(attrgetter(name)).get() for name in ("start", "stop", "step")]
+    return indexed(
+        range_(*(parts[:2] if all(leaf.step == 1 for leaf in thing.leaves()) else parts))
+    )
 
 
 def items_of(thing: Any) -> Any:
@@ -181,6 +192,8 @@ def _at(thing: Any) -> tuple[Any, Callable[[Any], Any]]:
 
 def enumerate_(iterable: Any, start: Any = 0) -> Any:
     """``enumerate``."""
+    if isinstance(start, Either):
+        start = start.get(builtins.range)
     found = indexed(iterable)
     if found is None:
         if is_tensor(start):

@@ -35,6 +35,7 @@ from d2s.operators.context import OnceMoreError, current, error_here, tentativel
 from d2s.operators.either import Either
 from d2s.operators.hosts import raise_when
 from d2s.operators.likeness import description_of, wants_gradients
+from d2s.operators.shown import HostText
 from d2s.operators.values import (
     as_value,
     cast_plain,
@@ -950,6 +951,16 @@ class GrowingList:
 
     def __repr__(self) -> str:
         return "<list that grows on the run>"
+
+
+def repeated(things: Any, times: Any) -> Any:
+    """``things * times`` of a list, tuple or text, where the run knows how many times."""
+    if isinstance(things, str):
+        return HostText((things,)) * times
+    if not things:
+        return things[:]
+    made = GrowingList.of(list(things), "list") * times
+    return made.d2s_tuple() if isinstance(things, tuple) else made
 
 
 def of_tensor(value: Any, name: str) -> GrowingList:

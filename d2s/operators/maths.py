@@ -7,6 +7,7 @@ itself is called there, with the number at hand.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from functools import partial
@@ -20,7 +21,7 @@ from d2s.operators.casts import over, to_number, wide
 from d2s.operators.context import current
 from d2s.operators.either import Either
 from d2s.operators.folds import items_known
-from d2s.operators.hosts import check_uncaught, host_call
+from d2s.operators.hosts import check_uncaught, host_call, raise_when
 from d2s.operators.values import is_tensor, mark_number, number_kind
 
 Compute = Callable[..., Any]
@@ -133,6 +134,57 @@ def prod(things: Any, /, *, start: Any = 1) -> Any:
     return total
 
 
+def _of_ints(name: str, compute: Compute) -> Any:
+    """The operator of a function of ``math`` that takes and gives whole numbers."""
+    original = getattr(math, name)
+
+    def run(*things: Any) -> Any:
+        for position, thing in enumerate(things):
+            if isinstance(thing, Either):
+                before, after = things[:position], things[position + 1 :]
+                return over(partial(_between, run, before, after), thing)
+        if current() is None or not any(map(is_tensor, things)):
+            return original(*things)
+        if any(number_kind(thing) not in (int, bool) for thing in things):
+            return original(*things)  # a tensor would do for dygraph, if it holds an integer
+        return mark_number(compute(*(to_number(thing, int) for thing in things)), int)
+
+    run.__name__ = run.__qualname__ = name
+    return run
+
+
+def _between(run: Any, before: tuple[Any, ...], after: tuple[Any, ...], found: Any) -> Any:
+    return run(*before, found, *after)
+
+
+def _folding(function: Any, empty: int) -> Compute:
+    """``function`` of two whole numbers as one of any number of them."""
+
+    def compute(*values: Any) -> Any:
+        first = paddle.full([], empty, "int64")
+        return paddle.abs(functools.reduce(function, values, first))
+
+    return compute
+
+
+def _isqrt(value: Any) -> Any:
+    raise_when(value < 0, ValueError("isqrt() argument must be nonnegative"))
+    root = paddle.cast(paddle.sqrt(paddle.cast(value, "float64")), "int64")
+    root = paddle.where(root * root > value, root - 1, root)
+    return paddle.where((root + 1) * (root + 1) <= value, root + 1, root)
+
+
+_FACTORIALS: Final = [math.factorial(number) for number in range(21)]
+"""Those that have 64 bits."""
+
+
+def _factorial(value: Any) -> Any:
+    raise_when(value < 0, ValueError("factorial() not defined for negative values"))
+    raise_when(value > 20, OverflowError("an int that a tensor decides has 64 bits"))
+    table = paddle.stack([paddle.full([], number, "int64") for number in _FACTORIALS])
+    return table[paddle.clip(value, 0, 20)]
+
+
 _V: Final = (ValueError,)
 _O: Final = (OverflowError,)
 
@@ -176,5 +228,11 @@ _TABLE: Final[dict[str, tuple[Compute, type, tuple[type, ...]]]] = {
 
 OPERATORS: Final[dict[Any, Callable[..., Any]]] = {
     getattr(math, name): _operator(name, *entry) for name, entry in _TABLE.items()
-} | {math.prod: prod}
+} | {
+    math.prod: prod,
+    math.gcd: _of_ints("gcd", _folding(paddle.gcd, 0)),
+    math.lcm: _of_ints("lcm", _folding(paddle.lcm, 1)),
+    math.isqrt: _of_ints("isqrt", _isqrt),
+    math.factorial: _of_ints("factorial", _factorial),
+}
 """The functions of ``math`` that have an operator."""

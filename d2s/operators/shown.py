@@ -53,7 +53,9 @@ class HostText:
         return HostText(((other, "s", ""), *self.parts)) if _is_text(other) else NotImplemented
 
     def __mul__(self, times: Any) -> Any:
-        return HostText(self.parts * times) if type(times) is int else NotImplemented
+        if type(times) is int:
+            return HostText(self.parts * times)
+        return HostText(((self, ".__mul__", (times,)),)) if number_kind(times) else NotImplemented
 
     __rmul__ = __mul__
 

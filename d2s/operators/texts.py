@@ -60,6 +60,8 @@ def join(separator: str, things: Any) -> Any:
     """``str.join``."""
     if current() is None:
         return separator.join(things)
+    if isinstance(things, Either) and not things.single:
+        return over(lambda found: join(separator, found), things)
     items = list(items_of(things))
     if not any(map(is_dynamic, items)):
         return separator.join(items)

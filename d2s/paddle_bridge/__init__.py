@@ -23,6 +23,7 @@
 from d2s.paddle_bridge.backward import RunScope, keep_backward_error, show_backward_errors
 from d2s.paddle_bridge.blocks import IfOp, WhileOp, pass_into_blocks, static_py_layer
 from d2s.paddle_bridge.capture import (
+    Answer,
     checked_operations,
     no_collection,
     tensors_as_values,
@@ -110,6 +111,7 @@ from d2s.paddle_bridge.walks import (
 
 __all__ = [
     "ASTStaticFunction",
+    "Answer",
     "Backend",
     "ConcreteProgram",
     "EagerTensor",

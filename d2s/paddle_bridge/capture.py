@@ -6,7 +6,7 @@ import contextlib
 import gc
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import paddle
 
@@ -43,6 +43,10 @@ _ARITHMETIC: Final = [
     "__ror__",
     "__xor__",
     "__rxor__",
+    "__lshift__",
+    "__rlshift__",
+    "__rshift__",
+    "__rrshift__",
     "__lt__",
     "__le__",
     "__gt__",
@@ -90,6 +94,12 @@ def _reading_method(original: Callable[..., Any], noticed: Callable[[Any], None]
     return read
 
 
+class Answer(NamedTuple):
+    """What an expression gives that is no operation of tensors, in the place of its operand."""
+
+    value: Any
+
+
 def _value_operator(
     name: str,
     original: Callable[..., Any],
@@ -104,6 +114,8 @@ def _value_operator(
         adapted = [adapt(self, other, name) for other in others]
         if any(operand is NotImplemented for operand in adapted):
             return NotImplemented
+        if adapted and isinstance(adapted[0], Answer):
+            return adapted[0].value
         mine = self
         if name != "__matmul__" and others and is_value(others[0]):  # there, the second one adapts
             mine = adapt(others[0], self, name)

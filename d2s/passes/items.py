@@ -6,11 +6,11 @@ that is meant.  A constant key stays Python, and so does a slice with constant b
 >>> show(PASS, '''
 ... def f(layers, x, i, key):
 ...     x[1:] = layers[-1](x[0])
-...     return layers[i](x), x[key][:, 2]
+...     return layers[i](x), x[key][:, 2], layers[:i]
 ... ''')
 def f(layers, x, i, key):
     x[1:] = layers[-1](x[0])
-    return d2s.getitem(layers, i)(x), d2s.getitem(x, key)[:, 2]
+    return d2s.getitem(layers, i)(x), d2s.getitem(x, key)[:, 2], d2s.getitem(layers, slice(None, i))
 """
 
 from __future__ import annotations

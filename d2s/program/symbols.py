@@ -22,7 +22,8 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import is_ours
 from d2s.errors import NotStaticError, UnsupportedInGraphError
-from d2s.operators import casts, inplace
+from d2s.operators import casts, inplace, lists
+from d2s.operators.calls import APPLYING
 from d2s.operators.context import current, error_here
 from d2s.operators.either import Either
 from d2s.operators.items import value_getitem
@@ -104,6 +105,7 @@ def attributes_of_values() -> dict[str, Any]:
         "detach": _detach,
         "data": property(_detach),
         "cpu": _to_cpu,
+        "is_integer": _is_integer,
         "__hash__": _hash,
         "__bool__": _truth,
         "__index__": refuse(
@@ -134,6 +136,11 @@ def attributes_of_values() -> dict[str, Any]:
     }
 
 
+def _is_integer(self: Any) -> Any:
+    """``float.is_integer``, or what Paddle says of a tensor's dtype."""
+    return casts.is_whole(self) if number_kind(self) is float else paddle.is_integer(self)
+
+
 def _to_cpu(self: Any) -> Any:
     """``x.cpu()``, which ``x.to("cpu")`` calls as well: Paddle's own has no gradient."""
     if not paddle.is_compiled_with_cuda():
@@ -157,10 +164,21 @@ def _adapted(mine: Any, other: Any, name: str) -> Any:
         if compares or not other.single:
             return NotImplemented  # it uses each of its alternatives
         other = other.get(lambda found: getattr(mine, name)(found))
+    if name in casts.BITS and None not in (number_kind(mine), number_kind(other)):
+        return bridge.Answer(casts.bits(name, mine, other))
+    if name in ("__mul__", "__rmul__") and type(other) in (list, tuple, str):
+        if number_kind(mine) in (None, float) and not _is_index(mine):
+            return other
+        return bridge.Answer(lists.repeated(other, mine))
     adapted = adapt_operand(mine, other)
     if name == "__matmul__" and bridge.is_value(adapted) and not paddle.is_autocast_enabled():
         return cast_plain(adapted, mine.dtype)  # a program would promote both
     return adapted
+
+
+def _is_index(value: Any) -> bool:
+    """Whether dygraph takes a tensor for a Python int."""
+    return not list(value.shape) and "int" in str(value.dtype)
 
 
 def _said(error: Exception, name: str, operands: tuple[Any, ...]) -> Exception:
@@ -207,7 +225,8 @@ def _noticed(tensor: Any) -> None:
 
 def _hash(self: Any) -> int:
     """A number of the run has no hash by which code that stays Python would find it."""
-    if number_kind(self) is not None and not is_ours(sys._getframe(1).f_code.co_filename):
+    code = sys._getframe(1).f_code
+    if number_kind(self) is not None and (not is_ours(code.co_filename) or code is APPLYING):
         raise no_hash()
     return _HASH(self)
 

@@ -1,0 +1,127 @@
+"""Python numbers that a branch, a loop or a tensor decides, wherever such a number may stand (E1).
+
+Each expression is tried with a number of a conditional, one that ``int()`` makes of a tensor, and
+one that a loop has counted.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import paddle
+import pytest
+
+import d2s
+from d2s.errors import ContainerInGraphError, NotStaticError
+from tests.helpers import assert_same, function_of, scalar, tensor
+
+X = tensor(1.0, 2.0, 3.0)
+
+SOURCES: dict[str, tuple[str, list[Any]]] = {
+    "a branch": ("k = 1 if t > 0 else 2", [(X, scalar(1)), (X, scalar(-1))]),
+    "int()": ("k = int(t)", [(X, scalar(1)), (X, scalar(2))]),
+    "a loop": (
+        "k = 0\n    for v in x:\n        if v > t:\n            k += 1",
+        [(X, scalar(2)), (X, scalar(1))],
+    ),
+}
+
+EXPRESSIONS = [
+    "x[k], x[:k], x[k:], x[:k, None], x[-k:], x[k - 1:k + 1], x[[0, k]]",
+    "y[0, k], y[k - 1, k], y[:, :k]",
+    "[10, 20, 30][k], [1, 2, 3][-k], (1, 2, 3)[-k], 'abc'[k], range(5)[k], range(9, 0, -2)[-k]",
+    "[1, 2, 3][k:], [1, 2, 3][:-k], (1, 2, 3)[:k], 'abc'[:k] + '|', 'abcdef'[k:-1] + '|'",
+    "[x, 2.0, None][:k], (x, 'a', 1)[k:], [x, x * 2][-k:], [][:k], sum((1, 2, 3)[:k])",
+    "[v * 2 for v in [1, 2, 3][:k]], len((1, 2, 3)[:k])",
+    "[0] * k, k * [0], (1,) * k, [x] * k, len([0] * k), [] * k, [0] * k + [1] * (3 - k)",
+    "'ab' * k + '|', k * 'x' + '|'",
+    "[[0] * k for _ in range(2)]",
+    "paddle.zeros([k]), paddle.zeros(shape=[k, 2]), paddle.ones(k), paddle.full([2], k)",
+    "paddle.arange(6.0).reshape([k, -1]), x.expand([k, 3]), paddle.arange(k), x ** k",
+    "paddle.tile(x, k), x.tile(k), x.tile(repeat_times=[k]), paddle.tile(x, [k, 1])",
+    "paddle.concat([y, y], k - 1), y.sum(k - 1), paddle.squeeze(y.unsqueeze(k - 1), k - 1)",
+    "paddle.roll(y, k), paddle.topk(x, k)[0], y.max(k - 1), y.mean(k - 1, keepdim=True)",
+    "f'{k:04d}.', str(k) + '.', '%03d' % k + '.', '{:>6}'.format(k) + '.'",
+    "d[k], d.get(k), d.get(k, 'none'), d.get(k + 9), d.get(k + 9, 1.5), k in d, {1: x, 2: x}[k]",
+    "divmod(7, k), divmod(k, 3), divmod(k, -3), k % -3, -k // 3, k // 2, k / 2, -k, +k",
+    "k << 1, 1 << k, k >> 1, k & 1, k | 4, k ^ 1, ~k, k << k, (k > 1) & True, True & k",
+    "math.gcd(k, 4), math.lcm(k, 6), math.isqrt(k * 1000003), math.factorial(k), math.gcd(k, 4, 6)",
+    "float(k).is_integer(), (k / 2).is_integer(), round(k / 3, 1), min(k, 2), max(k, 1.5)",
+    "[1, 2, 3].index(k), (1, 2, 1).count(k), [3, k, 1].index(1), sorted([3, k, 1])",
+    "list(enumerate([x, x], k)), list(zip(range(k), [1, 2, 3])), list(reversed(range(k)))",
+    "x[k].item() + k, k + x[k].item(), k * x.shape[0]",
+    "k == 1, 0 < k < 2, k is None, isinstance(k, int), not k - 1, k - 1 or 5, k in (1, 3)",
+]
+
+
+@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES.keys())
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_a_number_in_an_expression(expression: str, source: tuple[str, list[Any]]) -> None:
+    """E1: the result is that of the number itself."""
+    text, calls = source
+    f = function_of(
+        f"""
+def f(x, t):
+    y = paddle.arange(6.0).reshape([2, 3])
+    d = {{1: "one", 2: "two"}}
+    {text}
+    return {expression}
+""",
+        math=math,
+    )
+    assert_same(f, *calls, grad=False)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["[1, 2][k]", "(1, 2)[k]", "'ab'[k]", "range(2)[k]", "1 << -k", "math.isqrt(-k)", "{}[k]"],
+)
+def test_what_python_raises(expression: str) -> None:
+    """E1: the run raises it, in Python's words."""
+    f = function_of(f"def f(t):\n    k = int(t)\n    return {expression}", math=math)
+    assert_same(f, (scalar(5),), grad=False)
+
+
+def test_an_item_of_a_dict_under_a_number() -> None:
+    """D2: each key that is there may be meant; in loops of Python's and of the program."""
+    f = function_of("""
+    def f(ids, n, x):
+        counts = {1: 0, 2: 0}
+        for i in ids:
+            counts[int(i)] += 1
+        last = {1: x, 2: x * 2}
+        for i in range(n):
+            last[int(ids[i])] = last[int(ids[i])] * 2
+            counts[int(ids[i])] = counts[int(ids[i])] + i
+        return counts, last
+    """)
+    ids = paddle.to_tensor([1, 2, 2, 1, 1])
+    assert_same(f, *((ids, scalar(n), X) for n in (4, 0, 5)))
+
+
+@pytest.mark.parametrize("table", ["{1: 0}", "{}", "{'a': 0}"])
+def test_a_new_key_that_only_the_run_knows(table: str) -> None:
+    """D2: a coded error, on the run at the latest."""
+    f = function_of(f"def f(t):\n    d = {table}\n    d[int(t)] = 5\n    return d")
+    with pytest.raises(ContainerInGraphError, match="none of its keys"):
+        d2s.to_static(f)(scalar(7))
+
+
+def test_a_default_that_only_the_run_knows_to_be_missing() -> None:
+    """D2: a ``defaultdict`` would make the key."""
+    from collections import defaultdict
+
+    f = function_of("def f(t, d):\n    return d[int(t)]")
+    table = defaultdict(int, {1: 5})
+    assert d2s.to_static(f)(scalar(1), table) == 5
+    with pytest.raises(ContainerInGraphError, match="none of its keys"):
+        d2s.to_static(f)(scalar(7), table)
+
+
+@pytest.mark.parametrize("use", ["{k}", "{k: 1}", "s.add(k)", "hash(k)", "len({1, k})", "set([k])"])
+def test_a_number_that_is_hashed(use: str) -> None:
+    """E1: refused, as no run could tell where it belongs."""
+    f = function_of(f"def f(t):\n    k = int(t)\n    s = {{1}}\n    {use}\n    return len(s)")
+    with pytest.raises(NotStaticError, match="hashed"):
+        d2s.to_static(f)(scalar(1))
