@@ -170,6 +170,8 @@ def _holders(is_it: Callable[[Any], bool]) -> list[Holder]:
         frame = frame.f_back
     known = {holder.place for holder in found}
     for record in capture.watched():
+        if record.large:
+            continue
         scope, now = record.scope, record.now()
         for key, value in list(now.items() if isinstance(now, dict) else enumerate(now)):
             place = record.entry(key)

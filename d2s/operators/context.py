@@ -107,6 +107,8 @@ class Capture:
         raises: exceptions that the run may raise and a ``try`` catches, by number.
         handled: the exception that was being handled when the capture began.
         divided: lists of Python that a branch has left with two lengths.
+        handed: attributes that a branch, loop or ``try`` hands on: some path may leave them as they
+            were.
         loops: the state of each static loop under capture: names, and what they held before.
         entry: the frame that the capture was begun from; frames around it are not captured.
         adopt: told of each object whose methods Python may call by itself.
@@ -159,6 +161,7 @@ class Capture:
     raises: dict[int, Any] = field(default_factory=dict)
     handled: BaseException | None = None
     divided: list[Any] = field(default_factory=list)
+    handed: set[tuple[int, str]] = field(default_factory=set)
     loops: list[tuple[tuple[str, ...], list[Any]]] = field(default_factory=list)
     entry: types.FrameType | None = None
     adopt: Callable[[Any], None] | None = None

@@ -252,6 +252,8 @@ def other_places(root: Any) -> Iterator[tuple[str, Callable[[Any], None]]]:
     if capture is None:
         return
     for record in capture.watched():
+        if record.large:
+            continue
         now = record.now()
         for key, item in list(now.items() if isinstance(now, dict) else enumerate(now)):
             if item is root:

@@ -511,6 +511,13 @@ class State:
         missing = len(self.slots) - len(values)
         return [*values, *(self._bases[len(self._bases) - missing :] if missing else ())]
 
+    def _note_handed(self) -> None:
+        capture = current()
+        if capture is not None:
+            capture.handed |= {
+                (id(slot.owner), slot.name) for slot in self.slots if isinstance(slot, Attribute)
+            }
+
     def read(self) -> list[Any]:
         """The values as they are now."""
         return [slot.get() for slot in self.slots]
@@ -518,6 +525,7 @@ class State:
     def freeze(self) -> list[Any]:
         """Snapshots of the values."""
         self.find()
+        self._note_handed()
         return [freeze(slot.get()) for slot in self.slots]
 
     def write(self, values: list[Any]) -> None:

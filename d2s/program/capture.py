@@ -129,6 +129,7 @@ def _capture(
     if tentative and is_open(call):
         attributes["shape"] = SHAPE
     watch = Watch(state.born)
+    watch.handed = state.handed
     for root in roots:
         watch.add(root, type(root).__name__)
     for change in lifted:
@@ -208,7 +209,7 @@ def _capture(
                 if export
                 else list(writes_of(results, arguments.changed(), changes, containers, state))
             )
-            counters = [change for change in changes if _counts(change)]
+            counters = [part for change in changes for part in _parts(change) if _counts(part)]
             kept_apart = apart(
                 watch,
                 {*state.grown, *(id(change.record.scope) for change in changes)},
@@ -310,7 +311,17 @@ def _counts(change: Change) -> bool:
             return number(value.true) and number(value.false)
         return number_kind(value) in (int, float)
 
-    return type(change.before) in (int, float) and not change.whole and number(change.value)
+    return type(change.before) in (int, float) and number(change.value)
+
+
+def _parts(change: Change) -> list[Change]:
+    """The entries that have changed, for a list that has as many items as before."""
+    if not change.whole:
+        return [change]
+    if not isinstance(change.record.scope, list) or len(change.value) != len(change.before):
+        return []
+    pairs = enumerate(zip(change.value, change.before, strict=True))
+    return [Change(change.record, at, now, was) for at, (now, was) in pairs if now is not was]
 
 
 def _inputs(call: Call, state: Capture) -> list[Any]:

@@ -51,6 +51,16 @@ CURES: Final = {
 }
 
 
+_UNSETTLED: Final = frozenset(("value", "object", "state"))
+"""What may be another one on every call, so that no program fits the next one."""
+
+_PATIENCE: Final = 15
+"""So many programs in a row that run once; then calls run in dygraph for a while."""
+
+_LONGEST: Final = 16
+"""So often that while gets longer, twice each time."""
+
+
 @dataclass
 class Entry:
     """One program.
@@ -100,6 +110,10 @@ class Programs:
         self._changes: collections.Counter[tuple[str, str]] = collections.Counter()
         self._made = 0
         self._told = False
+        self._runs = 0
+        self._vain = 0
+        self._rest = 0
+        self._breaks = 0
 
     def fitting(self, key: Any) -> Entry | None:
         """The newest program for calls with this key that fits the state outside, too."""
@@ -138,6 +152,13 @@ class Programs:
             return entry, tensors
         return entry, [tensors[position] for position in known.order]
 
+    def rests(self) -> bool:
+        """Whether the present call is to run in dygraph: one program after the other ran once."""
+        if not self._rest:
+            return False
+        self._rest -= 1
+        return True
+
     def of(self, key: Any) -> tuple[Entry, ...]:
         """All programs for calls with this key, the newest first."""
         return self._by_key.get(key, ())
@@ -161,7 +182,24 @@ class Programs:
         self._made += 1
         if entry.reason.kind != "first":
             self._changes[entry.reason.kind, entry.reason.subject] += 1
+        self._count_vain(entry)
         self._tell(limit)
+
+    def _count_vain(self, entry: Entry) -> None:
+        """Let calls run in dygraph for a while when programs come and go without being used.
+
+        The while gets longer each time that it has not helped.
+        """
+        runs = sum(old.runner.runs for old in self.entries)
+        again = runs - self._runs > 1 or entry.reason.kind not in _UNSETTLED or entry.call.arrays
+        self._runs = runs
+        self._vain = 0 if again else self._vain + 1
+        if again:
+            self._breaks = 0
+        if self._vain >= _PATIENCE:
+            self._vain = _PATIENCE - 1
+            self._rest = _PATIENCE << min(self._breaks, _LONGEST)
+            self._breaks += 1
 
     def clear(self) -> None:
         """Drop all."""
@@ -175,9 +213,10 @@ class Programs:
         self._told = True
         (kind, subject), times = self._changes.most_common(1)[0]
         last = next(e.reason for e in reversed(self.entries) if e.reason.subject == subject)
+        resting = "; most of its calls run in dygraph from here on" if self._rest else ""
         warnings.warn(
             f"{self.name!r} has been captured {self._made} times, {times} of them because "
-            f"{subject} has changed (the last time: {last.text})\n"
+            f"{subject} has changed (the last time: {last.text}){resting}\n"
             f"  cure: {CURES[kind]}  [{ManyProgramsWarning.code}]",
             ManyProgramsWarning,
             stacklevel=_user_level(),

@@ -37,6 +37,8 @@ _ENVIRONMENT: Final = frozenset(("environ", "getenv", "environb"))
 
 _CACHED: Final = type(functools.lru_cache(lambda: None))
 
+_TABLES: Final = ("_parameters", "_buffers", "_sub_layers")
+
 _HOOKS: Final = ("_forward_pre_hooks", "_forward_post_hooks")
 
 EVERY: Final = "*"
@@ -232,7 +234,8 @@ class _Explorer:
                 yield from self.at(Place(fields, name, f"{path}.{name}"))
         for name in sorted(self.names - fields.keys()):
             if name in self.watch.asked or _hidden(type(thing), name):
-                yield Place(fields, name, f"{path}.{name}")
+                for table in _tables(thing, fields):
+                    yield Place(table, name, f"{path}.{name}")
 
     def function(self, function: Any, path: str) -> Iterator[Place]:
         """A function: its code, its defaults, and its attributes that are named."""
@@ -253,6 +256,7 @@ class _Explorer:
         yield from self.function(function, path)
         code = function.__code__
         self.names.update(code.co_names)
+        self.watch.used.update(code.co_names)
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             yield from self.at(Place(cell, "cell", name))
         for name in code.co_names:
@@ -275,6 +279,13 @@ def _hidden(kind: type, name: str) -> bool:
         if name in vars(base):
             return is_user_class(base) and not hasattr(type(vars(base)[name]), "__set__")
     return False
+
+
+def _tables(thing: Any, fields: dict[str, Any]) -> list[dict[str, Any]]:
+    """Where an attribute may come to stand: Paddle keeps what a layer is given in one of four."""
+    if not isinstance(thing, paddle.nn.Layer):
+        return [fields]
+    return [fields, *(fields[name] for name in _TABLES if name in fields)]
 
 
 def _environment(environ: Any) -> Any:

@@ -34,6 +34,7 @@ from d2s.operators.fields import Fields, class_fields, slot_fields, slots_of
 from d2s.operators.lists import GrowingList
 from d2s.operators.objects import (
     LAYER_FIELDS,
+    defines,
     dict_of,
     fields_of,
     is_library,
@@ -68,6 +69,7 @@ class Record:
         names: the only entries that count; ``None`` if all do.
         fields: it holds the attributes of an object.
         before: its contents.
+        large: there are so many items that none is looked at.
     """
 
     scope: Any
@@ -78,6 +80,7 @@ class Record:
     names: set[Any] | None = None
     fields: bool = False
     before: Any = None
+    large: bool = False
 
     def entry(self, key: Any) -> Place:
         """The place of one of its entries."""
@@ -214,11 +217,15 @@ class Watch:
         explored: places besides those of the records that the code may have read.
         read: tensors whose contents are constants of the program, by their ids.
         lifted: identities of places whose numbers are inputs of the program.
-        filled: names of lists that the captured code only appends to.
+        filled: names of lists that the captured code only appends to, and items of dicts.
         looked_at: other names that it uses.
+        appended: names of attributes that hold lists to which it only appends.
+        written_only: names of attributes that it assigns and never reads.
+        used: names of attributes that it does other things with.
         stored: names of attributes that the captured code assigns.
         adopt: told of each class of the user's.
         opaque: objects whose contents only Python can change.
+        handed: attributes that a branch or loop may have left as they were.
 
     Args:
         born: objects that the captured code has made: they are no state, each run makes its own.
@@ -236,6 +243,9 @@ class Watch:
         self.filled: set[str] = set()
         self.looked_at: set[str] = set()
         self.stored: set[str] = set()
+        self.appended: set[str] = set()
+        self.written_only: set[str] = set()
+        self.used: set[str] = set()
         self.opaque = Opaque()
         self.adopt: Callable[[Any], None] | None = None
         self._classes: dict[int, type] = {}
@@ -244,6 +254,7 @@ class Watch:
         self._found: set[int] = set()
         self._made: set[int] = set()
         self._kept: list[Any] = []
+        self.handed: set[tuple[int, str]] = set()
 
     # -- before ----------------------------------------------------------------------------------
 
@@ -268,10 +279,17 @@ class Watch:
             for name in set(reads.attributes) & scope.keys() | self.stored:
                 self._global(scope, name)
         self.called.append(function)
-        self.asked.update(_asked(function.__code__, reads.attributes))
+        asks = reads.catches or _ASKING.intersection(function.__code__.co_names)
+        self.asked.update(reads.attributes if asks else ())
         self.filled |= reads.filled - self.looked_at
-        self.looked_at |= set(reads.outside) - reads.filled
+        items = {path.split("[")[0] for path in reads.filled if "[" in path}
+        self.looked_at |= set(reads.outside) - reads.filled - items
         self.filled -= self.looked_at
+        self.filled = {path for path in self.filled if path.split("[")[0] not in self.looked_at}
+        self.appended |= reads.appended
+        self.written_only |= reads.stored
+        self.used |= set(reads.attributes) - reads.appended - reads.stored
+        self.used |= reads.appended & self.written_only | reads.stored & self.appended
         code = function.__code__
         cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
         for name in reads.outside:
@@ -312,6 +330,16 @@ class Watch:
         if adopt is not None:
             for kind in list(self._classes.values()):
                 adopt(kind)
+
+    def looks_into(self, record: Record) -> None:
+        """The code relies on what is in a list, though it only appends to it by its text."""
+        self.filled.discard(record.path)
+        if record.place is not None and record.place.attribute:
+            self.used.add(record.place.key)
+
+    def only(self, names: set[str]) -> set[str]:
+        """Those of ``names`` with which the code does nothing else, as far as can be seen."""
+        return set() if EVERY in self.names else names - self.used
 
     def scopes(self) -> list[Record]:
         """What is watched now."""
@@ -370,10 +398,13 @@ class Watch:
             self._fields(thing, path, place)
 
     def _container(self, thing: Any, path: str, place: Place | None) -> None:
-        if id(thing) in self.records or id(thing) in self._born or contents.size(thing) > LARGE:
+        if id(thing) in self.records or id(thing) in self._born:
             return
         record = self.records[id(thing)] = Record(thing, path, place)
         record.before = record.now()
+        record.large = len(record.before) > LARGE
+        if record.large:  # its items are not looked at
+            return
         for key, item in entries(record.before):
             part = record.entry(key)
             self.add(item, part.path, part)
@@ -505,6 +536,7 @@ class Watch:
             tensors: those that the program reads, which :meth:`places_of` has.
         """
         written = {change.place.identity for change in changes if not change.whole}
+        given = self._given(changes)
         places = self.explored = explore(self)
         maker = _Guards(self, written, {id(tensor) for tensor in tensors})
         for record in list(self.records.values()):
@@ -513,7 +545,8 @@ class Watch:
                     maker.value(record.entry(key))
             elif record.fields:
                 for key in record.before.keys() & self.names:
-                    maker.value(record.entry(key))
+                    if (id(record.scope), key) not in given:
+                        maker.value(record.entry(key))
                 if EVERY in self.names:
                     for key in record.before:
                         maker.value(record.entry(key))
@@ -522,19 +555,38 @@ class Watch:
                         if not key.startswith("_") and isinstance(value, SCALARS):
                             maker.value(record.entry(key))
                 for key in self.names - record.before.keys():
-                    if record.entry(key).identity in written:
+                    known = record.entry(key).identity in written
+                    if known and (id(record.scope), key) not in given:
                         maker.value(record.entry(key))
         for place in [*places, *(Reading(t, _numbers, t.name) for t in self.read.values())]:
             maker.value(place)
         return maker.found
 
+    def _given(self, changes: list[Change]) -> set[tuple[int, str]]:
+        """Attributes that get a new value on each run, whatever they held: nobody relies on that.
+
+        The code only assigns them, or they were not there, and it would have failed without them.
+        """
+        only = self.only(self.written_only)
+        found: set[tuple[int, str]] = set()
+        for change in changes:
+            record, name = change.record, change.key
+            if change.whole or not record.fields or record.names is not None:
+                continue
+            kind = type(record.object)
+            needed = change.before is ABSENT and not (
+                name in self.asked
+                or EVERY in self.names
+                or hasattr(kind, name)
+                or defines(kind, "__getattr__")
+            )
+            surely = change.value is not ABSENT and (id(record.object), name) not in self.handed
+            if (name in only or needed) and surely and not isinstance(record.object, type):
+                found.add((id(record.scope), name))
+        return found
+
 
 _ASKING: Final = frozenset(("hasattr", "getattr", "AttributeError", "Exception"))
-
-
-def _asked(code: types.CodeType, attributes: tuple[str, ...]) -> set[str]:
-    """Names of attributes that the code gets along without."""
-    return set(attributes) if _ASKING.intersection(code.co_names) else set()
 
 
 def _stored(code: types.CodeType) -> set[str]:
@@ -696,7 +748,9 @@ class _Guards:
             self.found.append(Guard(place, Identity, Identity(value), value))
 
     def _container(self, place: Place, value: Any) -> None:
-        if type(value) is list and place.path in self.watch.filled:
+        watch = self.watch
+        appended = place.attribute and place.key in watch.only(watch.appended)
+        if type(value) is list and (appended or place.path in watch.filled):
             self.found.append(Guard(place, Identity, Identity(value), value))
             return
         if len(value) > NAMED and (len(value) > LARGE or not _nested(value)):

@@ -195,6 +195,8 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
                 cure="call paddle.disable_static() first; what it returns are tensors, not "
                 "values of a program",
             )
+        if self._programs.rests():
+            return self.dygraph_function(*args, **kwargs)
         if getattr(self.d2s_original, "__defaults__", None) is not self._defaults:
             self._signature = self._bound_signature()
         modes = self._modes()
@@ -316,7 +318,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         program for every value; unless the function cannot be captured like that.
         """
         counters: dict[Any, Change] = {}
-        for entry in self._programs.of(call.key):
+        for entry in self._programs.entries:
             for change in entry.runner.captured.counters:
                 identity = change.place.identity
                 if identity not in self._constant and type(change.place.get()) in (int, float):

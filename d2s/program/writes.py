@@ -195,7 +195,7 @@ def _divided(results: Results, containers: dict[int, Any]) -> Iterator[tuple[Wri
         if record is None or id(root) in arguments:
             continue
         if not _only_added(form, record):  # the program relies on what was in it
-            results.watch.filled.discard(record.path)
+            results.watch.looks_into(record)
         yield _fill, _filled(record, _refilled(results, form, record))
 
 
