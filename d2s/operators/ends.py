@@ -76,7 +76,11 @@ class Ends:
         return {name: value for name, value in found.items() if value is not UNBOUND}
 
     def frozen(self, value: Any) -> Any:
-        """A list, dict, set or deque with what it held; other things as they are."""
+        """A list, dict, set or deque with what it held, also in a choice; the rest as it is."""
+        if isinstance(value, Either):
+            return value.like(self.frozen(value.true), self.frozen(value.false))
+        if type(value) is tuple:
+            return tuple(map(self.frozen, value))
         if not isinstance(value, CONTAINERS):
             return value
         if self._snapshots is None:
