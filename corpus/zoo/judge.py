@@ -112,11 +112,11 @@ def seed(number: int) -> None:
 
 
 def named_tensors(layer: Any) -> Iterator[tuple[str, paddle.Tensor]]:
-    """Parameters and buffers."""
+    """Parameters and buffers; some buffers have the names of tensors, which are new each time."""
     yield from layer.named_parameters()
-    for name, buffer in layer.named_buffers():
+    for index, buffer in enumerate(layer.buffers()):
         if isinstance(buffer, paddle.Tensor):
-            yield name, buffer
+            yield f"buffer {index}", buffer
 
 
 def state(layer: Any) -> State:

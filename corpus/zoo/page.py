@@ -15,7 +15,11 @@ from corpus.zoo.model import every_package
 
 RESULTS = Path(__file__).with_name("results.json")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "zoo.md"
-NAMES = {"d2s": "d2s", "ast": "Paddle, `full_graph=True`", "sot": "Paddle, SOT"}
+NAMES = {
+    "d2s": "With d2s",
+    "ast": "With Paddle's converter, `full_graph=True`",
+    "sot": "With Paddle's SOT, `full_graph=False`",
+}
 KINDS = ("right", "refused", "failed", "WRONG", "crash", "hang")
 
 Verdicts = Mapping[str, Any]
@@ -56,7 +60,7 @@ def text_of(record: Mapping[str, Any]) -> str:
     for converter, title in NAMES.items():
         table = _table(found, converter)
         if table:
-            parts += [f"## {title[0].upper()}{title[1:]}\n", table]
+            parts += [f"## {title}\n", table]
             if converter == "d2s":
                 parts.append(_times(found))
     parts.append(_reasons(found))

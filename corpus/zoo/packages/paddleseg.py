@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from corpus.zoo.model import Model, Package, image
+from corpus.zoo.model import Model, Package, image, words
 
 CLASSES = 4
 RESNET = "ResNet18_vd"
@@ -98,6 +98,9 @@ ON_BACKBONES: dict[str, tuple[str, Settings]] = {
 }
 """Network -> its backbone, and what else it is told."""
 
+WIDE = words("AttentionUNet SegNet U2Netp UNet UNetPlusPlus UNet3Plus")
+"""These compute much for each pixel, and get smaller images."""
+
 SAME = {"Lite_HRNet_FCN": "FCN", "UHRNet_FCN": "FCN", "GhostNet_DeepLab": "DeepLabV3P"}
 
 
@@ -113,14 +116,16 @@ def _builder(name: str, backbone: str | None, settings: Settings) -> Callable[[]
 
 
 def models() -> list[Model]:
-    """Two images of 64 x 64 for each."""
-    alone = [
-        Model(name, _builder(name, None, settings), image()) for name, settings in ALONE.items()
+    """Two images for each; the widest networks come last."""
+    made = [
+        Model(name, _builder(name, None, settings), image(32 if name in WIDE else 64))
+        for name, settings in ALONE.items()
     ]
-    return alone + [
+    made += [
         Model(name, _builder(name, backbone, settings), image())
         for name, (backbone, settings) in ON_BACKBONES.items()
     ]
+    return sorted(made, key=lambda model: model.name in WIDE)
 
 
 PACKAGE = Package(
@@ -128,6 +133,6 @@ PACKAGE = Package(
     pins=("paddleseg==2.8.0",),
     roots=("paddleseg",),
     modules=("paddleseg.models",),
-    absent=("visualdl", "skimage", "filelock"),
+    absent=("visualdl", "skimage"),
     models=models,
 )

@@ -331,10 +331,11 @@ def _builder(name: str, settings: Settings) -> Callable[[], Any]:
 
 def models() -> list[Model]:
     """Networks that take noise away, and those that make pictures small."""
-    return [
+    made = [
         Model(name, _builder(kind, settings), inputs)
         for name, (kind, settings, inputs) in NETWORKS.items()
     ]
+    return sorted(made, key=lambda model: "UNet" in model.name)  # the large ones come last
 
 
 PACKAGE = Package(
