@@ -100,6 +100,8 @@ class Capture:
         links: what a value that a write has made is a view of: ``value.id`` -> its link.
         settled: values that one write has made of all tensors of one storage, by each of them.
         copies: values that are copies of others, made to hand them on: ``value.id`` -> value.
+        picks: values that are items of lists, which one the run decides: ``value.id`` -> the pick.
+        picked: values that ever were, and what each may be: ``value.id`` -> the two.
         refused: what was refused so far; user code may catch such an error, and goes on, but the
             program would not be what the code says.
         attempts: the ``try`` statements whose bodies are being captured.
@@ -155,6 +157,8 @@ class Capture:
     detached: dict[int, Any] = field(default_factory=dict)
     links: dict[int, Any] = field(default_factory=dict)
     settled: dict[int, Any] = field(default_factory=dict)
+    picks: dict[int, Any] = field(default_factory=dict)
+    picked: dict[int, Any] = field(default_factory=dict)
     refused: list[D2SError] = field(default_factory=list)
     attempts: list[Any] = field(default_factory=list)
     extents: list[Extent] = field(default_factory=list)
@@ -208,19 +212,35 @@ class Capture:
 
     def _notes(self) -> tuple[dict[int, Any], ...]:
         """What is noted of values, by their ids."""
-        return self.numbers, self.sometimes, self.roots, self.links, self.settled, self.filled
+        return (
+            self.numbers,
+            self.sometimes,
+            self.roots,
+            self.links,
+            self.settled,
+            self.filled,
+            self.picks,
+        )
 
     def forget_since(self, notes: tuple[dict[int, Any], ...]) -> None:
         """Drop the notes on values of operations that were taken out of the program again."""
         parts = (dict(part) for part in notes)
         self.numbers, self.sometimes, self.roots, self.links, *rest = parts
-        self.settled, self.filled, self.written = rest
+        self.settled, self.filled, self.picks, self.written = rest
 
     def forget(self, ids: list[int]) -> None:
         """Drop the notes on values that are gone; another value may get the id of one."""
-        for part in (*self._notes(), self.copies, self.detached):
+        for part in (*self._notes(), self.copies, self.detached, self.picked):
             for number in ids:
                 part.pop(number, None)
+
+    def shared(self) -> dict[int, tuple[Any, list[Any]]]:
+        """Values that share their storage with others, though their operations do not say so."""
+        detached = {
+            number: (value, [value.get_defining_op().operand_source(0)])
+            for number, value in self.detached.items()
+        }
+        return {**detached, **self.picked}
 
     def needs_python(self) -> None:
         """What follows wants a Python value: an attempt to do without it ends here.

@@ -605,7 +605,7 @@ def check_taken(error: BaseException) -> None:
         AmbiguousValueError: (D2S203) it was.
     """
     capture = current()
-    if capture is None or isinstance(error, D2SError):
+    if capture is None or capture.refused or isinstance(error, D2SError):
         return
     if isinstance(error, TypeError | ValueError) and _SAID_OF_CHOICES.search(str(error)):
         raise error_here(
@@ -616,7 +616,7 @@ def check_taken(error: BaseException) -> None:
         ) from None
 
 
-_SAID_OF_CHOICES: Final = re.compile(r"\bEither\b")
+_SAID_OF_CHOICES: Final = re.compile(r"\bbut got \[?Either\b")
 
 
 def _test(side: Any, test: Callable[[Any], bool]) -> Any:

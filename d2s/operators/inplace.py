@@ -8,6 +8,7 @@ loop that makes the change and is not part of its state, the change is refused.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from d2s.errors import InplaceError
 from d2s.operators.aliases import Holder, holders_of_alternative, is_same
 from d2s.operators.context import Block, current, error_here
 from d2s.operators.either import Either
+from d2s.operators.picks import merged, note_pick, picks_of
 from d2s.operators.replays import Method, done
 from d2s.operators.shared import Sharing, may_be, unknown_base, with_contents
 from d2s.operators.state import Frozen
@@ -220,7 +222,40 @@ def changed_to(owner: Any, old: Any, fresh: Any, what: str) -> Any:
         fresh = capture.steps.renewed(old, fresh)
     note_written(root_to_change(owner), fresh)
     bind_anew(owner, fresh, what)
+    _settle_picks(owner, old, fresh, what)
     return fresh
+
+
+def _settle_picks(owner: Any, old: Any, fresh: Any, what: str) -> None:
+    """Write what was written into a picked item into the item, or the other way round."""
+    capture = current()
+    if capture is None or not capture.picks:
+        return
+    mine = capture.picks.pop(old.id, None)
+    made: list[Any] = []
+    if mine is not None:
+        items = mine.different()
+        steps = [merged(mine.holds(item), fresh, item) for item in items]
+        news = [
+            changed_to(item, as_value(item), step[-1], what)
+            for item, step in zip(items, steps, strict=True)
+        ]
+        note_pick(fresh, [news[mine.place_of(each)] for each in mine.items], mine.position)
+        made += [*itertools.chain(*steps), *news]
+    for pick in picks_of(owner):
+        del capture.picks[pick.value.id]
+        holders = _live_holders(pick.value)
+        if not holders:
+            continue
+        step = merged(pick.holds(owner), fresh, pick.value)
+        items = [fresh if is_same(each, owner) else each for each in pick.items]
+        note_pick(step[-1], items, pick.position)
+        _rebind(holders, pick.value, step[-1], what)
+        made += [*step, *map(as_value, items)]
+    if made:
+        group = frozenset((fresh.id, *(value.id for value in made)))
+        for number in group:
+            capture.settled[number] = group | capture.settled.get(number, frozenset())
 
 
 def _refusal(name: str, why: str) -> Exception:

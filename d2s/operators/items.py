@@ -21,6 +21,7 @@ from d2s.operators.hosts import host_call, is_seen, raise_when, raise_where
 from d2s.operators.inplace import changed_to, parameter_with
 from d2s.operators.lists import GrowingList
 from d2s.operators.objects import is_list
+from d2s.operators.picks import note_pick
 from d2s.operators.replays import Method, done
 from d2s.operators.shown import HostText, snapshot
 from d2s.operators.values import (
@@ -348,7 +349,10 @@ def picked(items: list[Any], position: Any) -> Any:
         kinds_of_values = {(str(value.dtype), *value.shape) for value in values}
         if len(kinds_of_values) == 1 and all(size >= 0 for size in values[0].shape):
             item = paddle.stack(values)[position]
-            return item if kind is None else mark_number(item, kind)
+            if kind is None:
+                note_pick(item, items, position)
+                return item
+            return mark_number(item, kind)
     _wants_python()
     return _chain([(position == index, item) for index, item in enumerate(items)])
 

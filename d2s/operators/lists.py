@@ -38,6 +38,7 @@ from d2s.operators.likeness import description_of, wants_gradients
 from d2s.operators.shown import HostText
 from d2s.operators.values import (
     as_value,
+    carried,
     cast_plain,
     is_tensor,
     mark_number,
@@ -501,9 +502,7 @@ class GrowingList:
 
     def _write(self, item: Any, counts: Any) -> None:
         for array, leaf in zip(self.arrays, self.element.flatten(item), strict=True):
-            copy = paddle.assign(leaf)
-            copy.stop_gradient = leaf.stop_gradient
-            paddle.tensor.array_write(copy, self._length, array)
+            paddle.tensor.array_write(carried(leaf), self._length, array)
         step = paddle.full([], 1, "int64") if counts is True else paddle.cast(counts, "int64")
         self._length = mark_number(self._length + step, int)
 

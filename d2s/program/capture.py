@@ -232,7 +232,13 @@ def _capture(
     except BaseException:
         bridge.never_free(main)
         raise
-    check_views(main, set(state.copies), set(state.detached), state.settled, state.steps.shown)
+    check_views(
+        main,
+        set(state.copies),
+        {number: [base.id for base in bases] for number, (_, bases) in state.shared().items()},
+        state.settled,
+        state.steps.shown,
+    )
     parameters = context.get_params_with_values()
     names = [operation.name() for operation in bridge.operations(main)]
     tensors, values = map(list, parameters)

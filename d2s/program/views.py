@@ -93,6 +93,15 @@ def _is_copy(operation: Any, copies: set[int]) -> bool:
     )
 
 
+def _before_cast(value: Any) -> Any:
+    """What is cast, to the dtype that it has."""
+    made = value.get_defining_op()
+    if made is not None and made.name() == "pd_op.cast":
+        source = made.operand_source(0)
+        return source if source.dtype == value.dtype else value
+    return value
+
+
 @dataclass
 class _Value:
     """What becomes of a value.
@@ -113,25 +122,33 @@ class _Program:
 
     Args:
         program: the captured program.
-        copies, detached, gradients: as :func:`check_views` gets them.
+        copies, shared, gradients: as :func:`check_views` gets them.
 
     Attributes:
         values: by their ids.
         stores: the assignments.
         storages: the values that are one tensor.
+        appended: lists of the run, and where something is appended to them.
+        sources: for values that are others', or parts of them, the ones they are made of.
         linked: for each storage, those that are views of it, or that it is a view of.
         members: for each storage, its values.
     """
 
     def __init__(
-        self, program: Any, copies: set[int], detached: set[int], gradients: Container[int]
+        self,
+        program: Any,
+        copies: set[int],
+        shared: dict[int, list[int]],
+        gradients: Container[int],
     ) -> None:
         self.copies = copies
-        self.detached = detached
+        self.shared = shared
         self.gradients = gradients
         self.values: dict[int, _Value] = {}
         self.stores: list[tuple[Any, _Spot]] = []
         self.storages = _Storages()
+        self.sources: dict[int, list[int]] = {}
+        self.appended: list[tuple[int, _Spot]] = []
         self._blocks = 0
         self._below: dict[int, tuple[int, ...]] = {}
         self._views: list[tuple[int, int]] = []
@@ -146,6 +163,37 @@ class _Program:
         self.members: dict[int, list[int]] = {}
         for value in self.values:
             self.members.setdefault(self.storages.find(value), []).append(value)
+
+    def may_hold(self, storage: int, made: _Spot, birth: _Spot, store: _Spot) -> bool:
+        """Whether a value may hold, or be a part of, a tensor when something is written into it.
+
+        Args:
+            storage: that of the value.
+            made: where the value is made.
+            birth: where the tensor is made.
+            store: where it is written.
+        """
+        appends = [spot for array, spot in self.appended if self.storages.find(array) == storage]
+        if not appends:
+            return not _after(birth, made)
+        return any(
+            _after(spot, birth)
+            and (_after(store, spot) or not (spot.loops & store.loops) <= birth.loops)
+            for spot in appends
+        )
+
+    def born(self, value: int) -> list[_Spot]:
+        """Where the tensors are made that ``value`` may be, or be a part of."""
+        found: list[_Spot] = []
+        queue, seen = [value], {value}
+        while queue:
+            at = queue.pop()
+            sources = self.sources.get(at, [])
+            if not sources and at in self.values:
+                found.append(self.values[at].made)
+            queue += {*sources} - seen
+            seen.update(sources)
+        return found
 
     def _walk(self, block: Any, around: _Spot, makes: tuple[int, ...]) -> None:
         """Note what is in ``block``, which is a part of what makes the values ``makes``."""
@@ -180,16 +228,24 @@ class _Program:
             (body,) = bridge.blocks_of(operation)
             for init, argument, result in zip(operands[1:], body.args(), results, strict=False):
                 self._hand(init, [argument, result], spot)
-        elif (
-            name in _VIEWS
-            or name == "builtin.split"
-            or (name == "pd_op.assign" and results[0].id in self.detached)
-        ):
-            base = operands[0].id
-            for result in results:  # a view of a view is one of all below it
-                self._below[result.id] = (base, *self._below.get(base, ()))
-                self._views.extend((result.id, each) for each in self._below[result.id])
-        if copy or name in ("cf.yield", "pd_op.while") or operation.id() in self.gradients:
+        writes = name == "pd_op.array_write_"
+        if writes:  # the list holds the very tensor that was appended
+            self._hand(operands[0], results[:1], spot)
+            self.appended.append((operands[0].id, spot))
+        for result in results:
+            bases = self.shared.get(result.id, [])
+            if writes:
+                bases = [_before_cast(operands[1]).id]
+            if not bases and not copy and (name in _VIEWS or name == "builtin.split"):
+                bases = [operands[0].id]
+            # A view of a view is one of all below it.
+            below = [each for base in bases for each in (base, *self._below.get(base, ()))]
+            if below:
+                self.sources.setdefault(result.id, []).extend(bases)
+                self._below[result.id] = tuple(below)
+                self._views.extend((result.id, each) for each in below)
+        handing = ("cf.yield", "pd_op.while", "pd_op.array_write_")
+        if copy or name in handing or operation.id() in self.gradients:
             return
         for value in operands:
             if bridge.is_value(value) and not bridge.is_fake(value) and value.id in self.values:
@@ -198,6 +254,7 @@ class _Program:
     def _hand(self, value: Any, others: list[Any], spot: _Spot) -> None:
         for other in others:
             self.storages.join(other.id, value.id)
+            self.sources.setdefault(other.id, []).append(value.id)
         if value.id in self.values:
             self.values[value.id].handed.append((spot, [other.id for other in others]))
 
@@ -212,7 +269,7 @@ class _Program:
 def check_views(
     program: Any,
     copies: set[int],
-    detached: set[int],
+    shared: dict[int, list[int]],
     settled: dict[int, Any],
     gradients: Container[int] = (),
 ) -> None:
@@ -220,7 +277,8 @@ def check_views(
 
     Args:
         program: the captured program.
-        detached: ids of the values that ``detach`` has made, which are views in dygraph.
+        shared: ids of values that are views in dygraph of others, by theirs: what ``detach`` has
+            made, and items of lists that the run picks.
         copies: ids of the values that d2s itself made of others to hand them on.
         settled: for values that a write has made, all that it has made of the storage.
         gradients: ids of operations that are there for gradients, which dygraph gives what the
@@ -231,7 +289,7 @@ def check_views(
     """
     if not any(operation.name() in _STORES for operation in bridge.operations(program)):
         return
-    known = _Program(program, copies, detached, gradients)
+    known = _Program(program, copies, shared, gradients)
     for operation, spot in known.stores:
         group = settled.get(operation.result(0).id, frozenset())
         if _is_missed(known, operation, spot, group):
@@ -247,29 +305,33 @@ def _is_missed(known: _Program, store: Any, spot: _Spot, group: Container[int]) 
         spot: where it is.
         group: what was made anew because of it.
     """
-    storage = known.storages.find(store.operand_source(0).id)
+    written = store.operand_source(0).id
+    others = known.linked.get(known.storages.find(written), ())
+    born = known.born(written) if others else []
     queue = [
         (value, False)
-        for other in known.linked.get(storage, ())
+        for other in others
         for value in known.members[other]
-        if value not in group and _after(spot, known.values[value].made)
+        if value not in group
+        and _after(spot, (made := known.values[value].made))
+        and any(known.may_hold(other, made, birth, spot) for birth in born)
     ]
     seen = set(queue)
     while queue:
-        value, stale = queue.pop()
-        found = known.values[value]
+        at, stale = queue.pop()
+        found = known.values[at]
         loops = spot.loops - found.made.loops  # it keeps through their trips what it was
 
         def is_behind(place: _Spot, loops: frozenset[_Path] = loops, stale: bool = stale) -> bool:
             return stale or _after(place, spot) or not loops.isdisjoint(place.loops)
 
-        for place, made in found.uses:
+        for place, results in found.uses:
             # What the assignment itself has made anew reads what was before.
-            if is_behind(place) and not any(result in group for result in made):
+            if is_behind(place) and not any(result in group for result in results):
                 return True
-        for place, others in found.handed:
+        for place, values in found.handed:
             if is_behind(place):
-                handed = {(other, True) for other in others if other not in group} - seen
+                handed = {(other, True) for other in values if other not in group} - seen
                 seen |= handed
                 queue.extend(handed)
     return False

@@ -329,3 +329,95 @@ def test_a_view_that_an_assignment_leaves_behind_is_never_read(
         if error.line is not None:
             return
     assert_same(f, *((ROWS, scalar(n)) for n in (1, 3)), static=static, grad=False)
+
+
+PICKED = {
+    "in a loop": """
+        while i < n:
+            rows[i][0] = rows[i - 1][1]
+            rows[0][1] += 1
+            i += 1
+        return rows
+    """,
+    "under a name": """
+        row = rows[n - 1]
+        row[0] = 5.0
+        rows[2][1] = 7.0
+        row[2] += 1
+        return rows, row
+    """,
+    "by methods": """
+        rows[n - 1].add_(paddle.ones([3]))
+        rows[n - 2].scale_(3.0)
+        first = rows[0]
+        return rows, first
+    """,
+    "in a branch": """
+        while i < n:
+            rows[i][i] += 2.0
+            if x[i].sum() > 10:
+                rows[i][0] = -1.0
+            i += 1
+        return rows
+    """,
+    "without gradients": """
+        with paddle.no_grad():
+            rows[n - 1][0] = 5.0
+            rows[n - 2].zero_()
+        return rows
+    """,
+    "of one tensor in two places": """
+        rows[2] = rows[0]
+        rows[n - 1][1] = 8.0
+        return rows
+    """,
+}
+
+
+@pytest.mark.parametrize("source", PICKED.values(), ids=PICKED)
+def test_an_item_of_a_list_that_the_run_picks_is_changed(source: str) -> None:
+    """A1: ``rows[i]`` is one of the tensors, which the list and other names show, too."""
+    lines = [
+        "rows = [x[0] * 1, x[1] * 1, x[2] * 1]",
+        "i = 0",
+        *inspect.cleandoc(source).splitlines(),
+    ]
+    f = function_of("def f(x, n):\n" + "".join(f"    {line}\n" for line in lines))
+    assert_same(f, *((ROWS, scalar(n)) for n in (1, 2, 3)), grad=False)
+
+
+def test_the_gradient_of_what_is_written_into_a_picked_item() -> None:
+    """C7: it goes to what was written where the item is, and to the items elsewhere."""
+
+    def f(x, n):
+        rows = [x[0] * 1, x[1] * 1, x[2] * 1]
+        rows[n - 1][0] = x[2, 2] * 3
+        return (rows[0] * rows[1] + rows[2]).sum()
+
+    assert_same(f, *((ROWS, scalar(n)) for n in (1, 2, 3)))
+
+
+APPENDED = {
+    "changed in the next trip": ("out.append(kept)\nkept[0] = kept[0] + 1", False),
+    "changed in this trip": ("row = paddle.zeros([3])\nout.append(row)\nrow[0] = 1.0", False),
+    "a copy for each trip": ("kept = kept.clone()\nkept[0] += 1.0\nout.append(kept)", True),
+    "a copy that is appended": ("kept[0] += 1.0\nout.append(kept.clone())", True),
+    "a new one for each trip": ("row = paddle.zeros([3])\nrow[i] = 1.0\nout.append(row)", True),
+}
+
+
+@pytest.mark.parametrize(("trip", "right"), APPENDED.values(), ids=APPENDED)
+def test_what_was_appended_is_changed(trip: str, right: bool) -> None:
+    """D1: the list would show it in dygraph, which a list of the run does not: refused."""
+    body = "".join(f"        {line}\n" for line in trip.splitlines())
+    f = function_of(
+        "def f(x, n):\n    out = []\n    kept = x[0] * 1\n    i = 0\n    while i < n:\n"
+        + body
+        + "        i += 1\n    return out, kept\n"
+    )
+    if right:
+        assert_same(f, *((ROWS, scalar(n)) for n in (1, 2, 3)))
+        return
+    with pytest.raises(InplaceError) as caught:
+        d2s.to_static(f)(ROWS, scalar(2))
+    assert caught.value.line is not None
