@@ -94,3 +94,23 @@ def test_buffers_of_one_name_are_saved(tmp_path: Path) -> None:
     static = d2s.to_static(net, input_spec=[paddle.static.InputSpec([2])])
     paddle.jit.save(static, str(tmp_path / "net"))
     assert paddle.jit.load(str(tmp_path / "net"))(x).tolist() == wanted
+
+
+def annotated_in_blocks(x):
+    if x.sum() > 4:
+        y: list[paddle.Tensor]
+        y = [x]
+    else:
+        y: list[paddle.Tensor]
+        z: int  # noqa: F842
+        y = [x + 1]
+    for _ in range(2):
+        w: float
+        w = y[0].sum()
+        x = x + w
+    return y[0], x
+
+
+def test_annotations_without_a_value_in_blocks() -> None:
+    """A5: they make a variable local, and nothing more."""
+    assert_same(annotated_in_blocks, tensor(1.0, 2.0), tensor(4.0, 5.0))
