@@ -137,6 +137,10 @@ class Capture:
             for the run what was raised.
         lies_straight: whether the elements of an argument lie beside each other in memory, by its
             index; the program relies on what it has told.
+        decided: conditions on numbers of the state are to be decided while it is captured.
+        decides: tells, of a condition on numbers of the state, how it is on the present call, which
+            the program then relies on; ``None`` of other conditions.
+        shadow: told of each operation on Python numbers: its name, operands and result.
         lowered: what becomes of effects in a program that is saved, by the lines on which.
         rolls: a loop over Python values that a tensor may leave is tried as a static loop.
         rolling: how many such attempts are around the present code.
@@ -187,6 +191,9 @@ class Capture:
     tentative: bool = False
     lies_straight: Callable[[int], bool] = lambda index: True
     lowered: dict[str, list[Location]] = field(default_factory=dict)
+    decided: bool = False
+    decides: Callable[[Any], bool | None] | None = None
+    shadow: Callable[[str, tuple[Any, ...], Any], None] | None = None
     rolls: bool = True
     rolling: int = 0
     rolled: bool = False

@@ -36,7 +36,7 @@ def is_stop(function: Any) -> bool:
     if function is breakpoint:
         return True
     name = attribute(function, "__name__", "")
-    return name == "set_trace" and attribute(function, "__module__", "") == "pdb"
+    return bool(name == "set_trace" and attribute(function, "__module__", "") == "pdb")
 
 
 def stop(function: Any) -> Any:

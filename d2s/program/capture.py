@@ -46,6 +46,7 @@ from d2s.program.leaks import check_leaks, check_parameters
 from d2s.program.opaque import check_opaque
 from d2s.program.places import Place
 from d2s.program.results import Results
+from d2s.program.shadows import Shadows
 from d2s.program.signature import Call, TensorLeaf
 from d2s.program.state import Change, Guard, Watch
 from d2s.program.steps import steps_of
@@ -81,6 +82,7 @@ def capture(
     export: bool = False,
     lifted: tuple[Change, ...] = (),
     tentative: bool = False,
+    decided: bool = False,
 ) -> Captured:
     """Run ``function`` once into a fresh program.
 
@@ -92,11 +94,19 @@ def capture(
         export: the program is to be saved: effects become Paddle's own operations.
         lifted: places outside of the arguments whose Python numbers become inputs.
         tentative: another capture is made if this one fails; it keeps no exception for the run.
+        decided: conditions on the ``lifted`` numbers are what they are now, and the program relies
+            on that.
     """
     step_over_ours()
     # This frame is the outermost one: see diagnostics.stacks.
     frames = bridge.remembered_frames(is_hidden, is_part, sys._getframe())
-    state = Capture(export=export, gradients=gradients, tentative=tentative)
+
+    def begun(*, rolls: bool) -> Capture:
+        return Capture(
+            export=export, gradients=gradients, tentative=tentative, decided=decided, rolls=rolls
+        )
+
+    state = begun(rolls=True)
     with capture_lock, bridge.keep_mode(), bridge.no_collection(), deep(), frames:
         made: Captured
         try:
@@ -106,7 +116,7 @@ def capture(
                 raise
             # What a static loop leaves may be less than what trips leave that are captured one by
             # one: a list of unknown length, a number of the run.
-            state = Capture(export=export, gradients=gradients, tentative=tentative, rolls=False)
+            state = begun(rolls=False)
             try:
                 made = _capture(function, call, roots, lifted, state)
             except D2SError:
@@ -156,7 +166,11 @@ def _capture(
         ):
             watch.tell_classes(state.adopt)
             inputs = _inputs(call, state)
+            found = [change.place.get() for change in lifted]
             numbers = [_lift(change.place) for change in lifted]
+            if state.decided:
+                shadows = Shadows([change.place for change in lifted], found, numbers, relied)
+                state.decides, state.shadow = shadows.decide, shadows.note
             draws = Draws()
             state.ask = draws.ask
             args, kwargs, containers = call.rebuild(inputs)

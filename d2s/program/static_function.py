@@ -92,6 +92,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         self._layer_modes = Modes()
         self._dimensions = Dimensions()
         self._constant: set[Any] = set()
+        self._decided: set[Any] = set()
         self._spec_program: Any = None
         self.d2s_sources: Sources = []
         super().__init__(
@@ -325,13 +326,21 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
                     counters[identity] = change
         if counters:
             lifted = tuple(counters.values())
-            try:
-                return self._captured(call, export=False, lifted=lifted, tentative=True)
-            except Exception as error:  # what the function makes of a number that it does not know
-                if is_defect(error):
-                    raise
-                log.kept(self._name, "numbers of the state stay as they are", error)
-                self._constant.update(counters)
+            for decided in (False, True):
+                if not decided and not self._decided.isdisjoint(counters):
+                    continue
+                try:
+                    made = self._captured(
+                        call, export=False, lifted=lifted, tentative=True, decided=decided
+                    )
+                except Exception as error:  # what is made of a number that is not known
+                    if is_defect(error):
+                        raise
+                    log.kept(self._name, "numbers of the state stay as they are", error)
+                else:
+                    self._decided.update(counters if decided else ())
+                    return made
+            self._constant.update(counters)
         return self._captured(call, export=False, tentative=tentative)
 
     def _captured(
@@ -341,6 +350,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         export: bool,
         lifted: tuple[Change, ...] = (),
         tentative: bool = False,
+        decided: bool = False,
     ) -> Captured:
         return capture(
             self.dygraph_function,
@@ -350,6 +360,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
             export=export,
             lifted=lifted,
             tentative=tentative,
+            decided=decided,
         )
 
     def _roots(self, call: Call) -> list[Any]:

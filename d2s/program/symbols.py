@@ -306,6 +306,14 @@ def _attributes_as_values() -> Iterator[None]:
 
 def propagate_numbers(operands: tuple[Any, ...], name: str, result: Any) -> Any:
     """Arithmetic among Python numbers gives a Python number: ``i + 1``, ``i < n``."""
+    made = _propagated(operands, name, result)
+    state = current()
+    if state is not None and state.shadow is not None and number_kind(made) is not None:
+        state.shadow(name, operands, made)
+    return made
+
+
+def _propagated(operands: tuple[Any, ...], name: str, result: Any) -> Any:
     operands = tuple(
         operand.get(check=False) if isinstance(operand, Either) and operand.single else operand
         for operand in operands

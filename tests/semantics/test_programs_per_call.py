@@ -269,6 +269,47 @@ def test_what_some_runs_leave_as_it_was(make: Any) -> None:
         plain.said = other.said = f"set after {k}"
 
 
+class Accumulates:
+    """Makes a step every ``k`` calls."""
+
+    def __init__(self, k: int) -> None:
+        self.net = paddle.nn.Linear(2, 1, weight_attr=HALF)
+        self.opt = paddle.optimizer.SGD(0.1, parameters=self.net.parameters())
+        self.k = k
+        self.n = 0
+
+    def __call__(self, x: Any) -> Any:
+        loss = (self.net(x) ** 2).mean()
+        (loss / self.k).backward()
+        self.n += 1
+        if self.n % self.k == 0:
+            self.opt.step()
+            self.opt.clear_grad()
+        if 10 - self.n < 2 and not self.n > 11:
+            loss = loss * 2
+        return loss
+
+
+def test_a_step_every_few_calls() -> None:
+    """G2: which side of a condition on a counter is meant is a guard, not the counter's value."""
+    plain, other = Accumulates(3), Accumulates(3)
+    static = d2s.to_static(other.__call__)
+    for call in range(24):
+        if call == 17:  # somebody else sets it
+            plain.n = other.n = 4
+        x = tensor(call % 3, 1.0).unsqueeze(0)
+        assert static(x).tolist() == pytest.approx(plain(x).tolist(), rel=1e-5)
+        assert other.n == plain.n
+        assert other.net.weight.tolist() == [
+            pytest.approx(row, rel=1e-5) for row in plain.net.weight.tolist()
+        ]
+    assert len(static.programs) <= 7
+    plain.k = other.k = 2
+    for call in range(6):
+        x = tensor(call % 3, 1.0).unsqueeze(0)
+        assert static(x).tolist() == pytest.approx(plain(x).tolist(), rel=1e-5)
+
+
 SEEN: dict[str, int] = {}
 LOG: dict[str, Any] = {"loss": [], "n": 0}
 
