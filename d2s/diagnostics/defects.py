@@ -21,7 +21,7 @@ _OF_CAPTURES: Final = re.compile(
     r"\b(GrowingList|HostText|Indexed|Either)\b|<class '[\w.]*pir\.Value'>|dy2static"
     r"|must be \w+, but got [\w.]*pir\.Value|vector<Value>, but got"
     r"|\breturned (non-\w+ \(type )?(Tensor|[\w.]*pir\.Value)\)?$"
-    r"|^We only support '\w+\(\)' in dynamic graph mode"
+    r"|not supported in static( graph)? mode|^We only support '\w+\(\)' in dynamic graph mode"
 )
 """What messages say of things that there are in a capture only."""
 

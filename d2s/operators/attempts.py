@@ -89,8 +89,10 @@ class attempt:
         if capture is None:
             return False
         defect = None if error is None else defect_of(error)
-        if isinstance(error, DefectError) or defect is not None:
-            capture.refused.append(defect or error)  # no handler of the user's is meant
+        if isinstance(error, DefectError):
+            defect = error
+        if defect is not None:
+            capture.refused.append(defect)  # no handler of the user's is meant
         inside = self.inside
         decided = bool(inside.guards) or inside.raised is not None
         try:

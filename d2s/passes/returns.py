@@ -186,20 +186,25 @@ def _lower(function: Any, ctx: Context) -> None:
     last = statements[-1]
     early = statements[:-1] if isinstance(last, gast.Return) else statements
     exits = ctx.exits
-    if not exits.returns(early) or any(map(exits.stays_python, statements)):
+    if not exits.returns(early):
+        return
+    begin = next(place for place, node in enumerate(early) if exits.returns([node]))
+    # What comes before may await or yield: no path around it returns.
+    if any(map(exits.stays_python, statements[begin:])):
         return
     lowering = _Returns(ctx)
     # Of all statements this one is surely come to, whichever path returns.
-    at = header(next(node for node in early if exits.returns([node])))
-    docstring: list[Any] = []
-    if isinstance(statements[0], gast.Expr) and isinstance(statements[0].value, gast.Constant):
-        docstring, statements = statements[:1], statements[1:]
+    at = header(statements[begin])
+    if not any(map(exits.stays_python, statements[:begin])):
+        first = statements[0]
+        begin = int(isinstance(first, gast.Expr) and isinstance(first.value, gast.Constant))
+    before, statements = statements[:begin], statements[begin:]
     body = lowering.block(statements, True, at)
     end = "return d2s.result(result)" if lowering.flagged else "return result"
     if lowering.flagged:
         first = header(statements[0])
         body.insert(0, assign(lowering.returned, constant(False, first), first))
-    function.body = [*docstring, *body, *ctx.quote(end, at, result=lowering.result)]
+    function.body = [*before, *body, *ctx.quote(end, at, result=lowering.result)]
 
 
 PASS = Pass(
