@@ -54,7 +54,15 @@ from d2s.operators.lists import GrowingList
 from d2s.operators.objects import attribute, is_library, is_user_object, owner_of
 from d2s.operators.replays import COMPUTING
 from d2s.operators.spellings import in_pythons_words, rewrapped, spelt
-from d2s.operators.values import as_value, cast_plain, is_tensor, mark_number, no_hash, number_kind
+from d2s.operators.values import (
+    LibrarySizeError,
+    as_value,
+    cast_plain,
+    is_tensor,
+    mark_number,
+    no_hash,
+    number_kind,
+)
 
 SKIP: Final = "__d2s_not_to_static__"
 """The attribute that ``d2s.not_to_static`` sets on a function."""
@@ -504,14 +512,61 @@ def _applied(function: Any, arguments: list[Any], options: dict[str, Any]) -> An
         arguments, options, out = _without_out(function, arguments, options)
         if out is not None:
             return inplace.put_into(out, _applied(function, arguments, options))
+    capture = current()
+    refused = 0 if capture is None else len(capture.refused)
     try:
         return function(*arguments, **options)
+    except LibrarySizeError as error:
+        converted = _of_open_sizes(function)
+        if converted is None or capture is None:
+            raise
+        said: Exception = error
+        del capture.refused[refused:]
     except Exception as error:
-        said = replays.as_in_dygraph(error, function, arguments, options)
+        said, converted = replays.as_in_dygraph(error, function, arguments, options), None
+        if capture is not None and any(map(_is_open, (*arguments, *options.values()))):
+            converted = _of_open_sizes(function)
     try:
-        raise said
+        if converted is None:
+            raise said
+        try:
+            return converted(*arguments, **options)
+        except Exception:
+            if isinstance(said, LibrarySizeError):
+                raise
+            raise said from None
     finally:
         del said  # which knows this frame
+
+
+def _of_open_sizes(function: Any) -> Any:
+    """A function or layer of Paddle, converted as the user's are; ``None`` for other things.
+
+    What it computes with a size that only the run knows becomes part of the program.
+    """
+    assert _converter is not None
+    if type(function) is types.FunctionType and _module_of(function).startswith("paddle"):
+        return _converter(function)
+    if isinstance(function, functools.partial) and function.args:
+        layer, plain = function.args[0], getattr(type(function.args[0]), "forward", None)
+        if isinstance(layer, paddle.nn.Layer) and type(plain) is types.FunctionType:
+            forward = types.MethodType(_converter(plain), layer)
+            return functools.partial(_with_forward, layer, forward, function)
+    return None
+
+
+def _is_open(thing: Any) -> bool:
+    """Whether ``thing`` is, or holds, a tensor with a size that only the run knows."""
+    if type(thing) in (list, tuple):
+        return any(map(_is_open, thing))
+    return bridge.is_value(thing) and any(size < 0 for size in bridge.shape_of(thing) or ())
+
+
+def _with_forward(
+    layer: Any, forward: Any, run: Callable[..., Any], *arguments: Any, **options: Any
+) -> Any:
+    with _swapped(layer.__dict__, {"forward": forward}):
+        return run(*arguments, **options)
 
 
 def _without_out(

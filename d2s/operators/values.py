@@ -188,6 +188,19 @@ def refuse(what: str, cure: str) -> Any:
     return method
 
 
+class LibrarySizeError(NotStaticError):
+    """A library computes with the size of an open dimension; its converted form may not."""
+
+
+def library_size() -> D2SError:
+    """The error of code of a library that computes with a size that only the run knows."""
+    return error_here(
+        LibrarySizeError,
+        "a library computes with the size of an open dimension, which only the run knows",
+        "give the tensor a fixed shape, or compute it with functions that take open sizes",
+    )
+
+
 def no_hash() -> D2SError:
     """The error of a number of the run that a dict or set would look for by its hash."""
     return error_here(

@@ -40,7 +40,7 @@ from d2s.operators.unread import drop_unread
 from d2s.operators.values import NUMBER_DTYPES, mark_number, number_kind
 from d2s.program.apart import apart
 from d2s.program.captured import Captured
-from d2s.program.dimensions import SHAPE, is_open
+from d2s.program.dimensions import SHAPE
 from d2s.program.draws import Draws
 from d2s.program.leaks import check_leaks, check_parameters
 from d2s.program.opaque import check_opaque
@@ -132,12 +132,11 @@ def _capture(
     lifted: tuple[Change, ...],
     state: Capture,
 ) -> Captured:
-    export, gradients, tentative = state.export, state.gradients, state.tentative
+    export, gradients = state.export, state.gradients
     main = paddle.static.Program()
     main.random_seed = paddle.static.default_main_program().random_seed
     attributes = attributes_of_values()
-    if tentative and is_open(call):
-        attributes["shape"] = SHAPE
+    attributes["shape"] = SHAPE
     watch = Watch(state.born)
     watch.handed = state.handed
     for root in roots:

@@ -27,8 +27,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from d2s import paddle_bridge as bridge
-from d2s.errors import NotStaticError
-from d2s.operators.context import error_here
+from d2s.operators.values import library_size
 from d2s.program.signature import Call
 
 Shapes = list[tuple[str, tuple[int, ...]]]
@@ -169,11 +168,7 @@ def is_open(call: Call) -> bool:
 
 def _refused(name: str) -> Callable[..., Any]:
     def method(self: int, *others: Any) -> Any:
-        raise error_here(
-            NotStaticError,
-            "a library computes with the size of an open dimension, which only the run knows",
-            "give the tensor a fixed shape, or compute it with functions that take open sizes",
-        )
+        raise library_size()
 
     method.__name__ = name
     return method
@@ -226,4 +221,4 @@ def _guarded(self: Any) -> Any:
 
 
 SHAPE: Final = property(_guarded, _SHAPE.fset)
-"""``shape`` of values while a program with dimensions that d2s has opened is captured."""
+"""``shape`` of values while a program is captured."""

@@ -145,6 +145,7 @@ OPEN = {
     "type": "return x * (2 if isinstance(x.shape[0], int) else 3)",
     "collected": "out = []\n    for i in range(len(x)):\n        out.append(x[i] * i)\n"
     "    return paddle.stack(out) if len(x) else x",
+    "inside of Paddle": "return paddle.linalg.cov(x, rowvar=False)",
     "python numbers": "return x * min(len(x), 4) + sorted([len(x), 4])[0] + divmod(len(x), 2)[1]",
     "caught": "try:\n        k = [1, 2, 3, 4][x.shape[0]]\n    except IndexError:\n        k = 9\n"
     "    return x * k",
@@ -162,7 +163,6 @@ CLOSED = {
     "printed before": "print('rows')\n    return x + len('a' * x.shape[0])",
     "in a branch": "if x.sum() > 5:\n        return x * sum([2] * x.shape[0])\n    return x",
     "unbound": "return sum(paddle.unbind(x)) if len(x) else x",
-    "inside of Paddle": "return paddle.linalg.cov(x, rowvar=False)",
 }
 
 

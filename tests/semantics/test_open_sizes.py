@@ -1,0 +1,72 @@
+"""Functions of Paddle that compute with a size that only the run knows (rule E4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import paddle
+import paddle.nn.functional as F
+import pytest
+
+from tests.helpers import assert_same, tensor
+
+CALLS: dict[str, Callable[..., Any]] = {
+    "kl_div": lambda x, y, n: F.kl_div(F.log_softmax(x), F.softmax(y), reduction="batchmean"),
+    "KLDivLoss": lambda x, y, n: paddle.nn.KLDivLoss("batchmean")(F.log_softmax(x), F.softmax(y)),
+    "cov": lambda x, y, n: paddle.linalg.cov(x),
+    "cov of columns": lambda x, y, n: paddle.linalg.cov(x, rowvar=False),
+    "trapezoid": lambda x, y, n: paddle.trapezoid(x, axis=0),
+    "cumulative_trapezoid": lambda x, y, n: paddle.cumulative_trapezoid(x, axis=0),
+    "take from the end": lambda x, y, n: paddle.take(x, paddle.to_tensor([-1, -2])),
+    "vander": lambda x, y, n: paddle.vander(x[:, 0]),
+    "combinations": lambda x, y, n: paddle.combinations(x[:, 0], 2),
+    "inner": lambda x, y, n: paddle.inner(x, y),
+    "block_diag": lambda x, y, n: paddle.block_diag([x, y]),
+    "pdist": lambda x, y, n: paddle.pdist(x),
+    "histogram_bin_edges": lambda x, y, n: paddle.histogram_bin_edges(x, bins=3),
+    "std": lambda x, y, n: x.std(0),
+    "cross_entropy": lambda x, y, n: F.cross_entropy(x, n),
+    "cosine_similarity": lambda x, y, n: F.cosine_similarity(x, y),
+    "quantile": lambda x, y, n: paddle.quantile(x, 0.5, axis=0),
+    "einsum": lambda x, y, n: paddle.einsum("bi,bj->ij", x, y),
+}
+
+X = tensor([0.5, -1.5, 2.0], [1.5, 0.2, -0.7], [-0.4, 0.9, 0.3], [2.5, -2.0, 1.0])
+Y = tensor([1.0, 0.5, -0.5], [0.3, 0.8, 0.1], [-1.2, 0.4, 2.2], [0.6, -0.3, 0.9])
+LABELS = paddle.to_tensor([0, 1, 2, 1])
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_rows_that_a_mask_picks(name: str) -> None:
+    """E4: -1 in the place of the size is silently wrong in many of them."""
+    call = CALLS[name]
+
+    def f(x, y, labels):
+        wrong = x.argmax(-1) != labels
+        if wrong.any():
+            rows = paddle.nonzero(wrong).flatten()
+            x, y, labels = x[rows], y[rows], labels[rows]
+        return call(x, y, labels)
+
+    assert_same(f, (X, Y, LABELS), (Y, X, LABELS), (X * 2, Y, LABELS), rtol=1e-4, grad=False)
+
+
+def test_the_gradient_of_a_mean_over_such_rows() -> None:
+    """E4, C7: the size takes part in the gradient."""
+
+    def f(x, y):
+        rows = paddle.nonzero(x[:, 0] > 0).flatten()
+        return F.kl_div(F.log_softmax(x[rows]), F.softmax(y[rows]), reduction="batchmean")
+
+    assert_same(f, (X, Y), (Y, X))
+
+
+def test_what_paddle_refuses_stays_refused() -> None:
+    """A1: an error is dygraph's, not one of the second attempt."""
+
+    def f(x, y):
+        rows = paddle.nonzero(x[:, 0] > 0).flatten()
+        return paddle.take(x[rows], paddle.to_tensor([0, 1]), mode="nearest")
+
+    assert_same(f, (X, Y))
