@@ -331,6 +331,8 @@ def _dispatched(function: Any, first: Any, *arguments: Any, **options: Any) -> A
 
 def _method(method: types.MethodType) -> Any:
     owner, function = method.__self__, method.__func__
+    if isinstance(owner, GrowingList):
+        return method
     if bridge.is_value(owner) or isinstance(owner, Either):
         return _tensor_method(owner, method)
     if bridge.is_eager(owner) and current() is not None and inplace.is_inplace(function.__name__):

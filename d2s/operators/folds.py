@@ -76,10 +76,10 @@ def _rows(things: Any, what: str) -> _Rows | None:
         things = things.get()
     if isinstance(things, Indexed):
         things = list_of(things)
-    if isinstance(things, GrowingList) and len(things.element.leaves) == 1:
+    if isinstance(things, GrowingList) and things.element.form is None:
         return _Rows(things.stacked(), found.length, things.element.leaves[0].kind)
     if isinstance(things, GrowingList):
-        raise _refused(f"{what}() is asked for tuples, and a tensor decides how many")
+        raise _refused(f"{what}() is asked for tuples or texts, and a tensor decides how many")
     return _Rows(as_value(things), found.length)
 
 

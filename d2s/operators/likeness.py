@@ -13,7 +13,8 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.operators.contents import tuple_like
 from d2s.operators.context import current
-from d2s.operators.either import Either
+from d2s.operators.either import Either, optional_parts
+from d2s.operators.shown import HostText
 from d2s.operators.state import Frozen
 from d2s.operators.values import NUMBER_DTYPES, is_tensor, mark_number, number_kind
 
@@ -35,6 +36,41 @@ class Like:
         return made
 
 
+class Labels:
+    """Constants, such as texts, one of which a tensor chooses; as an item of a list."""
+
+    def __init__(self, values: tuple[Any, ...]) -> None:
+        self.values = values
+
+
+class Maybe:
+    """A tensor or number, or ``None``; as an item of a list."""
+
+    def __init__(self, absent: Any, present: Any) -> None:
+        self.absent = absent
+        self.present = present
+
+
+def maybe(item: Any) -> Maybe | None:
+    """``item`` where a tensor decides whether it is ``None`` or a tensor or number."""
+    if isinstance(item, Maybe):
+        return item
+    parts = optional_parts(item) if isinstance(item, Either) else None
+    if parts is None or parts[0] is not None or parts[2] is None:
+        return None
+    return Maybe(mark_number(paddle.assign(parts[1]), bool), parts[2])
+
+
+def labels_of(item: Any) -> tuple[Any, ...] | None:
+    """The texts, bytes and ``None`` one of which ``item`` is; ``None`` if it is something else."""
+    if isinstance(item, Labels):
+        return item.values
+    found = item.leaves() if isinstance(item, Either) else [item]
+    if all(type(each) in (str, bytes, type(None)) for each in found):
+        return tuple(dict.fromkeys(found))
+    return None
+
+
 def wants_gradients() -> bool:
     """Whether the program that is being captured is to be differentiated."""
     capture = current()
@@ -43,6 +79,19 @@ def wants_gradients() -> bool:
 
 def description_of(item: Any) -> Any:
     """A description of an item of a dropped capture, as zeros can be made from it."""
+    labels = labels_of(item)
+    if labels is not None:
+        return Labels(labels)
+    if isinstance(item, HostText):
+        return HostText(
+            tuple(
+                part if isinstance(part, str) else (description_of(part[0]), *part[1:])
+                for part in item.parts
+            )
+        )
+    found = maybe(item)
+    if found is not None:
+        return Maybe(True, description_of(found.present))
     if isinstance(item, Either):
         return description_of(item.get(check=False))
     if isinstance(item, Frozen):
@@ -66,6 +115,10 @@ def common(known: Any, found: Any) -> Any:
             found.shape = [a if a == b else -1 for a, b in pairs]
             found.stop_gradient = known.stop_gradient and found.stop_gradient
         return found
+    if isinstance(known, Maybe) and isinstance(found, Maybe):
+        return Maybe(True, common(known.present, found.present))
+    if isinstance(known, Labels) and isinstance(found, Labels):
+        return Labels(tuple(dict.fromkeys((*known.values, *found.values))))
     if type(known) is type(found):
         if isinstance(known, dict) and list(known) == list(found):
             return {key: common(known[key], found[key]) for key in known}
@@ -81,6 +134,15 @@ def sample(shape: Any) -> Any:
         zeros = shape.zeros()
         zeros.stop_gradient = shape.stop_gradient
         return zeros if shape.kind is None else mark_number(zeros, shape.kind)
+    if isinstance(shape, Maybe):
+        return Maybe(True, sample(shape.present))
+    if isinstance(shape, HostText):
+        return HostText(
+            tuple(
+                part if isinstance(part, str) else (sample(part[0]), *part[1:])
+                for part in shape.parts
+            )
+        )
     if isinstance(shape, tuple):
         return tuple_like(shape, [sample(part) for part in shape])
     if isinstance(shape, list):

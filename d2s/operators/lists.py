@@ -34,8 +34,14 @@ from d2s.operators.aliases import names_of
 from d2s.operators.context import OnceMoreError, current, error_here, tentatively
 from d2s.operators.either import Either
 from d2s.operators.hosts import raise_when
-from d2s.operators.likeness import description_of, wants_gradients
-from d2s.operators.shown import HostText
+from d2s.operators.likeness import (
+    Maybe,
+    description_of,
+    labels_of,
+    maybe,
+    wants_gradients,
+)
+from d2s.operators.shown import HostText, formatted_text
 from d2s.operators.values import (
     as_value,
     carried,
@@ -77,10 +83,19 @@ Make = Callable[[list[Any]], Any]
 
 
 class Element:
-    """What is known of an item: its structure, and dtype, shape and number type of each leaf."""
+    """What is known of an item: its structure, and dtype, shape and number type of each leaf.
+
+    Attributes:
+        leaves: the leaves.
+        form: the structure; ``None`` for a tensor or number alone.
+        tables: the constants one of which a leaf counts off, by the leaf's position.
+        has_text: there are texts in it, or other constants such as ``None``.
+    """
 
     def __init__(self, item: Any) -> None:
         self.leaves: list[Leaf] = []
+        self.tables: dict[int, list[Any]] = {}
+        self.has_text = False
         self.form, self._build, self._host = self._scan(item)
         if not self.leaves:
             raise error_here(
@@ -91,7 +106,11 @@ class Element:
             )
 
     def _scan(self, item: Any) -> tuple[Any, Make, Make]:
+        labels = labels_of(item)
+        if labels is not None:
+            return self._scan_label(list(labels))
         parts = _parts(item)
+        self.has_text = self.has_text or (parts is not None and parts[0] in (HostText, Maybe))
         if parts is not None:
             kind, keys, items = parts
             scanned = [self._scan(part) for part in items]
@@ -101,6 +120,8 @@ class Element:
                 lambda leaves: make([part[1](leaves) for part in scanned], True),
                 lambda leaves: make([part[2](leaves) for part in scanned], False),
             )
+        if isinstance(item, Either):
+            item = item.get()
         value = _leaf(item)
         position = len(self.leaves)
         self.leaves.append(
@@ -113,6 +134,37 @@ class Element:
             return found if kind is None else mark_number(found, kind)
 
         return None, leaf, lambda leaves: leaves[position]
+
+    def _scan_label(self, table: list[Any]) -> tuple[Any, Make, Make]:
+        """One of several constants: the leaf says which one."""
+        position = len(self.leaves)
+        self.leaves.append(Leaf(paddle.int64, [], None, True))
+        self.tables[position] = table
+        self.has_text = True
+
+        def chosen(leaves: list[Any]) -> Any:
+            result = table[-1]
+            for index in reversed(range(len(table) - 1)):
+                result = Either(leaves[position] == index, table[index], result, "item")
+            return result
+
+        return "label", chosen, lambda leaves: table[int(leaves[position])]
+
+    def _tag(self, position: int, item: Any) -> Any:
+        """Which of the constants ``item`` is, as a value; -1 for one that is not known yet."""
+        places = {constant: index for index, constant in enumerate(self.tables[position])}
+        if not isinstance(item, Either):
+            (constant, *_) = labels_of(item) or (None,)
+            return paddle.full([], places.get(constant, -1), "int64")
+        tag: Any = None
+        for constant, holds in item.alternatives():
+            mine = paddle.full([], places.get(constant, -1), "int64")
+            tag = mine if tag is None else paddle.where(holds, mine, tag)
+        return tag
+
+    def _unknown(self, position: int, item: Any) -> list[Any]:
+        """The constants of ``item`` that are not known yet."""
+        return [each for each in labels_of(item) or () if each not in self.tables[position]]
 
     def build(self, leaves: list[Any]) -> Any:
         """An item of a program; a list or dict in it cannot be changed in place."""
@@ -148,14 +200,20 @@ class Element:
                     "give every item the same number of dimensions",
                 )
         return [
-            cast_plain(value, leaf.dtype)
-            for value, leaf in zip(leaves_of(item), self.leaves, strict=True)
+            self._tag(position, part)
+            if position in self.tables
+            else cast_plain(_leaf(part), self.leaves[position].dtype)
+            for position, part in enumerate(leaves_of(item))
         ]
 
     def relaxed(self, item: Any) -> Any | None:
         """``item`` where it shows that a dimension or gradient differs between items."""
-        found = leaves_of(item)
-        for value, leaf in zip(found, self.leaves, strict=True):
+        for position, (part, leaf) in enumerate(zip(leaves_of(item), self.leaves, strict=True)):
+            if position in self.tables:
+                if self._unknown(position, part):
+                    return item
+                continue
+            value = _leaf(part)
             if not value.stop_gradient and leaf.stop_gradient:
                 return item
             if any(a not in (b, -1) for a, b in zip(leaf.shape, value.shape, strict=True)):
@@ -164,7 +222,11 @@ class Element:
 
     def widen(self, item: Any) -> None:
         """Let dimensions that differ in ``item`` be open, and gradients through."""
-        for position, (value, leaf) in enumerate(zip(leaves_of(item), self.leaves, strict=True)):
+        for position, (part, leaf) in enumerate(zip(leaves_of(item), self.leaves, strict=True)):
+            if position in self.tables:
+                self.tables[position].extend(self._unknown(position, part))
+                continue
+            value = _leaf(part)
             shape = [a if a == b else -1 for a, b in zip(leaf.shape, value.shape, strict=True)]
             stop = leaf.stop_gradient and value.stop_gradient
             self.leaves[position] = leaf._replace(shape=shape, stop_gradient=stop)
@@ -185,6 +247,12 @@ def _parts(item: Any) -> tuple[type, tuple[Any, ...], list[Any]] | None:
             "a list whose length a tensor decides is put into another one",
             "stack it first, or put it into a tuple or dict outside of the loop",
         )
+    found = maybe(item)
+    if found is not None:
+        return Maybe, (), [found.absent, found.present]
+    if type(item) is HostText and all(_is_plain_part(part) for part in item.parts):
+        keys = tuple(part if isinstance(part, str) else part[1:] for part in item.parts)
+        return HostText, keys, [part[0] for part in item.parts if not isinstance(part, str)]
     if type(item) in (tuple, list, FixedList) or (
         isinstance(item, tuple) and hasattr(item, "_make")
     ):
@@ -194,7 +262,24 @@ def _parts(item: Any) -> tuple[type, tuple[Any, ...], list[Any]] | None:
     return None
 
 
+def _is_plain_part(part: Any) -> bool:
+    """Whether a part of a text is text, or something that is formatted in a constant way."""
+    return isinstance(part, str) or all(each is None or isinstance(each, str) for each in part[1:])
+
+
+def _text(keys: tuple[Any, ...], parts: list[Any]) -> tuple[Any, ...]:
+    """The parts of a text, of how they are formatted and what is formatted."""
+    rest = iter(parts)
+    return tuple(key if isinstance(key, str) else (next(rest), *key) for key in keys)
+
+
 def _maker(kind: type, keys: tuple[Any, ...]) -> Callable[[list[Any], bool], Any]:
+    if kind is Maybe:
+        return lambda parts, fixed: (
+            Either(parts[0], None, parts[1], "item") if fixed else None if parts[0] else parts[1]
+        )
+    if kind is HostText:
+        return lambda parts, fixed: (HostText if fixed else formatted_text)(_text(keys, parts))
     if kind is list:
         return lambda parts, fixed: FixedList(parts) if fixed else parts
     if kind is dict:
@@ -218,10 +303,10 @@ def _leaf(item: Any) -> Any:
 
 
 def leaves_of(item: Any) -> list[Any]:
-    """The leaves of an item as values."""
-    parts = _parts(item)
+    """The leaves of an item: tensors, numbers and constants."""
+    parts = None if labels_of(item) is not None else _parts(item)
     if parts is None:
-        return [_leaf(item)]
+        return [item]
     return [leaf for part in parts[2] for leaf in leaves_of(part)]
 
 
@@ -308,6 +393,8 @@ class GrowingList:
                 than from ``items``.
             arrays: begin in the form of arrays, for a loop that appends.
         """
+        if arrays and GrowingList._described(items, name, like).element.has_text:
+            arrays = False
         if not arrays:
             made = GrowingList.for_items(items, name, like)
             if items:
@@ -713,6 +800,10 @@ class GrowingList:
     def _equal(self, item: Any) -> Any:
         """For each item whether it equals ``item``, a 1-D tensor."""
         (row, *others) = self.items()
+        if self.element.form == "label":
+            if labels_of(item) is None:
+                return paddle.full_like(row, False, "bool")
+            return (row == self.element.flatten(item)[0]) & (row >= 0)
         if (
             others
             or self.element.form is not None
@@ -744,7 +835,7 @@ class GrowingList:
 
     def contains(self, item: Any) -> Any:
         """``item in list``."""
-        if item is None or isinstance(item, str | bytes):
+        if labels_of(item) is not None and self.element.form is None:
             return False  # the items are tensors and numbers
         return mark_number(self._equal(item).any(), bool)
 
@@ -931,6 +1022,13 @@ class GrowingList:
 
     def stacked(self, leaf: int = 0) -> Any:
         """The items (one leaf of each) along a new first axis, as many as there are."""
+        if self.element.has_text:
+            raise error_here(
+                ContainerInGraphError,
+                f"tensors are wanted of {self.name!r}, whose length a tensor decides, and which "
+                "holds other things, too",
+                "put the tensors into a list of their own",
+            )
         return self.items()[leaf]
 
     def d2s_shown(self) -> tuple[list[Any], Callable[[list[Any]], Any]]:
@@ -946,7 +1044,7 @@ class GrowingList:
                 columns.append(rows if kind is None else [kind(row.item()) for row in rows])
             return make(element.build_host(list(row)) for row in zip(*columns, strict=True))
 
-        return [self.stacked(leaf) for leaf in range(len(kinds))], build
+        return self.items(), build
 
     def __repr__(self) -> str:
         return "<list that grows on the run>"

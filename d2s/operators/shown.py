@@ -37,7 +37,7 @@ class HostText:
 
     Attributes:
         parts: strings, and ``(value, conversion, spec)`` for what is formatted; see
-            :func:`_formatted`.
+            :func:`formatted_text`.
     """
 
     d2s_keeps = True
@@ -266,8 +266,10 @@ def text(*parts: Any) -> Any:
             ``"r"``, ``"s"``, ``"a"``.
     """
     if current() is None or not any(map(_is_dynamic_part, parts)):
-        return _formatted(parts)
-    return text_of(tuple(part if _is_dynamic_part(part) else _formatted((part,)) for part in parts))
+        return formatted_text(parts)
+    return text_of(
+        tuple(part if _is_dynamic_part(part) else formatted_text((part,)) for part in parts)
+    )
 
 
 def formatted(value: Any, conversion: str | None, spec: Any) -> Any:
@@ -278,7 +280,7 @@ def formatted(value: Any, conversion: str | None, spec: Any) -> Any:
     """
     part = (value, conversion, spec)
     if current() is None or not _is_dynamic_part(part):
-        return _formatted((part,))
+        return formatted_text((part,))
     return snapshot(value), conversion, spec
 
 
@@ -310,7 +312,7 @@ def _is_open(thing: Any) -> bool:
 def _folded(parts: tuple[Any, ...]) -> Any:
     chosen = _first_choice(parts)
     if chosen is None:
-        return _formatted(parts)
+        return formatted_text(parts)
     return simplified(chosen.spread(lambda found: _folded(_with(parts, chosen, found))))
 
 
@@ -352,7 +354,7 @@ def late(value: Any, make: Callable[[Any], Any]) -> Any:
     return HostObject(value, make)
 
 
-def _formatted(parts: tuple[Any, ...]) -> str:
+def formatted_text(parts: tuple[Any, ...]) -> str:
     """The text of ``parts``.
 
     The conversion of a part is what an f-string has (``None``, ``"r"``, ``"s"``, ``"a"``), or
@@ -410,7 +412,7 @@ class Shipment:
             return lambda tensors: make(inner(tensors))
         if isinstance(thing, HostText):
             parts = [self.pack(part) for part in thing.parts]
-            return lambda tensors: _formatted(tuple(part(tensors) for part in parts))
+            return lambda tensors: formatted_text(tuple(part(tensors) for part in parts))
         if isinstance(thing, Either):
             flag = self.pack(thing.flag)
             true, false = self.pack(thing.true), self.pack(thing.false)

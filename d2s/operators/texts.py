@@ -15,7 +15,7 @@ from d2s.operators.casts import over
 from d2s.operators.context import current
 from d2s.operators.either import Either
 from d2s.operators.iteration import items_of
-from d2s.operators.shown import HostText, is_dynamic, snapshot, text_of
+from d2s.operators.shown import HostText, is_dynamic, is_growing, snapshot, text_of
 from d2s.operators.values import is_tensor
 
 _FIELDS: Final = string.Formatter()
@@ -62,6 +62,8 @@ def join(separator: str, things: Any) -> Any:
         return separator.join(things)
     if isinstance(things, Either) and not things.single:
         return over(lambda found: join(separator, found), things)
+    if is_growing(things):
+        return HostText(((HostText((separator,)), ".join", (snapshot(things),)),))
     items = list(items_of(things))
     if not any(map(is_dynamic, items)):
         return separator.join(items)
