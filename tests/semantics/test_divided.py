@@ -260,7 +260,14 @@ def test_the_program_grows_as_its_text_does(name: str) -> None:
     assert sizes[1] < 4 * sizes[0], sizes
 
 
-@pytest.mark.parametrize("change", ["kept.append(paddle.ones([i + 1]))", "kept.append(str(i))"])
+def test_items_that_are_texts() -> None:
+    """D1: many such branches make one list."""
+    text = UNROLLED.replace("{start}", "kept = []").replace("{otherwise}", "")
+    text = text.replace("{change}", "kept.append(str(i))").replace("{count}", "9")
+    assert_same(function_of(text), *X)
+
+
+@pytest.mark.parametrize("change", ["kept.append(paddle.ones([i + 1]))"])
 def test_items_that_make_no_one_list_stay_apart(change: str) -> None:
     """D1: some such branches give what dygraph gives, many are refused."""
     text = UNROLLED.replace("{start}", "kept = []").replace("{otherwise}", "")
