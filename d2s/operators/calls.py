@@ -27,7 +27,6 @@ from paddle.autograd import PyLayer
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import (
-    LoopGradientError,
     NotStaticError,
     TensorRecursionError,
     UnsupportedInGraphError,
@@ -828,29 +827,10 @@ def _add_n(inputs: Any, name: Any = None) -> Any:
 
 def _grad(*arguments: Any, **options: Any) -> Any:
     """``paddle.grad``: without ``create_graph`` its results are constants, as in dygraph."""
-    capture = current()
-    if capture is not None:
-        options.pop("dump_backward_graph_path", None)  # for debugging Paddle
-    if capture is not None and not capture.blocks:
-        return training.grad_(*arguments, **options)
-    if current() is not None:
-        arguments = tuple(map(_in_program, arguments))
-        options = {name: _in_program(item) for name, item in options.items()}
-    results = paddle.grad(*arguments, **options)
-    if current() is not None and any(value is None for value in results):
-        raise error_here(
-            LoopGradientError,
-            "paddle.grad is called in a branch or static loop, and Paddle finds no way there from "
-            "what was computed outside of it",
-            "compute what is differentiated in the same branch or loop, or call paddle.grad "
-            "outside of it",
-        )
-    create = options.get("create_graph", arguments[4] if len(arguments) > 4 else False)
-    if current() is not None and not create:
-        for value in results:
-            if value is not None:
-                value.stop_gradient = True
-    return results
+    if current() is None:
+        return paddle.grad(*arguments, **options)
+    options.pop("dump_backward_graph_path", None)  # for debugging Paddle
+    return training.grad_(*arguments, **options)
 
 
 def _assign(x: Any, output: Any = None) -> Any:

@@ -97,6 +97,8 @@ class Capture:
             ``value.id`` -> the value and the argument's index.
         written: the newest contents of each argument that is changed in place.
         detached: copies that share their storage in dygraph: ``value.id`` -> value.
+        flags: what the function says of the ``stop_gradient`` of arguments, by their index.
+        stopped: values with a history whose ``stop_gradient`` it has set: ``value.id`` -> value.
         links: what a value that a write has made is a view of: ``value.id`` -> its link.
         settled: values that one write has made of all tensors of one storage, by each of them.
         copies: values that are copies of others, made to hand them on: ``value.id`` -> value.
@@ -159,6 +161,8 @@ class Capture:
     written: dict[int, Any] = field(default_factory=dict)
     copies: dict[int, Any] = field(default_factory=dict)
     detached: dict[int, Any] = field(default_factory=dict)
+    flags: dict[int, bool] = field(default_factory=dict)
+    stopped: dict[int, Any] = field(default_factory=dict)
     links: dict[int, Any] = field(default_factory=dict)
     settled: dict[int, Any] = field(default_factory=dict)
     picks: dict[int, Any] = field(default_factory=dict)

@@ -168,7 +168,7 @@ def _changed(
         raise _refusal(name, "under no_grad, and its gradient has another shape then")
     if fresh.dtype != old.dtype or (not reshaping and len(fresh.shape) != len(old.shape)):
         raise _refusal(name, "and the result has another dtype or rank")
-    kept = parameter_with(owner, fresh, f".{name}()")
+    kept = parameter_with(owner, fresh, f".{name}()", copies=name in _COPYING)
     if kept is not None:
         return kept
     if (
@@ -197,15 +197,16 @@ def _with_contents(old: Any, contents: Any, name: str) -> Any:
     return passed
 
 
-def parameter_with(owner: Any, fresh: Any, what: str) -> Any:
+def parameter_with(owner: Any, fresh: Any, what: str, *, copies: bool = False) -> Any:
     """The parameter that ``owner`` is, with the contents ``fresh`` from here on.
 
-    ``None``: it is no parameter, or the change is to have a gradient.
+    ``None``: it is no parameter, or the change is to have a gradient, unless it ``copies`` behind
+    the back of gradients.
     """
     capture = current()
     state = None if capture is None else capture.steps
     kept = bridge.tensor_of(owner) if bridge.is_value(owner) else owner
-    if state is None or not state.keeps(kept) or paddle.is_grad_enabled():
+    if state is None or not state.keeps(kept) or (paddle.is_grad_enabled() and not copies):
         return None
     state.overwrite(kept, fresh)
     if kept is not owner:
@@ -216,10 +217,12 @@ def parameter_with(owner: Any, fresh: Any, what: str) -> Any:
 def changed_to(owner: Any, old: Any, fresh: Any, what: str) -> Any:
     """``fresh`` as what ``owner``, whose value was ``old``, is from here on."""
     capture = current()
-    if not (paddle.is_grad_enabled() or old.stop_gradient):
+    steps = None if capture is None else capture.steps
+    kept = not (paddle.is_grad_enabled() or old.stop_gradient)
+    if kept and not (steps is not None and steps.is_gradient(old)):
         fresh = with_contents(old, fresh)  # dygraph records nothing, and keeps the old gradient
-    if capture is not None and capture.steps is not None:
-        fresh = capture.steps.renewed(old, fresh)
+    if steps is not None:
+        fresh = steps.renewed(old, fresh)
     note_written(root_to_change(owner), fresh)
     bind_anew(owner, fresh, what)
     _settle_picks(owner, old, fresh, what)

@@ -84,7 +84,20 @@ def apply(
 
     made = bridge.static_py_layer(ahead, gradient)
     others = [_constant(held) for held in found.values()]
-    return made([*(as_value(inputs[position]) for position in tensors), *others])
+    wanted = [as_value(inputs[position]) for position in tensors]
+    result = made([*wanted, *others])
+    if paddle.is_grad_enabled() and not all(value.stop_gradient for value in wanted):
+        _let_differentiate(result)
+    return result
+
+
+def _let_differentiate(result: Any) -> None:
+    """Let what a ``PyLayer`` gives have gradients, whatever its ``forward`` says of it."""
+    if bridge.is_value(result):
+        result.stop_gradient = False
+    elif isinstance(result, list | tuple):
+        for each in result:
+            _let_differentiate(each)
 
 
 def _constant(tensor: Any) -> Any:

@@ -29,9 +29,18 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
 from d2s.operators.context import Capture, current, error_here
 from d2s.operators.empties import enter_blocks
-from d2s.operators.inplace import bind_anew
+from d2s.operators.inplace import bind_anew, method
 from d2s.operators.objects import owner_of
-from d2s.operators.values import as_value, cast_plain, is_tensor, mark_number, root_of
+from d2s.operators.shared import with_contents
+from d2s.operators.values import (
+    NUMBER_DTYPES,
+    as_value,
+    cast_plain,
+    is_tensor,
+    mark_number,
+    number_kind,
+    root_of,
+)
 
 SCALARS: Final = (bool, int, float, str, type(None))
 
@@ -67,6 +76,7 @@ class Leaf:
         nothing: a tensor without elements, to take its place between the runs.
         alone: the argument's gradient does not add to that of before the call.
         shown: the user's code has got the gradient, and may have kept it.
+        stops: what the gradient says of itself: ``stop_gradient``.
     """
 
     tensor: Any
@@ -79,6 +89,7 @@ class Leaf:
     nothing: Any = None
     alone: bool = False
     shown: bool = False
+    stops: bool = False
 
     @property
     def changed(self) -> bool:
@@ -185,6 +196,8 @@ class Steps:
         optimizers: those that have stepped.
         after: what each run does at its end: functions with arguments of the program.
         originals: for tensors that the program writes into, what stood for them first.
+        flags: tensors whose ``stop_gradient`` the function has set, with what it was before, and
+            what it is in the end.
     """
 
     def __init__(self, capture: Capture) -> None:
@@ -196,9 +209,12 @@ class Steps:
         self.optimizers: dict[int, Any] = {}
         self.after: list[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = []
         self.originals: dict[int, tuple[Any, Any]] = {}
+        self.flags: dict[int, tuple[Any, bool, bool]] = {}
+        self._stopped: dict[int, Any] = {}
         self._values: dict[int, tuple[Any, Leaf]] = {}
         self._rates: dict[int, Any] = {}
         self._touched: dict[int, Any] = {}
+        self._contents: dict[int, Any] = {}
         self._stepping: set[int] = set()
         self._retained: set[Leaf] = set()
 
@@ -240,9 +256,16 @@ class Steps:
         tensor = bridge.tensor_of(value)
         if tensor is not None:
             return self.of_tensor(tensor)
-        if value.id in self.capture.detached or bridge.is_made_of_constants(value):
+        if self._is_own_leaf(value):
             return self._new(value, ("value", value.id), None)
         return None
+
+    def _is_own_leaf(self, value: Any) -> bool:
+        """Whether ``value`` has no history, and was given a gradient."""
+        maker = value.get_defining_op()
+        if maker is not None and bridge.is_cut(maker):
+            return True
+        return value.id in self.capture.detached or bridge.is_made_of_constants(value)
 
     def _new(self, value: Any, key: Any, index: int | None) -> Leaf:
         leaf = self.leaves.get(key)
@@ -257,6 +280,13 @@ class Steps:
         """Whether ``value`` is a leaf, not one whose gradient is kept as well."""
         leaf = self.of_value(value)
         return leaf is not None and leaf not in self._retained
+
+    def begins_at(self, value: Any) -> bool:
+        """Whether ``value`` is a leaf that the function has made, its gradient among them."""
+        known = self._values.get(value.id)
+        if known is not None:
+            return known[1] not in self._retained
+        return not value.stop_gradient and self._is_own_leaf(value)
 
     def retain(self, value: Any) -> None:
         """``value.retain_grads()``: gradients of it are kept as well."""
@@ -321,7 +351,7 @@ class Steps:
         """Gradients as values of the program; with ``kept`` they have gradients themselves."""
         enter_blocks(paddle.static.default_main_program())
         left_out = self.made | self._stepping
-        made, gone, operations = bridge.gradients_here(outputs, inputs, seeds, left_out)
+        made, gone, operations = bridge.gradients_here(outputs, inputs, seeds, left_out, again=kept)
         self.capture.forget(gone)
         self.shown |= operations
         if not kept:
@@ -344,8 +374,16 @@ class Steps:
                 with paddle.no_grad():
                     gradient = _constant(bridge.filled_like(leaf.like, 0.0))
             if not isinstance(gradient, _Mark):
-                bind_anew(old, gradient, what)
+                bind_anew(old, self._as_leaf(leaf, gradient), what)
         leaf.grad = gradient
+
+    def _as_leaf(self, leaf: Leaf, gradient: Any) -> Any:
+        """``gradient`` of ``leaf`` as user code meets it: in dygraph it is a leaf itself."""
+        gradient.stop_gradient = leaf.stops
+        if not leaf.stops and gradient.id not in self._values:
+            own = self.leaves["gradient", gradient.id] = Leaf(None, None, gradient, found=False)
+            self._values[gradient.id] = gradient, own
+        return gradient
 
     def _content(self, leaf: Leaf) -> Any:
         """The gradient that the leaf has when the call begins; zero if it may have none."""
@@ -356,6 +394,8 @@ class Steps:
                 leaf.stored.name = f"d2s_gradient_of_{leaf.tensor.name}"
             leaf.content = bridge.as_value(leaf.stored)
             leaf.content.stop_gradient = True
+            found = real_gradient(leaf.tensor)
+            leaf.stops = found is not None and bool(found.stop_gradient)
         return leaf.content
 
     def stands_for(self, tensor: Any) -> bool:
@@ -385,7 +425,8 @@ class Steps:
     def show(self, leaf: Leaf) -> Any:
         """:meth:`read` for the user's code, which may keep what it gets."""
         leaf.shown = True
-        return self.read(leaf)
+        gradient = self.read(leaf)
+        return None if gradient is None else self._as_leaf(leaf, gradient)
 
     def clear(self, leaf: Leaf, zero: bool) -> None:
         """``leaf.clear_gradient(zero)``."""
@@ -407,18 +448,31 @@ class Steps:
         if gradient is None:
             leaf.grad = DROPPED
         else:
+            if leaf.grad is UNTOUCHED:
+                leaf.stops = leaf.tensor is None or real_gradient(leaf.tensor) is None
             with paddle.no_grad():
                 copy = _constant(paddle.assign(as_value(gradient)))
             self._become(leaf, copy, "an assignment to .grad")
 
+    def _leaf_with(self, gradient: Any) -> Leaf | None:
+        """The leaf whose gradient the value ``gradient`` is."""
+        for leaf in self.leaves.values():
+            if bridge.is_value(leaf.grad) and leaf.grad.id == gradient.id:
+                return leaf
+        return None
+
+    def is_gradient(self, value: Any) -> bool:
+        """Whether ``value`` is the gradient of a leaf."""
+        return self._leaf_with(value) is not None
+
     def renewed(self, old: Any, fresh: Any) -> Any:
         """``fresh``, the contents of ``old`` after a change in place, as the right leaf."""
-        for leaf in self.leaves.values():
-            if bridge.is_value(leaf.grad) and leaf.grad.id == old.id:
-                self.check("a change of a gradient in place")
-                self.used = True
-                leaf.grad = _constant(fresh)
-                return fresh
+        leaf = self._leaf_with(old)
+        if leaf is not None:
+            self.check("a change of a gradient in place")
+            self.used = True
+            leaf.grad = self._as_leaf(leaf, fresh)
+            return fresh
         known = self._values.get(old.id)
         if known is None and not old.stop_gradient and not paddle.is_grad_enabled():
             leaf_of_old = self.of_value(old)
@@ -441,15 +495,37 @@ class Steps:
     def overwrite(self, tensor: Any, fresh: Any) -> None:
         """Give a dygraph tensor other contents, which every later use of it reads."""
         self.check("a change of a parameter")
-        self.used = True
-        old = bridge.as_value(tensor)
+        old = self._written(tensor)
         fresh = cast_plain(fresh, old.dtype)
         if list(fresh.shape) != list(old.shape):
             fresh = paddle.expand(fresh, old.shape)
         start = bridge.length()
         with paddle.no_grad():
-            self._moved(tensor, old, bridge.write_into(old, fresh))
+            fresh = bridge.write_into(old, fresh)
+        old.stop_gradient = tensor.stop_gradient  # which it takes from the contents
+        bridge.cut(fresh)
+        self._moved(tensor, old, fresh)
+        if not self.used and self.capture.gradients:
+            self._read_with_history(tensor, fresh)
         self._stepping |= bridge.ids_from(start)
+
+    def _read_with_history(self, tensor: Any, fresh: Any) -> None:
+        """Let later uses of a parameter that has new contents give it gradients.
+
+        The program itself may be differentiated, where a gradient arrives at its first value.
+        """
+        self._contents[id(tensor)] = fresh
+        with paddle.enable_grad():
+            read = with_contents(self.originals[id(tensor)][1], fresh)
+        bridge.renew(tensor, read)
+        self._values[read.id] = read, self.leaves[id(tensor)]
+
+    def _written(self, tensor: Any) -> Any:
+        """The value whose memory is that of ``tensor``."""
+        written = self._contents.pop(id(tensor), None)
+        if written is not None:
+            bridge.renew(tensor, written)
+        return bridge.as_value(tensor)
 
     def _moved(self, tensor: Any, old: Any, fresh: Any) -> None:
         self.originals.setdefault(id(tensor), (tensor, old))
@@ -463,10 +539,33 @@ class Steps:
             self._values[old.id] = old, leaf
         self._values[fresh.id] = fresh, leaf
 
+    def set_flag(self, tensor: Any, stops: bool) -> None:
+        """``tensor.stop_gradient = stops`` of a dygraph tensor, for what comes behind it."""
+        self.check("a change of stop_gradient")
+        known = self.flags.get(id(tensor))
+        before = bool(tensor.stop_gradient) if known is None else known[1]
+        self.flags[id(tensor)] = tensor, before, stops
+        value = bridge.known_tensors().get(id(tensor))
+        _FLAG.__set__(tensor, stops)
+        if value is None:
+            return
+        if not stops:
+            value = self._stopped.pop(id(tensor), value)
+            value.stop_gradient = False
+            bridge.renew(tensor, value)
+        elif value.use_empty():
+            value.stop_gradient = True
+        else:  # what was computed before keeps its gradient
+            self._stopped[id(tensor)] = value
+            self.originals.setdefault(id(tensor), (tensor, value))
+            bridge.renew(tensor, _constant(paddle.assign(value)))
+
     def restore(self) -> None:
         """Let the first values stand for the tensors again, as the inputs of the program."""
         for tensor, value in self.originals.values():
             bridge.renew(tensor, value)
+        for tensor, before, _ in self.flags.values():
+            _FLAG.__set__(tensor, before)
 
     # -- optimizers ------------------------------------------------------------------------------
 
@@ -547,7 +646,7 @@ class Steps:
         for table in optimizer._accumulators.values():
             tensors.extend(tensor for name, tensor in table.items() if name in names)
         self._touched.update((id(tensor), tensor) for tensor in tensors)
-        return {bridge.as_value(tensor).id: tensor for tensor in tensors}
+        return {self._written(tensor).id: tensor for tensor in tensors}
 
     @contextlib.contextmanager
     def _with_rate(self, optimizer: Any) -> Iterator[None]:
@@ -576,9 +675,14 @@ class Steps:
             self._rates[id(optimizer)] = rate
         return mark_number(rate, float)
 
+    def set_rate(self, optimizer: Any, rate: Any, keep: Callable[[Any], None]) -> None:
+        """``optimizer.set_lr(rate)``, which each run calls with ``keep`` at its end."""
+        self.later(keep, rate)
+        self._rates[id(optimizer)] = paddle.cast(as_value(rate), NUMBER_DTYPES[float])
+
     def later(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> None:
         """Let each run call ``function`` when the program has run."""
-        self.check("a scheduler's step()")
+        self.check("a change of the learning rate")
         self.used = True
         self.after.append((function, arguments, options))
 
@@ -731,6 +835,17 @@ def _set_gradient(self: Any, gradient: Any) -> None:
     state.assign(leaf, gradient)
 
 
+_FLAG: Final[Any] = vars(bridge.EagerTensor)["stop_gradient"]
+
+
+def _set_flag(self: Any, stops: bool) -> None:
+    state = steps()
+    if state is None or paddle.in_dynamic_mode() or self.stop_gradient == stops:
+        _FLAG.__set__(self, stops)
+    else:
+        state.set_flag(self, bool(stops))
+
+
 _REAL_CLEAR: Final = bridge.EagerTensor.clear_gradient
 
 
@@ -781,7 +896,7 @@ def grad_(
     allow_unused: bool = False,
     no_grad_vars: Any = None,
 ) -> Any:
-    """``paddle.grad`` outside of branches and static loops, with our gradients of those."""
+    """``paddle.grad`` while a program is captured, with our gradients of branches and loops."""
     state = steps()
     assert state is not None
     given = [as_value(each) for each in _listed(outputs)]
@@ -795,6 +910,8 @@ def grad_(
     if no_grad_vars is not None:
         fixed = [as_value(each) for each in _listed(no_grad_vars)]
         made = list(paddle.grad(given, wanted, seeds, None, create_graph, True, True, fixed))
+    elif state.capture.blocks:
+        made = bridge.gradients_in_block(given, wanted, seeds, again=create_graph)
     else:
         made = state.gradients(given, wanted, seeds, kept=create_graph)
     if not allow_unused and any(each is None for each in made):
@@ -941,8 +1058,51 @@ def _scaled(original: Method) -> Method:
     return method
 
 
+def _set_value(original: Method) -> Method:
+    """``parameter.set_value`` as Paddle's own code calls it: of a layer's ``set_state_dict``."""
+
+    def set_value(self: Any, value: Any) -> None:
+        if steps() is None or paddle.in_dynamic_mode():
+            original(self, value)
+        else:
+            method(self, "set_value")(value)
+
+    return set_value
+
+
+def _load(original: Method) -> Method:
+    """A layer's ``set_state_dict``, which in a program writes into the scope of an executor."""
+
+    def load(self: Any, *arguments: Any, **options: Any) -> Any:
+        if steps() is None or paddle.in_dynamic_mode():
+            return original(self, *arguments, **options)
+        with bridge.layers_as_in_dygraph():
+            return original(self, *arguments, **options)
+
+    return load
+
+
 def _step(state: Steps, optimizer: Any, *_: Any, **__: Any) -> None:
     state.step(optimizer)
+
+
+def _setting_rate(original: Method) -> Method:
+    """``optimizer.set_lr``: steps behind it take the new rate, and each run leaves it behind."""
+
+    def set_lr(self: Any, value: Any) -> None:
+        state = steps()
+        if state is None or paddle.in_dynamic_mode():
+            original(self, value)
+            return
+        if isinstance(value, int | float):  # of NumPy, too
+            value = float(value)
+        if number_kind(value) is None or isinstance(self._learning_rate, LRScheduler):
+            with bridge.in_dygraph():  # it says what is wrong
+                original(self, value)
+            return
+        state.set_rate(self, value, original.__get__(self))
+
+    return set_lr
 
 
 _OUTSIDE: Final = "do it outside of the converted function"
@@ -951,7 +1111,7 @@ _OF_OPTIMIZERS: Final[dict[str, Callable[[Method], Method]]] = {
     "step": _during(_step),
     "minimize": _during(lambda state, self, *_, **__: ([], state.step(self))),
     "get_lr": _during(lambda state, self: state.rate(self)),
-    "set_lr": _refused("the learning rate is set while the program is being captured", _OUTSIDE),
+    "set_lr": _setting_rate,
     "set_lr_scheduler": _refused(
         "the scheduler is set while the program is being captured", _OUTSIDE
     ),
@@ -997,6 +1157,10 @@ def _replacements() -> Iterator[tuple[tuple[Any, str], Method]]:
                 yield (kind, name), _scaled(vars(kind)[name])
     for kind in (paddle.regularizer.L1Decay, paddle.regularizer.L2Decay):
         yield (kind, "__call__"), _decaying(vars(kind)["__call__"])
+    for name in ("set_state_dict", "set_dict", "load_dict"):
+        yield (paddle.nn.Layer, name), _load(vars(paddle.nn.Layer)[name])
+    yield (bridge.EagerTensor, "stop_gradient"), property(_FLAG.__get__, _set_flag)  # type: ignore[misc]
+    yield (bridge.EagerTensor, "set_value"), _set_value(bridge.EagerTensor.set_value)
     for name in ("grad", "grad_"):
         yield (bridge.EagerTensor, name), property(_get_gradient, _set_gradient)  # type: ignore[misc]
     for name in ("clear_gradient", "clear_grad"):

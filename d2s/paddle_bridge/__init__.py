@@ -8,6 +8,7 @@
 ``blocks``     ``if`` and ``while`` of a program
 ``walks``      the operations of a program
 ``saved``      what gradients read of the forward
+``leaves``     values that no gradient goes through
 ``repairs``    Paddle's builder of gradients, corrected
 ``passes``     a program made ready for its gradients and its run
 ``equals``     whether Paddle's pass for equal operations comes to an end
@@ -20,7 +21,13 @@
 =============  ===================================================================================
 """
 
-from d2s.paddle_bridge.backward import RunScope, keep_backward_error, show_backward_errors
+from d2s.paddle_bridge.backward import (
+    RunScope,
+    keep_backward_error,
+    let_gradient_stop,
+    note_reached,
+    show_backward_errors,
+)
 from d2s.paddle_bridge.blocks import IfOp, WhileOp, pass_into_blocks, static_py_layer
 from d2s.paddle_bridge.capture import (
     Answer,
@@ -43,6 +50,7 @@ from d2s.paddle_bridge.errors import (
 from d2s.paddle_bridge.exact import as_float32, exact_numbers
 from d2s.paddle_bridge.flags import program_order
 from d2s.paddle_bridge.gate import keep_mode, static_lock
+from d2s.paddle_bridge.leaves import cut, derivatives_as_in_dygraph, is_cut, is_made_here
 from d2s.paddle_bridge.names import (
     ASTStaticFunction,
     Backend,
@@ -60,12 +68,14 @@ from d2s.paddle_bridge.stacks import remembered_frames
 from d2s.paddle_bridge.steps import (
     filled_like,
     gradients_here,
+    gradients_in_block,
     has_hooks,
     id_of_maker,
     ids_from,
     in_dygraph,
     is_made_of_constants,
     known_tensors,
+    layers_as_in_dygraph,
     length,
     makes_sparse_gradients,
     methods_replaced,
@@ -131,6 +141,8 @@ __all__ = [
     "check_version",
     "checked_operations",
     "copy_what_is_read_twice",
+    "cut",
+    "derivatives_as_in_dygraph",
     "dtype_name",
     "elements",
     "exact_numbers",
@@ -138,6 +150,7 @@ __all__ = [
     "filled_like",
     "gradient_function",
     "gradients_here",
+    "gradients_in_block",
     "has_hooks",
     "hook_gradient",
     "id_of_maker",
@@ -146,22 +159,27 @@ __all__ = [
     "in_dygraph",
     "inside_to_static",
     "is_chosen",
+    "is_cut",
     "is_eager",
     "is_fake",
     "is_inner",
+    "is_made_here",
     "is_made_of_constants",
     "is_value",
     "is_visible",
     "keep_backward_error",
     "keep_mode",
     "known_tensors",
+    "layers_as_in_dygraph",
     "length",
+    "let_gradient_stop",
     "makes_sparse_gradients",
     "methods_replaced",
     "misplaced",
     "modes_are",
     "never_free",
     "no_collection",
+    "note_reached",
     "note_source",
     "noted_source",
     "operations",

@@ -26,10 +26,12 @@ from d2s.paddle_bridge.names import core
 class _Backward(threading.local):
     error: tuple[BaseException, Any] | None = None
     within: RunScope | None = None
+    reached: list[list[Any]] | None = None
 
 
 BACKWARD: Final = _Backward()
-"""The error that this thread's backward is about to raise, and the scope that it has come to."""
+"""Of this thread's backward: the error that it is about to raise, the scope that it has come to,
+and the tensors that the programs on its way have read."""
 
 _backward_shown = False
 
@@ -177,6 +179,27 @@ def show_backward_errors(explain: Explain, raise_with: RaiseWith) -> None:
             setattr(core.eager, name, _showing(getattr(core.eager, name), explain, raise_with))
 
 
+def note_reached(*tensors: list[Any]) -> None:
+    """Note what a program has read that a backward of this thread has come to."""
+    if BACKWARD.reached is not None:
+        BACKWARD.reached += tensors
+
+
+def _let_gradients_be_leaves(reached: list[list[Any]]) -> None:
+    """Let new gradients say ``stop_gradient=False``, as those of dygraph's operations do."""
+    for tensors in reached:
+        for tensor in tensors:
+            let_gradient_stop(tensor, False)
+
+
+def let_gradient_stop(tensor: Any, stops: bool) -> None:
+    """Let the gradient that a dygraph tensor has say ``stop_gradient=stops``."""
+    gradient = tensor.grad
+    if gradient is not None and gradient.stop_gradient != stops:
+        gradient.stop_gradient = stops
+        tensor.grad_ = gradient  # .grad gives a tensor of its own, of the same contents
+
+
 def _kept_backward_error() -> tuple[BaseException, Any] | None:
     error, BACKWARD.error = BACKWARD.error, None
     return error
@@ -189,6 +212,7 @@ def _showing(
     def run(*arguments: Any, **options: Any) -> Any:
         BACKWARD.error = None
         outer = suspend_backward()
+        before, BACKWARD.reached = BACKWARD.reached, []
         done = False
         try:
             ORDER.enter()
@@ -197,6 +221,8 @@ def _showing(
             finally:
                 ORDER.leave()
             done = True
+            if result is None:
+                _let_gradients_be_leaves(BACKWARD.reached)
             return result
         except Exception as raised:
             kept = _kept_backward_error()
@@ -206,6 +232,7 @@ def _showing(
                     raise
                 kept = error, error.__traceback__
         finally:
+            BACKWARD.reached = before
             within = BACKWARD.within
             if within is not None:
                 within.leave(prepared=done)

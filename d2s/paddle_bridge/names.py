@@ -19,6 +19,7 @@ names are for:
 ``ConcreteProgram``             what ``paddle.jit.save`` and friends read
 ``ASTStaticFunction``           the base of our ``StaticFunction`` (G3)
 ``StaticPyLayerContext``        what a ``PyLayer`` saves for its backward, in a program
+``layers.in_dygraph_mode``      the way that ``set_state_dict`` takes
 ``ir_backward``                 gradients inside one program, repaired
 ``core.eager.run_backward``     a coded error that a backward raises reaches the user as it is
 ``apply_general_passes``        Paddle's passes over a program that is about to run, repaired
@@ -95,6 +96,7 @@ try:
     )
     from paddle.jit.dy2static.py_layer import StaticPyLayerContext
     from paddle.jit.dy2static.utils import Backend, graph_tracing_guard
+    from paddle.nn.layer import layers
     from paddle.pir.core import _convert_into_value
     from paddle.tensor import creation
     from paddle.tensor.manipulation import tensor_array_to_tensor
@@ -150,6 +152,7 @@ __all__ = [
     "hook_gradient",
     "in_to_static_mode",
     "ir_backward",
+    "layers",
     "new_parameter",
     "pir",
     "pir_partial_program",

@@ -17,9 +17,10 @@ import paddle
 
 from d2s.errors import D2SError, LoopGradientError
 from d2s.paddle_bridge.gate import static_lock
-from d2s.paddle_bridge.names import build_while_op, cf_yield, ir_backward, pir
+from d2s.paddle_bridge.leaves import is_cut
+from d2s.paddle_bridge.names import build_while_op, cf_yield, core, ir_backward, pir
 from d2s.paddle_bridge.saved import read_no_saved_shapes, save_what_is_read
-from d2s.paddle_bridge.walks import blocks_of, inside
+from d2s.paddle_bridge.walks import blocks_of, inside, remove_unread
 
 _REPAIRS: Final = (
     (
@@ -67,7 +68,11 @@ _REPAIRS: Final = (
     ),
     (
         "total_ops = parent_total_ops(block)",
-        "total_ops = _differentiated(parent_total_ops(block))",
+        "total_ops = _differentiated(_visible_to(block))",
+    ),
+    (
+        "    if all_stop_gradient_true(block):\n",
+        "    if block.parent_block is None and all_stop_gradient_true(block):\n",
     ),
     (
         "    if is_inplace_net(forward_ops):\n",
@@ -85,6 +90,14 @@ _REPAIRS: Final = (
         'if op.name() == "pd_op.while":\n                        origin_inputs = _inputs_of(op)',
     ),
     ("get_used_external_value(while_block)", "_without_stacks(while_block)"),
+    (
+        "pir_op_name_guard(op.name() + '_grad'),\n"
+        "                        ):\n"
+        "                            input_grads = paddle.framework.core.call_vjp(",
+        "pir_op_name_guard(op.name() + '_grad'),\n"
+        "                        ):\n"
+        "                            input_grads = _derivative(",
+    ),
     (
         "    # now value_to_valuegrad should be value <-> value",
         "    for input in inputs:\n"
@@ -109,15 +122,106 @@ to :func:`mark_inner_loops`: how far a loop goes back, that its mark is not drop
 whether it is entered at all.  The others are for several gradients of one program, which Paddle
 knows as gradients of gradients only: operations of earlier gradients and of optimizers are left
 out, and so are the stacks on which a block has saved for an earlier gradient; and the gradients of
-all uses of an input are added up also where the operation that has made it is left out.
+all uses of an input are added up also where the operation that has made it is left out.  The last
+but one is for derivatives that are differentiated again: :func:`_derivative`.
 """
 
 LEFT_OUT: set[int] = set()
 """Operations that no gradient goes through: optimizers' steps and earlier gradients."""
 
 
+_IN_PARTS: Final = (
+    "pd_op.add",
+    "pd_op.subtract",
+    "pd_op.multiply",
+    "pd_op.divide",
+    "pd_op.reshape",
+)
+"""Operations whose second derivatives have none in a program."""
+
+_AGAIN: list[bool] = []
+"""Not empty while derivatives are built that may be differentiated again."""
+
+
+@contextlib.contextmanager
+def derivatives_to_come() -> Iterator[None]:
+    """Let the derivatives that are built meanwhile have derivatives themselves."""
+    _AGAIN.append(True)
+    try:
+        yield
+    finally:
+        _AGAIN.pop()
+
+
+def _derivative(
+    operation: Any, inputs: Any, outputs: Any, gradients: Any, stops: list[list[bool]]
+) -> Any:
+    """The gradients of the inputs of ``operation``.
+
+    Where they are to be differentiated once more, or are second derivatives,
+
+    - ``exp_grad``, ``where_grad`` and their like, which have no derivative in a program, are made
+      of operations that have one;
+    - the others have a result for every input.  Without one, what differentiates them takes the
+      derivative for zero, or another number, or ends the process.
+
+    Args:
+        operation: of the forward part.
+        inputs, outputs: its values, as lists of tensors.
+        gradients: those of the outputs.
+        stops: whether no gradient goes to the tensors of each input that may have one.
+    """
+    if not _AGAIN and not operation.name().endswith("_grad"):
+        return core.call_vjp(operation, inputs, outputs, gradients, stops)
+    if _AGAIN and operation.name() in _IN_PARTS:
+        with _primitive():
+            return core.call_vjp(operation, inputs, outputs, gradients, stops)
+    semantic = zip(inputs, ir_backward.get_grad_semantic_info(operation), strict=False)
+    differentiable = [values for values, wanted in semantic if wanted]
+    every = [
+        [stop and not _is_floating(value) for value, stop in zip(values, flags, strict=True)]
+        for values, flags in zip(differentiable, stops, strict=True)
+    ]
+    made = core.call_vjp(operation, inputs, outputs, gradients, every)
+    maker = next(
+        (value.get_defining_op() for values in made for value in values if value is not None), None
+    )
+    if _AGAIN and maker is not None and not core.has_vjp(maker):
+        remove_unread(maker)
+        with _primitive():
+            return core.call_vjp(operation, inputs, outputs, gradients, stops)
+    return [
+        [None if stop else value for value, stop in zip(values, flags, strict=True)]
+        for values, flags in zip(made, stops, strict=True)
+    ]
+
+
+@contextlib.contextmanager
+def _primitive() -> Iterator[None]:
+    before = core._is_bwd_prim_enabled()  # type: ignore[attr-defined]
+    core._set_prim_backward_enabled(True)  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        core._set_prim_backward_enabled(before)  # type: ignore[attr-defined]
+
+
+def _is_floating(value: Any) -> bool:
+    return not pir.is_fake_value(value) and paddle.is_floating_point(value)
+
+
+def _visible_to(block: Any) -> list[Any]:
+    """The operations of ``block`` and of all blocks around it; Paddle's own stops at the second."""
+    around = [] if block.parent_block is None else _visible_to(block.parent_block)
+    return [*around, *block.ops]
+
+
 def _differentiated(operations_: list[Any]) -> list[Any]:
-    return [operation for operation in operations_ if operation.id() not in LEFT_OUT]
+    return [
+        operation
+        for operation in operations_
+        if operation.id() not in LEFT_OUT and not is_cut(operation)
+    ]
 
 
 def _inputs_of(operation: Any) -> list[Any]:
@@ -252,7 +356,9 @@ def _repaired_gradients() -> Any:
     module = types.ModuleType(ir_backward.__name__)
     module.__file__ = ir_backward.__file__
     for helper in (
+        _derivative,
         _differentiated,
+        _visible_to,
         _inputs_of,
         _without_stacks,
         _hands_on_nothing,

@@ -5,26 +5,41 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any, Final
 
 import paddle
 
 from d2s.paddle_bridge.gate import static_lock
+from d2s.paddle_bridge.leaves import cut_operation
 from d2s.paddle_bridge.names import (
     EagerTensor,
     _global_parameter_recorder,
     _program_hash,
     dygraph_guard_if_declarative,
+    layers,
     pir,
     to_static_mode_guard,
 )
 from d2s.paddle_bridge.passes import copy_into_loops, refuse_untried, save_sources
-from d2s.paddle_bridge.repairs import LEFT_OUT, coded_gradients, differentiate, mark_inner_loops
+from d2s.paddle_bridge.repairs import (
+    LEFT_OUT,
+    coded_gradients,
+    derivatives_to_come,
+    differentiate,
+    gradient_function,
+    mark_inner_loops,
+)
 from d2s.paddle_bridge.walks import inside, operations
 
 
 def gradients_here(
-    outputs: list[Any], inputs: list[Any], seeds: list[Any] | None, left_out: set[int]
+    outputs: list[Any],
+    inputs: list[Any],
+    seeds: list[Any] | None,
+    left_out: set[int],
+    *,
+    again: bool = False,
 ) -> tuple[list[Any], list[int], set[int]]:
     """Gradients of the program that is being captured; it goes on behind them.
 
@@ -33,6 +48,7 @@ def gradients_here(
         inputs: the values of which the gradients are wanted.
         seeds: the gradient of each output; ``None`` for ones.
         left_out: ids of operations that no gradient goes through.
+        again: they may be differentiated once more.
 
     Returns:
         The gradient of each input, or ``None``; the ids of values that are gone, and of the
@@ -44,7 +60,7 @@ def gradients_here(
     program = paddle.static.default_main_program()
     refuse_untried(program)
     before = {operation.id() for operation in operations(program)}
-    with coded_gradients(), static_lock:
+    with coded_gradients(), static_lock, derivatives_to_come() if again else nullcontext():
         copy_into_loops(program)
         gone = mark_inner_loops(program)
         LEFT_OUT.update(left_out)
@@ -55,6 +71,31 @@ def gradients_here(
         save_sources(program)
     pir.set_insertion_point_to_block_end(program.global_block())
     return list(made), gone, {operation.id() for operation in operations(program)} - before
+
+
+def gradients_in_block(
+    outputs: list[Any], inputs: list[Any], seeds: list[Any] | None, *, again: bool
+) -> list[Any]:
+    """Gradients in the branch or loop that is being captured.
+
+    Args:
+        outputs, inputs, seeds, again: as for :func:`gradients_here`.
+
+    Returns:
+        The gradient of each input, or ``None``.
+
+    Raises:
+        LoopGradientError: (D2S307) Paddle cannot differentiate what is there.
+    """
+    block = paddle.pir.get_current_insertion_point().block()
+    before = {operation.id() for operation in block.ops}
+    with coded_gradients(), static_lock, derivatives_to_come() if again else nullcontext():
+        made = gradient_function()(outputs, inputs, seeds)
+    if not again:
+        for operation in block.ops:
+            if operation.id() not in before:
+                cut_operation(operation)
+    return list(made)
 
 
 _HOOKS: Final = "d2s_hooks"
@@ -99,6 +140,17 @@ def outside_of_capture() -> Iterator[None]:
     """Run operations as if no program was being captured: parameters are tensors, not values."""
     with dygraph_guard_if_declarative(), to_static_mode_guard(is_to_static=False):
         yield
+
+
+@contextlib.contextmanager
+def layers_as_in_dygraph() -> Iterator[None]:
+    """Let methods of layers take their way in dygraph, while a program is captured."""
+    before = layers.in_dygraph_mode
+    layers.in_dygraph_mode = lambda: True
+    try:
+        yield
+    finally:
+        layers.in_dygraph_mode = before
 
 
 def renew(tensor: Any, value: Any) -> None:

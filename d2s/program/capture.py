@@ -49,7 +49,7 @@ from d2s.program.results import Results
 from d2s.program.shadows import Shadows
 from d2s.program.signature import Call, TensorLeaf
 from d2s.program.state import Change, Guard, Watch
-from d2s.program.steps import steps_of
+from d2s.program.steps import flags_of, steps_of
 from d2s.program.symbols import attributes_of_values, expressions
 from d2s.program.views import check_views
 from d2s.program.writes import Leaving, leaving, updates_of, writes_of
@@ -257,7 +257,8 @@ def _capture(
     tensors, values = map(list, parameters)
     check_parameters(main, values)
     bridge.tell_apart(main, tensors, values, export=export)
-    steps = steps_of(state.steps, tensors)
+    relied += flags_of(state.steps)
+    steps = steps_of(state.steps, tensors, results.given)
     homes = watch.places_of(tensors)
     if steps is not None:
         homes = steps.keep(homes, tensors)
@@ -290,6 +291,8 @@ def _capture(
         kept_apart,
         steps,
         straight,
+        state.flags,
+        [(tensor, stops) for tensor, _, stops in state.steps.flags.values()],
     )
 
 

@@ -83,6 +83,8 @@ class Captured:
         apart: what must be different objects on each call.
         steps: gradients and optimizer steps that are part of it.
         straight: for inputs where it relies on that, whether their elements lie beside each other.
+        flags: what it says of the ``stop_gradient`` of arguments, by their index.
+        outer_flags: tensors outside of it of which it says that, too.
     """
 
     program: Any
@@ -108,3 +110,5 @@ class Captured:
     apart: Apart = field(default_factory=Apart)
     steps: StepsOfRun | None = None
     straight: dict[int, bool] = field(default_factory=dict)
+    flags: dict[int, bool] = field(default_factory=dict)
+    outer_flags: list[tuple[Any, bool]] = field(default_factory=list)

@@ -152,12 +152,15 @@ class _Once:
     write there; a ``PyLayer`` dies at the second time.
     """
 
-    __slots__ = ("program", "scope", "used")
+    __slots__ = ("leaves", "program", "scope", "used")
 
-    def __init__(self, program: bridge.Program, scope: bridge.RunScope | None) -> None:
+    def __init__(
+        self, program: bridge.Program, scope: bridge.RunScope | None, tensors: list[Any]
+    ) -> None:
         self.used = False
         self.program = program
         self.scope = scope
+        self.leaves = [tensor for tensor in tensors if not tensor.stop_gradient]
 
     def __call__(self, gradient: Any) -> None:
         _entered.program = self.program
@@ -166,6 +169,7 @@ class _Once:
             bridge.keep_backward_error(error)
             raise error
         self.used = True
+        bridge.note_reached(self.leaves, self.program.parameters[0])
         if self.scope is not None:
             self.scope.enter_backward()
 
@@ -183,6 +187,22 @@ def _check_straight(captured: Captured, tensors: list[Any]) -> None:
                 + " when the program was captured",
                 cure=f"pass {path}.contiguous() on every call",
             )
+
+
+def _set_flags(captured: Captured, tensors: list[Any], stops: bool) -> None:
+    """Let arguments and other tensors say of themselves what the function has set.
+
+    Args:
+        captured: of the function.
+        tensors: of the call.
+        stops: those that are to stop gradients, when the program has run, or else the others.
+    """
+    for index, flag in captured.flags.items():
+        if flag is stops:
+            tensors[index].stop_gradient = flag
+    for tensor, flag in captured.outer_flags:
+        if flag is stops:
+            tensor.stop_gradient = flag
 
 
 class Runner:
@@ -214,6 +234,8 @@ class Runner:
             or captured.apart.arguments
             or captured.apart.records
             or captured.straight
+            or captured.flags
+            or captured.outer_flags
         )
         build = captured.build
         self._only = build.position if isinstance(build, Output) else None
@@ -375,6 +397,7 @@ class Runner:
             states.append(draw.state)
             tensors = [*tensors, draw.tensor()]
         present = Run([], tensors, containers)
+        _set_flags(captured, tensors, False)
         if captured.steps is not None:
             captured.steps.begin(tensors, captured.parameters[0])
         try:
@@ -402,6 +425,7 @@ class Runner:
                 paddle.assign(outputs[position], tensors[index])
         if captured.steps is not None:
             captured.steps.end(outputs, captured.outputs)
+        _set_flags(captured, tensors, True)
         return result
 
     def _apart(self, tensors: list[Any]) -> tuple[list[Any], list[Any]]:
@@ -439,7 +463,7 @@ class Runner:
         result = f"{name(self.captured.build)}({name(Run)}(outputs, tensors, []))"
         if self._only is not None:
             result = f"outputs[{self._only}]"
-        once = f"{name(_Once)}({name(self.program)}, scope)"
+        once = f"{name(_Once)}({name(self.program)}, scope, tensors)"
         hooks = [
             "    for output in outputs:",
             "        if not output.stop_gradient:",
@@ -476,7 +500,7 @@ class Runner:
                 outputs, scope = self.program.run_for_training(tensors, read)
             for output in outputs:
                 if not output.stop_gradient:
-                    bridge.hook_gradient(output, _Once(self.program, scope))
+                    bridge.hook_gradient(output, _Once(self.program, scope, tensors))
                     break
             return outputs
         except Exception as error:

@@ -43,6 +43,7 @@ class Results:
         self.every = state.export
         self.inputs = {} if self.every else {value.id: at for at, value in enumerate(inputs)}
         self.outputs: list[Any] = []
+        self.given: list[Any] = []
         self.positions: dict[int, int] = {}
         self.kept: list[Any] = []
         self.ambiguous: list[str] = []
@@ -60,6 +61,7 @@ class Results:
             copy.stop_gradient = value.stop_gradient
             known = self.positions[value.id] = len(self.outputs)
             self.outputs.append(copy)
+            self.given.append(value)
             self.kept.append(value)
         return known
 

@@ -43,6 +43,7 @@ class StepsOfRun:
         arguments: arguments at which gradients arrive, and whether each may have one before.
         tensors: ids of the tensors that get gradients, or that an optimizer changes.
         guards: what the program relies on.
+        leaves: which of the results are leaves in dygraph.
         lock: held for the time of a run.
     """
 
@@ -50,6 +51,7 @@ class StepsOfRun:
     arguments: list[tuple[int, bool]] = field(default_factory=list)
     tensors: set[int] = field(default_factory=set)
     guards: list[Guard] = field(default_factory=list)
+    leaves: set[int] = field(default_factory=set)
     lock: Any = field(default_factory=threading.RLock)
 
     def keep(self, homes: list[tuple[int, Place]], tensors: list[Any]) -> list[tuple[int, Place]]:
@@ -103,10 +105,11 @@ class StepsOfRun:
 
     def end(self, outputs: list[Any], values: list[Any]) -> None:
         """Let results look as in dygraph: one that had a gradient refuses a second backward."""
-        for tensor, value in zip(outputs, values, strict=True):
+        for index, (tensor, value) in enumerate(zip(outputs, values, strict=True)):
             if not value.stop_gradient:
                 tensor.stop_gradient = False
-                tensor.register_hook(_refuse_backward)
+                if index not in self.leaves:
+                    tensor.register_hook(_refuse_backward)
 
 
 def _stays(place: Place, tensor: Any, flag: bool) -> Callable[[], bool]:
@@ -129,17 +132,19 @@ def _refuse_backward(gradient: Any) -> None:
     raise error
 
 
-def steps_of(steps: Steps, parameters: list[Any]) -> StepsOfRun | None:
+def steps_of(steps: Steps, parameters: list[Any], results: list[Any]) -> StepsOfRun | None:
     """What the runs of a program have to do for ``steps``; ``None`` without training.
 
     Args:
         steps: those of the capture, which is over.
         parameters: the tensors that the program reads.
+        results: the values that it gives.
     """
     leaves = list(steps.leaves.values())
     if not steps.used and all(leaf.found is None or leaf.tensor is None for leaf in leaves):
         return None
     found = StepsOfRun()
+    found.leaves = {index for index, value in enumerate(results) if steps.begins_at(value)}
     indexes = {id(tensor): index for index, tensor in enumerate(parameters)}
     for leaf in leaves:
         if leaf.tensor is not None:
@@ -156,6 +161,18 @@ def steps_of(steps: Steps, parameters: list[Any]) -> StepsOfRun | None:
     for facts in steps.facts():
         found.guards.append(_relied(type(facts.optimizer).__name__, facts.hold))
     return found
+
+
+def flags_of(steps: Steps) -> list[Guard]:
+    """What the function relies on of the flags that it sets."""
+    return [
+        _relied(f"{tensor.name}.stop_gradient", _is_flagged(tensor, before))
+        for tensor, before, _ in steps.flags.values()
+    ]
+
+
+def _is_flagged(tensor: Any, stops: bool) -> Callable[[], bool]:
+    return lambda: bool(tensor.stop_gradient) == stops
 
 
 def _has_gradient(tensor: Any, before: bool) -> Callable[[], bool]:
@@ -192,6 +209,7 @@ def _setter(leaf: Leaf) -> Callable[[Any, Any], None]:
             if tensor.stop_gradient:
                 tensor.stop_gradient = False
             tensor.grad = gradient if before is None else before + gradient
+            bridge.let_gradient_stop(tensor, leaf.stops)
 
     return write
 
@@ -203,6 +221,7 @@ def _clearer(leaf: Leaf, zero: bool, there: bool = False) -> Callable[[Any, Any]
         tensor = target(run)
         if there and tensor.grad is None:
             tensor.grad = paddle.zeros_like(tensor)
+            bridge.let_gradient_stop(tensor, leaf.stops)
         tensor.clear_gradient(zero)
 
     return write

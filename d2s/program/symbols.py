@@ -26,6 +26,7 @@ from d2s.operators import casts, inplace, lists
 from d2s.operators.calls import APPLYING
 from d2s.operators.context import current, error_here
 from d2s.operators.either import Either
+from d2s.operators.flags import set_flag
 from d2s.operators.items import value_getitem
 from d2s.operators.replays import CHECKS, Method, as_in_dygraph
 from d2s.operators.training import VALUE_METHODS
@@ -102,6 +103,7 @@ def attributes_of_values() -> dict[str, Any]:
     return {
         **_inplace_methods(),
         "size": property(_size),
+        "stop_gradient": property(_FLAG.__get__, _set_flag),
         "detach": _detach,
         "data": property(_detach),
         "cpu": _to_cpu,
@@ -255,6 +257,16 @@ def _detach(self: Any) -> Any:
     return copy
 
 
+_FLAG: Final[Any] = vars(bridge.Value)["stop_gradient"]
+
+
+def _set_flag(self: Any, stops: bool) -> None:
+    if current() is None or is_ours(sys._getframe(1).f_code.co_filename):
+        _FLAG.__set__(self, stops)
+    else:
+        set_flag(self, bool(stops))
+
+
 def _size(self: Any) -> Any:
     """The number of elements: an int where every dimension is known, as in dygraph."""
     sizes = list(self.shape)
@@ -347,6 +359,7 @@ def expressions(attributes: dict[str, Any]) -> Iterator[None]:
         bridge.tensors_as_values(_adapted, propagate_numbers, attributes, _noticed, _said),
         bridge.checked_operations({**CHECKS, "unbind": _check_parts, "unstack": _check_parts}),
         bridge.true_dtypes(),
+        bridge.derivatives_as_in_dygraph(),
         bridge.exact_numbers(),  # around the checks, which ask dygraph by Paddle's own functions
         _attributes_as_values(),
     ):

@@ -1,0 +1,102 @@
+"""Values that no gradient goes through, as in dygraph; Paddle's programs know flags alone.
+
+==============================  ==========================================================
+``x.argmax()``, ``x.isnan()``   have no derivative: dygraph says ``stop_gradient=True`` of
+                                what comes of them, a program what it says of ``x``
+``y.stop_gradient = False``     of what was made under ``no_grad``, or by ``detach``: a
+                                gradient arrives there, and goes no further
+==============================  ==========================================================
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import paddle
+
+from d2s.paddle_bridge.names import pir
+from d2s.paddle_bridge.values import is_value
+
+
+def names_in(text: str) -> frozenset[str]:
+    """The words of ``text``."""
+    return frozenset(text.split())
+
+
+WITHOUT_DERIVATIVE: Final = names_in(
+    """
+    accuracy all allclose any argmax argmin auc bernoulli bincount binomial bipartite_match
+    bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor
+    box_coder class_center_sample ctc_align dirichlet edit_distance eigvals empty_like equal
+    equal_all floor_divide full_like full_with_tensor gather_tree greater_equal greater_than
+    histogram is_empty isclose isfinite isinf isnan less_equal less_than linspace logical_and
+    logical_not logical_or logical_xor logspace lstsq matrix_nms matrix_rank matrix_rank_atol_rtol
+    matrix_rank_tol multinomial nextafter nms nonzero not_equal numel one_hot ones_like randint
+    searchsorted sequence_mask shape shape64 shard_index standard_gamma top_p_sampling
+    trunc_divide unique unique_consecutive viterbi_decode yolo_box zeros_like
+    """
+)
+"""Operations of ``paddle._C_ops`` for which dygraph makes no node of its graph."""
+
+
+def _stopped(result: Any) -> None:
+    if is_value(result):
+        result.stop_gradient = True
+    elif isinstance(result, list | tuple):
+        for each in result:
+            _stopped(each)
+
+
+def _stopping(original: Callable[..., Any]) -> Callable[..., Any]:
+    def operation(*arguments: Any, **options: Any) -> Any:
+        result = original(*arguments, **options)
+        _stopped(result)
+        return result
+
+    return operation
+
+
+@contextlib.contextmanager
+def derivatives_as_in_dygraph() -> Iterator[None]:
+    """While a program is captured, let operations without a derivative stop gradients."""
+    operations = paddle._C_ops
+    before = {
+        name: getattr(operations, name) for name in WITHOUT_DERIVATIVE if hasattr(operations, name)
+    }
+    for name, original in before.items():
+        setattr(operations, name, _stopping(original))
+    try:
+        yield
+    finally:
+        for name, original in before.items():
+            setattr(operations, name, original)
+
+
+_CUT: Final = "d2s_cut"
+"""An attribute of operations that no gradient goes through."""
+
+
+def cut(value: Any) -> None:
+    """Let a gradient end at ``value``; the operation that makes it is not differentiated."""
+    cut_operation(value.get_defining_op())
+
+
+def cut_operation(operation: Any) -> None:
+    """Let no gradient go through ``operation``."""
+    operation.set_bool_attr(_CUT, True)
+
+
+def is_cut(operation: Any) -> bool:
+    """Whether a gradient ends at what ``operation`` makes."""
+    return bool(operation.has_attr(_CUT))
+
+
+def is_made_here(value: Any) -> bool:
+    """Whether a plain operation of the block that is being written makes ``value``."""
+    operation = value.get_defining_op()
+    if operation is None or operation.num_regions():
+        return False
+    block = pir.get_current_insertion_point().block()
+    return bool(operation.get_parent_block() == block)
