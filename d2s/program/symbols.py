@@ -17,6 +17,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+import numpy as np
 import paddle
 
 from d2s import paddle_bridge as bridge
@@ -120,6 +121,7 @@ def attributes_of_values() -> dict[str, Any]:
             "bind the tensor to a local variable, assign the item, and bind it back",
         ),
         "__array__": _unknown("np.asarray"),
+        "__array_priority__": 100,  # as tensors of dygraph: numbers of NumPy leave it to them
         "__float__": _unknown("float"),
         "__int__": _unknown("int"),
         "__complex__": _unknown("complex"),
@@ -166,6 +168,8 @@ def _adapted(mine: Any, other: Any, name: str) -> Any:
         if compares or not other.single:
             return NotImplemented  # it uses each of its alternatives
         other = other.get(lambda found: getattr(mine, name)(found))
+    if isinstance(other, np.generic):
+        return bridge.Answer(getattr(mine, name)(_plain_number(mine, other)))
     if name in casts.BITS and None not in (number_kind(mine), number_kind(other)):
         return bridge.Answer(casts.bits(name, mine, other))
     if name in ("__mul__", "__rmul__") and type(other) in (list, tuple, str):
@@ -176,6 +180,26 @@ def _adapted(mine: Any, other: Any, name: str) -> Any:
     if name == "__matmul__" and bridge.is_value(adapted) and not paddle.is_autocast_enabled():
         return cast_plain(adapted, mine.dtype)  # a program would promote both
     return adapted
+
+
+def _plain_number(mine: Any, number: Any) -> Any:
+    """A number of NumPy as the number of Python that dygraph takes it for beside a tensor."""
+    if number_kind(mine) is not None:
+        raise error_here(
+            UnsupportedInGraphError,
+            "a number of NumPy meets a Python number that a tensor decides, and would make it "
+            "one of NumPy",
+            "take the number out of NumPy with float(), int() or .item()",
+        )
+    plain = number.item()
+    if isinstance(plain, float) and not isinstance(number, float) and "int" in str(mine.dtype):
+        raise error_here(
+            UnsupportedInGraphError,
+            f"a {type(number).__name__} of NumPy meets a tensor of integers, which dygraph would "
+            "cut it for",
+            "take the number out of NumPy with float() or .item()",
+        )
+    return plain
 
 
 def _is_index(value: Any) -> bool:
