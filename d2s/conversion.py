@@ -71,7 +71,7 @@ class _Converted:
         return _reads(self.tree)
 
 
-_Key = tuple[int, bool, str]
+_Key = tuple[int, str]
 """A code object, whether it is converted with care, and the name of the pipeline."""
 
 _PIPELINES: Final = {"usual": PIPELINE, "probed": PROBED, "watched": WATCHED, "cut": CUT}

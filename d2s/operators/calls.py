@@ -674,10 +674,30 @@ def layer_call(
         if converted is not None:
             stack.enter_context(_swapped(layer.__dict__, {"forward": converted}))
         for table in hooks:
-            stack.enter_context(_swapped(table, {key: call(hook) for key, hook in table.items()}))
+            before = table is layer._forward_pre_hooks
+            found = {key: _hook(call(hook), before=before) for key, hook in table.items()}
+            stack.enter_context(_swapped(table, found))
         if converted is not None:
             return original(layer, *arguments, **options)
         return _applied(functools.partial(original, layer), list(arguments), options)
+
+
+def _hook(hook: Callable[..., Any], *, before: bool) -> Callable[..., Any]:
+    """A hook of a layer; where it may return ``None``, it returns what that leaves in place."""
+
+    def run(layer: Any, *given: Any) -> Any:
+        result = hook(layer, *given)
+        if not isinstance(result, Either) or not any(leaf is None for leaf in result.leaves()):
+            return result
+
+        def as_given(leaf: Any) -> Any:
+            if leaf is None:
+                return given[-1]
+            return (leaf,) if before and not isinstance(leaf, tuple) else leaf
+
+        return each(lambda found: found, result.spread(as_given), plainly=True)
+
+    return run
 
 
 _ABSENT: Final = object()

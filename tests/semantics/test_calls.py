@@ -414,3 +414,25 @@ def test_functions_that_look_at_their_caller() -> None:
         """
     )
     assert_same(f, tensor(1.0), tensor(-1.0))
+
+
+def clipped(layer, inputs, output):
+    if output.abs().max() > 2:
+        return paddle.clip(output, -2, 2)
+
+
+def halved(layer, inputs):
+    if inputs[0].sum() > 4:
+        return inputs[0] / 2
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_hook_that_returns_something_on_some_runs(before: bool) -> None:
+    """E2: on the others the layer goes on with what it has."""
+    half = paddle.nn.initializer.Constant(0.5)
+    net = paddle.nn.Linear(2, 2, weight_attr=half)
+    if before:
+        net.register_forward_pre_hook(halved)
+    else:
+        net.register_forward_post_hook(clipped)
+    assert_same(lambda x: net(x) * 2, tensor(1.0, 1.0), tensor(5.0, 1.0), tensor(2.0, 1.0))
