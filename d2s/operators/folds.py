@@ -425,7 +425,53 @@ def sorted_(*iterables: Any, key: Key | None = None, reverse: Any = False, **wro
 
 def _order(keys: Any, reverse: Any) -> Any:
     """The positions of ``keys`` in order; equals stay as they are, also in reverse."""
-    return paddle.argsort(keys, descending=bool(reverse), stable=True)
+    order = paddle.argsort(keys, descending=bool(reverse), stable=True)
+    if not is_float(keys.dtype) or not 1 < keys.shape[0] < _RUN:
+        return order
+    fixed = keys.detach()
+    return select(
+        paddle.isnan(fixed).any(), lambda: _by_insertion(fixed, bool(reverse)), lambda: order
+    )
+
+
+_RUN: Final = 64
+"""Fewer items than so many are put in order by insertion alone."""
+
+
+def _by_insertion(keys: Any, reverse: bool) -> Any:
+    """The positions of ``keys`` in Python's order, which NaN makes depend on how it is found.
+
+    Python looks for a run in order at the beginning, turns it around if it goes down, and inserts
+    what follows by bisection.
+    """
+    count = keys.shape[0]
+    places = paddle.arange(count, dtype="int64")
+    keys = paddle.flip(keys, [0]) if reverse else keys
+    less = paddle.concat([paddle.full([1], False, "bool"), keys[1:] < keys[:-1]])
+    goes_on = (less == less[1]) | (places < 2)
+    run = paddle.cumprod(paddle.cast(goes_on, "int64"), 0).sum()
+    order = paddle.where(less[1] & (places < run), run - 1 - places, places)
+
+    def narrower(low: Any, high: Any, key: Any, order: Any) -> Any:
+        middle = (low + high) // 2
+        below = key < paddle.gather(keys, order[middle])
+        low, high = paddle.where(below, low, middle + 1), paddle.where(below, middle, high)
+        return low, high, key, order
+
+    def inserted(start: Any, order: Any) -> Any:
+        key = paddle.gather(keys, order[start])
+        low, *_ = paddle.static.nn.while_loop(
+            lambda low, high, *_: low < high,
+            narrower,
+            [paddle.full([], 0, "int64"), paddle.assign(start), key, paddle.assign(order)],
+        )
+        moved = paddle.where((places > low) & (places <= start), places - 1, places)
+        return start + 1, paddle.gather(order, paddle.where(places == low, start, moved))
+
+    _, order = paddle.static.nn.while_loop(
+        lambda start, order: start < count, inserted, [run, order]
+    )
+    return count - 1 - paddle.flip(order, [0]) if reverse else order
 
 
 def _sorted_items(items: list[Any], key: Key | None, reverse: Any) -> list[Any]:
