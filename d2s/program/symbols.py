@@ -108,6 +108,8 @@ def attributes_of_values() -> dict[str, Any]:
         "detach": _detach,
         "data": property(_detach),
         "cpu": _to_cpu,
+        "is_dense": lambda self: True,
+        **dict.fromkeys(_OF_OTHER_KINDS, lambda self: False),
         "is_integer": _is_integer,
         "__hash__": _hash,
         "__bool__": _truth,
@@ -143,6 +145,10 @@ def attributes_of_values() -> dict[str, Any]:
 def _is_integer(self: Any) -> Any:
     """``float.is_integer``, or what Paddle says of a tensor's dtype."""
     return casts.is_whole(self) if number_kind(self) is float else paddle.is_integer(self)
+
+
+_OF_OTHER_KINDS: Final = ("is_selected_rows", "is_sparse", "is_sparse_coo", "is_sparse_csr")
+"""Methods that ask whether a tensor is of a kind that a program has none of."""
 
 
 def _to_cpu(self: Any) -> Any:

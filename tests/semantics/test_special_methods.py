@@ -157,6 +157,17 @@ def test_size_is_called() -> None:
     assert_same(f, X)
 
 
+def test_a_tensor_is_asked_for_its_kind() -> None:
+    """E1: tensors of a program are dense."""
+
+    def f(x):
+        if x.is_dense() and not (x.is_sparse() or x.is_sparse_coo() or x.is_sparse_csr()):
+            x = x * 2
+        return x, x.is_selected_rows()
+
+    assert_same(f, X)
+
+
 def test_parameters_are_set_from_a_dict() -> None:
     """F3: ``set_state_dict`` in the function writes on every run."""
     net = paddle.nn.Sequential(paddle.nn.Linear(2, 2), paddle.nn.BatchNorm1D(2))
