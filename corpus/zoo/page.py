@@ -165,7 +165,7 @@ def _left_out(found: Mapping[str, Mapping[str, Any]], packages: Iterable[Any]) -
         return ""
     head = "| package | model | what happens without a converter |\n|---|---|---|\n"
     return (
-        "## Left out\n\nWhat does not run in dygraph under this Paddle:\n\n"
+        "## Left out\n\nWhat does not run in dygraph, under this Paddle and with these settings:\n\n"
         + head
         + "\n".join(rows)
         + "\n"
