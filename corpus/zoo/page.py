@@ -57,6 +57,12 @@ def text_of(record: Mapping[str, Any]) -> str:
             python=record["python"],
         )
     ]
+    waiting = sum(len(each.models()) for each in every_package())
+    waiting -= sum(len(models) for models in found.values())
+    if waiting > 0:
+        parts.append(
+            f"{waiting} more are listed (`python -m corpus.zoo --list`) and not yet run.\n"
+        )
     for converter, title in NAMES.items():
         table = _table(found, converter)
         if table:
@@ -128,8 +134,8 @@ def _times(found: Mapping[str, Mapping[str, Any]]) -> str:
     if not rows:
         return ""
     return (
-        "What a call takes, the median of all models, measured beside other work on the machine "
-        "and so no benchmark ([Performance](../performance.md) has those):\n\n"
+        "What a call takes, the median of all models; the later call is the faster of the second "
+        "and the third. Measured beside other work on the machine and so no benchmark ([Performance](../performance.md) has those):\n\n"
         "| | models | dygraph | first call | later call / dygraph |\n|---|---:|---:|---:|---:|\n"
         + "\n".join(rows)
         + "\n"
@@ -165,10 +171,8 @@ def _left_out(found: Mapping[str, Mapping[str, Any]], packages: Iterable[Any]) -
         return ""
     head = "| package | model | what happens without a converter |\n|---|---|---|\n"
     return (
-        "## Left out\n\nWhat does not run in dygraph, under this Paddle and with these settings:\n\n"
-        + head
-        + "\n".join(rows)
-        + "\n"
+        "## Left out\n\nWhat does not run in dygraph, under this Paddle and with these "
+        "settings:\n\n" + head + "\n".join(rows) + "\n"
     )
 
 
