@@ -135,7 +135,8 @@ def _times(found: Mapping[str, Mapping[str, Any]]) -> str:
         return ""
     return (
         "What a call takes, the median of all models; the later call is the faster of the second "
-        "and the third. Measured beside other work on the machine and so no benchmark ([Performance](../performance.md) has those):\n\n"
+        "and the third. Measured beside other work on the machine, and so no benchmark "
+        "([Performance](../performance.md) has those):\n\n"
         "| | models | dygraph | first call | later call / dygraph |\n|---|---:|---:|---:|---:|\n"
         + "\n".join(rows)
         + "\n"
