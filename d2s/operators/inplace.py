@@ -175,9 +175,20 @@ def _changed(
         list(old.shape) and not reshaping
     ):  # an item assignment, so that a view of the tensor is noticed
         fresh = bridge.with_item(old, ..., fresh)
+    written = fresh
     if name in _COPYING:
         fresh = _with_contents(old, fresh, name)
-    return changed_to(owner, old, fresh, f".{name}()")
+    changed = changed_to(owner, old, fresh, f".{name}()")
+    _settle_as(written, changed)
+    return changed
+
+
+def _settle_as(written: Any, changed: Any) -> None:
+    """Note that an assignment has made ``written``, and that ``changed`` stands for it since."""
+    capture = current()
+    group = None if capture is None else capture.settled.get(changed.id)
+    if capture is not None and group is not None and written.id != changed.id:
+        capture.settled[written.id] = group | {written.id}
 
 
 def _with_contents(old: Any, contents: Any, name: str) -> Any:
@@ -217,6 +228,7 @@ def parameter_with(owner: Any, fresh: Any, what: str, *, copies: bool = False) -
 def changed_to(owner: Any, old: Any, fresh: Any, what: str) -> Any:
     """``fresh`` as what ``owner``, whose value was ``old``, is from here on."""
     capture = current()
+    written = fresh
     steps = None if capture is None else capture.steps
     kept = not (paddle.is_grad_enabled() or old.stop_gradient)
     if kept and not (steps is not None and steps.is_gradient(old)):
@@ -226,6 +238,7 @@ def changed_to(owner: Any, old: Any, fresh: Any, what: str) -> Any:
     note_written(root_to_change(owner), fresh)
     bind_anew(owner, fresh, what)
     _settle_picks(owner, old, fresh, what)
+    _settle_as(written, fresh)
     return fresh
 
 

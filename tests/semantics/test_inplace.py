@@ -256,3 +256,62 @@ def test_a_tensor_that_is_no_other_one(name: str) -> None:
             )
         assert str(got) == str(want)
         assert theirs.tolist() == mine.tolist()
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        "return y, [g * 2 for g in [x, x]]",
+        "return y, {k: g for k, g in enumerate([x, x])}",
+        "for g in [x, y]:\n        i = i + g.sum()\n    return y, i",
+        "g = y * 3\n    return y, g",
+        "try:\n        g = y * 3\n    finally:\n        i = 1\n    return y, g, i",
+    ],
+)
+def test_another_name_that_is_bound_anew_behind_the_loop(behind: str) -> None:
+    """A1: nobody reads what it was; the variable of a comprehension is its own, in 3.12 too."""
+    f = function_of(f"""
+    def f(x, n):
+        g = x * 1
+        y = g
+        i = 0
+        while i < n:
+            y.scale_(2.0)
+            i += 1
+        {behind.replace(chr(10), chr(10) + "    ")}
+    """)
+    assert_same(f, *((tensor(1.0, 2.0), scalar(n)) for n in (0, 1, 3)), grad=False)
+
+
+def test_a_name_that_is_read_behind_the_loop() -> None:
+    """A1: it shows the change, or the change is refused."""
+
+    def f(x, n):
+        g = x * 1
+        y = g
+        i = 0
+        while i < n:
+            y.scale_(2.0)
+            i += 1
+        if n > 5:
+            g = x
+        return y, g
+
+    with pytest.raises(InplaceError, match="'g'"):
+        d2s.to_static(f)(tensor(1.0, 2.0), scalar(2))
+
+
+@pytest.mark.parametrize("row", ["y[i]", "y[i, :1]", "y"])
+def test_set_value_of_a_part_in_a_loop(row: str) -> None:
+    """A1: of what has no gradient, seen in the whole."""
+    f = function_of(f"""
+    def f(x, n):
+        with paddle.no_grad():
+            y = x.detach().clone()
+            for i in range(n):
+                {row}.set_value({row} * 0.5 + x[0, 0])
+                {row}.copy_({row} + y[0, 1])
+        return y, y[0]
+    """)
+    calls = [(tensor([1.0, 2.0], [3.0, 4.0], [5.0, 6.0]), scalar(n)) for n in (1, 3)]
+    assert_same(f, *calls, grad=False)
