@@ -23,6 +23,7 @@ from d2s.operators.effects import BlockLeft, raise_later
 from d2s.operators.guards import End, close, extent, is_one_of, skip_where, split
 from d2s.operators.origins import recall
 from d2s.operators.raises import OVER, Case, Raised, Try
+from d2s.operators.replays import in_its_call
 from d2s.operators.state import State, thaw
 from d2s.operators.values import as_value
 
@@ -104,7 +105,7 @@ class attempt:
                 self.stretch.__exit__(kind, error, trace)
                 return False
             if isinstance(error, Exception):
-                raise_later(error)  # on the runs that have come this far
+                raise_later(in_its_call(error))  # on the runs that have come this far
             snapshot = [] if self.state is None else self.state.freeze()
             names = () if self.state is None else self.state.names
             end = close(inside, error is not None, snapshot, names)

@@ -356,7 +356,7 @@ def _sides(
                 between()
         return _Sides(op, ends)
     except BaseException:
-        capture.forget(op.drop())
+        capture.drop(op)
         raise
 
 

@@ -61,6 +61,7 @@ from d2s.operators.values import (
     mark_number,
     no_hash,
     number_kind,
+    shape,
 )
 
 SKIP: Final = "__d2s_not_to_static__"
@@ -368,7 +369,7 @@ def _tensor_method(owner: Any, method: Any) -> Any:
         return functools.partial(_SPECIAL[paddle.unique], owner)
     if name == "register_hook":
         return functools.partial(_register_hook, owner)
-    if name in ("tile", "view", "view_as"):
+    if name in _STOOD_IN:
         return functools.partial(_SPECIAL[getattr(paddle, name)], owner)
     if name in ("item", "_item"):
         return lambda *index: _item(owner, *index)
@@ -376,6 +377,12 @@ def _tensor_method(owner: Any, method: Any) -> Any:
         return inplace.method(owner, name)
     return _plain(method)
 
+
+_STOOD_IN: Final = (
+    *("lerp", "masked_fill", "put_along_axis", "repeat_interleave"),
+    *("tile", "view", "view_as", "where"),
+)
+"""Methods of tensors that are functions of Paddle with a stand-in."""
 
 _ASKING: Final = ("numpy", "tolist")
 """Methods of tensors that give their numbers."""
@@ -921,7 +928,64 @@ _MAKING: Final[dict[Any, Callable[..., Any]]] = {
     function: _making(operator) for function, operator in making.OPERATORS.items()
 }
 
+
+def _as_dtype_of(x: Any, number: Any) -> Any:
+    return cast_plain(number, as_value(x).dtype)
+
+
+def _as_default(_: Any, number: Any) -> Any:
+    """A float as a tensor that is made of one."""
+    is_float = number_kind(number) is float
+    return cast_plain(number, paddle.get_default_dtype()) if is_float else number
+
+
+def _taking_numbers(
+    original: Any, names: tuple[str, ...], made: Callable[[Any, Any], Any]
+) -> Callable[..., Any]:
+    """A function of Paddle that makes tensors of numbers, which takes those of the run as well.
+
+    Args:
+        original: the function.
+        names: the parameters that may be numbers.
+        made: from the first argument and a number to what the function's operation takes.
+    """
+    parameters = list(inspect.signature(original).parameters)
+
+    def run(*arguments: Any, **options: Any) -> Any:
+        given = dict(zip(parameters, arguments, strict=False)) | options
+        first = given.get(parameters[0])
+        places, named = list(arguments), dict(options)
+        for name in names:
+            number = given.get(name)
+            if first is None or not bridge.is_value(number) or number_kind(number) is None:
+                continue
+            if name in options:
+                named[name] = made(first, number)
+            else:
+                places[parameters.index(name)] = made(first, number)
+        return _applied(original, places, named)
+
+    return run
+
+
+def _repeat_interleave(
+    x: Any, repeats: Any, axis: Any = None, name: Any = None, **options: Any
+) -> Any:
+    """``paddle.repeat_interleave``: a program takes one number for each element."""
+    if bridge.is_value(repeats) and not list(repeats.shape):
+        x = as_value(x)
+        if axis is None:
+            x, axis = x.flatten(), 0
+        repeats = paddle.expand(repeats.reshape([1]), [shape(x)[axis]])
+    return _applied(paddle.repeat_interleave, [x, repeats, axis], options)
+
+
 _STANDING_IN: Final[dict[Any, Callable[..., Any]]] = {
+    paddle.lerp: _taking_numbers(paddle.lerp, ("weight",), _as_dtype_of),
+    paddle.masked_fill: _taking_numbers(paddle.masked_fill, ("value",), _as_dtype_of),
+    paddle.put_along_axis: _taking_numbers(paddle.put_along_axis, ("values",), _as_dtype_of),
+    paddle.repeat_interleave: _repeat_interleave,
+    paddle.where: _taking_numbers(paddle.where, ("x", "y"), _as_default),
     paddle.stack: _stack,
     paddle.concat: _concat,
     paddle.add_n: _add_n,

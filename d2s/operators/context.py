@@ -18,6 +18,7 @@ from typing import Any
 from d2s.diagnostics.columns import columns_here
 from d2s.diagnostics.location import Location, here
 from d2s.errors import D2SError, Row
+from d2s.paddle_bridge import IfOp, WhileOp
 
 
 class OnceMoreError(BaseException):
@@ -149,6 +150,7 @@ class Capture:
         rolled: one of them has succeeded.
         spreading: how many values of several alternatives are being used, each on its own.
         uses: how many choices that has made since the outermost of them.
+        over: ids of exceptions that have left a branch or loop, which is gone with its values.
     """
 
     export: bool = False
@@ -203,6 +205,7 @@ class Capture:
     rolled: bool = False
     spreading: int = 0
     uses: int = 0
+    over: set[int] = field(default_factory=set)
 
     @contextmanager
     def block(
@@ -252,6 +255,14 @@ class Capture:
             for number, value in self.detached.items()
         }
         return {**detached, **self.picked}
+
+    def drop(self, op: IfOp | WhileOp) -> None:
+        """Take a branch or loop out of the program again that an exception leaves.
+
+        Values in the frames of the exception may be gone with it: nobody may read them.
+        """
+        self.forget(op.drop())
+        self.over.add(id(sys.exc_info()[1]))
 
     def needs_python(self) -> None:
         """What follows wants a Python value: an attempt to do without it ends here.

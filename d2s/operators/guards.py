@@ -64,10 +64,11 @@ def extent(frame: types.FrameType | None, names: tuple[str, ...]) -> Iterator[Ex
 def abandon(made: Extent) -> None:
     """Take the open guards of ``made`` out of the program again."""
     while made.guards:
-        gone = _leave(made).op.drop()
-        capture = current()
-        if capture is not None:
-            capture.forget(gone)
+        op, capture = _leave(made).op, current()
+        if capture is None:
+            op.drop()
+        else:
+            capture.drop(op)
 
 
 def skip_where(raised: Raised) -> None:

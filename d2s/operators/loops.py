@@ -44,6 +44,7 @@ from d2s.operators.iteration import Indexed, indexed, items_of
 from d2s.operators.lists import GrowingList, NeedsElementError, NeedsRowsError
 from d2s.operators.logic import and_, not_
 from d2s.operators.origins import other_places
+from d2s.operators.replays import calling
 from d2s.operators.rolling import FEW, Attempt, is_still, lists_behind, sequence
 from d2s.operators.state import Attribute, Cell, Slot, State
 from d2s.operators.unbound import as_local
@@ -799,8 +800,8 @@ def _attempt(
             variables = border.enter(arguments)
             spread(variables)
             try:
-                body()
-                again = condition(test())
+                calling(body)
+                again = condition(calling(test))
             except BlockLeft:  # the trip ends in a raise; what it leaves is never read
                 spread(variables)
                 again = False
@@ -828,7 +829,7 @@ def _attempt(
             ]
             op.finish(paddle.assign(again), border.leave(after))
     except BaseException:
-        capture.forget(op.drop())
+        capture.drop(op)
         raise
     finally:
         for growing in lists:

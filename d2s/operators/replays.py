@@ -15,7 +15,7 @@ import inspect
 import math
 import types
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import paddle
@@ -23,8 +23,8 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.blame import is_paddle
 from d2s.diagnostics.defects import as_defect, defect_of
-from d2s.diagnostics.location import is_hidden
-from d2s.errors import D2SError
+from d2s.diagnostics.location import Location, here, is_hidden
+from d2s.errors import D2SError, NotStaticError
 from d2s.operators.context import current
 from d2s.operators.objects import attribute, owner_of
 from d2s.operators.values import is_tensor, number_kind
@@ -47,8 +47,11 @@ _HARMLESS: Final = (
 )
 """Modules of functions that write into nothing but what they are given."""
 
-_SIZES: Final = (2, 3)
-"""What open dimensions are: what is said of both alike does not come from them."""
+_UNKNOWN: Final = (2, 3)
+"""What stands in for sizes that are open: what is said of both alike does not come from them."""
+
+_NUMBERS: Final = (1, 2)
+"""What stands in for numbers of the run."""
 
 _MOST: Final = 1 << 26
 """Elements of the largest tensor that is made; for larger ones Paddle's own words stay."""
@@ -106,7 +109,10 @@ def as_in_dygraph(
     """
     if current() is None or isinstance(error, D2SError) or not _is_said_by_paddle(error):
         return error
-    said = _said(function, list(arguments), options)
+    given = list(arguments)
+    said = _said(function, given, options)
+    if said in (None, _NOTHING) and _any_within([given, options], _is_number):
+        return _wants_python(error, function, here())
     if said is _NOTHING:
         return as_defect(error, f"{getattr(function, '__name__', 'a call')}() of Paddle")
     return said or error
@@ -120,12 +126,41 @@ _NOTHING: Final = _Nothing()
 
 
 def _said(function: Any, arguments: list[Any], options: dict[str, Any]) -> Exception | None:
-    """What dygraph raises; ``None`` if that is not known, or speaks of open dimensions."""
-    sizes = _SIZES if _has_open_dimension([function, arguments, options]) else _SIZES[:1]
-    found = [_raised(size, function, arguments, options) for size in sizes]
+    """What dygraph raises; ``None`` if that is not known, or speaks of what the run knows."""
+    given = [function, arguments, options]
+    sizes = _UNKNOWN if _any_within(given, _is_open) else _UNKNOWN[:1]
+    numbers = _NUMBERS if _any_within(given, _is_number) else _NUMBERS[:1]
+    found = [
+        _raised(_Unknown(size, number), function, arguments, options)
+        for size in sizes
+        for number in numbers
+    ]
     if len({None if each is None else (type(each), str(each)) for each in found}) == 1:
         return found[0]
     return None
+
+
+def _wants_python(error: Exception, function: Any, place: Location | None) -> D2SError:
+    """The refusal of a function that takes no number of the run, as a Paddle error has it.
+
+    Raises:
+        NeedsPythonError: the number might be a Python one.
+    """
+    capture = current()
+    assert capture is not None
+    capture.needs_python()
+    name = attribute(function, "__name__", type(function).__name__)
+    reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+    refusal = NotStaticError(
+        f"{name}() is given a number that only the run knows, where Paddle's programs take a "
+        f"Python number ({reason})",
+        cure="give it a number that depends on no tensor, or compute the same with functions that "
+        "take tensors, such as paddle.where",
+        file=None if place is None else place.file,
+        line=None if place is None else place.line,
+    )
+    capture.refused.append(refusal)
+    return refusal
 
 
 def calling(function: Callable[..., Any], /, *arguments: Any, **options: Any) -> Any:
@@ -136,7 +171,7 @@ def calling(function: Callable[..., Any], /, *arguments: Any, **options: Any) ->
     try:
         return function(*arguments, **options)
     except Exception as error:
-        said = _in_its_call(error)
+        said = in_its_call(error)
         if said is error:
             said = _missing(error) or error
     try:
@@ -145,23 +180,31 @@ def calling(function: Callable[..., Any], /, *arguments: Any, **options: Any) ->
         del said  # which knows this frame
 
 
-def _in_its_call(error: Exception) -> Exception:
+def in_its_call(error: Exception) -> Exception:
     """What dygraph says of the call of Paddle's, made by the user's code, that ``error`` is of."""
+    capture = current()
+    if capture is None or id(error) in capture.over or isinstance(error, D2SError):
+        return error
     frames: list[types.FrameType] = []
+    place: Location | None = None
     trace = error.__traceback__
     while trace is not None:
-        frames = [*frames, trace.tb_frame] if is_hidden(trace.tb_frame.f_code.co_filename) else []
+        code = trace.tb_frame.f_code
+        if is_hidden(code.co_filename):
+            frames.append(trace.tb_frame)
+        else:
+            frames, place = [], Location(code.co_filename, trace.tb_lineno, code.co_name)
         trace = trace.tb_next
-    if isinstance(error, D2SError) or not frames or not _is_paddles(frames[0]):
-        return error
-    if not all(map(_speaks_for_paddle, frames)):
+    if not frames or not _is_paddles(frames[0]) or not all(map(_speaks_for_paddle, frames)):
         return error
     call = next(filter(None, map(_call_of, frames)), None)
-    if call is None:
-        return error
-    said = _said(*call)
+    said = None if call is None else _said(*call)
+    given = list(frames[0].f_locals.values()) if call is None else list(call[1:])
+    if said in (None, _NOTHING) and _any_within(given, _is_number):
+        said = _wants_python(error, _function_of(frames[0]), place)
     if said is _NOTHING:
-        return as_defect(error, f"{getattr(call[0], '__name__', 'a call')}() of Paddle")
+        called = None if call is None else call[0]
+        return as_defect(error, f"{getattr(called, '__name__', 'a call')}() of Paddle")
     return error if said is None else said.with_traceback(error.__traceback__)
 
 
@@ -185,12 +228,10 @@ def _speaks_for_paddle(frame: types.FrameType) -> bool:
 def _call_of(frame: types.FrameType) -> tuple[Any, list[Any], dict[str, Any]] | None:
     """The function of ``frame``, and what it was given; ``None`` if that is not known for sure."""
     code, known = frame.f_code, dict(frame.f_locals)
-    if code.co_name == "wrapper" and "func" in code.co_freevars:
+    function = _function_of(frame)
+    if _is_wrapper(code):
         given = known.get("processed_args", known.get("args", ()))
-        return known["func"], list(given), known.get("processed_kwargs", known.get("kwargs", {}))
-    function = frame.f_globals.get(code.co_name)
-    while attribute(function, "__code__", code) is not code:
-        function = attribute(function, "__wrapped__")
+        return function, list(given), known.get("processed_kwargs", known.get("kwargs", {}))
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     if function is None or not _is_harmless(function) or not set(names) <= known.keys():
         return None
@@ -206,6 +247,22 @@ def _call_of(frame: types.FrameType) -> tuple[Any, list[Any], dict[str, Any]] | 
     places = names[: code.co_argcount]
     options = {**options, **{name: known[name] for name in names[code.co_argcount :]}}
     return function, [*(known[name] for name in places), *others], options
+
+
+def _function_of(frame: types.FrameType) -> Any:
+    """The function whose call ``frame`` is; ``None`` if it cannot be found."""
+    code = frame.f_code
+    if _is_wrapper(code):
+        return frame.f_locals["func"]
+    function = frame.f_globals.get(code.co_name)
+    while attribute(function, "__code__", code) is not code:
+        function = attribute(function, "__wrapped__")
+    return function
+
+
+def _is_wrapper(code: types.CodeType) -> bool:
+    """Whether ``code`` is of one of Paddle's decorators."""
+    return code.co_name == "wrapper" and "func" in code.co_freevars
 
 
 @functools.cache
@@ -227,48 +284,72 @@ def _holds_tensors(thing: Any) -> bool:
 # -- what a program takes, and dygraph does not ----------------------------------------------------
 
 
-def check(operation: Any, arguments: Iterable[Any]) -> None:
+def check(operation: Any, arguments: Iterable[Any], options: dict[str, Any] | None = None) -> None:
     """Raise what dygraph raises for an operation, if it raises something."""
-    said = _said(operation, list(arguments), {})
+    said = _said(operation, list(arguments), options or {})
     if said is not None and said is not _NOTHING:
         raise said
 
 
-def _check_floats(operation: Any, *arguments: Any) -> None:
+def _check_floats(operation: Any, *arguments: Any, **options: Any) -> None:
     """Tensors of two floating dtypes: a program converts one of them."""
-    dtypes = {item.dtype for item in arguments if bridge.is_value(item)}
+    given = [*arguments, *options.values()]
+    dtypes = {item.dtype for item in given if bridge.is_value(item)}
     if len(dtypes) > 1 and not paddle.is_autocast_enabled():
-        check(operation, arguments)
+        check(operation, arguments, options)
 
 
-def _check_sizes(operation: Any, *arguments: Any) -> None:
+def _check_sizes(operation: Any, *arguments: Any, **options: Any) -> None:
     """An axis or a shape that is none: the process ends when the program runs."""
+    named = [item for name, item in options.items() if name in _SIZES]
     if any(
         bridge.is_value(item) and ("int" not in str(item.dtype) or len(item.shape) > 1)
-        for item in arguments[1:]
+        for item in [*arguments[1:], *named]
     ):
-        check(operation, arguments)
+        check(operation, arguments, options)
 
 
-def _check_list(operation: Any, *arguments: Any) -> None:
+_SIZES: Final = ("axes", "axis", "dim", "perm", "repeat_times", "shape")
+"""Names of axes and shapes among the parameters of Paddle's functions."""
+
+
+def _check_list(operation: Any, *arguments: Any, **options: Any) -> None:
     """A tensor in the place of a list, and ``None`` in the list, which is left out."""
-    things = arguments[0]
+    things = [*arguments, *options.values()][0]
     if bridge.is_value(things) or (
         any(item is None for item in things) and any(map(bridge.is_value, things))
     ):
-        check(operation, arguments)
+        check(operation, arguments, options)
 
+
+def _check_python(operation: Any, *arguments: Any, **options: Any) -> None:
+    """A value among numbers that a program keeps as an attribute: the process ends at capture."""
+    _check_sizes(operation, *arguments, **options)
+    place = _ATTRIBUTES[operation.__name__]
+    named = [item for name, item in options.items() if name in _SIZES]
+    if _any_within([*arguments[place : place + 1], *named], bridge.is_value):
+        refusal = TypeError(f"argument {place + 1} must be int, but got Tensor")
+        raise _wants_python(refusal, operation, here())
+
+
+_ATTRIBUTES: Final = {
+    **dict.fromkeys(("all", "amax", "amin", "any", "flip", "logsumexp", "transpose"), 1),
+    **dict.fromkeys(("fft_c2c", "fft_c2r", "fft_r2c", "slice", "strided_slice"), 1),
+    "roll": 2,
+}
+"""Which argument of an operation holds such numbers."""
 
 CHECKS: Final[dict[str, Callable[..., None]]] = {
     **dict.fromkeys(("matmul", "linear_v2"), _check_floats),
     **dict.fromkeys(("add_n", "broadcast_tensors", "concat", "stack"), _check_list),
     **dict.fromkeys(
         (
-            "all", "amax", "amin", "any", "expand", "logsumexp", "max", "mean", "min", "prod",
-            "reshape", "squeeze", "sum", "tile", "unsqueeze",
+            "expand", "max", "mean", "min", "prod", "reshape", "squeeze", "sum", "tile",
+            "unsqueeze",
         ),
         _check_sizes,
     ),
+    **dict.fromkeys(_ATTRIBUTES, _check_python),
 }  # fmt: skip
 """What is looked at before it goes into a program, by the name of Paddle's operation."""
 
@@ -286,15 +367,22 @@ def _is_said_by_paddle(error: Exception) -> bool:
     return len(frames) == 1 or _speaks_for_paddle(frames[-1])
 
 
+class _Unknown(NamedTuple):
+    """What stands in for what only the run knows: the sizes of open dimensions, and numbers."""
+
+    size: int
+    number: int
+
+
 def _raised(
-    size: int, function: Any, arguments: list[Any], options: dict[str, Any]
+    unknown: _Unknown, function: Any, arguments: list[Any], options: dict[str, Any]
 ) -> Exception | None:
-    """What dygraph raises where open dimensions have this size; ``None`` if it cannot be asked."""
+    """What dygraph raises with these sizes and numbers; ``None`` if it cannot be asked."""
     with bridge.outside_of_capture(), paddle.no_grad():
         try:
-            again = _again(size, function)
-            arguments = [_stand_in(size, item) for item in arguments]
-            options = {name: _stand_in(size, item) for name, item in options.items()}
+            again = _again(unknown, function)
+            arguments = [_stand_in(unknown, item) for item in arguments]
+            options = {name: _stand_in(unknown, item) for name, item in options.items()}
         except Exception:  # something that cannot be made in dygraph
             return None
         state = paddle.get_rng_state()
@@ -315,13 +403,13 @@ def _redo(function: Any, arguments: list[Any], options: dict[str, Any]) -> Excep
     return _NOTHING
 
 
-def _again(size: int, function: Any) -> Any:
+def _again(unknown: _Unknown, function: Any) -> Any:
     """What does in dygraph what ``function`` does in a program, and writes nowhere."""
     if isinstance(function, Method):
         return function
     owner = owner_of(function)
     if bridge.is_value(owner):
-        return getattr(_stand_in(size, owner), function.__name__)
+        return getattr(_stand_in(unknown, owner), function.__name__)
     if _is_harmless(function):
         return function
     raise _NotDoneError
@@ -341,19 +429,19 @@ def _is_harmless(function: Any) -> bool:
     return str(attribute(function, "__module__", "")).startswith(_HARMLESS)
 
 
-def _stand_in(size: int, thing: Any) -> Any:
-    """``thing`` for dygraph: tensors are of zeros, numbers that only the run knows are 1."""
+def _stand_in(unknown: _Unknown, thing: Any) -> Any:
+    """``thing`` for dygraph: tensors are of zeros."""
     if type(thing) in (list, tuple):
-        return type(thing)(_stand_in(size, item) for item in thing)
+        return type(thing)(_stand_in(unknown, item) for item in thing)
     if type(thing) is dict:
-        return {key: _stand_in(size, item) for key, item in thing.items()}
+        return {key: _stand_in(unknown, item) for key, item in thing.items()}
     if type(thing) is slice:
-        return slice(*(_stand_in(size, part) for part in (thing.start, thing.stop, thing.step)))
+        return slice(*(_stand_in(unknown, part) for part in (thing.start, thing.stop, thing.step)))
     if isinstance(thing, paddle.nn.Layer):
         return _copied(thing)
     if is_tensor(thing):
         kind = number_kind(thing)
-        return _zeros(size, thing) if kind is None else kind(1)
+        return _zeros(unknown.size, thing) if kind is None else kind(unknown.number)
     if isinstance(thing, _KEPT):
         return thing
     raise _NotDoneError
@@ -366,12 +454,19 @@ def _zeros(size: int, value: Any) -> Any:
     return paddle.zeros(shape, value.dtype)
 
 
-def _has_open_dimension(thing: Any) -> bool:
+def _any_within(thing: Any, asked: Callable[[Any], bool]) -> bool:
+    """Whether a value of the program in ``thing``, or one whose method it is, is ``asked`` for."""
     if isinstance(thing, list | tuple):
-        return any(map(_has_open_dimension, thing))
+        return any(_any_within(item, asked) for item in thing)
     if isinstance(thing, dict):
-        return any(map(_has_open_dimension, thing.values()))
-    if bridge.is_value(thing):
-        return any(size < 0 for size in thing.shape)
-    owner = owner_of(thing)
-    return bridge.is_value(owner) and _has_open_dimension(owner)
+        return any(_any_within(item, asked) for item in thing.values())
+    value = thing if bridge.is_value(thing) else owner_of(thing)
+    return bridge.is_value(value) and asked(value)
+
+
+def _is_open(value: Any) -> bool:
+    return any(size < 0 for size in value.shape)
+
+
+def _is_number(value: Any) -> bool:
+    return number_kind(value) is not None

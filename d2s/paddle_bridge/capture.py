@@ -217,7 +217,7 @@ def checked_operations(checks: dict[str, Callable[..., None]]) -> Iterator[None]
 
     def checked(check: Callable[..., None], original: Callable[..., Any]) -> Callable[..., Any]:
         def operation(*arguments: Any, **options: Any) -> Any:
-            check(original, *arguments)
+            check(original, *arguments, **options)
             return original(*arguments, **options)
 
         return operation

@@ -238,6 +238,12 @@ def _as_text(self: Any) -> str:
 
 
 def _length(self: Any) -> int:
+    if number_kind(self) is not None:
+        raise error_here(
+            NotStaticError,
+            "a library takes the number that only the run knows for a sequence",
+            "give it a number that depends on no tensor, or a list with the number",
+        )
     if not list(self.shape):
         raise AssertionError("len() of a 0-D tensor is wrong")
     if self.shape[0] < 0:
@@ -263,7 +269,7 @@ def _hash(self: Any) -> int:
     return _HASH(self)
 
 
-def _check_parts(operation: Any, value: Any, axis: int = 0, *others: Any) -> None:
+def _check_parts(operation: Any, value: Any, axis: int = 0, *others: Any, **options: Any) -> None:
     """Paddle 3.3.1 ends the process when it takes apart a dimension of unknown size."""
     if bridge.is_value(value) and list(value.shape)[axis : axis + 1 or None] == [-1]:
         raise error_here(
