@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import re
 import types
 import warnings
 from collections.abc import Iterator
@@ -393,6 +394,9 @@ def differentiate(outputs: Any, inputs: Any, grad_outputs: Any) -> Any:
     return made
 
 
+_WITHOUT: Final = re.compile(r"op 'pd_op\.(\w+)' has no grad op")
+
+
 @contextlib.contextmanager
 def coded_gradients() -> Iterator[None]:
     """Give Paddle's failures to differentiate a program a code.
@@ -409,6 +413,14 @@ def coded_gradients() -> Iterator[None]:
         raise
     except (RuntimeError, TypeError, ValueError) as error:
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        operation = _WITHOUT.match(reason)
+        if operation is not None:
+            raise LoopGradientError(
+                f"a gradient goes through {operation[1]!r}, of which Paddle has no derivative in a "
+                "program",
+                cure="use another operation of the same meaning, call the function under "
+                "paddle.no_grad(), or leave this part in dygraph",
+            ) from error
         raise LoopGradientError(
             f"Paddle cannot differentiate the branches and loops of this program ({reason})",
             cure="call the function under paddle.no_grad(), or train it in dygraph; append to "

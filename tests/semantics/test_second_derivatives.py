@@ -9,6 +9,8 @@ import paddle
 import pytest
 from paddle.nn import functional as F
 
+import d2s
+from d2s.errors import LoopGradientError
 from tests.helpers import assert_same
 
 ONE = paddle.ones([3])
@@ -123,3 +125,15 @@ def differentiated_outside(x: Any) -> Any:
 def test_second_derivatives_that_dygraph_has(function: Any) -> None:
     """C7: ``exp``, ``where``, ``silu``, ``maximum`` and their like were refused (D2S307)."""
     assert_same(function, paddle.to_tensor([0.5, -1.0, 2.0]), rtol=1e-4)
+
+
+def batched(x: Any) -> Any:
+    return _twice(paddle.bmm(x.reshape([1, 1, 3]), x.reshape([1, 3, 1])).sum() ** 2, x)
+
+
+def test_a_missing_derivative_is_named() -> None:
+    """C7: the refusal says which operation has none, and blames no loops where there are none."""
+    x = paddle.to_tensor([0.5, -1.0, 2.0], stop_gradient=False)
+    with pytest.raises(LoopGradientError, match="a gradient goes through 'bmm_grad'") as caught:
+        d2s.to_static(batched)(x)
+    assert "loops" not in str(caught.value)

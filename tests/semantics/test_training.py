@@ -1037,12 +1037,6 @@ def test_a_step_in_a_branch_or_loop_is_refused() -> None:
     assert "loop" in str(refused(in_a_loop, paddle.to_tensor(3)))
 
 
-def sets_the_rate(layer: Any, optimizer: Any, x: Any, y: Any) -> Any:
-    layer(x).mean().backward()
-    optimizer.set_lr(0.5)
-    optimizer.step()
-
-
 def asks_for_the_state(layer: Any, optimizer: Any, x: Any, y: Any) -> Any:
     layer(x).mean().backward()
     optimizer.step()
@@ -1051,7 +1045,6 @@ def asks_for_the_state(layer: Any, optimizer: Any, x: Any, y: Any) -> Any:
 
 def test_what_only_the_host_can_do_is_refused() -> None:
     """A1: state that a capture would freeze or lose."""
-    refused(sets_the_rate)
     refused(asks_for_the_state)
 
 
