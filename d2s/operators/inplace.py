@@ -118,6 +118,8 @@ def put_into(out: Any, result: Any) -> Any:
     if isinstance(result, list | tuple):
         made = [put_into(*pair) for pair in zip(out, result, strict=True)]
         return type(result)._make(made) if hasattr(result, "_make") else type(result)(made)
+    if not is_tensor(result):  # dygraph writes nothing then
+        return result
     old, fresh = as_value(out), as_value(result)
     alike = fresh.dtype == old.dtype and list(fresh.shape) == list(old.shape)
     if not alike and not _is_alone(old):

@@ -46,6 +46,10 @@ ACCEPTED = 3
 """How many calls of a function are written in all ways."""
 
 
+PARTS = 8
+"""In how many tests the functions of a module are swept."""
+
+
 def parameters_of(function: Any) -> list[str]:
     try:
         found = inspect.signature(function).parameters.values()
@@ -158,11 +162,12 @@ def test_functions_that_are_often_called(name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("home", HOMES)
-def test_all_functions(home: str, tmp_path: Path) -> None:
+def test_all_functions(home: str, part: int, tmp_path: Path) -> None:
     """G1b: a process for each function, as Paddle ends some of them itself, in dygraph, too."""
     found: list[str] = []
-    for name in names_of(HOMES[home]):
+    for name in names_of(HOMES[home])[part::PARTS]:
         if "lowrank" in name:  # it draws
             continue
         report = tmp_path / name
