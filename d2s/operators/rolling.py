@@ -37,7 +37,7 @@ FEW: Final = 4
 Item = Callable[[Any], Any]
 """From the number of a trip, a value that stands for a Python int, to the item of that trip."""
 
-_COMBINED: Final = (
+_COMBINED: Final[tuple[type, ...]] = (
     itertools.product,
     itertools.permutations,
     itertools.combinations,
@@ -45,9 +45,14 @@ _COMBINED: Final = (
 )
 """Iterators that hold their items from the beginning."""
 
-_OF_CONTAINERS: Final = tuple(
-    type(iter(made)) for made in ([], (), range(0), range(2**70), "", b"", reversed([]))
-) + tuple(type(iter(view)) for view in ({}.keys(), {}.values(), {}.items()))
+_CONTAINERS: Final[tuple[Any, ...]] = (
+    [], (), range(0), range(2**70), "", b"", {}.keys(), {}.values(), {}.items(),
+)  # fmt: skip
+
+_OF_CONTAINERS: Final[tuple[type, ...]] = (
+    *(type(iter(made)) for made in _CONTAINERS),
+    type(reversed(list[Any]())),
+)
 """Iterators of built-in containers: taking an item runs no code of the user's."""
 
 
@@ -78,7 +83,7 @@ def lists_behind(thing: Any) -> list[list[Any]]:
     if type(thing) in (enumerate, zip):
         return [found for part in _sources(thing) for found in lists_behind(part)]
     if isinstance(thing, (type(iter([])), type(reversed([])))):
-        parts = thing.__reduce__()[1]  # type: ignore[union-attr]
+        parts = thing.__reduce__()[1]
         return [part for part in parts if type(part) is list]
     return []
 
