@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from d2s import paddle_bridge as bridge
+from d2s.operators.context import current
 from d2s.operators.values import library_size
 from d2s.program.signature import Call
 
@@ -183,25 +184,47 @@ def _compared(name: str) -> Callable[..., Any]:
         known = type(other) is not OpenSize and isinstance(other, int) and other <= 0
         if known or not isinstance(other, int):
             return plain(self, other)
+        if type(other) is OpenSize and _is_last_attempt():
+            return plain(self, other)  # ``x.shape == y.shape``: the kernel checks it on the run
         return refused(self, other)
 
     method.__name__ = name
     return method
 
 
+def _is_last_attempt() -> bool:
+    """Whether no other program, of fixed sizes, is captured if this one fails."""
+    capture = current()
+    return capture is not None and not capture.tentative
+
+
 class OpenSize(int):
     """The -1 that a library reads for an open dimension; computing with it is an error.
 
     Libraries are not converted, and some take -1 for a size: Paddle's ``cov`` divides by it.
+    Paddle asks in many places whether a tensor has elements, ``if math.prod(x.shape)``: such a
+    product is not known either, and not zero.
     """
 
     __hash__ = int.__hash__
 
+    def __mul__(self, other: Any) -> Any:
+        if _is_last_attempt() and isinstance(other, int):
+            return self if other else 0
+        raise library_size()
+
+    __rmul__ = __mul__
+
+    def __bool__(self) -> bool:
+        if _is_last_attempt():
+            return True
+        raise library_size()
+
 
 for _name in [
-    *("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "floordiv"),
+    *("add", "radd", "sub", "rsub", "truediv", "rtruediv", "floordiv"),
     *("rfloordiv", "mod", "rmod", "pow", "rpow", "divmod", "rdivmod", "neg", "abs"),
-    *("lshift", "rlshift", "rshift", "rrshift", "and", "rand", "or", "ror", "float", "bool"),
+    *("lshift", "rlshift", "rshift", "rrshift", "and", "rand", "or", "ror", "float"),
 ]:
     setattr(OpenSize, f"__{_name}__", _refused(f"__{_name}__"))
 for _name in ["eq", "ne", "lt", "le", "gt", "ge"]:

@@ -142,6 +142,17 @@ class Record:
 _OURS: Final = str(Path(__file__).resolve().parents[1])
 
 
+def _moved(before: dict[Any, Any], now: dict[Any, Any]) -> list[Any]:
+    """The keys that have been taken out and put in again, in the order of ``now``."""
+    usual = [*(key for key in before if key in now), *(key for key in now if key not in before)]
+    keys = list(now)
+    same = next(
+        (at for at, pair in enumerate(zip(usual, keys, strict=True)) if pair[0] is not pair[1]),
+        None,
+    )
+    return [] if same is None else keys[same:]
+
+
 def is_symbol(thing: Any) -> bool:
     """Whether ``thing`` is something of a program, not of a run."""
     return bridge.is_value(thing) or isinstance(thing, Either | HostText | GrowingList)
@@ -203,6 +214,30 @@ class Change:
     def contents(self) -> list[Any]:
         """The items that :meth:`make` takes."""
         return list(self.value[len(self.before) :] if self.added else self.value)
+
+
+@dataclass
+class Reordered(Change):
+    """The keys of a dict stand in another order than their changes, one by one, give them.
+
+    Attributes:
+        value: the keys that are taken out and put in again, in their order.
+    """
+
+    @property
+    def whole(self) -> bool:
+        return True
+
+    def make(self, value: Any, target: Any) -> None:
+        for key in value:
+            found = contents.get(target, key, ABSENT)
+            if found is not ABSENT:
+                contents.drop(target, key)
+                contents.put(target, key, found)
+
+    @property
+    def added(self) -> bool:
+        return False
 
 
 class Watch:
@@ -499,6 +534,9 @@ class Watch:
                     value, old = now.get(key, ABSENT), before.get(key, ABSENT)
                     if value is not old and (is_symbol(value) or not record.library):
                         found.append(Change(record, key, value, old))
+                moved = [] if record.names is not None or record.fields else _moved(before, now)
+                if moved:
+                    found.append(Reordered(record, None, moved))
             elif len(now) != len(before) or any(
                 one is not other for one, other in zip(now, before, strict=True)
             ):

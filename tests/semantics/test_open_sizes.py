@@ -29,6 +29,14 @@ CALLS: dict[str, Callable[..., Any]] = {
     "cross_entropy": lambda x, y, n: F.cross_entropy(x, n),
     "cosine_similarity": lambda x, y, n: F.cosine_similarity(x, y),
     "quantile": lambda x, y, n: paddle.quantile(x, 0.5, axis=0),
+    "triplet_margin_loss": lambda x, y, n: F.triplet_margin_loss(x, y, x + 1),
+    "gaussian_nll_loss": lambda x, y, n: F.gaussian_nll_loss(x, y, y.abs() + 1),
+    "dice_loss": lambda x, y, n: F.dice_loss(F.softmax(x), n.unsqueeze(-1)),
+    "nansum": lambda x, y, n: paddle.nansum(x, 0),
+    "masked_scatter": lambda x, y, n: paddle.masked_scatter(x, x > 0, paddle.zeros([15])),
+    "outer": lambda x, y, n: paddle.outer(x[:, 0], y[:, 0]),
+    "addmm": lambda x, y, n: paddle.addmm(paddle.zeros([3, 3]), x.T, y),
+    "Dirichlet": lambda x, y, n: paddle.distribution.Dirichlet(F.softmax(x, -1)).entropy(),
     "einsum": lambda x, y, n: paddle.einsum("bi,bj->ij", x, y),
 }
 

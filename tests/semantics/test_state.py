@@ -6,6 +6,7 @@ exactly as much as in dygraph; nothing of a program is left behind in an object 
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import dataclasses
 import types
@@ -565,3 +566,33 @@ def test_a_coded_error_of_the_backward_reaches_the_user(monkeypatch) -> None:
     monkeypatch.setattr(runner.program, "gradients", refuse)
     with pytest.raises(LoopGradientError, match=r"user\.py:3: not this one"):
         loss.backward()
+
+
+@pytest.mark.parametrize("kind", [dict, collections.OrderedDict])
+def test_the_order_of_the_keys_of_a_dict_outside(kind: Any) -> None:
+    """F4: a key that is taken out and put in again stands last on each run."""
+
+    def outer() -> Any:
+        store = kind(a=paddle.ones([]), b=paddle.ones([]) * 2, c=paddle.ones([]) * 3)
+
+        def f(x):
+            if kind is dict:
+                store["a"] = store.pop("a")
+            else:
+                store.move_to_end("a")
+            y = x + store["a"]
+            store["d"] = y
+            return y
+
+        return f, store
+
+    (plain, first), (static, second) = outer(), outer()
+    static = d2s.to_static(static)
+    for start in (1.0, 2.0, 3.0, 4.0):
+        x = paddle.to_tensor(start)
+        assert static(x).item() == plain(x).item()
+        assert list(second) == list(first)
+        assert [value.item() for value in second.values()] == [
+            value.item() for value in first.values()
+        ]
+    assert len(static.programs) <= 3
