@@ -299,7 +299,7 @@ def test_a_list_of_unlike_items_that_has_two_lengths_before_a_loop() -> None:
             i = i + 1
         return x
 
-    with pytest.raises(d2s.D2SError, match="D2S20[27]"):
+    with pytest.raises(d2s.D2SError, match=r"D2S20[27]"):
         d2s.to_static(f)(PLUS, [])
 
 
