@@ -87,6 +87,7 @@ from d2s.paddle_bridge.steps import (
     write_into,
 )
 from d2s.paddle_bridge.values import (
+    INDEXING,
     array_to_tensor,
     as_value,
     callstack,
@@ -120,6 +121,7 @@ from d2s.paddle_bridge.walks import (
 )
 
 __all__ = [
+    "INDEXING",
     "ASTStaticFunction",
     "Answer",
     "Backend",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import paddle
 
@@ -19,6 +20,9 @@ from d2s.paddle_bridge.names import (
     pir,
     tensor_array_to_tensor,
 )
+
+INDEXING: Final = str(Path(paddle.__file__).parent / "base" / "variable_index.py")
+"""The file in which Paddle reads and writes items of tensors."""
 
 
 def is_value(thing: object) -> bool:
