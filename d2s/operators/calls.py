@@ -365,8 +365,6 @@ def _tensor_method(owner: Any, method: Any) -> Any:
             f".{name}() asks for the values of a tensor while the program is being captured",
             "compute with the tensor itself, with functions of Paddle",
         )
-    if name == "unique":
-        return functools.partial(_SPECIAL[paddle.unique], owner)
     if name == "register_hook":
         return functools.partial(_register_hook, owner)
     if name in _STOOD_IN:
@@ -908,15 +906,6 @@ def _making(operator: Callable[..., Any]) -> Callable[..., Any]:
     return make
 
 
-def _unique(x: Any, *others: Any, **options: Any) -> Any:
-    """``paddle.unique``: Paddle 3.3 declares its result as float32 in a program."""
-    result = _applied(paddle.unique, [x, *others], options)
-    first = result[0] if isinstance(result, tuple) else result
-    if bridge.is_value(first):
-        bridge.take_dtype(first, as_value(x))
-    return result
-
-
 def _auto_cast(enable: Any = True, *others: Any, **options: Any) -> Any:
     """``paddle.amp.auto_cast``: as in dygraph it has no effect on a CPU, where a program casts."""
     if current() is not None and paddle.get_device() == "cpu":
@@ -995,7 +984,6 @@ _STANDING_IN: Final[dict[Any, Callable[..., Any]]] = {
         if function is not None
     },
     paddle.amp.auto_cast: _auto_cast,
-    paddle.unique: _unique,
     paddle.grad: _grad,
     paddle.tile: _tile,
     paddle.view: _view,

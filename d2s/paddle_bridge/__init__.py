@@ -102,7 +102,6 @@ from d2s.paddle_bridge.values import (
     shape_of,
     share_storage,
     shows_value,
-    take_dtype,
     tensor_of,
     with_item,
 )
@@ -204,7 +203,6 @@ __all__ = [
     "static_lock",
     "static_py_layer",
     "switch_to_static_graph",
-    "take_dtype",
     "tell_apart",
     "tensor_of",
     "tensors_as_values",

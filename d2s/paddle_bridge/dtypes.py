@@ -1,7 +1,8 @@
 """Dtypes that Paddle 3.3.1 declares in a program, where its kernels give others.
 
 ``x.any()`` of integers is declared int64 and is bool, ``paddle.exp`` of them is declared int64 and
-is float32.  What is built on the declaration fails on the run, or takes bytes for other numbers.
+is float32, ``paddle.unique`` of them is declared float32 and is int64.  What is built on the
+declaration fails on the run, or takes bytes for other numbers.
 """
 
 from __future__ import annotations
@@ -22,6 +23,16 @@ _FLOATS: Final = ("exp", "expm1", "log", "log10", "log1p", "log2")
 """Operations that make float32 of integers and of bool."""
 
 
+_SAME: Final = ("reduce_as", "unique")
+"""Operations whose (first) result has the dtype of their first argument."""
+
+_RANKS: Final = ("matrix_rank", "matrix_rank_atol_rtol", "matrix_rank_tol")
+"""Operations whose result is int64."""
+
+_RANK: Final = 2
+"""Which result of ``lstsq`` is the rank."""
+
+
 def declare(value: Any, dtype: Any) -> None:
     """Declare that ``value`` is of ``dtype``."""
     sample = paddle.full([], 0, dtype)
@@ -34,7 +45,8 @@ def declare(value: Any, dtype: Any) -> None:
 def true_dtypes() -> Iterator[None]:
     """Operations that are made meanwhile are declared with the dtypes that their kernels give."""
     operations = paddle._C_ops
-    before = {name: getattr(operations, name) for name in (*_TRUTHS, *_FLOATS)}
+    names = (*_TRUTHS, *_FLOATS, *_SAME, *_RANKS, "lstsq")
+    before = {name: getattr(operations, name) for name in names}
     for name, original in before.items():
         setattr(operations, name, _declared(name, original))
     try:
@@ -48,11 +60,26 @@ def _declared(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def operation(*arguments: Any, **options: Any) -> Any:
         made = original(*arguments, **options)
-        if not paddle.in_dynamic_mode() and hasattr(made, "get_defining_op"):
-            if name in _TRUTHS and made.dtype != paddle.bool:
-                declare(made, "bool")
-            elif name in _FLOATS and not (made.is_floating_point() or made.is_complex()):
-                declare(made, "float32")
+        if not paddle.in_dynamic_mode():
+            _correct(name, [*arguments, *options.values()][0], made)
         return made
 
     return operation
+
+
+def _correct(name: str, given: Any, made: Any) -> None:
+    """Declare what ``made``, the results of an operation of ``given``, has."""
+    results = list(made) if isinstance(made, list | tuple) else [made]
+    first = results[0]
+    if not hasattr(first, "get_defining_op"):
+        return
+    if name in _TRUTHS and first.dtype != paddle.bool:
+        declare(first, "bool")
+    elif name in _FLOATS and not (first.is_floating_point() or first.is_complex()):
+        declare(first, "float32")
+    elif name in _SAME and first.dtype != given.dtype:
+        declare(first, given.dtype)
+    elif name in _RANKS:
+        declare(first, "int64")
+    elif name == "lstsq":
+        declare(results[_RANK], "int32")

@@ -84,11 +84,6 @@ def relax(value: Any, shape: Sequence[int]) -> None:
     value.set_type(create_shaped_type(value.type(), list(shape)))
 
 
-def take_dtype(value: Any, like: Any) -> None:
-    """Declare that ``value`` has the dtype of ``like``, where Paddle declares another."""
-    value.set_type(create_shaped_type(like.type(), list(value.shape)))
-
-
 def shape_of(value: Any) -> list[int] | None:
     """The static shape of ``value``; ``None`` for what is no tensor (several, an array)."""
     return list(value.shape) if value.is_dense_tensor_type() else None
