@@ -17,6 +17,7 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
 from d2s.operators.contents import drop
 from d2s.operators.contents import items as items_of
+from d2s.operators.contents import size
 from d2s.operators.context import Capture
 from d2s.operators.either import UNBOUND, Either
 from d2s.operators.fields import attributes_of, is_object, set_attributes
@@ -124,7 +125,15 @@ class Results:
         """A container of the same form with the run's parts."""
         held = parts(thing)
         assert held is not None
-        items = [self.take(item) for _, item in held[0]]
+        items: list[Build] = []
+        of_dict: dict[int, Build] = {}
+        count = size(thing) if self.every and isinstance(thing, dict) else 0
+        for at, (_, item) in enumerate(held[0]):
+            # A saved program gives the items of a model's output once: they are its attributes too.
+            known = of_dict.get(id(item)) if at >= count else None
+            items.append(self.take(item) if known is None else known)
+            if at < count:
+                of_dict[id(item)] = items[-1]
         make = held[1]
         if not isinstance(thing, dict) and dict_of(thing) is None:
             return lambda run: make([item(run) for item in items])

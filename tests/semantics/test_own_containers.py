@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 from collections import OrderedDict
+from pathlib import Path
 from typing import Any
 
 import paddle
@@ -480,3 +481,22 @@ def test_no_getattr_of_an_attribute_is_asked(name: str) -> None:
     for x in CALLS:
         assert static(x).tolist() == layer(x).tolist()
     assert ASKED == []
+
+
+class Pooled(paddle.nn.Layer):
+    """A layer that gives an output in the manner of published models."""
+
+    def forward(self, x):
+        y = x * 2
+        return Output(logits=y, hidden=y.mean(0))
+
+
+def test_a_saved_program_gives_the_items_of_an_output_once(tmp_path: Path) -> None:
+    """G3: they are items and attributes."""
+    d2s.save(Pooled(), str(tmp_path / "net"), input_spec=[paddle.static.InputSpec([2, 4])])
+    x = paddle.rand([2, 4])
+    got = d2s.load(str(tmp_path / "net"))(x)
+    want = Pooled()(x)
+    assert [value.shape for value in got] == [value.shape for value in want.values()]
+    for value, other in zip(got, want.values(), strict=True):
+        assert paddle.allclose(value, other)
