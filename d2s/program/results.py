@@ -15,9 +15,8 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
-from d2s.operators.contents import drop
+from d2s.operators.contents import drop, size
 from d2s.operators.contents import items as items_of
-from d2s.operators.contents import size
 from d2s.operators.context import Capture
 from d2s.operators.either import UNBOUND, Either
 from d2s.operators.fields import attributes_of, is_object, set_attributes
