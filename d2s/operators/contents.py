@@ -109,7 +109,10 @@ def blank(container: Any) -> Any:
 
 
 def bare(container: Any) -> Any:
-    """An empty container of the same class, with no attributes."""
+    """An empty container of the same class, with no attributes; a plain one for one of ours."""
+    plain = getattr(type(container), "d2s_plain", None)
+    if plain is not None:
+        return plain()
     base = _base(container)
     made = base.__new__(type(container))
     if base is collections.deque:

@@ -324,9 +324,13 @@ def _fixed(name: str) -> Any:
 class FixedList(list[Any]):
     """A list that was read out of a growing one: a change in place would be lost."""
 
+    d2s_plain = list
+
 
 class FixedDict(dict[Any, Any]):
     """A dict that was read out of a growing list: a change in place would be lost."""
+
+    d2s_plain = dict
 
 
 for _name in (
@@ -658,6 +662,8 @@ class GrowingList:
         return self
 
     def __add__(self, items: Any) -> GrowingList:
+        if isinstance(items, tuple):
+            raise TypeError(f'can only concatenate list (not "{type(items).__name__}") to list')
         if not (type(items) is list or isinstance(items, GrowingList)):
             return NotImplemented
         made = self.copy()
@@ -665,6 +671,8 @@ class GrowingList:
         return made
 
     def __radd__(self, items: Any) -> GrowingList:
+        if isinstance(items, tuple):
+            raise TypeError('can only concatenate tuple (not "list") to tuple')
         if type(items) is not list:
             return NotImplemented
         made = self.like([_no_rows(leaf) for leaf in self.element.leaves])

@@ -170,7 +170,7 @@ def f(x):
     ("begin", "append", "words"),
     [
         ("[]", "out.append(())", "an item without any tensor or number"),
-        ("[]", "out.append('a')", "a value of type 'str' is put into a list"),
+        ("[]", "out.append(object)", "a value of type 'type' is put into a list"),
         ("[(x, 1)]", "out.append([x, 1])", "items of different structure are put into one list"),
         ("[x]", "out.append(n)", r"tensors of shape \[\] and of shape \[2\]"),
     ],

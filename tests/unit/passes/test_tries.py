@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
-import d2s
-from d2s.errors import UnsupportedInGraphError
 from tests.helpers import assert_same, function_of, tensor
 
 
@@ -39,11 +35,9 @@ def left_by_a_return(jump: str) -> object:
     )
 
 
-def test_a_body_that_a_return_leaves_in_a_function_that_stays_python() -> None:
-    """F1: a run cannot come back behind it; the code says so."""
-    function = left_by_a_return("break")
-    with pytest.raises(UnsupportedInGraphError, match="which is over by then"):
-        d2s.to_static(function)(tensor(1.0, 2.0))
+def test_a_body_that_a_return_leaves_behind_a_finally_with_a_break() -> None:
+    """B6: the ``break`` is that of the loop before it."""
+    assert_same(left_by_a_return("break"), tensor(1.0, 2.0), tensor(-1.0, -2.0))
 
 
 def test_a_body_that_a_return_leaves() -> None:
