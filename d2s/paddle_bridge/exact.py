@@ -27,6 +27,8 @@ from d2s.paddle_bridge.names import creation, to_tensor_static
 
 _WIDE: Final = (paddle.float64, paddle.complex128, paddle.int32, paddle.int64)
 
+_NARROW: Final = (paddle.float16, paddle.bfloat16)
+
 _INTEGERS: Final = (paddle.uint8, paddle.int8, paddle.int16, paddle.int32, paddle.int64)
 
 _DOUBLES: Final = 1 << 53
@@ -56,6 +58,9 @@ def as_float32(number: Any, dtype: Any) -> Any:
 def divisor(value: Any, number: Any) -> Any:
     """What stands for ``number`` in ``value / number``, where a program has a product.
 
+    Dygraph divides: a product with the rounded reciprocal differs in the last bit.  There is no
+    division of float16 and bfloat16 on the CPU.
+
     Args:
         value: in a program.
         number: of Python's own.
@@ -67,8 +72,11 @@ def divisor(value: Any, number: Any) -> Any:
         return number
     dtype = value.dtype if value.is_floating_point() else paddle.get_default_dtype()
     # By zero, Paddle would take the reciprocal while it captures, which Python refuses.
-    halves = number != 0 and abs(math.frexp(number)[0]) == 0.5
-    if number == 0 or (value.dtype in _WIDE and not halves):
+    halves = abs(math.frexp(number)[0]) == 0.5
+    if number == 0 and math.copysign(1.0, number) < 0:  # Paddle keeps one attribute for both zeros
+        zero, sign = paddle.full([], 0.0, dtype), paddle.full([], -1.0, dtype)
+        return paddle._C_ops.multiply(zero, sign)
+    if number == 0 or not (halves or dtype in _NARROW):
         return paddle.full([], number, dtype)
     return number
 

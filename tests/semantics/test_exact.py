@@ -117,6 +117,61 @@ def test_numbers_for_doubles(body: str) -> None:
     assert outcome(d2s.to_static(function), x) == outcome(function, x)
 
 
+QUOTIENTS = """
+x / 3
+x / 7.0
+x / 0.3
+x / 8
+x / -24
+x / 1e-3
+x / 0
+x / -0.0
+3 / x
+-x / 3 * 0.7
+x.sum() / 9
+x.mean() / 3 + x.std() / 7
+(x / 3) ** 2 / 5
+x / float(x.shape[0] - 97)
+paddle.exp(-x * x / 2) / 2.5066
+(x - x.mean()) / (x.std() + 1e-5) / 11
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("body", QUOTIENTS)
+def test_division_by_numbers(body: str, dtype: str) -> None:
+    """B1: dygraph divides by a number; a product with its reciprocal would be another float."""
+    function = function_of(f"def f(x): return {body}")
+    converted = d2s.to_static(function)
+    paddle.seed(3)
+    for _ in range(2):
+        x = (paddle.rand([200]) * 3 + 0.01).astype(dtype)
+        assert outcome(converted, x) == outcome(function, x)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "int64", "bool"])
+def test_division_of_integers_by_numbers(dtype: str) -> None:
+    """B1: the quotient is of the default dtype."""
+    function = function_of("def f(x): return x / 3 + x / 7.0 - x / 4")
+    x = (paddle.arange(200) % 113).astype(dtype)
+    assert outcome(d2s.to_static(function), x) == outcome(function, x)
+
+
+def test_division_by_numbers_in_a_loop() -> None:
+    """B1: an error of one bit in a trip is amplified by the next ones."""
+    function = function_of(
+        "def f(x):\n"
+        "    h = x[0] / 3\n"
+        "    while x.sum() < 1000:\n"
+        "        k = x / 24 + (x + h) / 9\n"
+        "        x = x + h * (2 * k / 9 + k / 3 + 4 * k / 9)\n"
+        "    return x, h\n"
+    )
+    x = paddle.to_tensor([0.7, 1.3, 2.9])
+    want, got = function(x), d2s.to_static(function)(x)
+    assert [bits(each) for each in got] == [bits(each) for each in want]
+
+
 @pytest.mark.parametrize("body", INTEGERS)
 def test_numbers_for_integers(body: str) -> None:
     """B1: so do integers, also such as no double is."""
