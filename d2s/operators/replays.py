@@ -111,7 +111,8 @@ def as_in_dygraph(
         return error
     given = list(arguments)
     said = _said(function, given, options)
-    if said in (None, _NOTHING) and _any_within([given, options], _is_number):
+    wants = isinstance(function, Method) or _belongs_to_paddle(function)
+    if said in (None, _NOTHING) and wants and _any_within([given, options], _is_number):
         return _wants_python(error, function, here())
     if said is _NOTHING:
         return as_defect(error, f"{getattr(function, '__name__', 'a call')}() of Paddle")
@@ -423,6 +424,10 @@ def _copied(layer: Any) -> Any:
             raise _NotDoneError  # it may run code of the user's
     shared = {id(each): each for each in layer.parameters() if not each.stop_gradient}
     return copy.deepcopy(layer, shared)
+
+
+def _belongs_to_paddle(function: Any) -> bool:
+    return str(attribute(function, "__module__", "")).startswith("paddle.")
 
 
 def _is_harmless(function: Any) -> bool:

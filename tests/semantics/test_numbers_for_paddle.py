@@ -6,6 +6,7 @@ with a code, also in branches and loops; the process never ends.
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Callable
 from typing import Any
@@ -164,3 +165,11 @@ def test_a_size_as_a_python_number(name: str) -> None:
     for size in (4, 3, 5, 3):
         x = paddle.arange(size, dtype="float32")
         assert_same(function, x, static=converted)
+
+
+def test_functions_that_are_not_paddles_are_not_said_to_be() -> None:
+    """A1: the refusal of another library's function does not speak of Paddle's programs."""
+    function = function_of("def f(x):\n    return x * math.comb(7, int(x[0]))\n", math=math)
+    with pytest.raises((D2SError, TypeError)) as caught:
+        d2s.to_static(function)(given()[0])
+    assert "Paddle's programs take" not in str(caught.value)
