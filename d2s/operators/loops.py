@@ -354,7 +354,7 @@ class _Unrolled:
         """The items that are left; the program has not broken out of the loop."""
         sized = hasattr(self.iter_, "__len__")
         stopped: Any = False
-        for item in self.iterator:
+        for item in self.left():
             self.trips += 1
             _watch(self.trips, "for")
             if bridge.is_value(stopped):
@@ -382,6 +382,15 @@ class _Unrolled:
                     return
             elif stopped:
                 return
+
+    def left(self) -> Iterator[Any]:
+        """The items; :meth:`numbered_rest` may put another iterator in the place of the first."""
+        while True:
+            try:
+                item = next(self.iterator)
+            except StopIteration:
+                return
+            yield item
 
     def rolled(self) -> bool:
         """Whether the items that are left have become one static loop."""

@@ -381,6 +381,33 @@ def a_generator(x):
     return x, w
 
 
+def enumerated_functions(x):
+    for k, f in enumerate(
+        [paddle.sin, paddle.cos, paddle.tanh, paddle.abs, paddle.exp, paddle.cos]
+    ):
+        x = f(x) + k
+        if x.sum() > 9:
+            break
+    return x, k
+
+
+def a_few_reversed(x):
+    y = x * 0
+    for v in reversed([x, x * 2, x * 3]):
+        y = y + v
+        if y.sum() > 5:
+            break
+    return y
+
+
+def a_few_counted(x):
+    for k, (a, b) in enumerate(zip((1.0, 2.0, 3.0), "abc", strict=True), start=1):
+        x = x * a
+        if x.sum() > 8:
+            return k, b, x
+    return None
+
+
 class Stack(paddle.nn.Layer):
     def __init__(self):
         super().__init__()
@@ -400,6 +427,9 @@ class Stack(paddle.nn.Layer):
         functions,
         names,
         functions_by_number,
+        enumerated_functions,
+        a_few_reversed,
+        a_few_counted,
         shapes,
         texts,
         a_list_that_grows_meanwhile,
