@@ -37,9 +37,17 @@ def defect_of(error: BaseException) -> DefectError | None:
     """
     if not isinstance(error, Exception) or isinstance(error, _NEVER):
         return None
-    if not is_defect(error) and not _OF_CAPTURES.search(str(error)):
+    if not is_defect(error) and not _OF_CAPTURES.search(_text(error)):
         return None
     return as_defect(error)
+
+
+def _text(error: Exception) -> str:
+    """What ``error`` says; nothing where a ``__str__`` of the user's raises itself."""
+    try:
+        return str(error)
+    except Exception:
+        return ""
 
 
 def as_defect(error: Exception, what: str = "") -> DefectError:
@@ -51,7 +59,7 @@ def as_defect(error: Exception, what: str = "") -> DefectError:
     """
     places = _of_users(places_in(error.__traceback__))
     place = places[-1] if places else here()
-    lines = str(error).strip().splitlines()
+    lines = _text(error).strip().splitlines()
     said = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
     said = said.replace(_VALUE, "Tensor")
     made = DefectError(

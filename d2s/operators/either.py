@@ -607,7 +607,8 @@ def check_taken(error: BaseException) -> None:
     capture = current()
     if capture is None or capture.refused or isinstance(error, D2SError):
         return
-    if isinstance(error, TypeError | ValueError) and _SAID_OF_CHOICES.search(str(error)):
+    ours = type(error) in (TypeError, ValueError)  # no class of the user's, with a text of its own
+    if ours and _SAID_OF_CHOICES.search(str(error)):
         raise error_here(
             AmbiguousValueError,
             "a function that stays Python is given a value that may be one of several things, as a "

@@ -265,13 +265,6 @@ EXPLAINED: Final[tuple[Explained, ...]] = (
         "b8401ceb0d13",
     ),
     Explained(
-        "d2s/operators/calls.py",
-        "_tensor_method",
-        "constant changed",
-        "'numpy'",
-        "A value's own `numpy` goes by another name, and refuses by itself when it is called.",
-    ),
-    Explained(
         "d2s/operators/carry.py",
         "Constant.split",
         "constant changed",
