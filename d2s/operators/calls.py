@@ -500,9 +500,12 @@ def _applied(function: Any, arguments: list[Any], options: dict[str, Any]) -> An
             if found is None:
                 continue
 
-            def use(value: Any, places: Any = places, key: Any = key, found: Any = found) -> Any:
+            # What was given is kept by itself: a branch puts back what lists have held, anew.
+            one = functools.partial(_replaced, places[key], found)
+
+            def use(value: Any, places: Any = places, key: Any = key, one: Any = one) -> Any:
                 before = places[key]
-                places[key] = _replaced(before, found, value)
+                places[key] = one(value)
                 try:
                     return _applied(function, arguments, options)
                 finally:

@@ -24,7 +24,7 @@ from d2s import paddle_bridge as bridge
 from d2s.diagnostics.blame import is_paddle
 from d2s.diagnostics.defects import as_defect, defect_of
 from d2s.diagnostics.location import Location, here, is_hidden
-from d2s.errors import D2SError, NotStaticError
+from d2s.errors import D2SError, DefectError, NotStaticError
 from d2s.operators.context import current
 from d2s.operators.objects import attribute, owner_of
 from d2s.operators.values import is_tensor, number_kind
@@ -175,6 +175,10 @@ def calling(function: Callable[..., Any], /, *arguments: Any, **options: Any) ->
         said = in_its_call(error)
         if said is error:
             said = _missing(error) or error
+        capture = current()
+        if isinstance(said, DefectError) and capture is not None and capture.refused:
+            said = capture.refused[0]  # Python has put words of its own in the place of this
+            said.__cause__ = None
     try:
         raise said
     finally:

@@ -26,7 +26,8 @@ def spelt(original: Any, operator: Callable[..., Any]) -> Callable[..., Any]:
     """
     made = operator
     for decorator in reversed(list(_decorators(original))):
-        made = rewrapped(decorator, decorator.__wrapped__, made) or made
+        if not any(_enters(cell) for cell in decorator.__closure__ or ()):
+            made = rewrapped(decorator, decorator.__wrapped__, made) or made
 
     @functools.wraps(operator)
     def run(*arguments: Any, **options: Any) -> Any:
@@ -34,6 +35,17 @@ def spelt(original: Any, operator: Callable[..., Any]) -> Callable[..., Any]:
 
     run.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
     return run
+
+
+def _enters(cell: types.CellType) -> bool:
+    """Whether a decorator keeps a context manager, such as ``no_grad``: it spells nothing.
+
+    The operator may call the original, and the manager, entered twice, would not find back.
+    """
+    try:
+        return hasattr(type(cell.cell_contents), "__enter__")
+    except ValueError:  # it is empty
+        return False
 
 
 def _decorators(function: Any) -> Iterator[Any]:

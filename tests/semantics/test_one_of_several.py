@@ -202,7 +202,7 @@ DICTS = "{'a': x}", "{'a': x, 'b': s}"
 @pytest.mark.parametrize(
     "use",
     [
-        *("dict(k)", "dict(k, c=x)", "{**k, 'c': x}", "g(**k)", "next(iter(k))", "[*k]", "g(*k)"),
+        *("{**k, 'c': x}", "next(iter(k))", "[*k]", "g(*k)"),
         "functools.reduce(lambda a, b: a + b, k)",
     ],
 )
@@ -215,6 +215,12 @@ def test_what_python_takes_apart_itself(use: str, said: bool) -> None:
         d2s.to_static(function)(X, scalar(1.0))
     assert caught.value.line == (7 if said else 6)
     assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("use", ["dict(k)", "dict(k, c=x)", "g(**k)"])
+def test_what_is_called_with_the_parts(use: str) -> None:
+    """E2: each of the dicts is taken apart where it is meant."""
+    assert_same(chosen(*DICTS, f"return {use}", g=lambda *items, **named: (items, named)), *SIGNS)
 
 
 @pytest.mark.parametrize(("true", "key"), [(DICTS[0], "'a'"), ("[x, s]", "0")])

@@ -377,7 +377,7 @@ def test_a_set_that_a_loop_changes_is_refused() -> None:
 
 
 def test_a_number_of_the_run_is_no_key() -> None:
-    """C7: a dict would get a fourth key."""
+    """C7: a dict would get another key."""
 
     @d2s.to_static
     def f(x):
@@ -386,7 +386,7 @@ def test_a_number_of_the_run_is_no_key() -> None:
         return table
 
     with pytest.raises(ContainerInGraphError, match="under a number that only the run knows"):
-        f(tensor(1.0))
+        f(tensor(3.0))
 
 
 @functools.singledispatch
