@@ -172,7 +172,7 @@ def slot_fields(thing: Any) -> SlotFields:
 
 def is_object(thing: Any) -> bool:
     """Whether ``thing`` is an object with attributes of a class of the user's, and nothing more."""
-    if isinstance(thing, (*CONTAINERS, tuple, enum.Enum, type)):
+    if isinstance(thing, (*CONTAINERS, tuple, enum.Enum, type, BaseException)):
         return False
     return is_user_object(thing) or bool(slots_of(type(thing)))
 

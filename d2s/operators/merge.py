@@ -451,7 +451,10 @@ class Merger:
         """
         sides = [(True, true), (False, false)]
         count = sum(thing.size if isinstance(thing, Either) else 1 for _, thing in sides)
+        capture = current()
         if self.select is None or count <= SIDE_BY_SIDE:
+            return None
+        if capture is None or capture.attempts:  # what a ``try`` is left with is kept as it was
             return None
         if not all(_is_value_like(thing, name) for _, thing in sides):
             return None

@@ -171,7 +171,7 @@ class Attempt:
         """Whether ``run`` has captured the loop; if not, nothing has happened."""
         capture = current()
         assert capture is not None
-        if not capture.rolls:
+        if not capture.rolls or capture.attempts:  # a static loop cannot raise into a ``try``
             return False
         notes, refused = capture.noted(), len(capture.refused)
         grown, divided = dict(capture.grown), list(capture.divided)

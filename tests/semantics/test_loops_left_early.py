@@ -508,3 +508,37 @@ def defaults(n):
 def test_get_of_a_dict() -> None:
     """E1: ``dict.get`` looked a number of the run up by its hash, and gave the default."""
     assert_same(defaults, (paddle.to_tensor(2),), (paddle.to_tensor(9),))
+
+
+class Diverged(ArithmeticError):
+    def __init__(self, steps):
+        self.steps = steps
+        super().__init__(f"diverged after {steps} steps")
+
+
+def diverging(x):
+    for k in range(1, 9):
+        x = x * 3
+        if x.sum() > 1000:
+            raise Diverged(k)
+        if x.sum() < 1:
+            return x, k
+    return x, -1
+
+
+def raised_again(x):
+    try:
+        try:
+            x, steps = diverging(x)
+        except Diverged:
+            x = x + 1
+            raise
+    except Diverged as error:
+        return x, str(error)
+    return x, steps
+
+
+def test_what_leaves_a_loop_into_two_tries_is_refused() -> None:
+    """F1: which of eight trips has raised was forgotten on the way through the second ``try``."""
+    with pytest.raises(d2s.D2SError, match="D2S203"):
+        d2s.to_static(raised_again)(tensor(9.0))
