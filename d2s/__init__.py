@@ -1,14 +1,19 @@
 """d2s: PaddlePaddle functions in dynamic-graph style, run as static programs.
 
-The public names, nothing else; and one clear message where Paddle is missing or another one.
+The public names, nothing else; and one clear message where Paddle is missing or another one.  They
+are there when d2s has been imported, and with them what d2s adds to Paddle.  Only the command
+``d2s`` (``d2s_command.py``) imports each when it asks for it: its help, ``explain`` and ``lint``
+need no Paddle.
 """
 
 import sys as _sys
-from pathlib import Path as _Path
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
+from typing import Any as _Any
 
 from d2s.errors import D2SError, PaddleVersionError
 
-try:
+if TYPE_CHECKING:
     from d2s.api import (
         clear_cache,
         code,
@@ -24,17 +29,6 @@ try:
     from d2s.debug.show import dump, source_map
     from d2s.selfcheck.check import Checker, check
     from d2s.selfcheck.report import Report
-except (PaddleVersionError, ModuleNotFoundError) as _error:
-    if isinstance(_error, ModuleNotFoundError):
-        if _error.name != "paddle":
-            raise
-        _error = PaddleVersionError(
-            "Paddle is not installed", cure="pip install 'd2s[cpu]', or paddlepaddle 3.x"
-        )
-    if _Path(_sys.argv[0]).name == "d2s":  # the command: a message, and status 2
-        print(_error, file=_sys.stderr)
-        raise SystemExit(2) from None
-    raise _error from None
 
 __version__ = "0.1.0"
 
@@ -56,3 +50,39 @@ __all__ = [
     "source_map",
     "to_static",
 ]
+
+_HOMES = {
+    **dict.fromkeys(("clear_cache", "code", "convert", "ignore_module", "load"), "d2s.api"),
+    **dict.fromkeys(("not_to_static", "save", "to_static"), "d2s.api"),
+    "options": "d2s.config",
+    "debug_on_run": "d2s.debug.on_run",
+    **dict.fromkeys(("dump", "source_map"), "d2s.debug.show"),
+    **dict.fromkeys(("Checker", "check"), "d2s.selfcheck.check"),
+    "Report": "d2s.selfcheck.report",
+}
+"""The module of each public name."""
+
+
+def __getattr__(name: str) -> _Any:
+    """A public name that has not been asked for yet.
+
+    Raises:
+        AttributeError: there is no such name.
+        PaddleVersionError: (D2S104) Paddle is missing, or another one.
+    """
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        value = getattr(_import_module(_HOMES[name]), name)
+    except ModuleNotFoundError as error:
+        if error.name != "paddle":
+            raise
+        raise PaddleVersionError(
+            "Paddle is not installed", cure="pip install 'd2s[cpu]', or paddlepaddle 3.x"
+        ) from None
+    return globals().setdefault(name, value)
+
+
+if "d2s_command" not in _sys.modules:
+    for _name in _HOMES:
+        __getattr__(_name)

@@ -1,34 +1,98 @@
 """The command ``d2s``: one file per command, and one place that turns errors into exit status 2.
 
-A ``D2SError`` is a message to the user on stderr, laid out on a terminal.  Anything else that
-leaves a command is a defect of d2s, and keeps its traceback.
+What can be typed is in ``commands``, which is quick to import; the files that do the work import
+Paddle.  A ``D2SError`` is a message to the user on stderr, laid out on a terminal.  Anything else
+that leaves a command is a defect of d2s, and keeps its traceback.
 """
 
 from __future__ import annotations
 
+import functools
+import inspect
 import io
 import sys
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Final
 
 import typer
 
 from d2s import __version__, config
-from d2s.cli import bench, dump, explain, test
-from d2s.diagnostics import render
-from d2s.errors import D2SError
+from d2s.cli import commands
+from d2s.errors import D2SError, PaddleVersionError
 
 app = typer.Typer(
     name="d2s",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,  # plain help: paragraphs are filled, and it can be piped
     pretty_exceptions_enable=False,  # a traceback is for a bug report: plain text, in full
 )
-app.command()(bench.bench)
-app.command()(dump.dump)
-app.command()(explain.explain)
-app.command("test")(test.compare)
+
+_INTERRUPTED: Final = 130
+"""The exit status after Ctrl-C, as of a shell: 1 would say that something was found."""
+
+
+def _command(
+    name: str, function: Callable[..., None], summary: str, examples: Sequence[str]
+) -> None:
+    """Add a command.
+
+    Args:
+        name: what is typed.
+        function: takes its options; its docstring is the help.
+        summary: one whole sentence for the list of commands.
+        examples: command lines, which the help ends with.
+    """
+
+    @functools.wraps(function)
+    def run(**options: Any) -> None:
+        try:
+            function(**options)
+        except KeyboardInterrupt:
+            typer.echo("interrupted", err=True)
+            raise typer.Exit(_INTERRUPTED) from None
+
+    text = f"{inspect.getdoc(function)}\n\n{_shown(examples)}"
+    app.command(name, help=text, short_help=summary)(run)
+
+
+def _shown(examples: Sequence[str]) -> str:
+    """Command lines for a help text; the mark keeps their lines from being filled."""
+    return "\n".join(["Examples:", "", "\b", *(f"  {line}" for line in examples)])
+
+
+_command(
+    "dump",
+    commands.dump,
+    "Show what d2s makes of a function.",
+    [
+        "d2s dump net.py:Net.forward --side-by-side",
+        "d2s dump net.py:net --program --input-spec 'x:float32[None,8]'",
+    ],
+)
+_command(
+    "test",
+    commands.compare,
+    "Compare a function with dygraph on made-up inputs.",
+    [
+        "d2s test net.py:clip_mean --input-spec 'x:float32[None,8]'",
+        "d2s test net.py:net --examples 200 --no-grad",
+    ],
+)
+_command(
+    "bench",
+    commands.bench,
+    "Time a function beside dygraph and Paddle.",
+    [
+        "d2s bench net.py:net --input 'x:float32[16,8]' --grad",
+        "d2s bench train.py:step --input 'x:float32[16,8]' --step --json",
+    ],
+)
+_command(
+    "explain",
+    commands.explain,
+    "Explain the code of an error message.",
+    ["d2s explain D2S203", "d2s explain --list"],
+)
 
 
 def _version(wanted: bool) -> None:
@@ -37,14 +101,27 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
-def d2s(
+def _d2s(
     version: Annotated[
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Turn PaddlePaddle dygraph functions into static programs."""
+    """Turn PaddlePaddle dygraph functions into static programs.
+
+    Exit status: 0; 1 when a command found something; 2 after an error.
+    """
+
+
+app.callback(
+    help=f"{inspect.getdoc(_d2s)}\n\n"
+    + _shown(
+        [
+            "d2s dump net.py:Net.forward      what a function is rewritten to",
+            "d2s explain D2S203               what an error means, and the cure",
+        ]
+    )
+)(_d2s)
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -67,6 +144,21 @@ def main(args: Sequence[str] | None = None) -> int:
     except D2SError as error:
         if config.get().full_traceback:
             raise
-        render.show(error, sys.stderr)
-        return 2
+        return _failed(error)
+    except ModuleNotFoundError as error:
+        if error.name != "paddle" or config.get().full_traceback:
+            raise
+        return _failed(
+            PaddleVersionError(
+                "this command needs Paddle, which is not installed",
+                cure="pip install 'd2s[cpu]', or paddlepaddle 3.x",
+            )
+        )
     return 0
+
+
+def _failed(error: D2SError) -> int:
+    from d2s.diagnostics import render
+
+    render.show(error, sys.stderr)
+    return 2

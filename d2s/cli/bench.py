@@ -18,7 +18,7 @@ import types
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import paddle
 import typer
@@ -47,52 +47,21 @@ _WIDTH: Final = 100
 
 
 def bench(
-    target: Annotated[
-        str,
-        typer.Argument(
-            metavar="TARGET",
-            help="FILE.py:NAME or module:NAME; NAME is a function, a method of an object, or a "
-            "layer.",
-            show_default=False,
-        ),
-    ],
-    inputs: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--input",
-            "-i",
-            metavar="[NAME:]DTYPE[DIMS][=VALUE]",
-            help="One argument: 'x:float32[8,64]' is random, 'n:int64[]=10' is full of tens, "
-            "'n=10' is Python's 10. Repeatable.",
-            show_default=False,
-        ),
-    ] = None,
-    grad: Annotated[
-        bool, typer.Option("--grad", help="Time forward and backward, with gradients of inputs.")
-    ] = False,
-    step: Annotated[
-        bool, typer.Option("--step", help="The function is a whole training step: call it so.")
-    ] = False,
-    rounds: Annotated[int, typer.Option(min=1, help="Rounds of each peer.")] = 15,
-    limit: Annotated[
-        float, typer.Option(min=1, help="Seconds before a peer that does not answer fails.")
-    ] = 60.0,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write here.", show_default=False),
-    ] = None,
+    target: str,
+    *,
+    inputs: Sequence[str],
+    grad: bool,
+    step: bool,
+    rounds: int,
+    limit: float,
+    as_json: bool,
+    output: Path | None,
 ) -> None:
-    """Time a function in dygraph, by Paddle's own converters, and by d2s.
-
-    Each runs in a process of its own, in interleaved rounds; a result that is not dygraph's is
-    reported, not timed. Exit status: 0, 1 when d2s is not among those that were timed, 2 after an
-    error.
-    """
+    """What the command does; ``d2s.cli.commands`` says what its options mean."""
     if grad and step:
         raise typer.BadParameter("choose one of --grad and --step")
     kind: Kind = "gradient" if grad else "step" if step else "inference"
-    request = Request(target, tuple(parse_input(text) for text in inputs or ()), kind)
+    request = Request(target, tuple(parse_input(text) for text in inputs), kind)
     request.check()
     settings = Settings(rounds=rounds, limit_s=limit)
     report = Report(request, settings, environment(), _measured(request, settings))

@@ -14,16 +14,17 @@ import importlib
 import importlib.util
 import inspect
 import itertools
+import json
 import os
 import re
 import sys
 import tempfile
 import traceback
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import paddle
 import typer
@@ -31,6 +32,7 @@ from rich.console import Console
 from rich.syntax import Syntax
 
 from d2s.api import to_static, trace
+from d2s.cli.progress import working
 from d2s.debug.dump import render_passes, render_program, render_side_by_side, render_text
 from d2s.debug.show import source_map as map_of
 from d2s.errors import (
@@ -62,61 +64,33 @@ _numbers = itertools.count(1)
 
 
 def dump(
-    target: Annotated[
-        str,
-        typer.Argument(
-            metavar="TARGET",
-            help="FILE.py:NAME or module:NAME; NAME is a function, or Class.method.",
-            show_default=False,
-        ),
-    ],
-    side_by_side: Annotated[
-        bool, typer.Option("--side-by-side", help="The original left, the generated code right.")
-    ] = False,
-    passes: Annotated[
-        bool, typer.Option("--passes", help="What each pass changed, as diffs.")
-    ] = False,
-    program: Annotated[
-        bool, typer.Option("--program", help="The captured Paddle program; see --input-spec.")
-    ] = False,
-    input_spec: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--input-spec",
-            metavar="[NAME:]DTYPE[DIMS]",
-            help="One argument of the function, for --program: 'x:float32[None,8]'. Repeatable.",
-            show_default=False,
-        ),
-    ] = None,
-    source_map: Annotated[
-        Path | None,
-        typer.Option(
-            "--source-map",
-            metavar="FILE",
-            help="Write a Source Map v3 there; the text is then the generated code alone.",
-            show_default=False,
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write here.", show_default=False),
-    ] = None,
+    target: str,
+    *,
+    side_by_side: bool,
+    passes: bool,
+    program: bool,
+    input_spec: Sequence[str],
+    source_map: Path | None,
+    as_json: bool,
+    output: Path | None,
 ) -> None:
-    """Show what d2s makes of a function.
-
-    Without options: the generated code, with its own line numbers and those of the original. The
-    file or module is imported, and nothing is called (with --program, the function is captured).
-    """
+    """What the command does; ``d2s.cli.commands`` says what its options mean."""
+    if as_json and source_map is not None:
+        raise typer.BadParameter("choose one of --json and --source-map")
     if side_by_side + passes + program + (source_map is not None) > 1:
         raise typer.BadParameter(
             "choose one of --side-by-side, --passes, --program and --source-map"
         )
     if input_spec and not program:
         raise typer.BadParameter("--input-spec is for --program")
-    specs = [parse_input_spec(text) for text in input_spec or ()]
+    specs = [parse_input_spec(text) for text in input_spec]
     found = find(target)
     # What user code prints does not belong into the dump.
-    with found.importable(), contextlib.redirect_stdout(sys.stderr):
+    with (
+        working(f"converting {found.name}"),
+        found.importable(),
+        contextlib.redirect_stdout(sys.stderr),
+    ):
         lexer = "python"
         if program:
             text, lexer = render_program(_capture(found, specs)), "text"
@@ -132,13 +106,26 @@ def dump(
             )
         else:
             text = render_text(trace(found.function))
+    if as_json:
+        text = _json(found, lexer, text)
     if output is not None:
         write(output, text)
+    elif as_json:
+        typer.echo(text, nl=False)
     elif sys.stdout.isatty():
         coloured = Syntax("", lexer, theme="ansi_dark").highlight(text)
         Console().print(coloured, end="", soft_wrap=True)
     else:
         typer.echo(text, nl=False)
+
+
+def _json(found: Found, lexer: str, text: str) -> str:
+    """A dump for other programs: of what, from where, in which language."""
+    source = trace(found.function, keep_steps=False).source
+    place = {"file": source.file, "line": source.first_line}
+    return (
+        json.dumps({"name": found.name, **place, "language": lexer, "text": text}, indent=2) + "\n"
+    )
 
 
 def _capture(found: Found, specs: list[InputSpecText]) -> object:
@@ -205,11 +192,19 @@ def find(target: str) -> Found:
     if _looks_like_file(place):
         path = _checked_file(place)
         folder, file = path.parent, str(path)
-        with _first_on_path(folder), contextlib.redirect_stdout(sys.stderr):
+        with (
+            working(f"importing {place}"),
+            _first_on_path(folder),
+            contextlib.redirect_stdout(sys.stderr),
+        ):
             module = _import_file(path)
     else:
         folder = Path.cwd()
-        with _first_on_path(folder), contextlib.redirect_stdout(sys.stderr):
+        with (
+            working(f"importing {place}"),
+            _first_on_path(folder),
+            contextlib.redirect_stdout(sys.stderr),
+        ):
             module = _import_module(place)
         file = getattr(module, "__file__", None) or place
     return _member(module, name, folder, file)

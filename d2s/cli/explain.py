@@ -11,14 +11,9 @@ import inspect
 import json
 import re
 import sys
-from typing import Annotated, Final
+from typing import Final
 
 import typer
-from rich.console import Console, Group, RenderableType
-from rich.markdown import Markdown
-from rich.padding import Padding
-from rich.syntax import Syntax
-from rich.text import Text
 
 from d2s import errors
 from d2s.diagnostics.catalogue import Block, Entry, codes, entry
@@ -27,19 +22,8 @@ from d2s.errors import ErrorCodeError
 _CODE: Final = re.compile(r"\[?(?:D2S)?[\s-]*(\d{3})\]?", re.IGNORECASE)
 
 
-def explain(
-    code: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="CODE",
-            help="A code such as D2S204 (d2s204 and 204 are understood), or the name of an error.",
-            show_default=False,
-        ),
-    ] = None,
-    list_: Annotated[bool, typer.Option("--list", help="All codes with their titles.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
-) -> None:
-    """Explain the code at the end of an error message: cause, example, cure."""
+def explain(code: str | None, *, list_: bool = False, as_json: bool = False) -> None:
+    """What the command does; ``d2s.cli.commands`` says what its options mean."""
     if list_ and code is not None:
         raise typer.BadParameter("choose one of CODE and --list")
     if list_:
@@ -53,7 +37,9 @@ def explain(
     if as_json:
         typer.echo(json.dumps(found.as_dict(), indent=2))
     elif sys.stdout.isatty():
-        Console(highlight=False).print(laid_out(found))
+        from d2s.cli.pages import show  # takes rich, and as long as all the rest
+
+        show(found)
     else:
         typer.echo(plain(found), nl=False)
 
@@ -125,29 +111,3 @@ def plain(found: Entry) -> str:
 
 def _fenced(block: Block) -> str:
     return f"```{block.language}\n{block.text}```"
-
-
-def laid_out(found: Entry) -> RenderableType:
-    """An entry for a terminal."""
-    parts: list[RenderableType] = [
-        Text.assemble((found.code, "bold cyan"), "  ", (found.title, "bold")),
-        "",
-        Markdown(found.cause),
-        *_section("Example", _code(found.example)),
-        *_section("Cure", Markdown(found.cure)),
-    ]
-    if found.instead is not None:
-        parts += _section("Instead", _code(found.instead))
-    if found.see:
-        links = [Text(f"{link.text}: docs/guide/{link.target}") for link in found.see]
-        parts += _section("See", Group(*links))
-    return Group(*parts)
-
-
-def _section(title: str, body: RenderableType) -> list[RenderableType]:
-    return ["", Text(title, "bold green"), body]
-
-
-def _code(block: Block) -> RenderableType:
-    language = "bash" if block.language == "sh" else block.language
-    return Padding(Syntax(block.text.rstrip("\n"), language, theme="ansi_dark"), (0, 0, 0, 2))

@@ -7,15 +7,18 @@ The inputs come from ``d2s.testing`` (annotations, ``InputSpec``), the compariso
 from __future__ import annotations
 
 import contextlib
+import json
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Any
 
 import paddle
 import typer
 
 from d2s import testing
 from d2s.cli.dump import find, parse_input_spec
+from d2s.cli.progress import working
 from d2s.errors import D2SError, TargetError
 from d2s.selfcheck.check import Checker, target_of
 from d2s.selfcheck.report import Report
@@ -26,41 +29,18 @@ _CALLS = 3
 
 
 def compare(
-    target: Annotated[
-        str,
-        typer.Argument(
-            metavar="TARGET",
-            help="FILE.py:NAME or module:NAME; NAME is a function, a method of an object, or a "
-            "layer.",
-            show_default=False,
-        ),
-    ],
-    examples: Annotated[int, typer.Option(min=1, help="How many groups of calls to try.")] = 50,
-    seed: Annotated[int, typer.Option(help="What all inputs depend on.")] = 0,
-    grad: Annotated[bool, typer.Option(help="Compare gradients too.")] = True,
-    input_spec: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--input-spec",
-            metavar="[NAME:]DTYPE[DIMS]",
-            help="One argument of the function: 'x:float32[None,8]'. Repeatable.",
-            show_default=False,
-        ),
-    ] = None,
-    rtol: Annotated[
-        float | None, typer.Option(help="Relative tolerance.", show_default="by dtype")
-    ] = None,
-    atol: Annotated[
-        float | None, typer.Option(help="Absolute tolerance.", show_default="by dtype")
-    ] = None,
+    target: str,
+    *,
+    examples: int,
+    seed: int,
+    grad: bool,
+    input_spec: Sequence[str],
+    rtol: float | None,
+    atol: float | None,
+    as_json: bool,
 ) -> None:
-    """Run a function in dygraph and as a program on made-up inputs, and compare.
-
-    Inputs are made from --input-spec, the InputSpec of a converted function, or annotations. Exit
-    status: 0 when the program does what dygraph does, 1 when it differs, 2 after an error, such as
-    a refusal.
-    """
-    specs = [parse_input_spec(text).to_paddle() for text in input_spec or ()]
+    """What the command does; ``d2s.cli.commands`` says what its options mean."""
+    specs = [parse_input_spec(text).to_paddle() for text in input_spec]
     found = find(target)
     with found.importable():
         if found.needs_instance:
@@ -71,8 +51,9 @@ def compare(
             )
         checker = Checker(rtol, atol, gradients=grad, seed=seed, input_spec=specs or None)
         search = Search(found.function, checker)
-        search.run(examples, seed)
-    typer.echo(search.text(found.name), nl=False)
+        with working(f"comparing {found.name} with dygraph"):
+            search.run(examples, seed)
+    typer.echo(search.json(found.name) if as_json else search.text(found.name), nl=False)
     if search.wrong is not None:
         raise typer.Exit(1)
 
@@ -153,6 +134,24 @@ class Search:
             lines.append(f"  {count} more were refused with {code}: {error.cause}")
         lines += [f"  {remark}" for remark in self.remarks]
         return "\n".join(lines) + "\n"
+
+    def json(self, name: str) -> str:
+        """The same for other programs."""
+        wrong = None
+        if self.wrong is not None:
+            call, report = self.wrong
+            given = {key: _shown(value) for key, value in call.items()}
+            wrong = {"call": given, "report": str(report)}
+        found = {
+            "name": name,
+            "verdict": "agrees" if wrong is None else "differs",
+            "calls": self.calls,
+            "raised": self.raised,
+            "compared": [*self.compared],
+            "refused": {code: count for code, (count, _) in self.refused.items()},
+            "wrong": wrong,
+        }
+        return json.dumps(found, indent=2) + "\n"
 
 
 def _shown(value: Any) -> str:

@@ -40,7 +40,9 @@ def test_import_says_so(tmp_path: Path, version: str) -> None:
 
 @pytest.mark.parametrize("version", FAKE)
 def test_the_command_exits_with_2_and_two_lines(tmp_path: Path, version: str) -> None:
-    text = "sys.argv = ['/usr/bin/d2s', 'dump', 'x.py:f']; import d2s.cli"
+    (tmp_path / "x.py").write_text("def f(x):\n    return x\n")
+    target = str(tmp_path / "x.py:f")
+    text = f"import d2s_command; sys.exit(d2s_command.main(['dump', {target!r}]))"
     done = run(tmp_path, version, text)
     assert done.returncode == 2
     lines = done.stderr.strip().splitlines()

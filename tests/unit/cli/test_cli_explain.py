@@ -9,7 +9,8 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from d2s.cli import app, main
-from d2s.cli.explain import laid_out, plain, resolved
+from d2s.cli.explain import plain, resolved
+from d2s.cli.pages import laid_out
 from d2s.diagnostics.catalogue import codes, entry
 from d2s.errors import ErrorCodeError
 

@@ -1,0 +1,191 @@
+"""What can be typed after ``d2s``: the commands, their options and their help.
+
+Each imports what does its work when it is called: most of that imports Paddle, which takes seconds,
+and help is wanted at once.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from d2s.cli.progress import working
+
+_LOADING: Final = "loading Paddle"
+
+Target = Annotated[
+    str,
+    typer.Argument(
+        metavar="TARGET",
+        help="FILE.py:NAME or module:NAME; NAME is a function, a method of an object, or a layer.",
+        show_default=False,
+    ),
+]
+InputSpecs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--input-spec",
+        metavar="[NAME:]DTYPE[DIMS]",
+        help="One argument of the function: 'x:float32[None,8]'. Repeatable.",
+        show_default=False,
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="For programs.")]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Write here.", show_default=False),
+]
+
+
+def dump(
+    target: Target,
+    side_by_side: Annotated[
+        bool, typer.Option("--side-by-side", help="The original left, the generated code right.")
+    ] = False,
+    passes: Annotated[
+        bool, typer.Option("--passes", help="What each pass changed, as diffs.")
+    ] = False,
+    program: Annotated[
+        bool, typer.Option("--program", help="The captured Paddle program; see --input-spec.")
+    ] = False,
+    input_spec: InputSpecs = None,
+    source_map: Annotated[
+        Path | None,
+        typer.Option(
+            "--source-map",
+            metavar="FILE",
+            help="Write a Source Map v3 there; the text is then the generated code alone.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    output: Output = None,
+) -> None:
+    """Show what d2s makes of a function.
+
+    Without options: the generated code, with its own line numbers and those of the original. The
+    file or module is imported, and nothing is called (with --program, the function is captured).
+    """
+    with working(_LOADING):
+        from d2s.cli import dump as work
+    work.dump(
+        target,
+        side_by_side=side_by_side,
+        passes=passes,
+        program=program,
+        input_spec=input_spec or (),
+        source_map=source_map,
+        as_json=as_json,
+        output=output,
+    )
+
+
+def bench(
+    target: Target,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--input",
+            "-i",
+            metavar="[NAME:]DTYPE[DIMS][=VALUE]",
+            help="One argument: 'x:float32[8,64]' is random, 'n:int64[]=10' is full of tens, "
+            "'n=10' is Python's 10. Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    grad: Annotated[
+        bool, typer.Option("--grad", help="Time forward and backward, with gradients of inputs.")
+    ] = False,
+    step: Annotated[
+        bool, typer.Option("--step", help="The function is a whole training step: call it so.")
+    ] = False,
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds of each peer.")] = 15,
+    limit: Annotated[
+        float, typer.Option(min=1, help="Seconds before a peer that does not answer fails.")
+    ] = 60.0,
+    as_json: AsJson = False,
+    output: Output = None,
+) -> None:
+    """Time a function in dygraph, by Paddle's own converters, and by d2s.
+
+    Each runs in a process of its own, in interleaved rounds; a result that is not dygraph's is
+    reported, not timed. Exit status: 0, 1 when d2s is not among those that were timed, 2 after an
+    error.
+    """
+    with working(_LOADING):
+        from d2s.cli import bench as work
+    work.bench(
+        target,
+        inputs=inputs or (),
+        grad=grad,
+        step=step,
+        rounds=rounds,
+        limit=limit,
+        as_json=as_json,
+        output=output,
+    )
+
+
+def compare(
+    target: Target,
+    examples: Annotated[int, typer.Option(min=1, help="How many groups of calls to try.")] = 50,
+    seed: Annotated[int, typer.Option(help="What all inputs depend on.")] = 0,
+    grad: Annotated[bool, typer.Option(help="Compare gradients too.")] = True,
+    input_spec: InputSpecs = None,
+    rtol: Annotated[
+        float | None, typer.Option(help="Relative tolerance.", show_default="by dtype")
+    ] = None,
+    atol: Annotated[
+        float | None, typer.Option(help="Absolute tolerance.", show_default="by dtype")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a function in dygraph and as a program on made-up inputs, and compare.
+
+    Inputs are made from --input-spec, the InputSpec of a converted function, or annotations. Exit
+    status: 0 when the program does what dygraph does, 1 when it differs, 2 after an error, such as
+    a refusal.
+    """
+    with working(_LOADING):
+        from d2s.cli import test as work
+    work.compare(
+        target,
+        examples=examples,
+        seed=seed,
+        grad=grad,
+        input_spec=input_spec or (),
+        rtol=rtol,
+        atol=atol,
+        as_json=as_json,
+    )
+
+
+def _codes(incomplete: str) -> list[tuple[str, str]]:
+    """The codes that begin so, each with its title, for the shell."""
+    from d2s.diagnostics.catalogue import codes, entry
+
+    return [(code, entry(code).title) for code in codes() if code.startswith(incomplete.upper())]
+
+
+def explain(
+    code: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="CODE",
+            help="A code such as D2S204 (d2s204 and 204 are understood), or the name of an error.",
+            show_default=False,
+            autocompletion=_codes,
+        ),
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="All codes with their titles.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Explain the code at the end of an error message: cause, example, cure.
+
+    Imports nothing of yours, and needs no Paddle.
+    """
+    from d2s.cli import explain as work
+
+    work.explain(code, list_=list_, as_json=as_json)

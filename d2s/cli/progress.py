@@ -1,0 +1,43 @@
+"""What a command is doing, on the terminal, while it takes longer than a second."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+_PATIENCE: Final = 1.0
+"""Seconds in which nothing is said."""
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Say on stderr, if that is a terminal, what is being done; nothing if it is done in a second.
+
+    Args:
+        what: a phrase such as ``importing net.py``.
+    """
+    if not sys.stderr.isatty():
+        yield
+        return
+    done = threading.Event()
+    speaker = threading.Thread(target=_speak, args=(what, done), daemon=True)
+    speaker.start()
+    try:
+        yield
+    finally:
+        done.set()
+        speaker.join()
+
+
+def _speak(what: str, done: threading.Event) -> None:
+    if done.wait(_PATIENCE):
+        return
+    from rich.console import Console
+
+    # Ours, not the one of the program: what user code redirects meanwhile is its own affair.
+    console = Console(file=sys.__stderr__)
+    with console.status(f"{what} …"):
+        done.wait()
