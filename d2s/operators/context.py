@@ -104,7 +104,8 @@ class Capture:
         settled: values that one write has made of all tensors of one storage, by each of them.
         copies: values that are copies of others, made to hand them on: ``value.id`` -> value.
         picks: values that are items of lists, which one the run decides: ``value.id`` -> the pick.
-        picked: values that ever were, and what each may be: ``value.id`` -> the two.
+        sharing: values that share their storage in dygraph with others, though their operations
+            do not say so, and those: ``value.id`` -> the two; items that were picked, rows of lists.
         refused: what was refused so far; user code may catch such an error, and goes on, but the
             program would not be what the code says.
         attempts: the ``try`` statements whose bodies are being captured.
@@ -168,7 +169,7 @@ class Capture:
     links: dict[int, Any] = field(default_factory=dict)
     settled: dict[int, Any] = field(default_factory=dict)
     picks: dict[int, Any] = field(default_factory=dict)
-    picked: dict[int, Any] = field(default_factory=dict)
+    sharing: dict[int, tuple[Any, list[Any]]] = field(default_factory=dict)
     refused: list[D2SError] = field(default_factory=list)
     attempts: list[Any] = field(default_factory=list)
     extents: list[Extent] = field(default_factory=list)
@@ -244,7 +245,7 @@ class Capture:
 
     def forget(self, ids: list[int]) -> None:
         """Drop the notes on values that are gone; another value may get the id of one."""
-        for part in (*self._notes(), self.copies, self.detached, self.picked):
+        for part in (*self._notes(), self.copies, self.detached, self.sharing):
             for number in ids:
                 part.pop(number, None)
 
@@ -254,7 +255,7 @@ class Capture:
             number: (value, [value.get_defining_op().operand_source(0)])
             for number, value in self.detached.items()
         }
-        return {**detached, **self.picked}
+        return {**detached, **self.sharing}
 
     def drop(self, op: IfOp | WhileOp) -> None:
         """Take a branch or loop out of the program again that an exception leaves.

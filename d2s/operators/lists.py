@@ -527,7 +527,7 @@ class GrowingList:
         """What the arrays hold, as rows."""
         rows = []
         for array, leaf in zip(self.arrays, self.element.leaves, strict=True):
-            whole = bridge.array_to_tensor(array)
+            whole = _sharing(bridge.array_to_tensor(array), [array])
             whole.stop_gradient = array.stop_gradient
             part = paddle.slice(whole, [0], [0], [self._length])
             rows.append(_opened(_joined([_no_rows(leaf), part]), leaf.shape))
@@ -603,7 +603,7 @@ class GrowingList:
         leaves = [self.element.flatten(item) for item in items]
         self._set(
             [
-                _joined([row, *(paddle.unsqueeze(item[position], 0) for item in leaves)])
+                _joined([row, *(self._row(item[position], position) for item in leaves)])
                 for position, row in enumerate(rows)
             ]
         )
@@ -731,7 +731,8 @@ class GrowingList:
     def _picked(self, order: Any) -> GrowingList:
         """The items at the positions that the 1-D tensor ``order`` holds."""
         places = paddle.concat([paddle.zeros([1], "int64"), order + 1])
-        return self.like([paddle.gather(row, places) for row in self.need_rows()])
+        rows = self.need_rows()
+        return self.like([_sharing(paddle.gather(row, places), [row]) for row in rows])
 
     def where(self, flags: Any) -> GrowingList:
         """The items for which the 1-D bool tensor ``flags`` holds."""
@@ -935,7 +936,12 @@ class GrowingList:
         """``item`` as the rows of a list of it alone."""
         leaves = self.element.flatten(item)
         self._widen(item)
-        return [paddle.unsqueeze(leaf, 0) for leaf in leaves]
+        return [self._row(leaf, position) for position, leaf in enumerate(leaves)]
+
+    def _row(self, leaf: Any, position: int) -> Any:
+        """The leaf of an item at ``position`` as a row; one of a number is nobody else's."""
+        row = paddle.unsqueeze(leaf, 0)
+        return row if self.element.leaves[position].kind is None else _sharing(row, [])
 
     def __setitem__(self, index: Any, item: Any) -> None:
         self._change()
@@ -1006,7 +1012,9 @@ class GrowingList:
         """``list.reverse``."""
         rows = self._change()
         items = zip(rows, self.items(), strict=True)
-        self._set([_joined([row[:1], paddle.flip(part, [0])]) for row, part in items])
+        self._set(
+            [_joined([row[:1], _sharing(paddle.flip(part, [0]), [part])]) for row, part in items]
+        )
 
     def ordered(self, keys: GrowingList, reverse: bool) -> GrowingList:
         """The items by the numbers of ``keys``; equals stay as they are, also in reverse."""
@@ -1037,7 +1045,7 @@ class GrowingList:
                 "holds other things, too",
                 "put the tensors into a list of their own",
             )
-        return self.items()[leaf]
+        return _sharing(self.items()[leaf], [])  # a copy of what the items are
 
     def d2s_shown(self) -> tuple[list[Any], Callable[[list[Any]], Any]]:
         """The items stacked, leaf by leaf, and what makes the list of a run's stacks."""
@@ -1096,6 +1104,14 @@ def _relaxed(value: Any, shape: list[int]) -> Any:
 def _joined(rows: list[Any]) -> Any:
     made = paddle.concat([_fitted(rows[0], rows[-1]), *rows[1:]])
     made.stop_gradient = all(row.stop_gradient for row in rows)
+    return _sharing(made, rows)
+
+
+def _sharing(made: Any, parts: list[Any]) -> Any:
+    """``made``, which holds the very tensors of ``parts`` in dygraph; of none, it is a copy."""
+    capture = current()
+    if capture is not None:
+        capture.sharing[made.id] = (made, parts)
     return made
 
 

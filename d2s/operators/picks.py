@@ -62,7 +62,7 @@ def note_pick(value: Any, items: list[Any], position: Any) -> None:
     capture = current()
     if capture is not None:
         capture.picks[value.id] = Pick(value, tuple(items), position)
-        capture.picked[value.id] = (value, [as_value(item) for item in items])
+        capture.sharing[value.id] = (value, [as_value(item) for item in items])
 
 
 def picks_of(item: Any) -> list[Pick]:

@@ -150,16 +150,10 @@ class _Program:
         self.sources: dict[int, list[int]] = {}
         self.appended: list[tuple[int, _Spot]] = []
         self._blocks = 0
-        self._below: dict[int, tuple[int, ...]] = {}
         self._views: list[tuple[int, int]] = []
         self._last = 0
         self._walk(program.global_block(), _Spot((), frozenset()), ())
-        self.linked: dict[int, set[int]] = {}
-        for view, base in self._views:
-            pair = self.storages.find(view), self.storages.find(base)
-            if pair[0] != pair[1]:
-                self.linked.setdefault(pair[0], set()).add(pair[1])
-                self.linked.setdefault(pair[1], set()).add(pair[0])
+        self.linked = self._links()
         self.members: dict[int, list[int]] = {}
         for value in self.values:
             self.members.setdefault(self.storages.find(value), []).append(value)
@@ -194,6 +188,25 @@ class _Program:
             queue += {*sources} - seen
             seen.update(sources)
         return found
+
+    def _links(self) -> dict[int, set[int]]:
+        """``linked``: a view of a view is one of all below it."""
+        below: dict[int, set[int]] = {}
+        for view, base in self._views:
+            pair = self.storages.find(view), self.storages.find(base)
+            if pair[0] != pair[1]:
+                below.setdefault(pair[0], set()).add(pair[1])
+        linked: dict[int, set[int]] = {}
+        for view in below:
+            queue, seen = [view], {view}
+            while queue:
+                found = below.get(queue.pop(), set()) - seen
+                seen |= found
+                queue += found
+            for base in seen - {view}:
+                linked.setdefault(view, set()).add(base)
+                linked.setdefault(base, set()).add(view)
+        return linked
 
     def _walk(self, block: Any, around: _Spot, makes: tuple[int, ...]) -> None:
         """Note what is in ``block``, which is a part of what makes the values ``makes``."""
@@ -233,17 +246,14 @@ class _Program:
             self._hand(operands[0], results[:1], spot)
             self.appended.append((operands[0].id, spot))
         for result in results:
-            bases = self.shared.get(result.id, [])
+            bases = self.shared.get(result.id)
             if writes:
                 bases = [_before_cast(operands[1]).id]
-            if not bases and not copy and (name in _VIEWS or name == "builtin.split"):
+            elif bases is None and not copy and (name in _VIEWS or name == "builtin.split"):
                 bases = [operands[0].id]
-            # A view of a view is one of all below it.
-            below = [each for base in bases for each in (base, *self._below.get(base, ()))]
-            if below:
+            if bases:
                 self.sources.setdefault(result.id, []).extend(bases)
-                self._below[result.id] = tuple(below)
-                self._views.extend((result.id, each) for each in below)
+                self._views.extend((result.id, base) for base in bases)
         handing = ("cf.yield", "pd_op.while", "pd_op.array_write_")
         if copy or name in handing or operation.id() in self.gradients:
             return
@@ -278,7 +288,7 @@ def check_views(
     Args:
         program: the captured program.
         shared: ids of values that are views in dygraph of others, by theirs: what ``detach`` has
-            made, and items of lists that the run picks.
+            made, items of lists that the run picks, the items of a list of the run.
         copies: ids of the values that d2s itself made of others to hand them on.
         settled: for values that a write has made, all that it has made of the storage.
         gradients: ids of operations that are there for gradients, which dygraph gives what the
