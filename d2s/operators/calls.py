@@ -902,6 +902,18 @@ def _set_state_dict(
     return missing, [key for key in state_dict if key not in matched]
 
 
+def _register_buffer(layer: Any, name: Any, tensor: Any, persistable: bool = True) -> None:
+    """``Layer.register_buffer``: each run sets the buffer, as it sets attributes."""
+    capture = current()
+    if capture is None or not bridge.is_value(tensor):
+        paddle.nn.Layer.register_buffer(layer, name, tensor, persistable)
+        return
+    if id(layer) in capture.born:
+        capture.makes()
+    paddle.nn.Layer.register_buffer(layer, name, None, persistable)
+    layer._buffers[name] = tensor
+
+
 def _making(operator: Callable[..., Any]) -> Callable[..., Any]:
     def make(*arguments: Any, **options: Any) -> Any:
         return _applied(operator, [making.settled(item) for item in arguments], options)
@@ -999,6 +1011,7 @@ _STANDING_IN: Final[dict[Any, Callable[..., Any]]] = {
     paddle.nn.utils.clip_grad_value_: training.clip_grad_value_,
     asyncio.gather: coroutines.gather,
     paddle.nn.Layer.set_state_dict: _set_state_dict,
+    paddle.nn.Layer.register_buffer: _register_buffer,
 }
 
 _SPECIAL: Final[dict[Any, Callable[..., Any]]] = {

@@ -105,7 +105,7 @@ class Capture:
         copies: values that are copies of others, made to hand them on: ``value.id`` -> value.
         picks: values that are items of lists, which one the run decides: ``value.id`` -> the pick.
         sharing: values that share their storage in dygraph with others, though their operations
-            do not say so, and those: ``value.id`` -> the two; items that were picked, rows of lists.
+            do not say so (items that were picked, rows of lists), and those: ``value.id`` -> both.
         refused: what was refused so far; user code may catch such an error, and goes on, but the
             program would not be what the code says.
         attempts: the ``try`` statements whose bodies are being captured.
@@ -151,6 +151,7 @@ class Capture:
         rolled: one of them has succeeded.
         spreading: how many values of several alternatives are being used, each on its own.
         uses: how many choices that has made since the outermost of them.
+        makes: told that the code makes what belongs to a layer for good; it may refuse that.
         over: ids of exceptions that have left a branch or loop, which is gone with its values.
     """
 
@@ -206,6 +207,7 @@ class Capture:
     rolled: bool = False
     spreading: int = 0
     uses: int = 0
+    makes: Callable[[], None] = lambda: None
     over: set[int] = field(default_factory=set)
 
     @contextmanager

@@ -32,7 +32,9 @@ from d2s.paddle_bridge.blocks import IfOp, WhileOp, pass_into_blocks, static_py_
 from d2s.paddle_bridge.capture import (
     Answer,
     checked_operations,
+    names_kept,
     no_collection,
+    parameters_made,
     tensors_as_values,
     tracing,
 )
@@ -178,6 +180,7 @@ __all__ = [
     "methods_replaced",
     "misplaced",
     "modes_are",
+    "names_kept",
     "never_free",
     "no_collection",
     "note_reached",
@@ -187,6 +190,7 @@ __all__ = [
     "outside_of_capture",
     "overwriting",
     "overwritten",
+    "parameters_made",
     "pass_into_blocks",
     "producer",
     "program_order",

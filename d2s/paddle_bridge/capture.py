@@ -13,10 +13,12 @@ import paddle
 from d2s.paddle_bridge.exact import divisor
 from d2s.paddle_bridge.names import (
     EagerTensor,
+    LayerHelperBase,
     Value,
     _global_inplace_map,
     _global_parameter_recorder,
     graph_tracing_guard,
+    unique_name,
 )
 from d2s.paddle_bridge.values import as_value, is_value
 
@@ -230,6 +232,40 @@ def checked_operations(checks: dict[str, Callable[..., None]]) -> Iterator[None]
     finally:
         for name, original in before.items():
             setattr(paddle._C_ops, name, original)
+
+
+@contextlib.contextmanager
+def parameters_made(make: Callable[[Callable[[], Any]], Any]) -> Iterator[None]:
+    """Let ``make`` make the parameters that are asked for while a program is captured.
+
+    Args:
+        make: gets what makes one as Paddle does.
+    """
+    original = LayerHelperBase.create_parameter
+
+    def create(helper: Any, *arguments: Any, **options: Any) -> Any:
+        if paddle.in_dynamic_mode():
+            return original(helper, *arguments, **options)
+        return make(lambda: original(helper, *arguments, **options))
+
+    LayerHelperBase.create_parameter = create
+    try:
+        yield
+    finally:
+        LayerHelperBase.create_parameter = original
+
+
+@contextlib.contextmanager
+def names_kept() -> Iterator[None]:
+    """Where an exception leaves, the names that Paddle has made up are free again."""
+    generator = unique_name.generator
+    before = dict(generator.ids)
+    try:
+        yield
+    except BaseException:
+        generator.ids.clear()
+        generator.ids.update(before)
+        raise
 
 
 _gc_lock = threading.Lock()

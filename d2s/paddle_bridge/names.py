@@ -73,7 +73,7 @@ check_version(str(getattr(paddle, "__version__", "unknown")))
 try:
     from paddle import _pir_ops
     from paddle.autograd import ir_backward
-    from paddle.base import core, framework
+    from paddle.base import core, framework, unique_name
     from paddle.base.core import _switch_tracer as switch_tracer  # type: ignore[attr-defined]
     from paddle.base.dygraph.base import (
         in_to_static_mode,
@@ -162,4 +162,5 @@ __all__ = [
     "tensor_array_to_tensor",
     "to_static_mode_guard",
     "to_tensor_static",
+    "unique_name",
 ]

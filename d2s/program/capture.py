@@ -42,8 +42,9 @@ from d2s.program.apart import apart
 from d2s.program.captured import Captured
 from d2s.program.dimensions import SHAPE
 from d2s.program.draws import Draws
-from d2s.program.leaks import check_leaks, check_parameters
+from d2s.program.leaks import check_leaks
 from d2s.program.opaque import check_opaque
+from d2s.program.parameters import Making
 from d2s.program.places import Place
 from d2s.program.results import Results
 from d2s.program.shadows import Shadows
@@ -147,6 +148,8 @@ def _capture(
     state.on_call = watch.function
     state.on_read = watch.seen
     state.watched = watch.scopes
+    making = Making(again=call.repeated)
+    state.makes = making.told
     straight: dict[int, bool] = {}
 
     def lies_straight(index: int) -> bool:
@@ -158,6 +161,7 @@ def _capture(
     try:
         with (
             bridge.tracing(main) as context,
+            bridge.parameters_made(making.parameter),
             expressions(attributes),
             capture_into(state),
             methods(state),
@@ -240,6 +244,7 @@ def _capture(
         watch.undo()
         raise
     watch.undo()
+    making.finish()
     try:
         check_leaks(main)
     except BaseException:
@@ -255,7 +260,6 @@ def _capture(
     parameters = context.get_params_with_values()
     names = [operation.name() for operation in bridge.operations(main)]
     tensors, values = map(list, parameters)
-    check_parameters(main, values)
     bridge.tell_apart(main, tensors, values, export=export)
     relied += flags_of(state.steps)
     steps = steps_of(state.steps, tensors, results.given)

@@ -1,4 +1,4 @@
-"""What a program must not read: values of a block it has left, parameters that it has made."""
+"""What a program must not read: values of a block it has left."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import user_line
-from d2s.errors import LeakedValueError, UnsupportedInGraphError
+from d2s.errors import LeakedValueError
 
 
 def check_leaks(main: Any) -> None:
@@ -23,23 +23,3 @@ def check_leaks(main: Any) -> None:
         file=file,
         line=line,
     )
-
-
-def check_parameters(main: Any, known: list[Any]) -> None:
-    """Refuse a program that reads a parameter which the captured code has made.
-
-    Args:
-        main: the program.
-        known: the values of the parameters that were there before.
-    """
-    ids = {value.id for value in known}
-    for operation in bridge.operations(main):
-        if operation.name() == "builtin.parameter" and operation.result(0).id not in ids:
-            file, line = user_line(bridge.callstack(operation))
-            raise UnsupportedInGraphError(
-                "a layer with parameters, or a parameter, is made in a converted function; dygraph "
-                "makes a new one on each call",
-                cure="make it once, outside of the function",
-                file=file,
-                line=line,
-            )

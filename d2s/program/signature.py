@@ -51,6 +51,7 @@ class Call:
         arrays: arrays of NumPy among the arguments, with the index of the tensor made of each.
         rebuild: makes ``(args, kwargs)`` and the containers in them, in the same order, from
             replacements of the tensors.
+        repeated: it has run in dygraph, because it makes parameters.
     """
 
     key: tuple[Any, ...]
@@ -59,6 +60,7 @@ class Call:
     containers: list[Any]
     rebuild: Callable[[list[Any]], tuple[Any, Any, dict[int, Any]]]
     arrays: list[tuple[int, Any]]
+    repeated: bool = False
 
     def write_back(self) -> None:
         """Let arrays of NumPy hold what the function has written into their tensors."""

@@ -32,6 +32,7 @@ from d2s.program.captured import Captured
 from d2s.program.dimensions import Dimensions, Trial, shapes_of, with_shapes
 from d2s.program.execute import Runner
 from d2s.program.loaded import Sources, sources_of
+from d2s.program.parameters import MakesParametersError
 from d2s.program.programs import Entry, Programs, Reason, explain
 from d2s.program.quick import Modes, Parts, parts_of
 from d2s.program.signature import Call, Identity, Signature
@@ -223,7 +224,11 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         known = self._programs.known
         entry = self._fitting(call)
         if entry is None:
-            entry = self._capture(call)
+            try:
+                with bridge.names_kept():
+                    entry = self._capture(call)
+            except MakesParametersError:
+                return self._made(args, kwargs)
         elif quick is not None:
             known.add(quick, entry, call.tensors)
         try:
@@ -232,6 +237,22 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
             return entry.runner(call.tensors, call.containers)
         finally:
             call.write_back()
+
+    def _made(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run a call in dygraph that makes parameters, for those that come after it.
+
+        Raises:
+            MakesParametersError: (D2S205) each call makes them anew.
+        """
+        result = self.dygraph_function(*args, **kwargs)
+        try:
+            call = self._signature.call(args, kwargs, self._modes())
+            self._capture(dataclasses.replace(call, repeated=True))
+        except MakesParametersError:
+            raise
+        except Exception as error:  # a later call may be another one, or never come
+            log.kept(self._name, "what is to run from now on is captured later", error)
+        return result
 
     def _modes(self) -> tuple[Any, ...]:
         """What else a program depends on: the instance's modes, grad mode, AMP."""
