@@ -42,6 +42,7 @@ from d2s.operators import (
     making,
     messages,
     py_layers,
+    ranks,
     replays,
     training,
 )
@@ -378,7 +379,7 @@ def _tensor_method(owner: Any, method: Any) -> Any:
 
 _STOOD_IN: Final = (
     *("lerp", "masked_fill", "put_along_axis", "repeat_interleave"),
-    *("tile", "view", "view_as", "where"),
+    *("squeeze", "tile", "view", "view_as", "where"),
 )
 """Methods of tensors that are functions of Paddle with a stand-in."""
 
@@ -815,6 +816,10 @@ def _tile(x: Any, repeat_times: Any, name: Any = None) -> Any:
     return _applied(paddle.tile, [x, times], {})
 
 
+def _squeeze(x: Any, axis: Any = None, name: Any = None) -> Any:
+    return _applied(ranks.squeeze, [x, axis], {})
+
+
 def _joining(original: Any) -> Callable[..., Any]:
     """``hstack`` and its like, which bring the items to a rank and join them."""
     lifted, axis = _JOINING[original.__name__]
@@ -990,6 +995,7 @@ _STANDING_IN: Final[dict[Any, Callable[..., Any]]] = {
     paddle.put_along_axis: _taking_numbers(paddle.put_along_axis, ("values",), _as_dtype_of),
     paddle.repeat_interleave: _repeat_interleave,
     paddle.where: _taking_numbers(paddle.where, ("x", "y"), _as_default),
+    paddle.squeeze: _squeeze,
     paddle.stack: _stack,
     paddle.concat: _concat,
     paddle.add_n: _add_n,

@@ -20,6 +20,7 @@ from d2s.operators.aliases import Holder, holders_of_alternative, is_same
 from d2s.operators.context import Block, current, error_here
 from d2s.operators.either import Either
 from d2s.operators.picks import merged, note_pick, picks_of
+from d2s.operators.ranks import open_axes
 from d2s.operators.replays import Method, done
 from d2s.operators.shared import Sharing, may_be, unknown_base, with_contents
 from d2s.operators.state import Frozen
@@ -163,6 +164,8 @@ def _changed(
     if name in _NO_PLACE or (otherwise is None and plain is None):
         raise _refusal(name, "which a captured program cannot express")
     old = as_value(owner)
+    if name == "squeeze_" and open_axes(old, *arguments[:1], **options):
+        raise _refusal(name, "and the run decides how many dimensions are left")
     change = otherwise or (Method(name[:-1]) if hasattr(old, name[:-1]) else plain)
     fresh = done(change, Method(name), (old, *arguments), options)
     reshaping = name in _RESHAPING
