@@ -64,7 +64,7 @@ class Raised:
         """
         text = str(error)
         found = re.search(r"D2S\d{3}", text)
-        of_paddle = "[Hint" in text or "(at " in text
+        of_paddle = "[Hint" in text or "(at " in text or re.match(r"\([A-Z]\w+\) ", text)
         code = found.group() if found else ""
         return cls(type(error).__name__, "a text of Paddle" if of_paddle else text, code)
 

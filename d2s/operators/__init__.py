@@ -8,6 +8,7 @@ from typing import Final
 from d2s.operators.attempts import again, attempt, handle, settle
 from d2s.operators.branches import if_, ifelse
 from d2s.operators.calls import call, call_unpacked, keywords, unpacked
+from d2s.operators.comparing import eq, ne
 from d2s.operators.comprehensions import generator, list_
 from d2s.operators.effects import assert_, error
 from d2s.operators.either import read, result, subject
@@ -28,6 +29,7 @@ _defined = {
     "call": call,
     "call_unpacked": call_unpacked,
     "compare": compare,
+    "eq": eq,
     "error": error,
     "for_": for_,
     "formatted": formatted,
@@ -43,6 +45,7 @@ _defined = {
     "late": late,
     "list_": list_,
     "manage": manage,
+    "ne": ne,
     "not_": not_,
     "not_in": not_in,
     "or_": or_,

@@ -450,8 +450,11 @@ def _plain(function: Any) -> Any:
     if isinstance(function, type) and function not in _TAKING_APART:
         return function
     name = attribute(function, "__name__", "")
+    owner = owner_of(function)
+    if isinstance(owner, BaseException):  # its ``args``
+        return function
     if name in _STORING and not isinstance(function, types.FunctionType):  # not ``paddle.add``
-        return plain if is_tensor(owner_of(function)) else function
+        return plain if is_tensor(owner) else function
     return plain
 
 

@@ -11,7 +11,6 @@ can be meant (tensors of two dtypes, a list of two or of three items), each is u
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import operator
 import re
@@ -30,6 +29,7 @@ from d2s.operators.context import current, error_here, tentatively
 from d2s.operators.fields import attributes_of, keeps
 from d2s.operators.hosts import raise_when
 from d2s.operators.objects import attribute, is_user_class
+from d2s.operators.structure import parts
 from d2s.operators.tables import MOST_ROWS, bound_on, not_reached, noted, row, sides_at
 from d2s.operators.values import (
     NUMBER_DTYPES,
@@ -790,7 +790,7 @@ def same_constant(true: Any, false: Any) -> bool:
     if true is false:
         return True
     kind = type(true)
-    if kind is not type(false) or _holds_tensors(true) or _holds_tensors(false):
+    if kind is not type(false) or holds_tensors(true) or holds_tensors(false):
         return False
     if is_user_class(kind):
         return False
@@ -803,12 +803,9 @@ def same_constant(true: Any, false: Any) -> bool:
         return False
 
 
-def _holds_tensors(thing: Any) -> bool:
-    """Whether comparing ``thing`` would compare tensors, which makes operations."""
-    if isinstance(thing, tuple | list):
-        return any(map(_holds_tensors, thing))
-    if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
-        return any(
-            _holds_tensors(getattr(thing, field.name)) for field in dataclasses.fields(thing)
-        )
+def holds_tensors(thing: Any, depth: int = 8) -> bool:
+    """Whether ``thing`` is, or holds at some depth, what the run decides."""
+    held = parts(thing) if depth else None
+    if held is not None:
+        return any(holds_tensors(part, depth - 1) for _, part in held[0])
     return is_tensor(thing) or isinstance(thing, Either)

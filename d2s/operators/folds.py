@@ -17,10 +17,11 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import ConditionError, UnsupportedInGraphError
 from d2s.operators.branches import select
 from d2s.operators.casts import bool_, over
+from d2s.operators.comparing import places_in_order
 from d2s.operators.comprehensions import list_, list_of
 from d2s.operators.contents import tuple_like
 from d2s.operators.context import current, error_here
-from d2s.operators.either import Either
+from d2s.operators.either import Either, holds_tensors
 from d2s.operators.hosts import raise_when
 from d2s.operators.items import picked
 from d2s.operators.iteration import Indexed, indexed, items_of
@@ -115,12 +116,14 @@ def _dynamic(thing: Any) -> bool:
 
 def _keys(items: list[Any], what: str) -> Any:
     """What decides the order of ``items``: a 1-D tensor, or ``None`` when Python knows it."""
-    for item in items:
-        if isinstance(item, tuple | list) and any(map(_dynamic, item)):
+    if any(isinstance(item, tuple | list) and holds_tensors(item) for item in items):
+        places = places_in_order(items)
+        if places is None:
             raise _refused(
-                f"{what}() compares tuples or lists that hold tensors",
+                f"{what}() compares tuples or lists of different forms that hold tensors",
                 "give a key that is one number or one tensor of one element",
             )
+        return places
     if not any(map(_dynamic, items)):
         return None
     values = [as_value(item) for item in items]
@@ -346,7 +349,7 @@ def _extreme(name: str) -> Any:
 
 def _hidden(items: list[Any]) -> bool:
     """Whether tuples or lists among ``items`` hold tensors."""
-    return any(isinstance(item, tuple | list) and any(map(_dynamic, item)) for item in items)
+    return any(isinstance(item, tuple | list) and holds_tensors(item) for item in items)
 
 
 max_ = _extreme("max")

@@ -106,7 +106,7 @@ class Adoption:
 
 
 def _is_users(owner: type) -> bool:
-    if issubclass(owner, type | enum.Enum | BaseException):
+    if issubclass(owner, type | enum.Enum):
         return False
     home = getattr(owner, "__module__", "")  # Paddle's PyLayer has none
     module = sys.modules.get(home)

@@ -7,7 +7,7 @@ only when it must.
 
 from __future__ import annotations
 
-import operator
+import functools
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -17,8 +17,9 @@ from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import is_ours
 from d2s.errors import UnsupportedInGraphError
 from d2s.operators.branches import choose, select
+from d2s.operators.comparing import eq, ne, ordered
 from d2s.operators.context import current, error_here
-from d2s.operators.either import Either, each
+from d2s.operators.either import Either, each, holds_tensors
 from d2s.operators.lists import GrowingList
 from d2s.operators.unbound import as_local
 from d2s.operators.values import condition, is_tensor, mark_number, number_kind, special_method
@@ -122,24 +123,19 @@ def in_(item: Any, container: Any) -> Any:
     if asked is not None:
         holds = condition(asked(container, item))
         return mark_number(paddle.assign(holds), bool) if bridge.is_value(holds) else bool(holds)
-    dynamic = _is_decided(item) or (
-        isinstance(container, list | tuple | set) and any(map(_is_decided, container))
-    )
+    keys = list(container) if isinstance(container, dict) else container
+    dynamic = holds_tensors(item) or holds_tensors(keys)
     if not dynamic or not isinstance(container, list | tuple | set | dict | range):
         return item in container
     found: Any = False
     for other in container:
         if other is item:
             return True
-        same = condition(item == other)
+        same = condition(eq(item, other))
         if bridge.is_value(same):
             same = mark_number(same, bool)
         found = or_(found, _kept(same))
     return found if bridge.is_value(found) else bool(found)
-
-
-def _is_decided(thing: Any) -> bool:
-    return bridge.is_value(thing) or isinstance(thing, Either)
 
 
 def not_in(item: Any, container: Any) -> Any:
@@ -148,12 +144,9 @@ def not_in(item: Any, container: Any) -> Any:
 
 
 _OPERATORS: Final[dict[str, Callable[[Any, Any], Any]]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
+    **{symbol: functools.partial(ordered, symbol) for symbol in ("<", "<=", ">", ">=")},
+    "==": eq,
+    "!=": ne,
     "in": in_,
     "not in": not_in,
     "is": is_,

@@ -177,6 +177,14 @@ def _takes_an_item(operation: Any) -> bool:
     return operation.operand_source(1).get_defining_op().name() not in _CONSTANTS
 
 
+def _constant_starts(operation: Any) -> list[int] | None:
+    """The indices of ``x[3]``, which the program knows; ``None`` for other operations."""
+    if operation.name() != _ITEM or _takes_an_item(operation):
+        return None
+    value: list[int] | None = operation.operand_source(1).get_defining_op().attrs().get("value")
+    return value
+
+
 class _Record:
     """What the probes of one run have told."""
 
@@ -194,13 +202,13 @@ class _Record:
             self.trips[number] = 0
         self.last = number, tensors
         if _takes_an_item(operation):
-            self._look_at_item(number, *tensors[:2])
+            self._look_at_item(number, tensors[0], tensors[1].tolist())
 
-    def _look_at_item(self, number: int, tensor: Any, starts: Any) -> None:
+    def _look_at_item(self, number: int, tensor: Any, starts: list[int]) -> None:
         """Note an index that is out of range: Paddle takes nothing then, and goes on with it."""
         operation = self.spots[number].operation
         attributes = operation.attrs()
-        for axis, start in zip(attributes["axes"], starts.tolist(), strict=False):
+        for axis, start in zip(attributes["axes"], starts, strict=False):
             size = tensor.shape[axis]
             if axis in attributes["decrease_axis"] and not -size <= start < size:
                 self.items[operation.result(0).id] = number, (start, axis, size)
@@ -215,6 +223,11 @@ class _Record:
             return None
         number, tensors = self.last
         spot = self.spots[number]
+        starts = _constant_starts(spot.operation)
+        if starts is not None and tensors:
+            self._look_at_item(number, tensors[0], starts)
+            if (own := self.items.get(spot.operation.result(0).id)) is not None:
+                return Failed(spot.operation, [], self._trips(spot), own[1])
         for value in spot.operation.operands_source():
             if not is_fake(value) and value.id in self.items:
                 maker, beyond = self.items[value.id]

@@ -1,8 +1,9 @@
 """Turn ``and``, ``or``, ``not``, ``in``, ``is`` and chained comparisons into operators.
 
-The right operands are thunks, so that short circuit holds; single comparisons stay as they are,
-because tensors overload them.  ``is`` is converted only where a side may hold what a tensor has
-decided: a variable that the function itself binds, or an attribute.
+The right operands are thunks, so that short circuit holds.  Single comparisons stay as they are,
+because tensors overload them, unless both sides may be lists or tuples, which Python compares.
+``is`` is converted only where a side may hold what a tensor has decided: a variable that the
+function itself binds, or an attribute.
 
 >>> show(PASS, '''
 ... def f(a, b, xs):
@@ -10,6 +11,13 @@ decided: a variable that the function itself binds, or an attribute.
 ... ''')
 def f(a, b, xs):
     return d2s.or_(d2s.not_(a), lambda: d2s.and_(0 < b, lambda: b < 3, lambda: d2s.in_(a, xs)))
+
+>>> show(PASS, '''
+... def f(x, y):
+...     return x.shape == y.shape and x > y
+... ''')
+def f(x, y):
+    return d2s.and_(d2s.eq(x.shape, y.shape), lambda: x > y)
 
 >>> show(PASS, '''
 ... def f(a, b):
@@ -33,6 +41,7 @@ SYMBOLS = {
     gast.Lt: "<", gast.LtE: "<=", gast.Gt: ">", gast.GtE: ">=", gast.Eq: "==", gast.NotEq: "!=",
     gast.In: "in", gast.NotIn: "not in", gast.Is: "is", gast.IsNot: "is not",
 }  # fmt: skip
+_EQUALITY = {gast.Eq: "eq", gast.NotEq: "ne"}
 MEMBERSHIP = {gast.In: "in_", gast.NotIn: "not_in", gast.Is: "is_", gast.IsNot: "is_not"}
 
 
@@ -122,12 +131,38 @@ class _Operators(Rewriter):
     def _single(self, left: Any, op: Any, right: Any, node: Any) -> Any:
         word = MEMBERSHIP.get(type(op))
         if word is None:
-            return node
+            return self._of_containers(left, op, right, node)
         sure = not (isinstance(left, _MAY_DIFFER) or isinstance(right, _MAY_DIFFER))
         if word.startswith("is") and sure:
             return node
         return self.ctx.expr(f"d2s.{word}(left, right)", span_of(node), left=left, right=right)
 
+    def _of_containers(self, left: Any, op: Any, right: Any, node: Any) -> Any:
+        """A comparison in which both sides may be lists, tuples or objects."""
+        at = span_of(node)
+        if type(op) in _EQUALITY:
+            if not isinstance(left, _MAY_HOLD) or not isinstance(right, _MAY_HOLD):
+                return node
+            return self.ctx.expr(
+                f"d2s.{_EQUALITY[type(op)]}(left, right)", at, left=left, right=right
+            )
+        if not any(isinstance(side, gast.Tuple | gast.List) for side in (left, right)):
+            return node
+        thunk = self.ctx.thunk(right, at)
+        if thunk is None:
+            return node
+        call = self.ctx.expr("d2s.compare(left)", at, left=left)
+        call.args.append(
+            place(gast.Tuple([gast.Constant(SYMBOLS[type(op)], None), thunk], gast.Load()), at)
+        )
+        return call
+
+
+_MAY_HOLD: Final = (
+    gast.Attribute, gast.Call, gast.Dict, gast.IfExp, gast.List, gast.Name, gast.NamedExpr,
+    gast.Subscript, gast.Tuple,
+)  # fmt: skip
+"""Expressions that may give a list, tuple, dict or object."""
 
 _MAY_DIFFER: Final = (
     gast.Attribute, gast.BoolOp, gast.Call, gast.Compare, gast.IfExp, gast.Name, gast.NamedExpr,

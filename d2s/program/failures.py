@@ -107,7 +107,7 @@ def _no_item(index: int, axis: int, size: int) -> IndexError:
     """What dygraph says where a program takes an empty part of a tensor."""
     return IndexError(
         f"(OutOfRange) The starting index {index} of slice is out of bounds in tensor {axis}-th "
-        f"axis, it should be in the range of [-{size}, {size})."
+        f"axis, it should be in the range of [{-size}, {size})."
     )
 
 

@@ -409,3 +409,18 @@ def test_many_arguments() -> None:
     names = ", ".join(f"a{at}={at}" for at in range(300))
     g = function_of(f"def g(x, {names}):\n    return x + a299 if x.sum() > 0 else x\n")
     assert_same(g, PLUS, MINUS)
+
+
+@pytest.mark.parametrize("key", ["-1", "0", "k", "k - 1", "-k"])
+@pytest.mark.parametrize("length", [0, 1])
+def test_items_that_are_not_there(key: str, length: int) -> None:
+    """A1: an item of a part that the run finds too short is an ``IndexError``, as in dygraph."""
+    function = function_of(f"def f(x, n, k):\n    return x[:n][{key}] * 2")
+    static = d2s.to_static(function)
+    assert outcome(static, PLUS, scalar(2), scalar(1)) == outcome(
+        function, PLUS, scalar(2), scalar(1)
+    )
+    arguments = (PLUS, scalar(length), scalar(1))
+    want, got = outcome(function, *arguments), outcome(static, *arguments)
+    assert type(want) is type(got)
+    assert str(got) == str(want).partition(" (at ")[0]

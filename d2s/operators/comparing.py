@@ -1,0 +1,191 @@
+"""``==``, ``!=`` and ``<`` of lists, tuples, dicts and data classes that hold what the run decides.
+
+Python compares them item by item, and asks each answer for its truth, which only the run knows::
+
+    y.shape == z.shape                 ->   all sizes are equal, a bool of the run
+    (cost, index) < (best, other)      ->   the first items that differ decide
+    min((cost, 0), (other, 1))         ->   the places of the tuples in order, as a 1-D tensor
+
+Items that are one object are equal, as in Python; what holds no tensor is left to Python itself.
+"""
+
+from __future__ import annotations
+
+import collections
+import inspect
+import operator
+from collections.abc import Callable
+from typing import Any, Final
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.operators.branches import select
+from d2s.operators.context import current
+from d2s.operators.either import Either, each, holds_tensors
+from d2s.operators.structure import is_dataclass_instance, parts
+from d2s.operators.values import SIZE, as_value, condition, is_tensor, mark_number, number_kind
+
+Thunk = Callable[[], Any]
+
+_ORDERS: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+
+_KINDS: Final[tuple[Any, ...]] = (list, tuple, dict, collections.deque)
+_ITEM_BY_ITEM: Final = (SIZE.__eq__, *(kind.__eq__ for kind in _KINDS))
+"""How classes compare that leave it to Python's containers."""
+
+
+def eq(left: Any, right: Any, /) -> Any:
+    """``left == right``."""
+    if current() is None:
+        return left == right
+    if _has_containers(left) or _has_containers(right):
+        return each(lambda mine: each(lambda other: eq(mine, other), right, none=True), left,
+                    none=True)  # fmt: skip
+    pairs = _pairs(left, right)
+    if pairs is None:
+        return left == right
+    return _all_same(pairs)
+
+
+def ne(left: Any, right: Any, /) -> Any:
+    """``left != right``."""
+    if current() is None:
+        return left != right
+    if not (_has_containers(left) or _has_containers(right) or _pairs(left, right) is not None):
+        return left != right
+    same = condition(eq(left, right))
+    return mark_number(paddle.logical_not(same), bool) if bridge.is_value(same) else not same
+
+
+def ordered(symbol: str, left: Any, right: Any) -> Any:
+    """``left < right`` and its like: the first items that differ decide."""
+    order = _ORDERS[symbol]
+    if current() is None:
+        return order(left, right)
+    if _has_containers(left) or _has_containers(right):
+        return each(lambda mine: each(lambda other: ordered(symbol, mine, other), right), left)
+    alike = any(isinstance(left, kind) and isinstance(right, kind) for kind in _KINDS[:2])
+    if not alike or not (holds_tensors(left) or holds_tensors(right)):
+        return order(left, right)
+
+    def at(place: int) -> Any:
+        if place == min(len(left), len(right)):
+            return order(len(left), len(right))
+        same = _same(left[place], right[place])
+        if bridge.is_value(same):
+            return select(same, lambda: at(place + 1), lambda: here(place))
+        return at(place + 1) if same else here(place)
+
+    def here(place: int) -> Any:
+        return ordered(symbol, left[place], right[place])
+
+    return at(0)
+
+
+def _has_containers(thing: Any) -> bool:
+    """Whether a tensor decides between things of which one is a container."""
+    return isinstance(thing, Either) and any(parts(leaf) is not None for leaf in thing.leaves())
+
+
+def _pairs(left: Any, right: Any) -> list[tuple[Any, Any]] | None:
+    """The parts that are to be equal; ``None`` where Python compares.  ``[(0, 1)]`` is never."""
+    if not (holds_tensors(left) or holds_tensors(right)):
+        return None
+    if is_dataclass_instance(left):
+        if type(left) is not type(right) or not _compares_fields(type(left)):
+            return None
+        return [
+            (getattr(left, name), getattr(right, name))
+            for name, field in type(left).__dataclass_fields__.items()
+            if field.compare
+        ]
+    alike = any(isinstance(left, kind) and isinstance(right, kind) for kind in _KINDS)
+    if not alike or any(type(side).__eq__ not in _ITEM_BY_ITEM for side in (left, right)):
+        return None
+    if len(left) != len(right):
+        return [(0, 1)]
+    if isinstance(left, dict):
+        if any(key not in right for key in left):
+            return [(0, 1)]
+        return [(value, right[key]) for key, value in left.items()]
+    return list(zip(left, right, strict=True))
+
+
+def _compares_fields(kind: Any) -> bool:
+    """Whether ``@dataclass`` has written ``__eq__`` of this class."""
+    code = getattr(inspect.unwrap(kind.__eq__), "__code__", None)
+    return bool(kind.__dataclass_params__.eq) and getattr(code, "co_filename", "") == "<string>"
+
+
+def _same(left: Any, right: Any) -> Any:
+    """Whether two items are equal, as what decides a branch."""
+    return True if left is right else condition(eq(left, right))
+
+
+def _all_same(pairs: list[tuple[Any, Any]]) -> Any:
+    """Whether the two of each pair are equal; a pair behind one that differs is not compared."""
+    if not pairs:
+        return True
+    (left, right), *rest = pairs
+    same = _same(left, right)
+    if not bridge.is_value(same):
+        return _all_same(rest) if same else False
+    if any(number_kind(item) is None for pair in rest for item in pair):
+        return select(same, lambda: _all_same(rest), lambda: False)
+    for one, other in rest:  # numbers: to compare them costs nothing, and cannot fail
+        also = _same(one, other)
+        if bridge.is_value(also):
+            same = same & also
+        elif not also:
+            return False
+    return mark_number(paddle.assign(same), bool)
+
+
+# -- order ---------------------------------------------------------------------------------------
+
+
+def places_in_order(rows: list[Any]) -> Any | None:
+    """For each of the tuples ``rows`` its place in order, a 1-D tensor; equals have the same one.
+
+    ``None`` where they cannot be compared column by column.
+    """
+    if any(not isinstance(row, tuple | list) or len(row) != len(rows[0]) for row in rows):
+        return None
+    columns = [_column(list(column)) for column in zip(*rows, strict=True)]
+    order = paddle.arange(len(rows))
+    for column in columns[::-1]:
+        if column is None:
+            return None
+        order = paddle.gather(order, paddle.argsort(paddle.gather(column, order), stable=True))
+    differs = paddle.zeros([len(rows) - 1], "bool")
+    for column in columns:
+        ranked = paddle.gather(column, order)
+        differs = differs | (ranked[1:] != ranked[:-1])
+    ranks = paddle.concat([paddle.zeros([1], "int64"), paddle.cumsum(differs.astype("int64"))])
+    return paddle.scatter(paddle.zeros_like(ranks), order, ranks)
+
+
+def _column(items: list[Any]) -> Any | None:
+    """Items of tuples, as a 1-D tensor in which they have the same order."""
+    if any(isinstance(item, Either) for item in items):
+        return None
+    if any(isinstance(item, tuple | list) and holds_tensors(item) for item in items):
+        return places_in_order(items)
+    if not any(map(is_tensor, items)):
+        try:
+            found = sorted(items)
+        except TypeError:  # which pairs are compared, only the run knows
+            return None
+        return paddle.to_tensor([found.index(item) for item in items])
+    if not all(is_tensor(item) or number_kind(item) is not None for item in items):
+        return None
+    values = [as_value(item) for item in items]
+    if any(value.size != 1 for value in values):
+        return None
+    dtypes = {value.dtype for value in values}
+    wanted = dtypes.pop() if len(dtypes) == 1 else paddle.float64
+    rows = [paddle.reshape(value, []).astype(wanted) for value in values]
+    return paddle.stack(rows).detach()
