@@ -57,7 +57,6 @@ REFUSED: dict[str, tuple[str, str]] = {
         "a tensor decides how deep the recursion goes (rule E3)",
     ),
     "return_in_finally": ("D2S205", "a return that leaves a finally stays Python"),
-    "tolist_returned": ("D2S208", "tolist() asks for values at capture (rule E5)"),
     "truth_of_vector": (
         "D2S204",
         "the truth of several elements: dygraph raises as well, without a code",

@@ -49,11 +49,13 @@ from d2s.operators import (
 from d2s.operators.context import Capture, capture_into, current, error_here
 from d2s.operators.either import UNBOUND, Either, each
 from d2s.operators.fields import slots_of
+from d2s.operators.items import is_late_key
 from d2s.operators.kinds import type_
 from d2s.operators.lists import GrowingList
 from d2s.operators.objects import attribute, is_library, is_user_object, owner_of
 from d2s.operators.replays import COMPUTING
 from d2s.operators.spellings import in_pythons_words, rewrapped, spelt
+from d2s.operators.tolist import tolist
 from d2s.operators.values import (
     LibrarySizeError,
     as_value,
@@ -338,6 +340,8 @@ def _method(method: types.MethodType) -> Any:
         return _tensor_method(owner, method)
     if bridge.is_eager(owner) and current() is not None and inplace.is_inplace(function.__name__):
         return inplace.method(owner, function.__name__)
+    if bridge.is_eager(owner) and current() is not None and function.__name__ == "tolist":
+        return functools.partial(tolist, owner)
     if bridge.is_eager(owner) and current() is not None and _is_computed(function):
         return _method(getattr(as_value(owner), function.__name__))
     if isinstance(owner, logging.Logger) and function.__name__ in messages.LOG_METHODS:
@@ -360,6 +364,8 @@ def _is_computed(function: Any) -> bool:
 
 def _tensor_method(owner: Any, method: Any) -> Any:
     name = method.__name__
+    if name == "tolist":
+        return functools.partial(tolist, owner)
     if name in _ASKING:
         raise error_here(
             NotStaticError,
@@ -383,13 +389,13 @@ _STOOD_IN: Final = (
 )
 """Methods of tensors that are functions of Paddle with a stand-in."""
 
-_ASKING: Final = ("numpy", "tolist")
+_ASKING: Final = ("numpy",)
 """Methods of tensors that give their numbers."""
 
 
 def _tolist(x: Any) -> Any:
     """``paddle.tolist``."""
-    return call(x.tolist)() if bridge.is_value(x) else paddle.tolist(x)
+    return tolist(x) if current() is not None and is_tensor(x) else paddle.tolist(x)
 
 
 def _data_parallel(*arguments: Any, **options: Any) -> Any:
@@ -612,13 +618,9 @@ def _position_of_out(function: Any) -> int | None:
     return names.index("out") if "out" in names else None
 
 
-APPLYING: Final = _applied.__code__
-"""The code that calls functions that are not converted."""
-
-
 def _by_hash(method: Any, arguments: list[Any]) -> bool:
     """Whether a method of a dict or set would look for a number of the run by its hash."""
-    found = [bridge.is_value(item) and number_kind(item) is not None for item in arguments]
+    found = [is_late_key(item) for item in arguments]
     return any(found) if isinstance(method.__self__, set | frozenset) else any(found[:1])
 
 

@@ -140,9 +140,10 @@ def _alike(values: list[Any], flags: list[Any]) -> list[Any]:
     Only the kept ones have their shape on the run, where the capture does not know it.
     """
     element = Element(values[0])
-    rows = [element.flatten(value) for value in values]
     for value in values:
+        element.flatten(value)  # it raises for one that does not fit
         element.widen(value)
+    rows = [element.flatten(value) for value in values]
     for position, leaf in enumerate(element.leaves):
         if -1 not in leaf.shape:
             continue

@@ -15,8 +15,9 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
 from d2s.operators.branches import select
+from d2s.operators.comparing import eq
 from d2s.operators.context import current, error_here, tentatively
-from d2s.operators.either import MOST, UNBOUND, Either, each, simplified
+from d2s.operators.either import MOST, UNBOUND, Either, each, holds_tensors, simplified
 from d2s.operators.hosts import host_call, is_seen, raise_when, raise_where
 from d2s.operators.inplace import changed_to, parameter_with
 from d2s.operators.lists import GrowingList
@@ -28,6 +29,7 @@ from d2s.operators.values import (
     NUMBER_DTYPES,
     as_value,
     cast_plain,
+    condition,
     is_tensor,
     mark_number,
     number_kind,
@@ -45,6 +47,8 @@ def getitem(container: Any, key: Any, /) -> Any:
     chosen = _either_in(key)
     if chosen is not None:
         return _by_alternative(container, key, chosen)
+    if isinstance(container, dict) and is_late_key(key):
+        return _looked_up(container, key)
     if not is_tensor(key):
         return _sliced(container, key) if type(key) is slice and _is_late(key) else container[key]
     if isinstance(container, list | tuple | paddle.nn.LayerList | paddle.nn.ParameterList):
@@ -55,9 +59,26 @@ def getitem(container: Any, key: Any, /) -> Any:
         return mark_number(position * container.step + container.start, int)
     if isinstance(container, str):
         return _letter(container, key)
-    if isinstance(container, dict) and number_kind(key) is not None:
-        return _looked_up(container, key)
     return container[key]
+
+
+def is_late_key(key: Any) -> bool:
+    """Whether only the run knows a key of a dict: a number, or a tuple with such numbers."""
+    if type(key) is tuple:
+        return any(map(is_late_key, key))
+    return bridge.is_value(key) and number_kind(key) is not None
+
+
+def _likely(table: dict[Any, Any], key: Any) -> list[tuple[Any, Any]]:
+    """The keys of a dict that ``key`` may be, and whether it is, as bool values."""
+    if type(key) is tuple:
+        found = [(known, condition(eq(key, known))) for known in table if type(known) is tuple]
+        return [
+            (known, paddle.full([], True, "bool") if holds is True else holds)
+            for known, holds in found
+            if holds is not False
+        ]
+    return [(number, key == number) for number in table if type(number) in NUMBER_DTYPES]
 
 
 def _letter(text: str, key: Any) -> Any:
@@ -230,7 +251,7 @@ def setitem(value: Any, container: Any, key: Any) -> Any:
             for index, item in enumerate(container):
                 container[index] = select(position == index, _kept(value), _kept(item))
             return container
-        if isinstance(container, dict) and bridge.is_value(key) and number_kind(key) is not None:
+        if isinstance(container, dict) and is_late_key(key):
             _store_under_number(value, container, key)
             return container
     container[key] = value
@@ -244,12 +265,12 @@ def _store_under_number(value: Any, table: dict[Any, Any], key: Any) -> None:
         ContainerInGraphError: (D2S207) there is no number among the keys; the run raises it where
             the number is none of the keys.
     """
-    numbers = [number for number in table if type(number) in NUMBER_DTYPES]
-    if not numbers:
+    cases = _likely(table, key)
+    if not cases:
         raise _no_such_key()
-    _refuse_others(table, key, numbers)
-    for number in numbers:
-        table[number] = select(key == number, _kept(value), _kept(table[number]))
+    _refuse_others([holds for _, holds in cases])
+    for number, holds in cases:
+        table[number] = select(holds, _kept(value), _kept(table[number]))
 
 
 def _no_such_key() -> Exception:
@@ -261,11 +282,17 @@ def _no_such_key() -> Exception:
     )
 
 
-def _refuse_others(table: dict[Any, Any], key: Any, numbers: list[Any]) -> None:
-    """Let the run refuse a number that is none of the keys of ``table``, which it would get."""
+def _none_of(flags: list[Any]) -> Any:
+    """Whether none of ``flags`` holds."""
     missing = paddle.full([], True, "bool")
-    for number in numbers:
-        missing = missing & (key != number)
+    for holds in flags:
+        missing = missing & ~holds
+    return missing
+
+
+def _refuse_others(flags: list[Any]) -> None:
+    """Let the run refuse a number that is none of the keys of a dict, which it would get."""
+    missing = _none_of(flags)
     with tentatively():
         refusal = _no_such_key()
     raise_when(missing, refusal)
@@ -360,9 +387,9 @@ def picked(items: list[Any], position: Any) -> Any:
 def _looked_up(table: dict[Any, Any], key: Any) -> Any:
     """The value of a dict under a Python number that the run decides."""
     if hasattr(type(table), "__missing__"):  # it may make the key
-        _refuse_others(table, key, [number for number in table if type(number) in NUMBER_DTYPES])
+        _refuse_others([holds for _, holds in _likely(table, key)])
     known, missing = _cases(table, key)
-    if is_seen(KeyError()):
+    if type(key) is tuple or is_seen(KeyError()):
         raise_where(missing, lambda: KeyError(key))
         return _chain(known)
 
@@ -378,18 +405,15 @@ def _cases(table: dict[Any, Any], key: Any) -> tuple[list[tuple[Any, Any]], Any]
     """The items of a dict with the flags under which they are meant, and the flag for none."""
     if not all(is_tensor(item) or number_kind(item) is not None for item in table.values()):
         _wants_python()
-    known = [(key == number, item) for number, item in table.items() if number_kind(number)]
-    missing = paddle.full([], True, "bool")
-    for holds, _ in known:
-        missing = missing & ~holds
-    return known, missing
+    known = [(holds, table[number]) for number, holds in _likely(table, key)]
+    return known, _none_of([holds for holds, _ in known])
 
 
 def get(table: dict[Any, Any], key: Any, default: Any = None, /) -> Any:
     """``dict.get``: under a number that the run decides, the item that is meant."""
     if isinstance(key, Either):
         return each(lambda found: get(table, found, default), key, none=True, exact=True)
-    if not (bridge.is_value(key) and number_kind(key) is not None):
+    if not is_late_key(key):
         return table.get(key, default)
     known, missing = _cases(table, key)
     if not known or {number_kind(item) for _, item in known} == {number_kind(default)}:
@@ -421,7 +445,26 @@ def index_of(items: Any, item: Any, *bounds: Any) -> Any:
         return _by_key(lambda found: index_of(items, found, *bounds), item)
     if not _is_asked_of_run(items, item):
         return items.index(item, *bounds)
-    return _of_numbers(items).index(item, *bounds)
+    flags = _equal(items, item)
+    if bounds:
+        places = GrowingList.of([mark_number(flag, bool) for flag in flags], "list")
+        return places.index(True, *bounds)
+    found = paddle.stack(flags)
+    raise_where(~found.any(), lambda: _not_in(items, item))
+    return mark_number(paddle.argmax(paddle.cast(found, "int64")), int)
+
+
+def _not_in(items: Any, item: Any) -> ValueError:
+    """What ``index`` raises for an item that is not there, in Python's words."""
+    try:
+        type(items)().index(_MARK)
+    except ValueError as error:
+        before, mark, after = str(error).partition(repr(_MARK))
+    return ValueError(HostText((before, (item, "r", ""), after)) if mark else before)
+
+
+_MARK: Final = 20071969
+"""What stands for an item in an error message."""
 
 
 def count_of(items: Any, item: Any) -> Any:
@@ -430,19 +473,21 @@ def count_of(items: Any, item: Any) -> Any:
         return _by_key(lambda found: count_of(items, found), item)
     if not _is_asked_of_run(items, item):
         return items.count(item)
-    return _of_numbers(items).count(item)
+    return mark_number(paddle.cast(paddle.stack(_equal(items, item)), "int64").sum(), int)
 
 
-def _of_numbers(items: Any) -> GrowingList:
-    known = [item.get() if isinstance(item, Either) else item for item in items]
-    return GrowingList.of(known, "list")
+def _equal(items: Any, item: Any) -> list[Any]:
+    """For each of ``items`` whether it equals ``item``, as 0-D bool values."""
+    known = [other.get() if isinstance(other, Either) else other for other in items]
+    return [
+        holds if bridge.is_value(holds) else paddle.full([], holds, "bool")
+        for holds in (condition(eq(other, item)) for other in known)
+    ]
 
 
 def _is_asked_of_run(items: Any, item: Any) -> bool:
     """Whether only the run can compare ``item`` with ``items``."""
-    return bool(items) and any(
-        is_tensor(each_) or isinstance(each_, Either) for each_ in (item, *items)
-    )
+    return bool(items) and any(holds_tensors(found) for found in (item, *items))
 
 
 def _chain(cases: list[tuple[Any, Any]]) -> Any:

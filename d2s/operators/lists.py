@@ -43,6 +43,7 @@ from d2s.operators.likeness import (
 )
 from d2s.operators.shown import HostText, formatted_text
 from d2s.operators.values import (
+    NUMBER_DTYPES,
     as_value,
     carried,
     cast_plain,
@@ -251,8 +252,8 @@ def _parts(item: Any) -> tuple[type, tuple[Any, ...], list[Any]] | None:
     if found is not None:
         return Maybe, (), [found.absent, found.present]
     if type(item) is HostText and all(_is_plain_part(part) for part in item.parts):
-        keys = tuple(part if isinstance(part, str) else part[1:] for part in item.parts)
-        return HostText, keys, [part[0] for part in item.parts if not isinstance(part, str)]
+        keys = tuple((None, "") if isinstance(part, str) else part[1:] for part in item.parts)
+        return HostText, keys, [p if isinstance(p, str) else p[0] for p in item.parts]
     if type(item) in (tuple, list, FixedList) or (
         isinstance(item, tuple) and hasattr(item, "_make")
     ):
@@ -268,9 +269,8 @@ def _is_plain_part(part: Any) -> bool:
 
 
 def _text(keys: tuple[Any, ...], parts: list[Any]) -> tuple[Any, ...]:
-    """The parts of a text, of how they are formatted and what is formatted."""
-    rest = iter(parts)
-    return tuple(key if isinstance(key, str) else (next(rest), *key) for key in keys)
+    """The parts of a text, of how they are formatted and what they are."""
+    return tuple((part, *key) for part, key in zip(parts, keys, strict=True))
 
 
 def _maker(kind: type, keys: tuple[Any, ...]) -> Callable[[list[Any], bool], Any]:
@@ -877,11 +877,42 @@ class GrowingList:
             return mark_number(self.length == 0, bool)
         if other is self:
             return True
-        raise error_here(
-            ContainerInGraphError,
-            f"the list {self.name!r}, whose length a tensor decides, is compared with another one",
-            "compare their lengths and their stacked items",
-        )
+        if not isinstance(other, list | GrowingList):
+            return NotImplemented
+        theirs = self._numbers_of(other)
+        if theirs is None or not self._is_of_numbers():
+            raise error_here(
+                ContainerInGraphError,
+                f"the list {self.name!r}, whose length a tensor decides, is compared with another "
+                "one",
+                "compare their lengths and their stacked items",
+            )
+        return mark_number(self._equals(theirs), bool)
+
+    def _is_of_numbers(self) -> bool:
+        """Whether every item is a number."""
+        return self.element.form is None and self.element.leaves[0].kind is not None
+
+    def _numbers_of(self, other: Any) -> GrowingList | None:
+        """``other`` as a list like this one, if it is one of numbers."""
+        if isinstance(other, GrowingList):
+            return other if other._is_of_numbers() and other.frozen is self.frozen else None
+        if not all(number_kind(item) is not None for item in other) or self.frozen:
+            return None
+        kinds = {number_kind(item) for item in other}
+        widest = float if float in kinds else int if int in kinds else bool
+        same = [cast_plain(as_value(item), NUMBER_DTYPES[widest]) for item in other]
+        return GrowingList.of([mark_number(item, widest) for item in same], "list")
+
+    def _equals(self, other: GrowingList) -> Any:
+        """Whether both have the same numbers, as a 0-D bool value."""
+        size = paddle.minimum(self.length, other.length)
+        zero = paddle.full([], 0, "int64")
+        mine, theirs = (each._part(zero, size).items()[0] for each in (self, other))
+        kinds = [each.element.leaves[0].kind for each in (self, other)]
+        dtype = NUMBER_DTYPES[float if float in kinds else int]
+        equal = cast_plain(mine, dtype) == cast_plain(theirs, dtype)
+        return paddle.logical_and(equal.all(), self.length == other.length)
 
     def __ne__(self, other: object) -> Any:
         same = self == other
@@ -1084,8 +1115,15 @@ def of_tensor(value: Any, name: str) -> GrowingList:
     element.leaves[0] = element.leaves[0]._replace(
         shape=list(value.shape[1:]), stop_gradient=value.stop_gradient
     )
-    made = GrowingList(name, element)
-    return made.like([_joined([_no_rows(element.leaves[0]), value])])
+    return of_columns(element, [value], name)
+
+
+def of_columns(element: Element, columns: list[Any], name: str) -> GrowingList:
+    """A list of items like ``element``, whose leaves are the rows of ``columns``."""
+    pairs = zip(element.leaves, columns, strict=True)
+    return GrowingList(name, element).like(
+        [_joined([_no_rows(leaf), column]) for leaf, column in pairs]
+    )
 
 
 def _no_rows(leaf: Leaf) -> Any:

@@ -24,12 +24,12 @@ from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import is_ours
 from d2s.errors import NotStaticError, UnsupportedInGraphError
 from d2s.operators import casts, inplace, lists
-from d2s.operators.calls import APPLYING
 from d2s.operators.context import current, error_here
 from d2s.operators.either import Either
 from d2s.operators.flags import set_flag
 from d2s.operators.items import value_getitem
 from d2s.operators.replays import CHECKS, Method, as_in_dygraph
+from d2s.operators.tolist import tolist
 from d2s.operators.training import VALUE_METHODS
 from d2s.operators.values import (
     adapt_operand,
@@ -128,7 +128,7 @@ def attributes_of_values() -> dict[str, Any]:
         "__int__": _unknown("int"),
         "__complex__": _unknown("complex"),
         "numpy": _unknown("numpy"),
-        "tolist": _unknown("tolist"),
+        "tolist": tolist,
         "__format__": _refuse_format,
         "__str__": _as_text,
         "__iter__": _iterate,
@@ -262,9 +262,8 @@ def _noticed(tensor: Any) -> None:
 
 
 def _hash(self: Any) -> int:
-    """A number of the run has no hash by which code that stays Python would find it."""
-    code = sys._getframe(1).f_code
-    if number_kind(self) is not None and (not is_ours(code.co_filename) or code is APPLYING):
+    """A number of the run has no hash by which a dict or set would find it."""
+    if number_kind(self) is not None:
         raise no_hash()
     return _HASH(self)
 

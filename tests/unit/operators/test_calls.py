@@ -41,7 +41,7 @@ def test_a_look_at_the_frame_that_calls(look: str) -> None:
     assert_same(function, tensor(1.0, 2.0))
 
 
-@pytest.mark.parametrize("method", ["numpy", "tolist"])
+@pytest.mark.parametrize("method", ["numpy"])
 def test_the_numbers_of_a_tensor_of_the_program(method: str) -> None:
     """E5: a coded error with the line, the columns and the cure."""
     function = function_of(f"""
