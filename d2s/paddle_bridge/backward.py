@@ -27,11 +27,13 @@ class _Backward(threading.local):
     error: tuple[BaseException, Any] | None = None
     within: RunScope | None = None
     reached: list[list[Any]] | None = None
+    absent: dict[int, bool] | None = None
 
 
 BACKWARD: Final = _Backward()
 """Of this thread's backward: the error that it is about to raise, the scope that it has come to,
-and the tensors that the programs on its way have read."""
+the tensors that the programs on its way have read, and for some of these, by their ids, whether
+no program has given them a gradient."""
 
 _backward_shown = False
 
@@ -185,6 +187,22 @@ def note_reached(*tensors: list[Any]) -> None:
         BACKWARD.reached += tensors
 
 
+def note_absent(tensors: list[Any], gradients: tuple[Any, ...]) -> None:
+    """Note to which of the ``tensors`` a program gives no gradient."""
+    absent = BACKWARD.absent
+    if absent is not None:
+        for tensor, gradient in zip(tensors, gradients, strict=True):
+            absent[id(tensor)] = gradient is None and absent.get(id(tensor), True)
+
+
+def _without_absent(inputs: list[Any], made: list[Any], absent: dict[int, bool]) -> list[Any]:
+    """What ``paddle.grad`` gives: Paddle makes zeros of a gradient that a program does not give."""
+    return [
+        None if absent.get(id(tensor)) and each is not None and not each.any() else each
+        for tensor, each in zip(inputs, made, strict=True)
+    ]
+
+
 def _let_gradients_be_leaves(reached: list[list[Any]]) -> None:
     """Let new gradients say ``stop_gradient=False``, as those of dygraph's operations do."""
     for tensors in reached:
@@ -200,6 +218,10 @@ def let_gradient_stop(tensor: Any, stops: bool) -> None:
         tensor.grad_ = gradient  # .grad gives a tensor of its own, of the same contents
 
 
+_ALLOW_UNUSED: Final = 6
+"""Where ``run_partial_grad`` takes whether an input may have no gradient."""
+
+
 def _kept_backward_error() -> tuple[BaseException, Any] | None:
     error, BACKWARD.error = BACKWARD.error, None
     return error
@@ -213,6 +235,7 @@ def _showing(
         BACKWARD.error = None
         outer = suspend_backward()
         before, BACKWARD.reached = BACKWARD.reached, []
+        unfound, BACKWARD.absent = BACKWARD.absent, {}
         done = False
         try:
             ORDER.enter()
@@ -223,6 +246,8 @@ def _showing(
             done = True
             if result is None:
                 _let_gradients_be_leaves(BACKWARD.reached)
+            elif BACKWARD.absent and arguments[_ALLOW_UNUSED]:
+                result = _without_absent(arguments[1], result, BACKWARD.absent)
             return result
         except Exception as raised:
             kept = _kept_backward_error()
@@ -232,7 +257,7 @@ def _showing(
                     raise
                 kept = error, error.__traceback__
         finally:
-            BACKWARD.reached = before
+            BACKWARD.reached, BACKWARD.absent = before, unfound
             within = BACKWARD.within
             if within is not None:
                 within.leave(prepared=done)

@@ -16,6 +16,7 @@ names are for:
 ``_pir_ops.parameter``          a constant that a program finds in the scope around its own
 ``_get_program_all_values``     the values of a program, references among them: replaced
 ``PartialProgramLayer``         forward/backward split and run of a captured program
+``FAKE_VALUE_NAME``             the name of a gradient that there is not
 ``ConcreteProgram``             what ``paddle.jit.save`` and friends read
 ``ASTStaticFunction``           the base of our ``StaticFunction`` (G3)
 ``StaticPyLayerContext``        what a ``PyLayer`` saves for its backward, in a program
@@ -88,7 +89,7 @@ try:
         _global_inplace_map,
         _global_parameter_recorder,
     )
-    from paddle.jit.dy2static.pir_partial_program import PartialProgramLayer
+    from paddle.jit.dy2static.pir_partial_program import FAKE_VALUE_NAME, PartialProgramLayer
     from paddle.jit.dy2static.program_translator import (
         ASTStaticFunction,
         ConcreteProgram,
@@ -118,6 +119,7 @@ try:
 except (ImportError, AttributeError) as error:  # pragma: no cover - another Paddle
     raise _refuse(error) from error
 __all__ = [
+    "FAKE_VALUE_NAME",
     "TRIED",
     "ASTStaticFunction",
     "Backend",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable
 from threading import get_ident
@@ -16,6 +17,7 @@ from d2s.paddle_bridge.flags import AS_SET, KEEPING, KEEPING_BLOCKS, ORDER, RETU
 from d2s.paddle_bridge.gate import GATE, keep_mode, static_lock
 from d2s.paddle_bridge.memory import Room
 from d2s.paddle_bridge.names import (
+    FAKE_VALUE_NAME,
     LayerHelperBase,
     PartialProgramLayer,
     amp_attributes,
@@ -54,6 +56,7 @@ class _Runnable:
         constants: what it finds in the scope around its own.
         joint: forward and gradients are in it.
         training: a backward comes to it.
+        absent: inputs, and parameters counted on, that its backward has no gradient for.
     """
 
     def __init__(
@@ -65,7 +68,10 @@ class _Runnable:
         *,
         joint: bool,
         training: bool,
+        absent: list[int],
     ) -> None:
+        self.start = self._run_without if absent else self.run
+        self._absent = absent
         self._constants = constants
         self._training = training
         self._attributes = attributes
@@ -145,6 +151,13 @@ class _Runnable:
             if outer is not None:
                 outer.enter_backward()
 
+    def _run_without(self, tensors: list[Any], parameters: list[Any]) -> tuple[list[Any], RunScope]:
+        """:meth:`run`; Paddle makes zeros of a gradient that there is not, unless told of it."""
+        given = [*tensors, *parameters]
+        for at in self._absent:
+            given[at] = given[at].detach()
+        return self.run(given[: len(tensors)], given[len(tensors) :])
+
     def _way(self, keeps: bool) -> Way:
         if self._room.blocks:
             return KEEPING_BLOCKS if keeps else RETURNING
@@ -173,7 +186,32 @@ class _Runnable:
 
 
 class _Layer(PartialProgramLayer):  # type: ignore[misc]
-    """Paddle's split of a program of ours; its class tells it from those of Paddle's own."""
+    """Paddle's split of a program of ours; its class tells it from those of Paddle's own.
+
+    Attributes:
+        wanted: for each output that may get a gradient whether it does; ``None``: all do.
+    """
+
+    wanted: tuple[bool, ...] | None = None
+
+    def _append_backward(self, train_runnable_program: Any) -> Any:
+        if self.wanted is not None:
+            _let_stop(train_runnable_program.out_values, self.wanted)
+        return super()._append_backward(train_runnable_program)
+
+
+def _let_stop(outputs: list[Any], wanted: tuple[bool, ...]) -> list[Any]:
+    """Let the outputs stop gradients that get none; give those that do."""
+    open_ = [value for value in outputs if not value.stop_gradient]
+    for value, gets in zip(open_, wanted, strict=True):
+        value.stop_gradient = not gets
+    return [value for value, gets in zip(open_, wanted, strict=True) if gets]
+
+
+def _absent(built: Any) -> list[int]:
+    """The inputs and parameters of a training program that get no gradient."""
+    names = [*built.x_grad_names, *built.p_grad_names]
+    return [at for at, name in enumerate(names) if name == FAKE_VALUE_NAME]
 
 
 class Program:
@@ -203,10 +241,11 @@ class Program:
         self._keep = keep
         self._layer = _Layer(main, inputs, outputs, parameters)
         # Paddle checks each output for a magic number and drops it; we never yield one.
-        self._joint: tuple[Any, list[int]] | None = None
+        self._joints: dict[tuple[bool, ...], tuple[Any, list[int]]] = {}
+        self._layers: dict[tuple[bool, ...] | None, Any] = {None: self._layer}
         self._ready: dict[tuple[Any, bool], _Runnable] = {}
         self._inference: _Runnable | None = None
-        self._training: _Runnable | None = None
+        self._training: dict[tuple[bool, ...] | None, _Runnable] = {}
         self._lock = threading.RLock()
 
     def run(self, tensors: list[Any]) -> list[Any]:
@@ -221,70 +260,96 @@ class Program:
         return ready.run(tensors, self.parameters[0])[0]
 
     def run_for_training(
-        self, tensors: list[Any], parameters: list[Any]
+        self, tensors: list[Any], parameters: list[Any], wanted: tuple[bool, ...] | None = None
     ) -> tuple[list[Any], RunScope]:
         """Run the program so that its outputs can be differentiated.
 
         Args:
             tensors: the inputs.
             parameters: what it reads as its parameters.
+            wanted: for each output with ``stop_gradient=False`` whether its gradient is gone
+                through; those of the others are lost.  ``None``: all are.
 
         Returns:
             The outputs, and the scope whose ``enter_backward`` is to be called when a backward
             comes to them.
         """
-        ready = self._training
+        ready = self._training.get(wanted)
         if ready is None:
-            ready = self._training = self._prepared(self._layer, True)
-        return ready.run(tensors, parameters)
+            ready = self._training[wanted] = self._prepared(self._layer_for(wanted), True)
+        return ready.start(tensors, parameters)
+
+    def _layer_for(self, wanted: tuple[bool, ...] | None) -> Any:
+        if wanted is not None and all(wanted):
+            wanted = None
+        with static_lock:
+            layer = self._layers.get(wanted)
+            if layer is None:
+                # What all have, made once: outputs get names.
+                _ = self._layer.origin_runnable_program
+                layer = self._layers[wanted] = copy.copy(self._layer)
+                layer.wanted = wanted
+                for name in {"train_program", "_train_program_id"} & set(vars(layer)):
+                    delattr(layer, name)
+                layer._prog_attrs_map_cache = {}
+            return layer
 
     def runs(self, *, training: bool) -> Callable[[list[Any], list[Any]], Any]:
         """What :meth:`run_for_training` calls, or :meth:`run`, for who calls it over and over."""
-        return self._prepared(self._layer, training).run
+        return self._prepared(self._layer, training).start
 
     def prepare(self, *, training: bool) -> None:
         """Build what :meth:`run` needs, so that what cannot be built is known before."""
         self._prepared(self._layer, training)
 
-    def prepare_gradients(self) -> None:
-        """Build what :meth:`gradients` runs."""
-        if self._joint is not None:
-            return
+    def prepare_gradients(self, wanted: tuple[bool, ...] | None = None) -> tuple[Any, list[int]]:
+        """Build what :meth:`gradients` runs.
+
+        Args:
+            wanted: for each output with ``stop_gradient=False`` whether it gets a gradient.
+        """
+        if wanted is None:
+            wanted = tuple(True for value in self.outputs if not value.stop_gradient)
+        joint = self._joints.get(wanted)
+        if joint is not None:
+            return joint
         with static_lock, keep_mode():
-            if self._joint is None:
+            joint = self._joints.get(wanted)
+            if joint is None:
                 refuse_untried(self.main)
                 with coded_gradients(), no_collection():
-                    joint = self._build_joint()
+                    joint = self._build_joint(wanted)
                     self._prepared(joint[0], False)
-                self._joint = joint
+                self._joints[wanted] = joint
+            return joint
 
     def differentiated(self) -> list[Any]:
         """The programs that compute its gradients, those that have been built."""
         built = [layer.train_program.program for layer, training in self._ready if training]
-        if self._joint is not None:
-            built.append(self._joint[0].infer_program.program)
+        built += [layer.infer_program.program for layer, _ in self._joints.values()]
         return built
 
     def gradients(
-        self, tensors: list[Any], output_gradients: list[Any], parameters: list[Any]
+        self, tensors: list[Any], output_gradients: list[Any | None], parameters: list[Any]
     ) -> list[Any | None]:
         """Run the forward again together with its gradients, as one program.
 
         Args:
             tensors: the inputs of the forward.
-            output_gradients: one tensor for each output with ``stop_gradient=False``.
+            output_gradients: one for each output with ``stop_gradient=False``, ``None`` for those
+                that get none.
             parameters: the tensors that the forward has read as its parameters.
 
         Returns:
             The gradient of each input and then of each parameter; ``None`` where there is none.
         """
-        self.prepare_gradients()
-        joint = self._joint
-        assert joint is not None
-        layer, found = joint
-        with coded_gradients():
-            results, _ = self._prepared(layer, False).run([*tensors, *output_gradients], parameters)
         gradients: list[Any | None] = [None] * (len(self.inputs) + len(self.parameters[0]))
+        seeds = [gradient for gradient in output_gradients if gradient is not None]
+        if not seeds:
+            return gradients
+        layer, found = self.prepare_gradients(tuple(each is not None for each in output_gradients))
+        with coded_gradients():
+            results, _ = self._prepared(layer, False).run([*tensors, *seeds], parameters)
         for position, result in zip(found, results, strict=True):
             gradients[position] = result
         return gradients
@@ -294,7 +359,7 @@ class Program:
         known = self._ready.get((layer, training))
         if known is not None:
             return known
-        joint = layer is not self._layer
+        joint = layer not in self._layers.values()
         lean = not (training or joint)
         with static_lock, keep_mode(), no_collection(), repaired_build(lean=lean) as made:
             known = self._ready.get((layer, training))
@@ -303,7 +368,13 @@ class Program:
                 built = layer.train_program if training else layer.infer_program
                 room = Room(built.program, self._keep, handed_over=made.handed_over)
                 known = _Runnable(
-                    attributes, self._lock, room, made.constants, joint=joint, training=training
+                    attributes,
+                    self._lock,
+                    room,
+                    made.constants,
+                    joint=joint,
+                    training=training,
+                    absent=_absent(built) if training else [],
                 )
                 self._ready[layer, training] = known
             return known
@@ -326,22 +397,22 @@ class Program:
                     tensor.grad = gradient
 
     @switch_to_static_graph  # type: ignore[untyped-decorator]
-    def _build_joint(self) -> tuple[Any, list[int]]:
+    def _build_joint(self, wanted: tuple[bool, ...]) -> tuple[Any, list[int]]:
         copied = self._layer.origin_runnable_program.clone()
         inputs, parameters = list(copied.x_values), list(copied.param_values)
         outputs = list(copied.out_values)
-        for copy, original in zip(outputs, self.outputs, strict=True):
-            copy.stop_gradient = original.stop_gradient
+        for value, original in zip(outputs, self.outputs, strict=True):
+            value.stop_gradient = original.stop_gradient
         erase_unread(copied.program, "py_op.d2s_host")
         copy_into_loops(copied.program)
         mark_inner_loops(copied.program)
         with paddle.static.program_guard(copied.program):
-            wanted = [value for value in outputs if not value.stop_gradient]
+            targets = _let_stop(outputs, wanted)
             seeds = []
-            for index, value in enumerate(wanted):
+            for index, value in enumerate(targets):
                 seed = paddle.static.data(f"d2s_gradient_{index}", value.shape, value.dtype)
                 seeds.append(seed)
-            made = differentiate(wanted, [*inputs, *parameters], seeds)
+            made = differentiate(targets, [*inputs, *parameters], seeds)
         save_sources(copied.program)
         found = [index for index, value in enumerate(made) if value is not None]
         with paddle.static.program_guard(copied.program):

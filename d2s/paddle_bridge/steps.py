@@ -99,6 +99,7 @@ def gradients_in_block(
 
 
 _HOOKS: Final = "d2s_hooks"
+_ARRIVES: Final = "d2s_arrives"
 
 
 def _counting_hooks() -> None:
@@ -106,6 +107,10 @@ def _counting_hooks() -> None:
     register, remove = EagerTensor._register_grad_hook, EagerTensor._remove_grad_hook
 
     def noting_register(self: Any, hook: Any) -> Any:
+        passage = getattr(self, _ARRIVES, None)
+        if passage is not None:
+            passage.shaped = True
+            hook = _of_gradients(hook)
         known = register(self, hook)
         with contextlib.suppress(AttributeError):
             setattr(self, _HOOKS, getattr(self, _HOOKS, frozenset()) | {known})
@@ -121,6 +126,20 @@ def _counting_hooks() -> None:
 
 
 _counting_hooks()
+
+
+def tell_of_hooks(tensor: Any, passage: Any) -> None:
+    """Let ``passage.shaped`` be true when a gradient hook is set on the result of a program.
+
+    Paddle calls it with ``None`` where the program's other results alone have gradients; dygraph
+    does not call it then, and nor does the tensor any more.
+    """
+    tensor.d2s_arrives = passage
+
+
+def _of_gradients(hook: Any) -> Any:
+    """``hook``, called with gradients alone."""
+    return lambda gradient: None if gradient is None else hook(gradient)
 
 
 def has_hooks(tensor: Any) -> bool:

@@ -15,6 +15,7 @@ from d2s.paddle_bridge.names import (
     _convert_into_value,
     _global_parameter_recorder,
     convert_dtype,
+    core,
     create_shaped_type,
     in_to_static_mode,
     pir,
@@ -67,6 +68,28 @@ def share_storage(one: Any, other: Any) -> bool:
     if one is other:
         return True
     return bool(one.size and other.size and one._is_shared_buffer_with(other))
+
+
+_SHARED: Final = (paddle.float32, paddle.float64, paddle.float16)
+"""The dtypes for which Paddle has ``share_data``, the faster one."""
+
+
+def sharing(tensor: Any) -> Any:
+    """Another dygraph tensor with the contents of ``tensor``, in the same memory where it can be.
+
+    A ``detach`` of it is the same to a ``PyLayer``, which does not give back what it is given.
+    """
+    if tensor.dtype in _SHARED:
+        return paddle._C_ops.share_data(tensor)
+    return paddle._C_ops.view_dtype(tensor, tensor.dtype)
+
+
+_DENSE: Final = core.VarDesc.VarType.DENSE_TENSOR
+
+
+def expect_dense_gradient(tensor: Any) -> None:
+    """What Paddle does with a parameter of a program before it trains."""
+    tensor._set_grad_type(_DENSE)
 
 
 def inside_to_static() -> bool:

@@ -226,6 +226,16 @@ def overwritten(program: Any, parameters: list[Any]) -> list[int]:
     return sorted(found)
 
 
+def is_only_written(value: Any) -> bool:
+    """Whether no result depends on ``value``: running statistics of a layer that trains."""
+    return all(
+        user.name() == "pd_op.batch_norm_"
+        and not (user.attrs()["is_test"] or user.attrs()["use_global_stats"])
+        and value.id in (user.operand_source(1).id, user.operand_source(2).id)
+        for user in value.all_used_ops()
+    )
+
+
 def blocks_of(operation: Any) -> Any:
     """The blocks of ``operation``; nearly all have none, and ten times faster say so this way."""
     return operation.blocks() if operation.num_regions() else ()

@@ -1,177 +1,33 @@
 """Run a captured program on tensors: for inference, for training, or jointly with its gradients.
 
 A program without ``while`` trains by Paddle's forward/backward split.  With one, the split loses
-the loop's saved values (paddle-facts 2), so the forward runs as the inference program behind a
-``PyLayer`` whose backward runs forward and gradients as one program (decision 0004).  What the
-forward has met is put back for it: the random state, so that it sees the same masks, and what the
-program writes into, so that running statistics move once.
+the loop's saved values (paddle-facts 2), so it trains as one joint program (``backward``).
 """
 
 from __future__ import annotations
 
-import contextlib
 import operator
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Final
 
 import paddle
 
 from d2s import config
 from d2s import paddle_bridge as bridge
-from d2s.diagnostics.location import here
-from d2s.diagnostics.tracebacks import raise_with, user_traceback
-from d2s.errors import BackwardTwiceError, InplaceError
+from d2s.diagnostics.tracebacks import raise_with
+from d2s.errors import InplaceError
 from d2s.operators.hosts import running, take_failure
 from d2s.operators.values import NUMBER_DTYPES
 from d2s.program.apart import check_tensors
+from d2s.program.backward import Joint, Once, Passage, Wanted, copy_of, explained, random_state
 from d2s.program.captured import Captured, Output, Run
-from d2s.program.failures import Again, in_dygraphs_words, point_out
+from d2s.program.failures import Again, point_out
 from d2s.program.fast import Check, Checks, in_place
 
 _KIND: Final = operator.attrgetter("dtype", "stop_gradient")
 
 _MOST: Final = 32
 """How often tensors may turn out to have been replaced before their places are always asked."""
-
-
-class _Joint(paddle.autograd.PyLayer):  # type: ignore[misc]
-    """Forward by the inference program, backward by the joint program."""
-
-    @staticmethod
-    def forward(ctx: Any, runner: Runner, *tensors: Any) -> Any:
-        count = len(runner.captured.inputs)
-        ctx.runner = runner
-        ctx.random = paddle.get_rng_state() if runner.captured.has_random else None
-        ctx.overwritten = _copies(runner.overwritten())
-        ctx.save_for_backward(*tensors)
-        outputs = runner.program.run(list(tensors[:count]))
-        ctx.mark_non_differentiable(
-            *(
-                tensor
-                for tensor, value in zip(outputs, runner.captured.outputs, strict=True)
-                if value.stop_gradient
-            )
-        )
-        return tuple(outputs)
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
-        runner: Runner = ctx.runner
-        try:
-            tensors = list(ctx.saved_tensor())
-            count = len(runner.captured.inputs)
-            wanted = [
-                gradient
-                for gradient, value in zip(gradients, runner.captured.outputs, strict=True)
-                if not value.stop_gradient
-            ]
-            with _random(ctx.random), _contents(ctx.overwritten):
-                found = runner.program.gradients(tensors[:count], wanted, tensors[count:])
-        except Exception as error:
-            failure = _explained(error) or error
-            bridge.keep_backward_error(failure, user_traceback(failure.__traceback__))
-            raise
-        return tuple(found)
-
-
-def _copy(tensor: Any) -> Any:
-    """A tensor with the same contents and the same gradient."""
-    if not tensor.stop_gradient:
-        return paddle.assign(tensor)
-    with paddle.no_grad():
-        return paddle.assign(tensor)
-
-
-def _copies(tensors: list[Any]) -> list[tuple[Any, Any]]:
-    """The tensors, each with a copy of its contents."""
-    with paddle.no_grad():
-        return [(tensor, paddle.assign(tensor)) for tensor in tensors]
-
-
-@contextlib.contextmanager
-def _contents(copies: list[tuple[Any, Any]]) -> Iterator[None]:
-    """Let tensors have earlier contents for a while."""
-    now = _copies([tensor for tensor, _ in copies])
-    try:
-        with paddle.no_grad():
-            for tensor, copy in copies:
-                paddle.assign(copy, tensor)
-        yield
-    finally:
-        with paddle.no_grad():
-            for tensor, copy in now:
-                paddle.assign(copy, tensor)
-
-
-@contextlib.contextmanager
-def _random(state: Any) -> Iterator[None]:
-    """Let the random state be an earlier one for a while; ``None`` leaves it alone."""
-    if state is None:
-        yield
-        return
-    now = paddle.get_rng_state()
-    paddle.set_rng_state(state)
-    try:
-        yield
-    finally:
-        paddle.set_rng_state(now)
-
-
-def _twice() -> BackwardTwiceError:
-    where = here()
-    return BackwardTwiceError(
-        "a second backward goes through one call of a converted function",
-        cure="add the losses up and call backward once, or call the function again",
-        file=None if where is None else where.file,
-        line=None if where is None else where.line,
-    )
-
-
-class _Entered(threading.local):
-    program: bridge.Program | None = None
-
-
-_entered: Final = _Entered()
-"""The program that a backward of this thread has come to last."""
-
-
-def _explained(raised: Exception) -> BaseException | None:
-    """What stands for an exception of Paddle's in a backward; ``None``: nothing else."""
-    if "TensorWrappers of Dy2StGradNode" in str(raised):
-        return _twice()
-    program, _entered.program = _entered.program, None
-    built = [] if program is None else program.differentiated()
-    return take_failure() or in_dygraphs_words(raised, built)
-
-
-class _Once:
-    """A hook on a result of a training call: its program can be gone back through once.
-
-    Paddle frees what the program has saved, whatever ``retain_graph`` says, and lets the next call
-    write there; a ``PyLayer`` dies at the second time.
-    """
-
-    __slots__ = ("leaves", "program", "scope", "used")
-
-    def __init__(
-        self, program: bridge.Program, scope: bridge.RunScope | None, tensors: list[Any]
-    ) -> None:
-        self.used = False
-        self.program = program
-        self.scope = scope
-        self.leaves = [tensor for tensor in tensors if not tensor.stop_gradient]
-
-    def __call__(self, gradient: Any) -> None:
-        _entered.program = self.program
-        if self.used:
-            error = _twice()
-            bridge.keep_backward_error(error)
-            raise error
-        self.used = True
-        bridge.note_reached(self.leaves, self.program.parameters[0])
-        if self.scope is not None:
-            self.scope.enter_backward()
 
 
 def _check_straight(captured: Captured, tensors: list[Any]) -> None:
@@ -211,6 +67,8 @@ class Runner:
     Attributes:
         captured: the program and how its result is rebuilt.
         runs: how often it has run.
+        wanted: the results that get gradients, as far as calls have told.
+        reads_overwritten: it computes with what it writes into.
     """
 
     def __init__(self, captured: Captured) -> None:
@@ -240,7 +98,10 @@ class Runner:
         build = captured.build
         self._only = build.position if isinstance(build, Output) else None
         self._differentiable = any(not value.stop_gradient for value in captured.outputs)
-        bridge.show_backward_errors(_explained, raise_with)
+        self.wanted = Wanted(captured.outputs)
+        values = [captured.parameters[1][index] for index in captured.overwritten]
+        self.reads_overwritten = not all(map(bridge.is_only_written, values))
+        bridge.show_backward_errors(explained, raise_with)
 
     def _ready(self) -> bridge.Program:
         captured = self.captured
@@ -438,11 +299,11 @@ class Runner:
         if captured.updates:
             tensors = list(tensors)
             for index, _ in captured.updates:
-                tensors[index] = _copy(tensors[index])
+                tensors[index] = copy_of(tensors[index])
         if captured.rewritten:
             read = list(read)
             for index in captured.rewritten:
-                read[index] = _copy(read[index])
+                read[index] = copy_of(read[index])
         return tensors, read
 
     def in_short(self, name: Callable[[Any], str], another: str | None) -> list[str]:
@@ -454,7 +315,7 @@ class Runner:
         """
         raised = f"return {another}" if another else f"raise {name(self._failure)}(broken, tensors)"
         training = self.training
-        if not self._bare or (training and self.captured.has_loop):
+        if not self._bare or (training and (self.captured.has_loop or self.wanted.is_open)):
             call = f"return {name(self)}(tensors, [])"
             return (
                 ["try:", f"    {call}", "except Exception:", f"    {raised}"] if another else [call]
@@ -463,7 +324,7 @@ class Runner:
         result = f"{name(self.captured.build)}({name(Run)}(outputs, tensors, []))"
         if self._only is not None:
             result = f"outputs[{self._only}]"
-        once = f"{name(_Once)}({name(self.program)}, scope, tensors)"
+        once = f"{name(Once)}({name(self.program)}, scope, tensors)"
         hooks = [
             "    for output in outputs:",
             "        if not output.stop_gradient:",
@@ -495,12 +356,14 @@ class Runner:
                 tensors, read = self._apart(tensors)
             scope = None
             if captured.has_loop:
-                outputs = list(_Joint.apply(self, *tensors, *read))
+                outputs = list(Joint.apply(self, *tensors, *read))
+            elif self.wanted.is_open:
+                return Passage(self, tensors, read).outputs()
             else:
                 outputs, scope = self.program.run_for_training(tensors, read)
             for output in outputs:
                 if not output.stop_gradient:
-                    bridge.hook_gradient(output, _Once(self.program, scope, tensors))
+                    bridge.hook_gradient(output, Once(self.program, scope, tensors))
                     break
             return outputs
         except Exception as error:
@@ -530,13 +393,13 @@ class Runner:
         def again(copy: Any, find: Callable[[Any], Any]) -> None:
             read, values = captured.parameters
             given = [
-                _copy(tensor) if i in captured.overwritten else tensor
+                copy_of(tensor) if i in captured.overwritten else tensor
                 for i, tensor in enumerate(read)
             ]
             inputs, outputs = [[*map(find, each)] for each in (captured.inputs, captured.outputs)]
             program = bridge.Program(copy, inputs, outputs, (given, [*map(find, values)]))
             state = paddle.get_rng_state() if captured.has_random else None
-            with _random(state), paddle.no_grad():
+            with random_state(state), paddle.no_grad():
                 program.run(tensors)
 
         return again
