@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import paddle
 
-from d2s.paddle_bridge.exact import divisor
+from d2s.paddle_bridge.exact import divisor, quotient
 from d2s.paddle_bridge.names import (
     EagerTensor,
     LayerHelperBase,
@@ -121,6 +121,9 @@ def _value_operator(
         mine = self
         if name != "__matmul__" and others and is_value(others[0]):  # there, the second one adapts
             mine = adapt(others[0], self, name)
+        divided = quotient(mine, adapted[0]) if name == "__truediv__" else None
+        if divided is not None:
+            return finish((self, *others), name, divided)
         if name == "__truediv__":
             adapted = [divisor(mine, adapted[0])]
         power = name == "__pow__" and _is_plain_power(mine, adapted[0])

@@ -58,8 +58,7 @@ def as_float32(number: Any, dtype: Any) -> Any:
 def divisor(value: Any, number: Any) -> Any:
     """What stands for ``number`` in ``value / number``, where a program has a product.
 
-    Dygraph divides: a product with the rounded reciprocal differs in the last bit.  There is no
-    division of float16 and bfloat16 on the CPU.
+    Dygraph divides: a product with the rounded reciprocal differs in the last bit.
 
     Args:
         value: in a program.
@@ -68,17 +67,44 @@ def divisor(value: Any, number: Any) -> Any:
     Returns:
         The number, or a 0-D tensor.
     """
-    if type(number) not in (int, float):
+    if not _is_number(number):
         return number
     dtype = value.dtype if value.is_floating_point() else paddle.get_default_dtype()
     # By zero, Paddle would take the reciprocal while it captures, which Python refuses.
-    halves = abs(math.frexp(number)[0]) == 0.5
     if number == 0 and math.copysign(1.0, number) < 0:  # Paddle keeps one attribute for both zeros
         zero, sign = paddle.full([], 0.0, dtype), paddle.full([], -1.0, dtype)
         return paddle._C_ops.multiply(zero, sign)
-    if number == 0 or not (halves or dtype in _NARROW):
+    if number == 0 or not _halves(number):
         return paddle.full([], number, dtype)
     return number
+
+
+def _is_number(thing: Any) -> bool:
+    return type(thing) in (int, float)
+
+
+def _halves(number: float) -> bool:
+    """Whether its reciprocal is exact."""
+    return abs(math.frexp(number)[0]) == 0.5
+
+
+def quotient(value: Any, number: Any) -> Any:
+    """``value / number`` of float16 or bfloat16 on the CPU, where programs cannot divide them.
+
+    Dygraph rounds the number to the dtype of the tensor, divides as float32, and rounds.
+    ``None`` where a program divides.
+
+    Args:
+        value: in a program.
+        number: of Python's own.
+    """
+    dtype = value.dtype
+    if dtype not in _NARROW or not _is_number(number) or number == 0 or _halves(number):
+        return None
+    if paddle.get_device() != "cpu":
+        return None
+    rounded = paddle.cast(paddle.full([], number, dtype), "float32")
+    return paddle.cast(paddle.divide(paddle.cast(value, "float32"), rounded), dtype)
 
 
 @contextlib.contextmanager

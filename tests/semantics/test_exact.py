@@ -137,6 +137,27 @@ paddle.exp(-x * x / 2) / 2.5066
 """.strip().splitlines()
 
 
+HALVES = """
+x / 3
+x / 7.0
+x / 0.7
+x / 8
+x / 0.001
+((x / 3) * 0.7 + 0.1) / 9
+(x / 3).sum() / 7
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("body", HALVES)
+def test_division_of_halves_by_numbers(body: str, dtype: str) -> None:
+    """B1: the number is rounded to the dtype, the quotient once more; so is its gradient."""
+    text = f"def f(y):\n x = y.astype({dtype!r})\n return ({body}).astype('float32')"
+    x = paddle.linspace(0.1, 7.0, 200)
+    function = function_of(text)
+    assert outcome(d2s.to_static(function), x) == outcome(function, x)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("body", QUOTIENTS)
 def test_division_by_numbers(body: str, dtype: str) -> None:
