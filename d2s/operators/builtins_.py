@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import operator
+import types
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Any, Final
@@ -60,6 +61,8 @@ KEYED: Final[dict[Any, Callable[..., Any]]] = {
 METHODS: Final[dict[tuple[type, str], Callable[..., Any]]] = {
     (str, "format"): texts.format_template,
     (str, "join"): texts.join,
+    (types.GeneratorType, "send"): iteration.send,
+    (types.GeneratorType, "throw"): iteration.throw,
     **{(kind, "get"): items.get for kind in (dict, OrderedDict, defaultdict, Counter)},
     **{(kind, "index"): items.index_of for kind in (list, tuple)},
     **{(kind, "count"): items.count_of for kind in (list, tuple)},

@@ -151,6 +151,8 @@ class Capture:
         rolled: one of them has succeeded.
         spreading: how many values of several alternatives are being used, each on its own.
         uses: how many choices that has made since the outermost of them.
+        moved: iterators that branches and loops have taken items from, by their ids, and the
+            blocks around the last time.
         makes: told that the code makes what belongs to a layer for good; it may refuse that.
         over: ids of exceptions that have left a branch or loop, which is gone with its values.
     """
@@ -207,6 +209,7 @@ class Capture:
     rolled: bool = False
     spreading: int = 0
     uses: int = 0
+    moved: dict[int, tuple[Any, tuple[Block, ...]]] = field(default_factory=dict)
     makes: Callable[[], None] = lambda: None
     over: set[int] = field(default_factory=set)
 

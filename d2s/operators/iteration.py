@@ -16,8 +16,8 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import ConditionError, UnsupportedInGraphError
-from d2s.operators.aliases import holders_of
-from d2s.operators.context import current, error_here
+from d2s.operators.aliases import Holder, holders_of
+from d2s.operators.context import Block, current, error_here
 from d2s.operators.either import Either
 from d2s.operators.hosts import raise_when
 from d2s.operators.lists import GrowingList
@@ -158,6 +158,7 @@ def items_of(thing: Any) -> Any:
     if current() is not None and bridge.is_eager(thing):
         value = as_value(thing)
         return [value[index] for index in builtins.range(_rows(value))]
+    moving(thing)
     return thing
 
 
@@ -223,19 +224,56 @@ def zip_(*things: Any, strict: bool = False) -> Any:
 
 def next_(iterator: Any, /, *default: Any) -> Any:
     """``next``: an iterator of Python moves at capture, so no branch may move one from outside."""
-    capture = current()
     if isinstance(iterator, Either):
         iterator = iterator.get(next)
-    if capture is not None and capture.guarded and isinstance(iterator, Iterator):
-        for holder in holders_of(iterator):
-            if holder.left and holder.live:
-                raise error_here(
-                    UnsupportedInGraphError,
-                    f"a branch or loop takes an item from the iterator {holder.path!r}, which is "
-                    "used outside of it too; how far it has come is known to the run only",
-                    "take the item before the branch, or keep a list and a position",
-                )
+    moving(iterator)
     return next(iterator, *default)
+
+
+def send(generator: Any, /, value: Any) -> Any:
+    """``generator.send``: as :func:`next_`."""
+    moving(generator)
+    return generator.send(value)
+
+
+def throw(generator: Any, /, *error: Any) -> Any:
+    """``generator.throw``: as :func:`next_`."""
+    moving(generator)
+    return generator.throw(*error)
+
+
+def moving(iterator: Any) -> None:
+    """An item is taken from ``iterator``, or from what may be one.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) that is done in a branch, and outside of it too, or in a
+            static loop, whose trips go on where the last one left it.
+    """
+    capture = current()
+    if capture is None or not isinstance(iterator, Iterator):
+        return
+    blocks = tuple(capture.blocks)
+    _, before = capture.moved.get(id(iterator), (None, ()))
+    left = len(before) > len(blocks) or any(
+        one is not other for one, other in zip(before, blocks, strict=False)
+    )
+    for holder in holders_of(iterator) if blocks or left else ():
+        if left or any(_goes_on(holder, block) for block in holder.left):
+            raise error_here(
+                UnsupportedInGraphError,
+                f"a branch or loop takes an item from the iterator {holder.path!r}, which is "
+                "used outside of it too; how far it has come is known to the run only",
+                "take the item before the branch, or keep a list and a position",
+            )
+    if blocks:
+        capture.moved[id(iterator)] = iterator, blocks
+
+
+def _goes_on(holder: Holder, block: Block) -> bool:
+    """Whether what ``holder`` has is used again when ``block``, which it is outside of, is over."""
+    if block.kind == "loop":
+        return True
+    return holder.live and holder.frame is None  # of a variable it is seen when it is used again
 
 
 def reversed_(thing: Any, /) -> Any:

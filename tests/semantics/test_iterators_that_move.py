@@ -1,0 +1,106 @@
+"""Iterators and generators that a branch or a static loop takes items from (rules A1, E1)."""
+
+from __future__ import annotations
+
+import pytest
+
+import d2s
+from d2s.errors import UnsupportedInGraphError
+from tests.helpers import assert_same, function_of, tensor
+
+SUMS = """
+def sums():
+    total = 0.0
+    while True:
+        total = total + (yield total)
+
+def f(x):
+    g = sums()
+    next(g)
+"""
+
+TAKES = ["next(it)", "sum(it)", "list(it)[0]", "max(it)", "[k * 2 for k in it][0]"]
+
+
+@pytest.mark.parametrize("take", TAKES)
+def test_a_branch_takes_and_nobody_else_does(take: str) -> None:
+    """A1: an iterator that only one side of a branch uses."""
+    function = function_of(
+        f"""
+        def f(x):
+            it = iter([1.0, 2.0, 3.0])
+            if x.sum() > 3:
+                x = x * {take}
+            return x
+        """
+    )
+    assert_same(function, tensor(1.0, 3.0), tensor(1.0, 1.0))
+
+
+@pytest.mark.parametrize("later", ["sum(it)", "list(it)", "next(it)", "[k for k in it]"])
+@pytest.mark.parametrize("take", TAKES)
+def test_what_is_taken_on_some_runs_is_refused(take: str, later: str) -> None:
+    """A1: behind the branch nobody knows how far the iterator has come."""
+    function = function_of(
+        f"""
+        def f(x):
+            it = iter([1.0, 2.0, 3.0, 4.0])
+            if x.sum() > 3:
+                x = x * {take}
+            return x, {later}
+        """
+    )
+    with pytest.raises(UnsupportedInGraphError, match="the iterator 'it'"):
+        d2s.to_static(function)(tensor(1.0, 3.0))
+
+
+def test_both_sides_of_a_branch_take() -> None:
+    """A1: the second side would begin where the first one has left the iterator."""
+    function = function_of(
+        """
+        def f(x):
+            it = iter([1.0, 2.0])
+            if x.sum() > 3:
+                return x * next(it)
+            return x + next(it)
+        """
+    )
+    with pytest.raises(UnsupportedInGraphError, match="the iterator 'it'"):
+        d2s.to_static(function)(tensor(1.0, 3.0))
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "return [g.send(v) for v in x[x > 1]]",
+        "y = []\n    for v in x[x > 1]:\n        y.append(g.send(v))\n    return y",
+        "while x.sum() < 9:\n        x = x + 1 + g.send(x)\n    return x",
+        "while x.sum() < 9:\n        x = x + 1 + next(g)\n    return x",
+        "while x.sum() < 9:\n        for k in g:\n            x = x + k\n    return x",
+    ],
+)
+def test_a_static_loop_drives_a_generator(loop: str) -> None:
+    """A1: the generator keeps the values of one trip for the next one: refused, no crash."""
+    function = function_of(SUMS + f"    {loop}", "f")
+    with pytest.raises(UnsupportedInGraphError, match="the iterator 'g'"):
+        d2s.to_static(function)(tensor(1.0, 3.0, 2.0))
+
+
+def test_a_generator_that_is_sent_the_rows() -> None:
+    """A1: a loop over known rows drives a generator as Python does."""
+    function = function_of(
+        """
+        def f(x):
+            def sums():
+                total = 0.0
+                while True:
+                    total = total + (yield total)
+
+            g = sums()
+            next(g)
+            found = [g.send(row) for row in (x[0], x[1], x[0] * 2)]
+            g.close()
+            return found
+        """
+    )
+    assert_same(function, tensor(1.0, 3.0), tensor(2.0, 1.0))
