@@ -46,13 +46,13 @@ from d2s.operators import (
     replays,
     training,
 )
+from d2s.operators.comparing import is_late_key
 from d2s.operators.context import Capture, capture_into, current, error_here
 from d2s.operators.either import UNBOUND, Either, each
 from d2s.operators.fields import slots_of
-from d2s.operators.items import is_late_key
 from d2s.operators.kinds import type_
 from d2s.operators.lists import GrowingList
-from d2s.operators.objects import attribute, is_library, is_user_object, owner_of
+from d2s.operators.objects import attribute, is_library, is_user_object, owner_of, stays
 from d2s.operators.replays import COMPUTING
 from d2s.operators.spellings import in_pythons_words, rewrapped, spelt
 from d2s.operators.tolist import tolist
@@ -283,7 +283,7 @@ def _function(function: types.FunctionType, owner: Any = None) -> Any:
         return messages.log_(function)
     if debugging.is_stop(function):
         return debugging.stop(function)
-    if getattr(function, SKIP, False) or is_library(function.__code__.co_filename):
+    if getattr(function, SKIP, False) or stays(function):
         if current() is not None and _changes_argument(function):
             return inplace.function(function)
         if (

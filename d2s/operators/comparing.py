@@ -4,7 +4,6 @@ Python compares them item by item, and asks each answer for its truth, which onl
 
     y.shape == z.shape                 ->   all sizes are equal, a bool of the run
     (cost, index) < (best, other)      ->   the first items that differ decide
-    min((cost, 0), (other, 1))         ->   the places of the tuples in order, as a 1-D tensor
 
 Items that are one object are equal, as in Python; what holds no tensor is left to Python itself.
 """
@@ -12,6 +11,7 @@ Items that are one object are equal, as in Python; what holds no tensor is left 
 from __future__ import annotations
 
 import collections
+import functools
 import inspect
 import operator
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from d2s.operators.branches import select
 from d2s.operators.context import current
 from d2s.operators.either import Either, each, holds_tensors
 from d2s.operators.structure import is_dataclass_instance, parts
-from d2s.operators.values import SIZE, as_value, condition, is_tensor, mark_number, number_kind
+from d2s.operators.values import SIZE, condition, mark_number, number_kind
 
 Thunk = Callable[[], Any]
 
@@ -83,6 +83,13 @@ def ordered(symbol: str, left: Any, right: Any) -> Any:
         return ordered(symbol, left[place], right[place])
 
     return at(0)
+
+
+def is_late_key(key: Any) -> bool:
+    """Whether only the run knows a key of a dict: a number, or a tuple with such numbers."""
+    if type(key) is tuple:
+        return any(map(is_late_key, key))
+    return bridge.is_value(key) and number_kind(key) is not None
 
 
 def _has_containers(thing: Any) -> bool:
@@ -144,48 +151,9 @@ def _all_same(pairs: list[tuple[Any, Any]]) -> Any:
     return mark_number(paddle.assign(same), bool)
 
 
-# -- order ---------------------------------------------------------------------------------------
-
-
-def places_in_order(rows: list[Any]) -> Any | None:
-    """For each of the tuples ``rows`` its place in order, a 1-D tensor; equals have the same one.
-
-    ``None`` where they cannot be compared column by column.
-    """
-    if any(not isinstance(row, tuple | list) or len(row) != len(rows[0]) for row in rows):
-        return None
-    columns = [_column(list(column)) for column in zip(*rows, strict=True)]
-    order = paddle.arange(len(rows))
-    for column in columns[::-1]:
-        if column is None:
-            return None
-        order = paddle.gather(order, paddle.argsort(paddle.gather(column, order), stable=True))
-    differs = paddle.zeros([len(rows) - 1], "bool")
-    for column in columns:
-        ranked = paddle.gather(column, order)
-        differs = differs | (ranked[1:] != ranked[:-1])
-    ranks = paddle.concat([paddle.zeros([1], "int64"), paddle.cumsum(differs.astype("int64"))])
-    return paddle.scatter(paddle.zeros_like(ranks), order, ranks)
-
-
-def _column(items: list[Any]) -> Any | None:
-    """Items of tuples, as a 1-D tensor in which they have the same order."""
-    if any(isinstance(item, Either) for item in items):
-        return None
-    if any(isinstance(item, tuple | list) and holds_tensors(item) for item in items):
-        return places_in_order(items)
-    if not any(map(is_tensor, items)):
-        try:
-            found = sorted(items)
-        except TypeError:  # which pairs are compared, only the run knows
-            return None
-        return paddle.to_tensor([found.index(item) for item in items])
-    if not all(is_tensor(item) or number_kind(item) is not None for item in items):
-        return None
-    values = [as_value(item) for item in items]
-    if any(value.size != 1 for value in values):
-        return None
-    dtypes = {value.dtype for value in values}
-    wanted = dtypes.pop() if len(dtypes) == 1 else paddle.float64
-    rows = [paddle.reshape(value, []).astype(wanted) for value in values]
-    return paddle.stack(rows).detach()
+COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    **{symbol: functools.partial(ordered, symbol) for symbol in _ORDERS},
+    "==": eq,
+    "!=": ne,
+}
+"""What compares two things, by the operator."""

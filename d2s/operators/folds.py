@@ -14,19 +14,28 @@ from typing import Any, Final
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.errors import ConditionError, UnsupportedInGraphError
+from d2s.errors import UnsupportedInGraphError
 from d2s.operators.branches import select
 from d2s.operators.casts import bool_, over
-from d2s.operators.comparing import places_in_order
 from d2s.operators.comprehensions import list_, list_of
 from d2s.operators.contents import tuple_like
 from d2s.operators.context import current, error_here
-from d2s.operators.either import Either, holds_tensors
+from d2s.operators.either import Either
 from d2s.operators.hosts import raise_when
 from d2s.operators.items import picked
 from d2s.operators.iteration import Indexed, indexed, items_of
 from d2s.operators.lists import GrowingList
 from d2s.operators.logic import and_, or_
+from d2s.operators.orders import (
+    STACKED,
+    Order,
+    beginnings,
+    column,
+    is_structured,
+    order_of,
+    turned,
+    vector,
+)
 from d2s.operators.values import (
     as_value,
     cast_plain,
@@ -38,9 +47,6 @@ from d2s.operators.values import (
 )
 
 Key = Callable[[Any], Any]
-
-_STACKED: Final = (paddle.float32, paddle.float64, paddle.int32, paddle.int64)
-"""What Paddle can stack, sort and gather on every device."""
 
 NESTED: Final = 80
 """How many items of a generator ``any`` and ``all`` look at; each is a branch in the one before."""
@@ -95,53 +101,8 @@ def items_known(things: Any, what: str) -> list[Any]:
     return list(items_of(things))
 
 
-def _vector(values: Any, what: str) -> Any:
-    """``values``, one number in each row, as a 1-D tensor that can be sorted."""
-    if any(size > 1 for size in values.shape[1:]):
-        raise error_here(
-            ConditionError,
-            f"{what}() compares tensors of shape {list(values.shape)[1:]}, which needs one element",
-            "give a key that is a number or a tensor of one element",
-        )
-    if len(values.shape) > 1:
-        values = paddle.reshape(values, [-1])
-    if values.dtype in _STACKED:
-        return values
-    return paddle.cast(values, "float32" if is_float(values.dtype) else "int32")
-
-
 def _dynamic(thing: Any) -> bool:
     return is_tensor(thing) or isinstance(thing, Either)
-
-
-def _keys(items: list[Any], what: str) -> Any:
-    """What decides the order of ``items``: a 1-D tensor, or ``None`` when Python knows it."""
-    if any(isinstance(item, tuple | list) and holds_tensors(item) for item in items):
-        places = places_in_order(items)
-        if places is None:
-            raise _refused(
-                f"{what}() compares tuples or lists of different forms that hold tensors",
-                "give a key that is one number or one tensor of one element",
-            )
-        return places
-    if not any(map(_dynamic, items)):
-        return None
-    values = [as_value(item) for item in items]
-    dtypes = {
-        value.dtype
-        for value, item in zip(values, items, strict=True)
-        if number_kind(item) is None and is_tensor(item)
-    }
-    if not dtypes:
-        dtypes = {value.dtype for value in values}
-    (dtype,) = dtypes if len(dtypes) == 1 else (paddle.float64,)
-    if not is_float(dtype) and any(number_kind(item) is float for item in items):
-        dtype = paddle.float64
-    for value in values:
-        _vector(value.unsqueeze(0), what)
-    return _vector(
-        paddle.stack([paddle.reshape(cast_plain(value, dtype), []) for value in values]), what
-    )
 
 
 # -- picking by position -------------------------------------------------------------------------
@@ -157,7 +118,7 @@ def _alike(items: list[Any]) -> type | bool | None:
     (kind,) = kinds
     if kind is None:
         forms = {(str(item.dtype), *item.shape) for item in items}
-        if len(forms) != 1 or items[0].dtype not in _STACKED or -1 in items[0].shape:
+        if len(forms) != 1 or items[0].dtype not in STACKED or -1 in items[0].shape:
             return False
     return kind
 
@@ -226,7 +187,7 @@ def _decided(things: Any, stop: bool) -> Any:
     if rows is not None:
         stacked = rows.stacked
         if len(stacked.shape) != 1:
-            _vector(stacked, name)
+            vector(stacked, name)
             stacked = paddle.reshape(stacked, [-1])
         if stacked.dtype != paddle.bool:
             stacked = stacked > 0 if rows.kind is None else stacked != 0
@@ -305,14 +266,23 @@ def _extreme(name: str) -> Any:
             return original((), **options)
         return among(items, options.get("key"))
 
+    symbol = ">" if name == "max" else "<"
+
     def among(items: list[Any], key: Key | None) -> Any:
-        if key is None:
-            if not any(map(_dynamic, items)) and not _hidden(items):
-                return original(items)
-            if _alike(items) is False and _columns(items) is None:
-                return folded(items)
         measures = items if key is None else [key(item) for item in items]
-        keys = _keys(measures, name)
+        if len(items) > 1 and is_structured(measures):
+            known = beginnings(measures)
+            order = None if known else Order(measures, symbol)
+            if order is not None and not order.known:
+                return _at(items, order.best())
+            measures = known or measures
+            return items[original(range(len(items)), key=measures.__getitem__)]
+        if key is None:
+            if not any(map(_dynamic, items)):
+                return original(items)
+            if _alike(items) is False:
+                return folded(items)
+        keys = column(measures, name)
         if keys is None:
             return items[original(range(len(items)), key=measures.__getitem__)]
         return items[0] if len(items) == 1 else _at(items, _best(keys, name))
@@ -330,7 +300,7 @@ def _extreme(name: str) -> Any:
     def of_rows(rows: _Rows, key: Key | None = None, **default: Any) -> Any:
         if key is not None:
             raise _refused(f"{name}() with a key is asked for items whose number a tensor decides")
-        keys = _vector(rows.stacked, name)
+        keys = vector(rows.stacked, name)
         if not default:
             try:
                 original(())
@@ -345,11 +315,6 @@ def _extreme(name: str) -> Any:
 
     extreme.__name__ = extreme.__qualname__ = name
     return extreme
-
-
-def _hidden(items: list[Any]) -> bool:
-    """Whether tuples or lists among ``items`` hold tensors."""
-    return any(isinstance(item, tuple | list) and holds_tensors(item) for item in items)
 
 
 max_ = _extreme("max")
@@ -420,72 +385,30 @@ def sorted_(*iterables: Any, key: Key | None = None, reverse: Any = False, **wro
         whole = list_of(things)
         keys = whole if key is None else list_(whole, lambda item: key(item))
         return whole.ordered(keys, bool(reverse))
-    if is_tensor(things) and key is None and len(things.shape) == 1 and things.dtype in _STACKED:
+    if is_tensor(things) and key is None and len(things.shape) == 1 and things.dtype in STACKED:
         value = as_value(things)
-        return list(paddle.unbind(paddle.gather(value, _order(value, reverse))))
+        return list(paddle.unbind(paddle.gather(value, order_of(value, reverse))))
     return _sorted_items(list(items_of(things)), key, reverse)
-
-
-def _order(keys: Any, reverse: Any) -> Any:
-    """The positions of ``keys`` in order; equals stay as they are, also in reverse."""
-    order = paddle.argsort(keys, descending=bool(reverse), stable=True)
-    if not is_float(keys.dtype) or not 1 < keys.shape[0] < _RUN:
-        return order
-    fixed = keys.detach()
-    return select(
-        paddle.isnan(fixed).any(), lambda: _by_insertion(fixed, bool(reverse)), lambda: order
-    )
-
-
-_RUN: Final = 64
-"""Fewer items than so many are put in order by insertion alone."""
-
-
-def _by_insertion(keys: Any, reverse: bool) -> Any:
-    """The positions of ``keys`` in Python's order, which NaN makes depend on how it is found.
-
-    Python looks for a run in order at the beginning, turns it around if it goes down, and inserts
-    what follows by bisection.
-    """
-    count = keys.shape[0]
-    places = paddle.arange(count, dtype="int64")
-    keys = paddle.flip(keys, [0]) if reverse else keys
-    less = paddle.concat([paddle.full([1], False, "bool"), keys[1:] < keys[:-1]])
-    goes_on = (less == less[1]) | (places < 2)
-    run = paddle.cumprod(paddle.cast(goes_on, "int64"), 0).sum()
-    order = paddle.where(less[1] & (places < run), run - 1 - places, places)
-
-    def narrower(low: Any, high: Any, key: Any, order: Any) -> Any:
-        middle = (low + high) // 2
-        below = key < paddle.gather(keys, order[middle])
-        low, high = paddle.where(below, low, middle + 1), paddle.where(below, middle, high)
-        return low, high, key, order
-
-    def inserted(start: Any, order: Any) -> Any:
-        key = paddle.gather(keys, order[start])
-        low, *_ = paddle.static.nn.while_loop(
-            lambda low, high, *_: low < high,
-            narrower,
-            [paddle.full([], 0, "int64"), paddle.assign(start), key, paddle.assign(order)],
-        )
-        moved = paddle.where((places > low) & (places <= start), places - 1, places)
-        return start + 1, paddle.gather(order, paddle.where(places == low, start, moved))
-
-    _, order = paddle.static.nn.while_loop(
-        lambda start, order: start < count, inserted, [run, order]
-    )
-    return count - 1 - paddle.flip(order, [0]) if reverse else order
 
 
 def _sorted_items(items: list[Any], key: Key | None, reverse: Any) -> list[Any]:
     measures = items if key is None else [key(item) for item in items]
     if len(items) < 2:
         return items
-    keys = _keys(measures, "sorted")
+    keys = None
+    if is_structured(measures):
+        beginning = beginnings(measures)
+        order = None if beginning else Order(measures[::-1] if reverse else measures, "<")
+        if order is not None and not order.known:
+            places = order.positions()
+            return _reordered(items, turned(places, len(items)) if reverse else places)
+        measures = beginning or measures
+    else:
+        keys = column(measures, "sorted")
     if keys is None:
-        order = sorted(range(len(items)), key=measures.__getitem__, reverse=reverse)
-        return [items[position] for position in order]
-    return _reordered(items, _order(keys, reverse))
+        known = sorted(range(len(items)), key=measures.__getitem__, reverse=reverse)
+        return [items[position] for position in known]
+    return _reordered(items, order_of(keys, reverse))
 
 
 def sort_(

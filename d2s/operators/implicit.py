@@ -10,6 +10,7 @@ another thread say, these forms call the original.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import enum
 import functools
 import sys
@@ -21,9 +22,10 @@ import paddle
 
 from d2s.errors import NoSourceError, SyntaxNotSupportedError
 from d2s.operators.calls import call, layer_call
+from d2s.operators.comparing import COMPARISONS
 from d2s.operators.context import Capture, current
 from d2s.operators.fields import slot_fields, slots_of
-from d2s.operators.objects import dict_of, is_library, is_user_object
+from d2s.operators.objects import COMPARING, dict_of, is_library, is_user_object, stays
 
 _LEFT_ALONE: Final = frozenset(
     f"__{name}__"
@@ -142,7 +144,7 @@ def _is_new(thing: Any) -> bool:
 
 def _lazily(function: Any) -> Any:
     """``function``, converted when it is called during a capture."""
-    if not isinstance(function, types.FunctionType) or is_library(function.__code__.co_filename):
+    if not isinstance(function, types.FunctionType) or stays(function):
         return function
 
     begins = function.__name__ == "__init__"
@@ -157,10 +159,22 @@ def _lazily(function: Any) -> Any:
         try:
             converted = call(types.MethodType(function, arguments[0]))
         except (NoSourceError, SyntaxNotSupportedError):  # made by exec, as for data classes
+            symbol = COMPARING.get(function.__name__)
+            if symbol is not None and dataclasses.is_dataclass(arguments[0]):
+                return _by_fields(symbol, *arguments)
             return function(*arguments, **options)
         return converted(*arguments[1:], **options)
 
     return run
+
+
+def _by_fields(symbol: str, left: Any, right: Any) -> Any:
+    """A comparison that ``dataclasses`` has made: of the fields, as tuples."""
+    if type(left) is not type(right):
+        return NotImplemented
+    names = [field.name for field in dataclasses.fields(left) if field.compare]
+    parts = [tuple(getattr(side, name) for name in names) for side in (left, right)]
+    return COMPARISONS[symbol](*parts)
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
 from d2s.operators.branches import select
-from d2s.operators.comparing import eq
+from d2s.operators.comparing import eq, is_late_key
 from d2s.operators.context import current, error_here, tentatively
 from d2s.operators.either import MOST, UNBOUND, Either, each, holds_tensors, simplified
 from d2s.operators.hosts import host_call, is_seen, raise_when, raise_where
@@ -34,6 +34,9 @@ from d2s.operators.values import (
     mark_number,
     number_kind,
 )
+
+FEW: Final = 4
+"""So many items of a dict are told apart by a branch each."""
 
 ITEM: Final = "an item assignment"
 
@@ -60,13 +63,6 @@ def getitem(container: Any, key: Any, /) -> Any:
     if isinstance(container, str):
         return _letter(container, key)
     return container[key]
-
-
-def is_late_key(key: Any) -> bool:
-    """Whether only the run knows a key of a dict: a number, or a tuple with such numbers."""
-    if type(key) is tuple:
-        return any(map(is_late_key, key))
-    return bridge.is_value(key) and number_kind(key) is not None
 
 
 def _likely(table: dict[Any, Any], key: Any) -> list[tuple[Any, Any]]:
@@ -368,20 +364,39 @@ def _position(key: Any, length: int, word: str = "list") -> Any:
 
 def picked(items: list[Any], position: Any) -> Any:
     """The item at ``position``."""
-    kinds = {number_kind(item) for item in items}
-    alike = items and all(is_tensor(item) or number_kind(item) is not None for item in items)
-    if alike and len(kinds) == 1:
-        (kind,) = kinds
-        values = [as_value(item) for item in items]
-        kinds_of_values = {(str(value.dtype), *value.shape) for value in values}
-        if len(kinds_of_values) == 1 and all(size >= 0 for size in values[0].shape):
-            item = paddle.stack(values)[position]
-            if kind is None:
-                note_pick(item, items, position)
-                return item
-            return mark_number(item, kind)
+    if _are_stackable(items):
+        return _out_of_stack(items, position)
     _wants_python()
     return _chain([(position == index, item) for index, item in enumerate(items)])
+
+
+def _are_stackable(items: list[Any]) -> bool:
+    """Whether ``items`` are numbers of one type, or tensors of one dtype and shape."""
+    kinds = {number_kind(item) for item in items}
+    if len(kinds) != 1 or not all(is_tensor(item) or kinds != {None} for item in items):
+        return False
+    forms = {(str(value.dtype), *value.shape) for value in map(as_value, items)}
+    return len(forms) == 1 and all(size >= 0 for size in next(iter(forms))[1:])
+
+
+def _out_of_stack(items: list[Any], position: Any) -> Any:
+    item = paddle.stack([as_value(item) for item in items])[position]
+    kind = number_kind(items[0])
+    if kind is None:
+        note_pick(item, items, position)
+        return item
+    return mark_number(item, kind)
+
+
+def _case_of(known: list[tuple[Any, Any]]) -> Any:
+    """The item under the flag that holds, where one does."""
+    items = [item for _, item in known]
+    if len(items) <= FEW or not _are_stackable(items):
+        return _chain(known)
+    position = paddle.full([], 0, "int64")
+    for at, (holds, _) in enumerate(known):
+        position = paddle.where(holds, paddle.full([], at, "int64"), position)
+    return _out_of_stack(items, position)
 
 
 def _looked_up(table: dict[Any, Any], key: Any) -> Any:
@@ -391,14 +406,14 @@ def _looked_up(table: dict[Any, Any], key: Any) -> Any:
     known, missing = _cases(table, key)
     if type(key) is tuple or is_seen(KeyError()):
         raise_where(missing, lambda: KeyError(key))
-        return _chain(known)
+        return _case_of(known)
 
     def check(absent: Any, number: Any) -> None:
         if bool(absent):
             raise KeyError(number)
 
     host_call(check, [missing, key], raises=True)
-    return _chain(known)
+    return _case_of(known)
 
 
 def _cases(table: dict[Any, Any], key: Any) -> tuple[list[tuple[Any, Any]], Any]:
@@ -416,7 +431,9 @@ def get(table: dict[Any, Any], key: Any, default: Any = None, /) -> Any:
     if not is_late_key(key):
         return table.get(key, default)
     known, missing = _cases(table, key)
-    if not known or {number_kind(item) for _, item in known} == {number_kind(default)}:
+    if not known:
+        return default
+    if {number_kind(item) for _, item in known} == {number_kind(default)}:
         return _chain([*known, (missing, default)])
     return _chain([(missing, default), (~missing, _chain(known))])
 

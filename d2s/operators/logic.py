@@ -7,8 +7,7 @@ only when it must.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
+from collections.abc import Callable, KeysView
 from typing import Any, Final
 
 import paddle
@@ -17,7 +16,7 @@ from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import is_ours
 from d2s.errors import UnsupportedInGraphError
 from d2s.operators.branches import choose, select
-from d2s.operators.comparing import eq, ne, ordered
+from d2s.operators.comparing import COMPARISONS, eq, is_late_key
 from d2s.operators.context import current, error_here
 from d2s.operators.either import Either, each, holds_tensors
 from d2s.operators.lists import GrowingList
@@ -123,19 +122,21 @@ def in_(item: Any, container: Any) -> Any:
     if asked is not None:
         holds = condition(asked(container, item))
         return mark_number(paddle.assign(holds), bool) if bridge.is_value(holds) else bool(holds)
-    keys = list(container) if isinstance(container, dict) else container
-    dynamic = holds_tensors(item) or holds_tensors(keys)
-    if not dynamic or not isinstance(container, list | tuple | set | dict | range):
+    hashed = isinstance(container, set | frozenset | dict | KeysView)
+    if not (hashed or isinstance(container, list | tuple | range)):
         return item in container
-    found: Any = False
+    asks = is_late_key if hashed else holds_tensors
+    among = () if isinstance(container, dict | KeysView | range) else container
+    if not (asks(item) or isinstance(item, Either) or any(map(asks, among))):
+        return item in container  # a tensor is found in a dict or set if it is the same one
+    found: Any = None
     for other in container:
-        if other is item:
-            return True
-        same = condition(eq(item, other))
+        same = True if other is item else condition(eq(item, other))
         if bridge.is_value(same):
-            same = mark_number(same, bool)
-        found = or_(found, _kept(same))
-    return found if bridge.is_value(found) else bool(found)
+            found = same if found is None else found | same
+        elif same:
+            return True
+    return False if found is None else mark_number(paddle.assign(found), bool)
 
 
 def not_in(item: Any, container: Any) -> Any:
@@ -144,9 +145,7 @@ def not_in(item: Any, container: Any) -> Any:
 
 
 _OPERATORS: Final[dict[str, Callable[[Any, Any], Any]]] = {
-    **{symbol: functools.partial(ordered, symbol) for symbol in ("<", "<=", ">", ">=")},
-    "==": eq,
-    "!=": ne,
+    **COMPARISONS,
     "in": in_,
     "not in": not_in,
     "is": is_,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import sysconfig
@@ -40,6 +41,18 @@ def is_library(file: str) -> bool:
         return True
     return file.startswith(_STDLIB) and not file.startswith(_SITE)
 
+
+def stays(function: types.FunctionType) -> bool:
+    """Whether a function is never converted: a library's, but what makes one ``<`` of another."""
+    file = function.__code__.co_filename
+    derived = file == functools.__file__ and function.__name__ in COMPARING
+    return is_library(file) and not derived
+
+
+COMPARING: Final = {
+    "__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">=", "__eq__": "==", "__ne__": "!=",
+}  # fmt: skip
+"""The methods of comparisons; ``functools.total_ordering`` makes some of others."""
 
 LAYER_FIELDS: Final = frozenset(vars(paddle.nn.Layer()))
 """Attributes that Paddle itself gives every layer."""

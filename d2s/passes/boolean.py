@@ -45,9 +45,28 @@ _EQUALITY = {gast.Eq: "eq", gast.NotEq: "ne"}
 MEMBERSHIP = {gast.In: "in_", gast.NotIn: "not_in", gast.Is: "is_", gast.IsNot: "is_not"}
 
 
+_COMPARING: Final = frozenset(f"__{name}__" for name in ("lt", "le", "gt", "ge"))
+"""Methods that mostly compare what makes up an object, as tuples."""
+
+_SEQUENCES: Final = (gast.Tuple, gast.List, gast.ListComp)
+
+
+def _names_of_sequences(tree: Any) -> frozenset[str]:
+    """The variables that a tuple or list is assigned to as it is written down."""
+    return frozenset(
+        target.id
+        for node in gast.walk(tree)
+        if isinstance(node, gast.Assign) and isinstance(node.value, _SEQUENCES)
+        for target in node.targets
+        if isinstance(target, gast.Name)
+    )
+
+
 class _Operators(Rewriter):
-    def __init__(self, ctx: Context) -> None:
+    def __init__(self, ctx: Context, tree: Any) -> None:
         self.ctx = ctx
+        self.sequences = _names_of_sequences(tree)
+        self.compares = tree.name in _COMPARING
 
     def visit_ClassDef(self, node: Any) -> Any:
         return node
@@ -146,7 +165,9 @@ class _Operators(Rewriter):
             return self.ctx.expr(
                 f"d2s.{_EQUALITY[type(op)]}(left, right)", at, left=left, right=right
             )
-        if not any(isinstance(side, gast.Tuple | gast.List) for side in (left, right)):
+        sides = (left, right)
+        whole = self.compares and all(isinstance(side, _MAY_HOLD) for side in sides)
+        if not (whole or any(map(self._is_sequence, sides))):
             return node
         thunk = self.ctx.thunk(right, at)
         if thunk is None:
@@ -156,6 +177,11 @@ class _Operators(Rewriter):
             place(gast.Tuple([gast.Constant(SYMBOLS[type(op)], None), thunk], gast.Load()), at)
         )
         return call
+
+    def _is_sequence(self, node: Any) -> bool:
+        return isinstance(node, _SEQUENCES) or (
+            isinstance(node, gast.Name) and node.id in self.sequences
+        )
 
 
 _MAY_HOLD: Final = (
@@ -173,7 +199,7 @@ _MAY_DIFFER: Final = (
 
 def run(tree: Any, ctx: Context) -> Any:
     """Convert the operators of every function, in lambdas and comprehensions too."""
-    operators = _Operators(ctx)
+    operators = _Operators(ctx, tree)
     tree.body = [operators.visit(statement) for statement in tree.body]
     return tree
 

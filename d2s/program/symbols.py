@@ -174,6 +174,12 @@ def _adapted(mine: Any, other: Any, name: str) -> Any:
         if compares or not other.single:
             return NotImplemented  # it uses each of its alternatives
         other = other.get(lambda found: getattr(mine, name)(found))
+    if (
+        name in ("__eq__", "__ne__")
+        and type(other) in _NO_NUMBERS
+        and number_kind(mine) is not None
+    ):
+        return bridge.Answer(name == "__ne__")
     if isinstance(other, np.generic):
         return bridge.Answer(getattr(mine, name)(_plain_number(mine, other)))
     if name in casts.BITS and None not in (number_kind(mine), number_kind(other)):
@@ -186,6 +192,10 @@ def _adapted(mine: Any, other: Any, name: str) -> Any:
     if name == "__matmul__" and bridge.is_value(adapted) and not paddle.is_autocast_enabled():
         return cast_plain(adapted, mine.dtype)  # a program would promote both
     return adapted
+
+
+_NO_NUMBERS: Final = (str, bytes, tuple, list, dict, set, frozenset, type(None))
+"""What no Python number is equal to."""
 
 
 def _plain_number(mine: Any, number: Any) -> Any:

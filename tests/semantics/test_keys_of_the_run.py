@@ -1,0 +1,123 @@
+"""Dicts and sets under tuples that hold numbers which only the run knows (rules B4, D2)."""
+
+from __future__ import annotations
+
+import paddle
+import pytest
+
+import d2s
+from d2s.errors import ContainerInGraphError, NotStaticError
+from tests.helpers import assert_same, function_of
+
+NUMBERS = (paddle.to_tensor(1), paddle.to_tensor(2))
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "(i, 1) in {(1, 1): 2.0, (2, 3): 3.0}",
+        "(i, 1) not in {(1, 1), (2, 3)}",
+        "(i, 1) in frozenset([(1, 1)])",
+        "(i, 1) in {(1, 1): 2.0}.keys()",
+        "(i, 2) in [(1, 2), (i, 3)]",
+        "((i, 2), 'a') in {((1, 2), 'a'): 0}",
+        "i in {1: 2, 'a': 3}",
+        "i in {'a': 3, (1, 2): 4}",
+        "{(1, 1): 2.0, (2, 1): 3.0}[i, 1]",
+        "{(1, 1): x, (2, 1): x + 1, 'a': x}[(i, 1)]",
+        "{(1, 1): 2.0}.get((i, 1), 7.0)",
+        "{('a', 1): 2.0, 1: 5.0}.get(('a', i), 7.0)",
+        "{1: 2.0}.get((i, i))",
+        "{('a', 1): 2.0, (2, 'a'): 5.0}.get((i, 'a'), 7.0)",
+    ],
+)
+def test_asked_for(expression: str) -> None:
+    """B4: a tuple is found by what its numbers are on the run, and not by what stands for them."""
+    function = function_of(f"def f(x):\n    i = x.item()\n    return {expression}")
+    assert_same(function, *NUMBERS, grad=False)
+
+
+def test_a_key_that_is_not_there() -> None:
+    """B4: the run raises what dygraph raises, in its words, and a ``try`` takes it."""
+    function = function_of("""
+def f(x):
+    i = x.item()
+    try:
+        return {(1, 1): 2.0}[i, 1]
+    except KeyError as error:
+        return str(error)
+""")
+    assert_same(function, *NUMBERS, grad=False)
+    assert_same(function_of("def f(x):\n    return {(1, 1): 2.0}[x.item(), 1]"), *NUMBERS)
+
+
+def test_assigned() -> None:
+    """B4: the item under the key that is meant, the others keep theirs."""
+    function = function_of("""
+def f(x):
+    table = {(row, column): x * row + column for row in range(3) for column in range(3)}
+    i = x.item()
+    table[i, 0] = table[i, 0] + table[0, i]
+    table[i, i] += 1
+    return table
+""")
+    assert_same(function, *NUMBERS, grad=False)
+
+
+def test_a_way_back_through_a_table() -> None:
+    """C1: the place is a tuple of numbers of the run in each trip."""
+    function = function_of("""
+def f(cost):
+    table = {(0, 0): 0 * cost[0, 0]}
+    for i in range(1, 4):
+        for j in range(1, 4):
+            before = [table[k] for k in ((i - 1, j - 1), (i - 1, j), (i, j - 1)) if k in table]
+            if before:
+                table[i, j] = cost[i - 1, j - 1] + paddle.stack(before).min()
+    at = (3, 3)
+    path = [at]
+    while at != (1, 1):
+        i, j = at
+        at = min(
+            ((i - 1, j - 1), (i - 1, j), (i, j - 1)),
+            key=lambda k: float(table[k]) if k in table and k != (0, 0) else float("inf"),
+        )
+        path.append(at)
+    return table[3, 3], path
+""")
+    costs = paddle.to_tensor([[0.1, 3.0, 1.0], [2.0, 0.5, 0.1], [4.0, 1.0, 0.2]])
+    assert_same(function, costs, costs.t(), grad=False)
+
+
+def test_a_new_key_is_refused() -> None:
+    """D2: how many keys there are then, no program can say."""
+    function = function_of(
+        "def f(x):\n    table = {}\n    table[x.item(), 1] = x\n    return table"
+    )
+    with pytest.raises(ContainerInGraphError, match="none of its keys"):
+        d2s.to_static(function)(NUMBERS[0])
+
+
+@pytest.mark.parametrize(
+    "change", ["seen.add((i, 1))", "table.pop((i, 1))", "table.setdefault((i, 1), 2)"]
+)
+def test_what_hashes_is_refused(change: str) -> None:
+    """D2: Python would not find what stands for a number."""
+    function = function_of(f"""
+def f(x):
+    i, seen, table = x.item(), {{(1, 1)}}, {{(1, 1): 2}}
+    {change}
+    return len(seen), len(table)
+""")
+    with pytest.raises(NotStaticError, match="hashed"):
+        d2s.to_static(function)(NUMBERS[0])
+
+
+def test_tensors_are_found_by_what_they_are() -> None:
+    """A1: the hash of a tensor is that of the object."""
+    function = function_of("""
+def f(x):
+    y = x + 0
+    return x in {1: 2}, x in {x: 1}, y in {x}, (x, 1) in {(x, 1)}, (y, 1) in {(x, 1): 2}
+""")
+    assert_same(function, *NUMBERS, grad=False)
