@@ -100,15 +100,18 @@ def _failure(text: str, folder: Path) -> tuple[str | None, str]:
 
 def _commands(text: str, folder: Path) -> tuple[str | None, str]:
     """Code and text of the error that some commands end with."""
-    said = io.StringIO()
+    said, printed = io.StringIO(), io.StringIO()
     for line in text.splitlines():
         if not line.startswith("d2s "):
             subprocess.run(line, shell=True, check=True, cwd=folder)
             continue
-        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(printed):
             _status(shlex.split(line)[1:])
-    found = re.search(r"\[(D2S\d{3})\]$", said.getvalue().strip())
-    return found and found[1], said.getvalue().strip()
+    for text in (said.getvalue().strip(), printed.getvalue().strip()):  # lint prints what it finds
+        found = re.search(r"\[(D2S\d{3})\]$", text)
+        if found:
+            return found[1], text
+    return None, said.getvalue().strip()
 
 
 def _status(arguments: list[str]) -> int:

@@ -20,7 +20,8 @@ Where things do not fit together, a table says what each of them is:
   cure: cast it  [D2S203]
 
 Code families: 1xx what is handed to d2s, 2xx branches and loops, 3xx capture and call,
-4xx save and load, 5xx the command line, 6xx the self-check, 9xx a defect of d2s itself.
+4xx save and load, 5xx the command line, 6xx the self-check, 7xx what only ``d2s lint`` finds,
+9xx a defect of d2s itself.
 """
 
 from __future__ import annotations
@@ -329,6 +330,12 @@ class BenchCallError(D2SError):
     code = "D2S507"
 
 
+class LintSettingsError(D2SError):
+    """The settings of ``d2s lint`` cannot be understood."""
+
+    code = "D2S508"
+
+
 # -- 6xx: the self-check ----------------------------------------------------------------------
 
 
@@ -359,6 +366,21 @@ class NoInputsError(D2SError, TypeError):
     """Inputs for a parameter cannot be made up: nothing says what it takes."""
 
     code = "D2S604"
+
+
+# -- 7xx: what only d2s lint finds ------------------------------------------------------------
+
+
+class HappensOnceWarning(UserWarning):
+    """An effect happens while a function is captured, and not on its runs."""
+
+    code: ClassVar[str] = "D2S701"
+
+
+class StaleValueWarning(UserWarning):
+    """A value is asked for while a function is captured; the runs have the old one."""
+
+    code: ClassVar[str] = "D2S702"
 
 
 # -- 9xx: a defect of d2s ---------------------------------------------------------------------

@@ -88,6 +88,16 @@ _command(
     ],
 )
 _command(
+    "lint",
+    commands.lint,
+    "Find what a conversion will refuse, without running it.",
+    [
+        "d2s lint src",
+        "d2s lint net.py --select D2S2 --format concise",
+        "d2s lint src --format sarif -o lint.sarif",
+    ],
+)
+_command(
     "explain",
     commands.explain,
     "Explain the code of an error message.",

@@ -189,3 +189,48 @@ def explain(
     from d2s.cli import explain as work
 
     work.explain(code, list_=list_, as_json=as_json)
+
+
+def lint(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="PATH...", help="Files or folders.", show_default="."),
+    ] = None,
+    select: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CODES", help="Only these, or what begins so: D2S205,D2S7."),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option(metavar="CODES", help="All but these, or what begins so.")
+    ] = None,
+    converter: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A name of yours that stands for to_static."),
+    ] = None,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Rewrite where the meaning is certain to stay.")
+    ] = False,
+    format_: Annotated[
+        str, typer.Option("--format", help="text, concise, json, github or sarif.")
+    ] = "text",
+    as_json: AsJson = False,
+    output: Output = None,
+) -> None:
+    """Find in the text of your files what a conversion refuses, does once, or leaves behind.
+
+    Looks at functions under to_static, at the forward of layers, and at what they call in the same
+    file. Imports nothing of yours, and needs no Paddle. A comment "# d2s: ignore[D2S208]" on the
+    line leaves a finding out; [tool.d2s.lint] of pyproject.toml has select, ignore, exclude and
+    converters. Exit status: 0, 1 when something was found, 2 after an error.
+    """
+    from d2s.cli import lint as work
+
+    work.lint(
+        paths or [Path()],
+        select=tuple(select or ()),
+        ignore=tuple(ignore or ()),
+        converters=tuple(converter or ()),
+        fix=fix,
+        form="json" if as_json else format_,
+        output=output,
+    )

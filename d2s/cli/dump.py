@@ -18,7 +18,6 @@ import json
 import os
 import re
 import sys
-import tempfile
 import traceback
 import types
 from collections.abc import Iterator, Sequence
@@ -32,6 +31,7 @@ from rich.console import Console
 from rich.syntax import Syntax
 
 from d2s.api import to_static, trace
+from d2s.cli.files import write
 from d2s.cli.progress import working
 from d2s.debug.dump import render_passes, render_program, render_side_by_side, render_text
 from d2s.debug.show import source_map as map_of
@@ -40,7 +40,6 @@ from d2s.errors import (
     InputSpecTextError,
     NotAFunctionError,
     NotCapturedError,
-    OutputFileError,
     TargetError,
     UserCodeError,
 )
@@ -489,46 +488,3 @@ def parse_input_spec(text: str) -> InputSpecText:
                 cure="use a number, or None where the size is not known",
             )
     return InputSpecText(name, dtype, tuple(shape))
-
-
-# -- output ---------------------------------------------------------------------------------------
-
-
-def write(path: Path, text: str) -> None:
-    """Write a file in one step: whoever reads it sees the old text or the new, never a part.
-
-    Args:
-        path: The file. Its permissions stay what they are.
-        text: The new text.
-
-    Raises:
-        OutputFileError: It cannot be written. The old file, if there was one, is unharmed.
-    """
-    real = Path(os.path.realpath(path))  # a link stays a link
-    if real.exists() and not real.is_file():
-        kind = "directory" if real.is_dir() else "device, not a file"
-        raise OutputFileError(f"{path} is a {kind}", cure="name a file")
-    temporary: Path | None = None
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{real.name}.", dir=real.parent)
-        temporary = Path(name)
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
-        temporary.chmod(real.stat().st_mode & 0o777 if real.exists() else _new_file_mode())
-        temporary.replace(real)
-        temporary = None
-    except OSError as error:
-        raise OutputFileError(
-            f"{path} cannot be written: {error.strerror or error}",
-            cure="name a file in a directory that exists and that you may write to",
-        ) from error
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
-
-
-def _new_file_mode() -> int:
-    """What ``open`` would give a new file. Python can ask for the mask only by setting it."""
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return 0o666 & ~mask

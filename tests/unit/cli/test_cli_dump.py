@@ -17,7 +17,8 @@ from typer.testing import CliRunner
 
 from d2s import __version__, config
 from d2s.cli import app, main
-from d2s.cli.dump import InputSpecText, find, parse_input_spec, write
+from d2s.cli.dump import InputSpecText, find, parse_input_spec
+from d2s.cli.files import write
 from d2s.errors import (
     D2SError,
     InputSpecTextError,

@@ -1,0 +1,49 @@
+"""Files that a command writes."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from d2s.errors import OutputFileError
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file in one step: whoever reads it sees the old text or the new, never a part.
+
+    Args:
+        path: The file. Its permissions stay what they are.
+        text: The new text.
+
+    Raises:
+        OutputFileError: It cannot be written. The old file, if there was one, is unharmed.
+    """
+    real = Path(os.path.realpath(path))  # a link stays a link
+    if real.exists() and not real.is_file():
+        kind = "directory" if real.is_dir() else "device, not a file"
+        raise OutputFileError(f"{path} is a {kind}", cure="name a file")
+    temporary: Path | None = None
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{real.name}.", dir=real.parent)
+        temporary = Path(name)
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+        temporary.chmod(real.stat().st_mode & 0o777 if real.exists() else _new_file_mode())
+        temporary.replace(real)
+        temporary = None
+    except OSError as error:
+        raise OutputFileError(
+            f"{path} cannot be written: {error.strerror or error}",
+            cure="name a file in a directory that exists and that you may write to",
+        ) from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def _new_file_mode() -> int:
+    """What ``open`` would give a new file. Python can ask for the mask only by setting it."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return 0o666 & ~mask

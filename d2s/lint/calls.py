@@ -1,0 +1,230 @@
+"""What a call is, and what calls it leads to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+import gast
+
+from d2s.analysis.scopes import MUTATORS, dotted
+from d2s.lint import outside, rules, tables
+from d2s.lint.modules import Module
+from d2s.lint.values import (
+    ARRAY,
+    NUMBER,
+    PLAIN,
+    TENSOR,
+    TENSORS,
+    TEXT,
+    UNKNOWN,
+    Kind,
+    Value,
+    join,
+    together,
+)
+
+if TYPE_CHECKING:
+    from d2s.lint.follow import Follower
+
+_LEVELS: Final = frozenset(
+    ("debug", "info", "warning", "warn", "error", "critical", "exception", "log")
+)
+_CONTAINERS: Final = (Kind.MANY, Kind.TABLE, Kind.DEQUE, Kind.SET, Kind.PLAIN)
+
+
+def call(follower: Follower, node: Any) -> Value:
+    """Read a call: its parts, the rules about it, and what it gives."""
+    arguments = [follower.values.of(argument) for argument in node.args]
+    keywords = {k.arg: follower.values.of(k.value) for k in node.keywords if k.arg}
+    for keyword in node.keywords:
+        if not keyword.arg:
+            follower.values.of(keyword.value)
+    if follower.module.is_converter(node.func):
+        return arguments[0] if arguments else UNKNOWN
+    if isinstance(node.func, gast.Attribute):
+        found = _method(follower, node, arguments, keywords)
+        if found is not None:
+            return found
+    called = follower.values.of(node.func)
+    if isinstance(node.func, gast.Name) and follower.scope.get(node.func.id) is None:
+        found = _builtin(follower, node, arguments)
+        if found is not None:
+            return found
+    return _of_kind(follower, node, called, arguments, keywords)
+
+
+def is_logging(module: Module, function: Any) -> bool:
+    """Whether a function writes into a log: ``logging.info``, ``logger.info``, ``log.info``."""
+    if not isinstance(function, gast.Attribute) or function.attr not in _LEVELS:
+        return False
+    owner = (dotted(function.value) or "").rpartition(".")[2].lower()
+    return "log" in owner or module.resolved(function).startswith("logging.")
+
+
+def _of_kind(
+    follower: Follower,
+    node: Any,
+    called: Value,
+    arguments: list[Value],
+    keywords: dict[str, Value],
+) -> Value:
+    if called.kind is Kind.NAMED:
+        every = [*arguments, *keywords.values()]
+        outside.called(follower, node, called.name, every)
+        made = tables.of_named(called.name, every)
+        if made.kind is Kind.LAYER:
+            outside.layer_made(follower, node, made)
+        return made
+    if called.kind is Kind.LAYER:
+        return called.item or TENSOR
+    if called.kind is Kind.FUNCTION:
+        if isinstance(called.home, gast.Lambda):
+            return UNKNOWN
+        owner = follower.module.owners.get(id(called.home))
+        return follower.call(called.home, arguments, keywords, owner, node)
+    if called.kind is Kind.CLASS:
+        return Value(Kind.OBJECT, home=called.home)
+    if called.kind is Kind.OBJECT:
+        name = "forward" if follower.module.is_layer(called.home) else "__call__"
+        method = follower.module.method(called.home, name)
+        if method is not None:
+            return follower.call(method, arguments, keywords, called.home, node)
+    return UNKNOWN
+
+
+def _method(
+    follower: Follower, node: Any, arguments: list[Value], keywords: dict[str, Value]
+) -> Value | None:
+    """A method that is known by its object; None when it has to be looked up."""
+    name = node.func.attr
+    if (dotted(node.func) or "").partition(".")[0] in follower.module.names:
+        return None
+    owner = follower.values.of(node.func.value)
+    rules.trained(follower, node, owner)
+    if owner.kind is Kind.UNKNOWN and name in tables.NUMPY_OF_TENSORS and not node.args:
+        return _of_tensor(follower, node, name)
+    if owner.kind is Kind.TENSOR:
+        return _of_tensor(follower, node, name)
+    if owner.kind is Kind.ARRAY:
+        return NUMBER if name in ("item", "any", "all") else ARRAY
+    if owner.kind is Kind.FILE:
+        return outside.written(follower, node, arguments)
+    if owner.kind is Kind.CLASS and name == "apply":
+        rules.py_layer(follower, node, owner)
+        return UNKNOWN
+    if name in MUTATORS and owner.kind in (*_CONTAINERS, Kind.UNKNOWN):
+        rules.mutated(follower, node, owner, arguments)
+        return _changed(follower, node, owner, arguments)
+    if owner.kind is Kind.TABLE and name in ("values", "items", "keys", "get"):
+        return Value(Kind.MANY, owner.item) if name == "values" else UNKNOWN
+    if owner.kind is Kind.PLAIN and name in ("format", "join"):
+        return TEXT if any(value.holds_decided for value in arguments) else PLAIN
+    return None
+
+
+def _of_tensor(follower: Follower, node: Any, name: str) -> Value:
+    if name in tables.NUMPY_OF_TENSORS:
+        outside.leaves(follower, node, f"{name}()")
+        return Value(Kind.MANY, NUMBER) if name == "tolist" else ARRAY
+    if name == "item":
+        return NUMBER
+    if name in tables.PLAIN_OF_TENSORS:
+        return PLAIN
+    rules.in_place(follower, node, name)
+    return TENSORS if name in tables.MANY_OF_TENSORS else TENSOR
+
+
+def _changed(follower: Follower, node: Any, owner: Value, arguments: list[Value]) -> Value:
+    """A container has changed: what its items are now, and what the call gives."""
+    name, target = node.func.attr, node.func.value
+    if name in ("pop", "popleft", "popitem", "setdefault"):
+        return owner.item or UNKNOWN
+    if isinstance(target, gast.Name) and arguments and owner.kind in _CONTAINERS:
+        added = arguments[-1]
+        if name in ("extend", "update"):
+            added = follower.values.item_of(added)
+        known = owner.item
+        item = added if known is None or known == PLAIN else join(known, added)
+        kind = Kind.MANY if owner.kind is Kind.PLAIN else owner.kind
+        if target.id in follower.scope.values:
+            follower.scope.values[target.id] = Value(kind, item)
+    return PLAIN
+
+
+# -- built-ins ------------------------------------------------------------------------------------
+
+
+def _number(follower: Follower, node: Any, arguments: list[Value]) -> Value:
+    return NUMBER if any(value.holds_decided for value in arguments) else PLAIN
+
+
+def _folded(follower: Follower, node: Any, arguments: list[Value]) -> Value:
+    items = [follower.values.item_of(value) for value in arguments[:1]]
+    given = items if len(arguments) == 1 else arguments
+    found = together(given)
+    return NUMBER if node.func.id in ("any", "all") and found.decided else found
+
+
+def _collected(follower: Follower, node: Any, arguments: list[Value]) -> Value:
+    kind = {"set": Kind.SET, "frozenset": Kind.SET, "iter": Kind.ITERATOR}
+    item = follower.values.item_of(arguments[0]) if arguments else PLAIN
+    if node.func.id in ("set", "frozenset") and arguments:
+        rules.hashed(follower, node.args[0], item)
+    return Value(kind.get(node.func.id, Kind.MANY), item)
+
+
+def _zipped(follower: Follower, node: Any, arguments: list[Value]) -> Value:
+    items = [follower.values.item_of(value) for value in arguments]
+    return Value(Kind.MANY, Value(Kind.MANY, together(items)))
+
+
+def _enumerated(follower: Follower, node: Any, arguments: list[Value]) -> Value:
+    return UNKNOWN
+
+
+def _ranged(follower: Follower, node: Any, arguments: list[Value]) -> Value:
+    return Value(Kind.MANY, NUMBER if any(v.decided for v in arguments) else PLAIN)
+
+
+def _next(follower: Follower, node: Any, arguments: list[Value]) -> Value:
+    rules.advanced(follower, node, arguments)
+    return follower.values.item_of(arguments[0]) if arguments else UNKNOWN
+
+
+def _opened(follower: Follower, node: Any, arguments: list[Value]) -> Value:
+    outside.opened(follower, node)
+    return Value(Kind.FILE)
+
+
+def _asked(follower: Follower, node: Any, arguments: list[Value]) -> Value:
+    outside.called(follower, node, "input", arguments)
+    return PLAIN
+
+
+_BUILTINS: Final[dict[str, Callable[[Follower, Any, list[Value]], Value]]] = {
+    **dict.fromkeys(("int", "float", "bool", "complex", "round", "divmod", "pow"), _number),
+    **dict.fromkeys(("sum", "min", "max", "any", "all", "abs"), _folded),
+    **dict.fromkeys(("list", "tuple", "sorted", "reversed", "set", "iter"), _collected),
+    "frozenset": _collected,
+    "zip": _zipped,
+    "enumerate": _enumerated,
+    "range": _ranged,
+    "next": _next,
+    "open": _opened,
+    "input": _asked,
+}
+
+
+def _builtin(follower: Follower, node: Any, arguments: list[Value]) -> Value | None:
+    name = node.func.id
+    if name in follower.module.names or follower.module.functions_named(name):
+        return None
+    reader = _BUILTINS.get(name)
+    if reader is not None:
+        return reader(follower, node, arguments)
+    if name in ("str", "repr", "format"):
+        return TEXT if any(value.holds_decided for value in arguments) else PLAIN
+    if name == "dict":
+        return Value(Kind.TABLE, together(arguments))
+    return PLAIN if name in tables.PLAIN_CALLS and name not in ("super", "getattr") else None

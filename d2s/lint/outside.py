@@ -1,0 +1,204 @@
+"""Rules about what is outside of Paddle: NumPy, draws, clocks, files, other modules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import gast
+
+from d2s.analysis.scopes import own_nodes
+from d2s.errors import HappensOnceWarning, StaleValueWarning
+from d2s.lint import tables
+from d2s.lint.findings import Edit
+from d2s.lint.values import PLAIN, Kind, Value
+
+if TYPE_CHECKING:
+    from d2s.lint.follow import Follower
+
+
+def leaves(follower: Follower, node: Any, what: str) -> None:
+    """D2S208: the values of a tensor go to NumPy or Python, and not into text that is shown."""
+    if follower.values.shown:
+        return
+    follower.report(
+        node,
+        "D2S208",
+        f"{what} takes the values of a tensor out of the program",
+        "compute with the tensor itself, with functions of Paddle; a saved program cannot do this",
+        "note",
+        _shortened(follower, node),
+    )
+
+
+def _shortened(follower: Follower, node: Any) -> tuple[Edit, ...]:
+    """``x.numpy().item()`` and ``float(x.numpy())`` mean the same without ``numpy()``."""
+    if id(node) not in follower.module.doubled or node.args or node.keywords:
+        return ()
+    owner = node.func.value
+    if owner.end_lineno != node.end_lineno:
+        return ()
+    return (Edit(node.end_lineno, owner.end_col_offset, node.end_col_offset, ""),)
+
+
+def named(follower: Follower, node: Any, path: str) -> None:
+    """D2S702: something of another module that is read where it stands."""
+    if path == "os.environ":
+        _stale(follower, node, path)
+
+
+def _stale(follower: Follower, node: Any, path: str) -> None:
+    name = f"{path}()" if isinstance(node, gast.Call) else path
+    follower.report(
+        node,
+        StaleValueWarning.code,
+        f"{name} is asked once, while the function is captured; every run has "
+        f"{tables.STALE[path]} of then",
+        "ask in the caller, and pass it as an argument",
+        "warning",
+    )
+
+
+def called(follower: Follower, node: Any, path: str, arguments: list[Value]) -> None:
+    """A call of something of another module."""
+    head = path.partition(".")[0]
+    if any(value.holds_decided or value.kind is Kind.TEXT for value in arguments):
+        if path in tables.NEEDS_VALUES:
+            _needs_values(follower, node, path)
+            return
+        if path in tables.HEAP or path in tables.COMPARING:
+            _compares(follower, node, path)
+    decided = any(value.kind is Kind.TENSOR for value in arguments)
+    if head in ("random", "numpy") and "random." in path:
+        _drawn(follower, node, path, decided=decided or follower.decided)
+    elif head == "numpy" and decided:
+        leaves(follower, node, f"{path.replace('numpy.', 'np.')}()")
+    elif path == "paddle.grad":
+        _second_derivative(follower, node)
+    elif (path in tables.STALE and not path.startswith("os.environ.")) or path == "os.environ.get":
+        _stale(follower, node, path)
+    elif path in tables.ONCE:
+        _once(follower, node, f"{path}()")
+    elif path in tables.DYGRAPH_ONLY:
+        follower.report(
+            node,
+            "D2S902",
+            f"{path}() is there in dygraph only",
+            "compute it outside of the converted function, and pass the result",
+        )
+    elif path == "paddle.create_parameter":
+        _made(follower, node, "a parameter")
+
+
+def _second_derivative(follower: Follower, node: Any) -> None:
+    """D2S307: the gradient of a gradient, of an operation that has none in Paddle."""
+    again = [k.value for k in node.keywords if k.arg == "create_graph"]
+    function = follower.scope.function
+    if not again or getattr(again[0], "value", None) is not True or function is None:
+        return
+    for one in own_nodes(function.body):
+        path = follower.module.resolved(one.func) if isinstance(one, gast.Call) else ""
+        if path in tables.WITHOUT_SECOND:
+            follower.report(
+                one,
+                "D2S307",
+                f"Paddle has no gradient of the gradient of {path}()",
+                "use another operation of the same meaning, such as paddle.matmul for paddle.bmm",
+            )
+
+
+def _needs_values(follower: Follower, node: Any, path: str) -> None:
+    follower.report(
+        node,
+        tables.NEEDS_VALUES[path],
+        f"{path}() needs the values of a tensor, which only the run knows",
+        "return the tensor, and do this in the caller",
+    )
+
+
+def _compares(follower: Follower, node: Any, path: str) -> None:
+    follower.report(
+        node,
+        "D2S205",
+        f"{path}() compares values that only the run knows, in code that stays Python",
+        "compare with if statements of the converted function, or sort with paddle.argsort",
+    )
+
+
+def _drawn(follower: Follower, node: Any, path: str, *, decided: bool) -> None:
+    name = path.rpartition(".")[2]
+    several = name in tables.ARRAYS_DRAWN or (
+        path.startswith("numpy.") and name in tables.NUMBERS_DRAWN and _has_size(node, name)
+    )
+    if several or (name in tables.NUMBERS_DRAWN and decided):
+        follower.report(
+            node,
+            "D2S205",
+            f"{name}() of Python or NumPy would be drawn once, while the function is captured",
+            "draw with paddle.rand, paddle.randint or paddle.randperm, or pass what was drawn",
+        )
+    elif name == "seed":
+        _once(follower, node, f"{path}()")
+
+
+def _has_size(node: Any, name: str) -> bool:
+    if any(keyword.arg == "size" for keyword in node.keywords):
+        return True
+    limit = {"rand": 0, "randn": 0, "random": 0, "random_sample": 0, "uniform": 2, "normal": 2}
+    return len(node.args) > limit.get(name, 3)
+
+
+def _once(follower: Follower, node: Any, what: str) -> None:
+    follower.report(
+        node,
+        HappensOnceWarning.code,
+        f"{what} happens once, while the function is captured, and not on its runs",
+        "do it in the caller, or in a function under d2s.not_to_static that the caller calls",
+        "warning",
+    )
+
+
+def opened(follower: Follower, node: Any) -> None:
+    """D2S701, D2S702: a file is opened."""
+    modes = [*node.args[1:2], *(k.value for k in node.keywords if k.arg == "mode")]
+    mode = getattr(modes[0], "value", None) if modes else "r"
+    if not isinstance(mode, str):
+        return
+    if set(mode) & set("wax+"):
+        _once(follower, node, "writing a file")
+    else:
+        follower.report(
+            node,
+            StaleValueWarning.code,
+            "a file is read once, while the function is captured; every run has what it held then",
+            "read it in the caller, and pass what it holds",
+            "warning",
+        )
+
+
+def written(follower: Follower, node: Any, arguments: list[Value]) -> Value:
+    """D2S902: text with tensors goes into a file."""
+    if node.func.attr == "write" and any(v.kind is Kind.TEXT or v.decided for v in arguments):
+        follower.report(
+            node,
+            "D2S902",
+            "the text for a file has tensors in it, and is there on the run only",
+            "return the tensors, and write the file in the caller",
+        )
+    return PLAIN
+
+
+def layer_made(follower: Follower, node: Any, made: Value) -> None:
+    """D2S205: a layer with parameters is made on each call."""
+    if made.name in tables.PARAMETRIC:
+        _made(follower, node, f"a layer with parameters, {made.name},")
+
+
+def _made(follower: Follower, node: Any, what: str) -> None:
+    if follower.scope.function is not None and follower.scope.function.name == "__init__":
+        return
+    follower.report(
+        node,
+        "D2S205",
+        f"{what} is made in a converted function; dygraph makes a new one on each call",
+        "make it once, outside of the function",
+    )

@@ -1,0 +1,473 @@
+"""The rules: what a conversion refuses, does once, or leaves behind, at the place where it stands.
+
+Each is asked by the reader of statements, expressions or calls, with what is known there, and says
+nothing where it is not sure.  What d2s really does was tried for each; ``python -m corpus.lint``
+holds them against the programs of the corpus.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import gast
+
+from d2s.analysis.exits import jumps, returns
+from d2s.analysis.scopes import changes_in, dotted, own_nodes, reads_in
+from d2s.lint import tables
+from d2s.lint.values import UNKNOWN, Kind, Value
+
+if TYPE_CHECKING:
+    from d2s.lint.follow import Follower
+
+
+# -- what a branch or loop of the program cannot have ---------------------------------------------
+
+
+def trained(follower: Follower, node: Any, owner: Value) -> None:
+    """D2S205: a training step, where a tensor decides whether it happens."""
+    name = node.func.attr
+    if not follower.decided:
+        return
+    names = tables.TRAINING.get(owner.kind, frozenset())
+    called = (dotted(node.func.value) or "").rpartition(".")[2].strip("_")
+    stepped = name == "step" and owner.kind is Kind.UNKNOWN and called in tables.OPTIMIZERS
+    if name not in names and not stepped:
+        return
+    follower.report(
+        node,
+        "D2S205",
+        f"{name}() stands in a branch or loop that a tensor decides",
+        "put it behind the branch or loop, and let the loss depend on the condition",
+    )
+
+
+def yielded(follower: Follower, node: Any) -> None:
+    """D2S205: a yield that a tensor decides."""
+    marks = [getattr(m, "attr", getattr(m, "id", "")) for m in follower.marks]
+    if len(follower.around) > follower.scope.depth and "contextmanager" not in marks:
+        follower.report(
+            node,
+            "D2S205",
+            "a yield stands under a condition that a tensor decides",
+            "compute the condition outside of the generator, or collect the items in a list",
+        )
+
+
+def awaited(follower: Follower, node: Any) -> None:
+    """D2S205: waiting for what is not there yet."""
+    call = node.value
+    path = follower.module.resolved(call.func) if isinstance(call, gast.Call) else ""
+    if path.startswith(("asyncio.", "aiohttp.")):
+        follower.report(
+            node,
+            "D2S205",
+            f"the coroutine awaits {path}(), which is not there while the program is captured",
+            "await it in a coroutine that is not converted, and pass the result",
+        )
+
+
+def advanced(follower: Follower, node: Any, arguments: list[Value]) -> None:
+    """D2S205: an iterator moves on where a tensor decides, or is one of outside."""
+    if not arguments or not isinstance(node.args[0], gast.Name):
+        return
+    name = node.args[0].id
+    if isinstance(arguments[0].home, gast.For):
+        _moved(follower, node, name)
+    outside = arguments[0].kind is Kind.NAMED or follower.scope.is_outer(name)
+    if (follower.decided and arguments[0].kind in (Kind.ITERATOR, Kind.UNKNOWN)) or (
+        outside and arguments[0].kind is Kind.ITERATOR
+    ):
+        _moved(follower, node, name)
+
+
+def _moved(follower: Follower, node: Any, name: str) -> None:
+    follower.report(
+        node,
+        "D2S205",
+        f"the iterator {name!r} moves on where a tensor decides, or outside of the program",
+        "iterate over a list, and keep the position as a number",
+    )
+
+
+def loop_left(follower: Follower, node: Any, source: Value) -> None:
+    """D2S205, D2S202: what a loop that a tensor leaves cannot iterate, or carry."""
+    if source.kind is Kind.ITERATOR and _endless(source.home):
+        follower.report(
+            node.iter,
+            "D2S205",
+            "a tensor leaves a loop over a generator that has no end of its own",
+            "write the loop with while, and let a tensor decide its condition",
+        )
+    elif source.kind is Kind.ITERATOR and isinstance(node.iter, gast.Name):
+        follower.scope.values[node.iter.id] = Value(Kind.ITERATOR, UNKNOWN, home=node)
+    if isinstance(node, gast.While) and isinstance(node.test, gast.Name):
+        _linked(follower, node)
+
+
+def _linked(follower: Follower, node: Any) -> None:
+    for item in own_nodes(node.body):
+        if (
+            isinstance(item, gast.Assign)
+            and isinstance(item.value, gast.Attribute)
+            and dotted(item.value.value) == node.test.id
+            and dotted(item.targets[0]) == node.test.id
+        ):
+            follower.report(
+                item,
+                "D2S202",
+                f"{node.test.id!r} is another object in each trip of a loop that a tensor leaves",
+                "collect the objects in a list before the loop",
+            )
+
+
+def _endless(function: Any) -> bool:
+    if not isinstance(function, gast.FunctionDef):
+        return False
+    for item in own_nodes(function.body):
+        if isinstance(item, gast.While) and isinstance(item.test, gast.Constant):
+            return not returns(item.body) and not jumps(item.body, gast.Break)
+    return False
+
+
+def iterated(follower: Follower, node: Any, value: Value) -> None:
+    """D2S205: an iterator that a loop has used which a tensor has left."""
+    if value.kind is Kind.ITERATOR and isinstance(value.home, gast.For) and value.home is not node:
+        _moved(follower, node.iter, dotted(node.iter) or "it")
+
+
+def while_test(follower: Follower, node: Any, test: Value) -> None:
+    """D2S207: a deque that a tensor fills decides how long a loop goes on."""
+    if test.kind is not Kind.DEQUE or not isinstance(node.test, gast.Name):
+        return
+    name = node.test.id
+    branches = [item for item in own_nodes(node.body) if isinstance(item, gast.If)]
+    for branch in branches:
+        filled = name in changes_in(branch.body).mutated
+        if filled and follower.values.of(branch.test).decided:
+            follower.report(
+                branch,
+                "D2S207",
+                f"a tensor decides what the deque {name!r} holds, and it decides the loop",
+                "use a list, or tensors of a fixed size with a count",
+            )
+            return
+
+
+def raised(follower: Follower, node: Any, *, decided: bool) -> None:
+    """D2S205: an exception of the run, out of a loop of the program into a ``try``."""
+    inside = any(one.kind == "loop" and one.tries for one in follower.around)
+    if decided and inside and follower.tries:
+        follower.report(
+            node,
+            "D2S205",
+            "an exception that a tensor decides leaves a loop of the program into a try",
+            "put the try into the loop, decide with if, or catch in the caller",
+        )
+
+
+def finally_returns(follower: Follower, node: Any) -> None:
+    """D2S205: a ``return`` in a ``finally`` around what a tensor decides."""
+    for item in own_nodes(node.finalbody):
+        if isinstance(item, gast.Return):
+            follower.report(
+                item,
+                "D2S205",
+                "a return stands in a finally, around what a tensor decides",
+                "return behind the try",
+            )
+
+
+def identity(follower: Follower, node: Any) -> None:
+    """D2S205: which object a name is, behind a branch that a tensor decides."""
+    parts = [node.left, *node.comparators]
+    if not all(isinstance(part, gast.Name) for part in parts):
+        return
+    merged = [part.id for part in parts if part.id in follower.scope.merged]
+    kinds = {follower.values.of(part).kind for part in parts}
+    if merged and kinds == {Kind.TENSOR}:
+        follower.report(
+            node,
+            "D2S205",
+            f"which tensor {merged[0]!r} is depends on a tensor, and 'is' asks for it",
+            "keep a flag beside it, and ask for that",
+        )
+
+
+def py_layer(follower: Follower, node: Any, owner: Value) -> None:
+    """D2S205: a PyLayer in a loop of the program."""
+    bases = [follower.module.resolved(base) for base in owner.home.bases]
+    if follower.in_loop and any(base.endswith("PyLayer") for base in bases):
+        follower.report(
+            node,
+            "D2S205",
+            f"the PyLayer {owner.home.name!r} is applied in a loop that a tensor ends",
+            "let a Python value decide the number of trips",
+        )
+
+
+def recursion(follower: Follower, function: Any, at: Any) -> None:
+    """D2S206: a recursion that only tensors end."""
+    index = follower._stack.index(function)
+    if not follower.decided or index != len(follower._stack) - 1:
+        return
+    tests = [n.test for n in own_nodes(function.body) if isinstance(n, gast.If | gast.IfExp)]
+    if tests and all(follower.values.of(test).decided for test in tests):
+        follower.report(
+            at,
+            "D2S206",
+            f"{function.name!r} calls itself, and only tensors say when to stop",
+            "write a while loop, or pass the depth as a Python number",
+        )
+
+
+def returned(follower: Follower, node: Any, value: Value) -> None:
+    """D2S205: what leaves a converted function and would compute later."""
+    later = {Kind.ITERATOR: "a generator or iterator", Kind.FUNCTION: "a function"}
+    if value.kind not in later:
+        return
+    if value.kind is Kind.FUNCTION and not _uses_locals(follower, value.home):
+        return
+    if value.kind is Kind.ITERATOR and (value.item is None or not value.item.decided):
+        return
+    follower.report(
+        node,
+        "D2S205",
+        f"{later[value.kind]} leaves the function, and would be used when the program is gone",
+        "return the tensors, or a list of them",
+    )
+
+
+def _uses_locals(follower: Follower, function: Any) -> bool:
+    names = reads_in(function)
+    return any(
+        value.kind is Kind.TENSOR and name in names for name, value in follower.scope.values.items()
+    )
+
+
+# -- containers -----------------------------------------------------------------------------------
+
+
+def mutated(follower: Follower, node: Any, owner: Value, arguments: list[Value]) -> None:
+    """D2S207, D2S208: a method changes a container."""
+    name, path = node.func.attr, dotted(node.func.value) or ""
+    if owner.kind is Kind.SET and name == "add" and arguments:
+        hashed(follower, node.args[0], arguments[0])
+    if not follower.decided:
+        return
+    if any(loop.source == path and path for loop in follower.loops):
+        follower.report(
+            node,
+            "D2S207",
+            f"{path!r} is changed while a loop iterates over it, where a tensor decides",
+            "collect in another list",
+        )
+    if name == "append" and follower.in_loop:
+        if path:
+            follower.scope.grown.add(path)
+        if arguments and _varying(follower, node.args[0]):
+            follower.report(
+                node,
+                "D2S207",
+                "items of different shapes are put into a list in a loop that a tensor ends",
+                "give every item the same shape, for example with paddle.nn.functional.pad",
+            )
+
+
+def _varying(follower: Follower, item: Any) -> bool:
+    """Whether an item is a slice of a tensor up to a number of the run."""
+    if not isinstance(item, gast.Subscript) or not isinstance(item.slice, gast.Slice):
+        return False
+    bounds = [follower.values.of(p) for p in (item.slice.lower, item.slice.upper) if p is not None]
+    sliced = follower.values.of(item.value).kind is Kind.TENSOR
+    return sliced and len(bounds) == 1 and bounds[0].decided
+
+
+def unpacked(follower: Follower, target: Any, value: Value) -> None:
+    """D2S207: a list of unknown length is unpacked."""
+    if not any(isinstance(part, gast.Starred) for part in target.elts):
+        return
+    for name, known in follower.scope.values.items():
+        if known is value and name in follower.scope.grown:
+            follower.report(
+                target,
+                "D2S207",
+                f"{name!r} has a length that a tensor decides, and is unpacked",
+                "index it",
+            )
+            return
+
+
+def item_set(follower: Follower, target: Any, owner: Value, key: Value) -> None:
+    """D2S207, D2S208: an item is assigned."""
+    if owner.kind is not Kind.TABLE or isinstance(target.slice, gast.Slice):
+        return
+    if key.kind is Kind.NUMBER or (follower.in_loop and _counts(follower, target)):
+        follower.report(
+            target,
+            "D2S207",
+            "a dict gets an item under a key that only the run knows",
+            "make the keys before, or use a list or a tensor",
+        )
+    elif key.kind in (Kind.TENSOR, Kind.TEXT):
+        hashed(follower, target.slice, key)
+
+
+def _counts(follower: Follower, target: Any) -> bool:
+    """Whether a key is another one in each trip: ``d[len(d)]``, ``d[i]`` behind ``i += 1``."""
+    key = target.slice
+    if isinstance(key, gast.Call) and dotted(key.func) == "len":
+        return True
+    loop = follower.loops[-1].node if follower.loops else None
+    return (
+        isinstance(key, gast.Name)
+        and loop is not None
+        and any(
+            isinstance(node, gast.AugAssign) and dotted(node.target) == key.id
+            for node in own_nodes(loop.body)
+        )
+    )
+
+
+def item_read(follower: Follower, node: Any, owner: Value, key: Value) -> None:
+    """D2S208: a text with tensors is a key; a number of the run may be."""
+    if owner.kind is Kind.TABLE and key.kind is Kind.TEXT:
+        hashed(follower, node.slice, key)
+
+
+def hashed(follower: Follower, node: Any, value: Value) -> None:
+    """D2S208: a key of a dict, or an item of a set, that only the run knows."""
+    if value.kind is Kind.PLAIN and isinstance(node, gast.Name):
+        _text_of_two(follower, node)
+    if value.kind not in (Kind.NUMBER, Kind.TEXT):
+        return
+    what = "a text with tensors in it" if value.kind is Kind.TEXT else "a number of the run"
+    follower.report(
+        node,
+        "D2S208",
+        f"{what} is a key of a dict or an item of a set",
+        "choose with if, or index a list or a tensor with it",
+    )
+
+
+def _text_of_two(follower: Follower, node: Any) -> None:
+    """D2S203: a text that a tensor has chosen is a key of a dict that is made."""
+    function = follower.scope.function
+    if function is None or node.id not in follower.scope.merged:
+        return
+    texts = {
+        getattr(one.value, "value", None)
+        for one in own_nodes(function.body)
+        if isinstance(one, gast.Assign) and dotted(one.targets[0]) == node.id
+    }
+    if len(texts) > 1 and all(isinstance(text, str) for text in texts):
+        follower.report(
+            node,
+            "D2S203",
+            f"{node.id!r} is one of several texts, as a tensor decides, and a key of a dict",
+            "make the dict on each side of the branch",
+        )
+
+
+def template(follower: Follower, node: Any, right: Value) -> None:
+    """D2S208: a template in a variable is filled with a tensor."""
+    if isinstance(node.left, gast.Name) and right.kind is Kind.TENSOR:
+        name = node.left.id
+        function = follower.scope.function
+        if function is not None and _is_text(function, name):
+            follower.report(
+                node,
+                "D2S208",
+                f"{name!r} is filled with a tensor",
+                f"write {name} % (tensor,), or an f-string",
+            )
+
+
+def _is_text(function: Any, name: str) -> bool:
+    """Whether a variable of a function is a text, by its default or by what is assigned."""
+    names = [*function.args.posonlyargs, *function.args.args]
+    for one, default in zip(names[::-1], function.args.defaults[::-1], strict=False):
+        if one.id == name:
+            return isinstance(getattr(default, "value", None), str)
+    return any(
+        isinstance(node, gast.Assign)
+        and dotted(node.targets[0]) == name
+        and isinstance(getattr(node.value, "value", None), str)
+        for node in own_nodes(function.body)
+    )
+
+
+# -- tensors that change --------------------------------------------------------------------------
+
+
+def assigned(follower: Follower, node: Any, value: Value) -> None:
+    """D2S202: a variable that has one dimension more in each trip; and what another name is."""
+    names = [target.id for target in node.targets if isinstance(target, gast.Name)]
+    if isinstance(node.value, gast.Name) and value.kind is Kind.TENSOR:
+        for name in names:
+            follower.scope.aliases[name] = node.value.id
+    else:
+        for name in names:
+            follower.scope.aliases.pop(name, None)
+    if not follower.in_loop or not names or value.kind is not Kind.TENSOR:
+        return
+    called = node.value.func if isinstance(node.value, gast.Call) else None
+    if isinstance(called, gast.Attribute) and called.attr == "unsqueeze":
+        inner = [n for n in gast.walk(node.value) if isinstance(n, gast.Attribute)]
+        if names[0] in reads_in(called.value) and not _reduces(inner):
+            follower.report(
+                node,
+                "D2S202",
+                f"{names[0]!r} gets one dimension more in each trip of the loop",
+                "keep the number of dimensions, or use another variable",
+            )
+
+
+def _reduces(attributes: list[Any]) -> bool:
+    less = ("squeeze", "sum", "mean", "max", "min", "reshape", "flatten", "argmax", "prod")
+    return any(node.attr in less for node in attributes)
+
+
+def in_place(follower: Follower, node: Any, name: str) -> None:
+    """D2S304: a tensor changes in place in a loop, and another name is that tensor."""
+    if not name.endswith("_") or name.endswith("__") or not follower.in_loop:
+        return
+    path = dotted(node.func.value) or ""
+    other = follower.scope.aliases.get(path)
+    if other is not None and other != path:
+        follower.report(
+            node,
+            "D2S304",
+            f"{name}() changes a tensor in a loop of the program, which {other!r} is, too",
+            f"write {path} = ..., or change a .clone()",
+        )
+
+
+def property_set(follower: Follower, target: Any, owner: Value, value: Value) -> None:
+    """D2S205: a tensor is assigned to a property of a layer; Paddle makes a buffer as well."""
+    if owner.kind is not Kind.OBJECT or value.kind is not Kind.TENSOR:
+        return
+    method = follower.module.method(owner.home, target.attr)
+    marks = [getattr(mark, "id", "") for mark in method.decorator_list] if method else []
+    if "property" in marks and follower.module.is_layer(owner.home):
+        follower.report(
+            target,
+            "D2S205",
+            f"a tensor is assigned to {target.attr!r}, a property of a layer",
+            f"write a method such as set_{target.attr}(value) in place of the setter",
+        )
+
+
+def attribute_set(follower: Follower, target: Any, owner: Value) -> None:
+    """D2S205: the gradient of a computed tensor is assigned."""
+    if target.attr != "grad" or owner.kind is not Kind.TENSOR:
+        return
+    if isinstance(target.value, gast.Name) and target.value.id in follower.scope.values:
+        function = follower.scope.function
+        names = {a.id for a in function.args.args} if function is not None else set()
+        if target.value.id not in names:
+            follower.report(
+                target,
+                "D2S205",
+                f"the gradient of {target.value.id!r}, a computed tensor, is assigned",
+                "keep it in a variable",
+            )

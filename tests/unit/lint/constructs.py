@@ -1,0 +1,391 @@
+"""What lint has a rule for, and what is like it and works; each is converted by the tests.
+
+A function that is refused says its code at the end of the line that lint names. ``x`` is
+``[1.0, 2.0]``.
+"""
+
+# ruff: noqa: PTH123
+
+import asyncio
+import bisect
+import heapq
+import json
+import os
+import random
+import time
+import uuid
+from collections import deque
+from contextlib import contextmanager
+
+import numpy as np
+import paddle
+from paddle import nn
+from paddle.autograd import PyLayer
+
+import d2s
+
+CACHE = {}
+RNG = np.random.RandomState(0)
+
+
+@d2s.to_static
+def array_in_the_middle(x):
+    return x * float(x.numpy().max())  # D2S208
+
+
+@d2s.to_static
+def list_of_numbers(x):
+    return sum(x.tolist())  # D2S208
+
+
+@d2s.to_static
+def function_of_numpy(x):
+    return paddle.to_tensor(np.exp(x))  # D2S208
+
+
+@d2s.to_static
+def array_that_is_shown(x):
+    print("x is", x.numpy())
+    return x
+
+
+@d2s.to_static
+def number_that_is_computed_with(x):
+    return x * x.sum().item() + float(x.mean())
+
+
+@d2s.to_static
+def shuffled(x):
+    order = [1, 2, 3]
+    random.shuffle(order)  # D2S205
+    return x * order[0]
+
+
+@d2s.to_static
+def picked(x):
+    return x * random.choice([1, 2])  # D2S205
+
+
+@d2s.to_static
+def noise(x):
+    return x + paddle.to_tensor(np.random.rand(2).astype("float32"))  # D2S205
+
+
+@d2s.to_static
+def of_a_generator(x):
+    return x[paddle.to_tensor(RNG.permutation(2))]  # D2S205
+
+
+@d2s.to_static
+def one_number(x):
+    return x * random.random() + np.random.uniform(0, 1)
+
+
+@d2s.to_static
+def one_number_in_a_branch(x):
+    if x.sum() > 0:
+        x = x * random.random()  # D2S205
+    return x
+
+
+@d2s.to_static
+def layer_of_its_own(x):
+    linear = nn.Linear(2, 2)  # D2S205
+    return linear(x)
+
+
+@d2s.to_static
+def parameter_of_its_own(x):
+    return x + paddle.create_parameter([2], "float32")  # D2S205
+
+
+@d2s.to_static
+def layer_without_parameters(x):
+    return nn.ReLU()(x)
+
+
+@d2s.to_static
+def backward_in_a_branch(x):
+    weight = paddle.ones([2])
+    weight.stop_gradient = False
+    loss = (weight * x).sum()
+    if loss > 0:
+        loss.backward()  # D2S205
+    return weight.grad
+
+
+@d2s.to_static
+def key_of_the_run(x):
+    found = {}
+    found[int(x.sum())] = x  # D2S207
+    return found
+
+
+@d2s.to_static
+def set_of_the_run(x):
+    return x, {int(x.sum())}  # D2S208
+
+
+@d2s.to_static
+def text_as_a_key(x):
+    CACHE[f"{x.sum().item():.1f}"] = 1  # D2S208
+    return x
+
+
+@d2s.to_static
+def key_that_is_known(x):
+    found = {}
+    for index in range(2):
+        found[index] = x[index]
+    return found
+
+
+@d2s.to_static
+def key_of_two_texts(x):
+    if x.sum() > 0:
+        name = "up"
+    else:
+        name = "down"
+    return {name: x}  # D2S203
+
+
+@d2s.to_static
+def new_key_in_each_trip(x):
+    found = {}
+    while x.sum() < 10:
+        x = x * 2
+        found[len(found)] = x  # D2S207
+    return x
+
+
+@d2s.to_static
+def written_as_json(x):
+    return x, json.dumps({"sum": float(x.sum())})  # D2S208 TypeError
+
+
+@d2s.to_static
+def on_a_heap(x):
+    heap = []
+    heapq.heappush(heap, float(x[0]))  # D2S205 elsewhere
+    heapq.heappush(heap, float(x[1]))  # D2S205
+    return heapq.heappop(heap)
+
+
+def _power(x, n):
+    if n < 1:
+        return x * 0 + 1
+    return x * _power(x, n - 1)  # D2S206
+
+
+@d2s.to_static
+def recursion(x):
+    return _power(x, paddle.to_tensor(3) + x.sum().astype("int64") * 0)
+
+
+def _times(x, n):
+    if n == 0:
+        return x
+    return x + _times(x, n - 1)
+
+
+@d2s.to_static
+def recursion_of_python(x):
+    return _times(x, 3)
+
+
+@d2s.to_static
+def items_later(x):
+    return (part * 2 for part in x)  # D2S205
+
+
+@d2s.to_static
+def function_later(x):
+    return lambda: x  # D2S205
+
+
+def _halves(x):
+    while x.sum() > 1:
+        x = x / 2
+        yield x  # D2S205
+
+
+@d2s.to_static
+def yields_while(x):
+    total = x * 0
+    for half in _halves(x):
+        total = total + half
+    return total
+
+
+@contextmanager
+def _scaled(x, by):
+    if x.sum() > 0:
+        yield by
+    else:
+        yield -by
+
+
+def _twice(x):
+    yield x
+    yield x * 2
+
+
+@d2s.to_static
+def yields(x):
+    if x.sum() > 0:
+        for part in _twice(x):
+            x = x + part
+    return x
+
+
+@d2s.to_static
+def iterator_in_a_branch(x):
+    rates = iter([0.5, 2.0, 10.0])
+    rate = next(rates)
+    if x.sum() < 1:
+        rate = next(rates)  # D2S205
+    return x * rate * next(rates)
+
+
+@d2s.to_static
+def iterator_of_its_own(x):
+    rates = iter([0.5, 2.0])
+    return x * next(rates) + next(rates)
+
+
+@d2s.to_static
+def which_object(x):
+    best = x
+    if x.sum() > 2:
+        best = x * 0.5
+    if best is x:  # D2S205
+        best = best + 1
+    return best
+
+
+@d2s.to_static
+def whether_there_is_one(x, mask=None):
+    if mask is None:
+        mask = x > 1
+    return x * mask.astype(x.dtype)
+
+
+class Reverse(PyLayer):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 1.0
+
+    @staticmethod
+    def backward(ctx, dy):
+        return -0.5 * dy
+
+
+@d2s.to_static
+def py_layer_in_a_loop(x):
+    x = x.detach()
+    x.stop_gradient = False
+    while x.abs().max() < 9:
+        x = Reverse.apply(x) * 2  # D2S205
+    return x
+
+
+@d2s.to_static
+def shapes_in_a_list(x):
+    parts = []
+    for index in range(int(x.sum()) - 1):
+        parts.append(x[: index + 1])  # D2S207
+    return paddle.concat(parts)
+
+
+@d2s.to_static
+def grown_and_unpacked(x):
+    states = [x]
+    while x.sum() < 20:
+        x = x * 2
+        states.append(x)
+    first, *rest = states  # D2S207
+    return rest[0] + first
+
+
+@d2s.to_static
+def one_name_too_many(x):
+    y = x
+    while x.sum() < 10:
+        y.add_(paddle.ones([2]))  # D2S304
+    return x
+
+
+@d2s.to_static
+def more_dimensions(x):
+    total = x.sum()
+    while total.max() < 100:
+        total = (total * 2).unsqueeze(0)  # D2S202
+    return total
+
+
+@d2s.to_static
+def filled_template(x, template="sum %f"):
+    text = template % x.sum()  # D2S208
+    return x
+
+
+# -- what is done, or asked for, once ------------------------------------------------------------
+
+
+@d2s.to_static
+def clock(x):
+    return x + time.time()  # D2S702
+
+
+@d2s.to_static
+def environment(x):
+    return x * len(os.environ.get("HOME", ""))  # D2S702
+
+
+@d2s.to_static
+def name(x):
+    return x, str(uuid.uuid4())  # D2S702
+
+
+@d2s.to_static
+def own_text(x):
+    with open(__file__) as file:  # D2S702
+        return x * len(file.read())
+
+
+@d2s.to_static
+def nap(x):
+    time.sleep(0.001)  # D2S701
+    return x
+
+
+@d2s.to_static
+def null(x):
+    with open(os.devnull, "w") as file:  # D2S701
+        file.write("called")
+    return x
+
+
+# -- layers --------------------------------------------------------------------------------------
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(2, 2)
+        self.offset = 0.5
+        self.steps = []
+
+    def forward(self, x, scale: float = 1.0):
+        self.steps.append(1)
+        hidden = self.linear(x)
+        if hidden.mean() > scale:
+            hidden = hidden * 2
+        return self.shifted(hidden)
+
+    def shifted(self, hidden):
+        return hidden + self.offset + hidden.numpy().mean()  # D2S208
+
+
+def not_converted(x):
+    return x.numpy(), random.choice([1, 2]), asyncio, bisect, deque, _scaled
