@@ -618,6 +618,10 @@ def _position_of_out(function: Any) -> int | None:
     return names.index("out") if "out" in names else None
 
 
+APPLYING: Final = _applied.__code__
+"""The code that calls functions that are not converted."""
+
+
 def _by_hash(method: Any, arguments: list[Any]) -> bool:
     """Whether a method of a dict or set would look for a number of the run by its hash."""
     found = [is_late_key(item) for item in arguments]

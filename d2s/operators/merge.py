@@ -416,7 +416,8 @@ class Merger:
                 sides.append(self.copied(side, type(like)(0)))
         value = self.output(sides[0], sides[1], kind)
         flag = self.output(self.as_flag(True, left[1]), self.as_flag(False, right[1]))
-        body_first = {(True, False): True, (False, True): False}.get((left[1], right[1]))
+        known = type(left[1]) is bool and type(right[1]) is bool and left[1] is not right[1]
+        body_first = left[1] if known else None
         return lambda results: Either(flag(results), absent, value(results), name).chosen_at(
             places_of(true, false), body_first
         )
