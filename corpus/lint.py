@@ -81,17 +81,13 @@ class Tally:
     @property
     def said(self) -> list[Finding]:
         """The findings that say that a program is refused."""
-        return [f for one in self.judged for f in one.findings if f.severity != "warning"]
+        return [f for one in self.judged for f in one.findings if f.severity == "error"]
 
     @property
     def false(self) -> list[Finding]:
         """Those of them in programs that are right."""
         return [
-            f
-            for one in self.judged
-            if not one.code
-            for f in one.findings
-            if f.severity != "warning"
+            f for one in self.judged if not one.code for f in one.findings if f.severity == "error"
         ]
 
 
@@ -210,7 +206,7 @@ def packages(folder: Path) -> dict[str, Any]:
 def table(groups: Sequence[Tally]) -> str:
     """The counts, as the page shows them."""
     lines = [
-        "| programs | number | refused | foreseen | errors and notes | false |",
+        "| programs | number | refused | foreseen | errors | false |",
         "|---|---|---|---|---|---|",
     ]
     for one in groups:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import gast
 
 from d2s.analysis.scopes import MUTATORS, dotted
-from d2s.lint import outside, rules, tables
+from d2s.lint import hints, outside, rules, tables
 from d2s.lint.modules import Module
 from d2s.lint.values import (
     ARRAY,
@@ -18,6 +18,7 @@ from d2s.lint.values import (
     TENSORS,
     TEXT,
     UNKNOWN,
+    VECTOR,
     Kind,
     Value,
     join,
@@ -73,6 +74,8 @@ def _of_kind(
         every = [*arguments, *keywords.values()]
         outside.called(follower, node, called.name, every)
         made = tables.of_named(called.name, every)
+        if made.kind is Kind.TENSOR and hints.is_vector(called.name, node):
+            return VECTOR
         if made.kind is Kind.LAYER:
             outside.layer_made(follower, node, made)
         return made

@@ -17,6 +17,7 @@ from d2s.lint.values import (
     TENSOR,
     TEXT,
     UNKNOWN,
+    VECTOR,
     Kind,
     Value,
     join,
@@ -122,7 +123,7 @@ class Expressions:
         if owner.kind is Kind.NAMED:
             outside.named(self.follower, node, owner.name)
         if owner.kind in (Kind.TENSOR, Kind.ARRAY):
-            return owner
+            return Value(owner.kind)
         if owner.kind in (Kind.TABLE, *_ITERABLE):
             if isinstance(node.slice, gast.Slice):
                 return owner
@@ -136,7 +137,8 @@ class Expressions:
             rules.template(self.follower, node, right)
             if isinstance(node.left, gast.Constant) and isinstance(node.left.value, str):
                 return TEXT if right.holds_decided else PLAIN
-        return _arithmetic(left, right)
+        found = _arithmetic(left, right)
+        return TENSOR if found == VECTOR and isinstance(node.op, gast.MatMult) else found
 
     def _unary(self, node: Any) -> Value:
         value = self.of(node.operand)
@@ -161,6 +163,8 @@ class Expressions:
         if all(isinstance(op, gast.Is | gast.IsNot) for op in node.ops):
             rules.identity(self.follower, node)
             return PLAIN
+        if VECTOR in values:
+            return VECTOR
         if any(value.kind is Kind.TENSOR for value in values):
             return TENSOR
         if any(value.decided for value in values):
@@ -168,7 +172,9 @@ class Expressions:
         return PLAIN if all(value.kind is Kind.PLAIN for value in values) else UNKNOWN
 
     def _ternary(self, node: Any) -> Value:
-        decided = self.of(node.test).decided
+        test = self.of(node.test)
+        rules.condition(self.follower, node.test, test)
+        decided = test.decided
         depth = len(self.follower.around)
         if decided:
             self.follower.around.append(Around("branch", self.follower.tries))
@@ -255,6 +261,8 @@ class Expressions:
 
 def _arithmetic(left: Value, right: Value) -> Value:
     kinds = {left.kind, right.kind}
+    if VECTOR in (left, right):
+        return VECTOR
     for kind in (Kind.TENSOR, Kind.ARRAY, Kind.NUMBER):
         if kind in kinds:
             return Value(kind)

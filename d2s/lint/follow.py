@@ -17,7 +17,7 @@ from d2s.lint import expressions, hints, rules
 from d2s.lint.findings import Edit, Finding, Severity
 from d2s.lint.modules import Function, Module
 from d2s.lint.scope import Around, Loop, Scope, merge
-from d2s.lint.values import PLAIN, TENSOR, UNKNOWN, Kind, Value, join, together
+from d2s.lint.values import PLAIN, TENSOR, UNKNOWN, VECTOR, Kind, Value, join, together
 
 _DEPTH: Final = 12
 """So many calls deep a function is followed."""
@@ -116,10 +116,10 @@ class Follower:
         """Read a converted function, and say what was found."""
         given = self.calls.get(id(function), [])
         positions = max(map(len, given), default=0)
-        arguments = [
-            together(call[index] for call in given if index < len(call))
-            for index in range(positions)
+        columns = [
+            [call[index] for call in given if index < len(call)] for index in range(positions)
         ]
+        arguments = [VECTOR if VECTOR in column else together(column) for column in columns]
         self.loud, self._budget = True, _CALLS
         self._known.clear()
         values = self.parameters(function, arguments, {}, owner, likely=True)
@@ -239,6 +239,7 @@ class Follower:
 
     def _if(self, node: Any) -> None:
         test = self.values.of(node.test)
+        rules.condition(self, node.test, test)
         decided = test.decided
         self.decisions += decided
         before = dict(self.scope.values)
@@ -260,6 +261,7 @@ class Follower:
 
     def _while(self, node: Any) -> None:
         test = self.values.of(node.test)
+        rules.condition(self, node.test, test)
         rules.while_test(self, node, test)
         self._loop(node, decided=test.decided)
 

@@ -94,3 +94,17 @@ def is_open(follower: Follower, source: Any) -> bool:
 def is_generator(function: Any) -> bool:
     """Whether a function yields."""
     return any(isinstance(n, gast.Yield | gast.YieldFrom) for n in own_nodes(function.body))
+
+
+def is_vector(path: str, call: Any) -> bool:
+    """Whether a call makes a tensor of more than one element, by what is written there."""
+    given = call.args[0] if call.args else None
+    if not isinstance(given, gast.List | gast.Tuple):
+        return False
+    if path == "paddle.to_tensor":
+        return len(given.elts) > 1 and not any(isinstance(e, gast.Starred) for e in given.elts)
+    if path in ("paddle.ones", "paddle.zeros", "paddle.rand", "paddle.randn"):
+        sizes = [getattr(size, "value", None) for size in given.elts]
+        known = [size for size in sizes if isinstance(size, int)]
+        return known == sizes and max(known, default=0) > 1 and 0 not in known
+    return False

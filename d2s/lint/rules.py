@@ -14,13 +14,24 @@ import gast
 from d2s.analysis.exits import jumps, returns
 from d2s.analysis.scopes import changes_in, dotted, own_nodes, reads_in
 from d2s.lint import tables
-from d2s.lint.values import UNKNOWN, Kind, Value
+from d2s.lint.values import UNKNOWN, VECTOR, Kind, Value
 
 if TYPE_CHECKING:
     from d2s.lint.follow import Follower
 
 
 # -- what a branch or loop of the program cannot have ---------------------------------------------
+
+
+def condition(follower: Follower, node: Any, value: Value) -> None:
+    """D2S204: a condition that has more than one element."""
+    if value == VECTOR:
+        follower.report(
+            node,
+            "D2S204",
+            "the condition is a tensor of more than one element",
+            "say which is meant: .all(), .any(), or the item that decides",
+        )
 
 
 def trained(follower: Follower, node: Any, owner: Value) -> None:

@@ -44,7 +44,7 @@ class Value:
     Attributes:
         kind: what it is.
         item: what its items are.
-        name: the dotted name of something of another module.
+        name: the dotted name of something of another module; what is known of a tensor.
         home: the function or class of this file, or the class of an object.
     """
 
@@ -73,11 +73,15 @@ NUMBER: Final = Value(Kind.NUMBER)
 TEXT: Final = Value(Kind.TEXT)
 ARRAY: Final = Value(Kind.ARRAY)
 TENSORS: Final = Value(Kind.MANY, TENSOR)
+VECTOR: Final = Value(Kind.TENSOR, name="vector")
+"""A tensor that is certain to have more than one element."""
 
 
 def join(one: Value, other: Value) -> Value:
     """What a value is that may be one or the other."""
     if one.kind is other.kind:
+        if one.kind is Kind.TENSOR and one.name != other.name:
+            return TENSOR
         if one.name != other.name or one.home is not other.home:
             return UNKNOWN
         if one.item is None or other.item is None:

@@ -329,6 +329,22 @@ def filled_template(x, template="sum %f"):
     return x
 
 
+@d2s.to_static
+def truth_of_two(x):
+    limits = paddle.to_tensor([1.0, 2.0])
+    if x > limits:  # D2S204
+        x = x * 2
+    return x
+
+
+@d2s.to_static
+def truth_of_all(x):
+    limits = paddle.to_tensor([1.0, 2.0])
+    if (x > limits).all():
+        x = x * 2
+    return x
+
+
 # -- what is done, or asked for, once ------------------------------------------------------------
 
 
