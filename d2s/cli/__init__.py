@@ -103,6 +103,12 @@ _command(
     "Explain the code of an error message.",
     ["d2s explain D2S203", "d2s explain --list"],
 )
+_command(
+    "doctor",
+    commands.doctor,
+    "Say what is installed, set, and working here.",
+    ["d2s doctor", "d2s doctor --json -o doctor.json"],
+)
 
 
 def _version(wanted: bool) -> None:

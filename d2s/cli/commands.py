@@ -234,3 +234,20 @@ def lint(
         form="json" if as_json else format_,
         output=output,
     )
+
+
+def doctor(
+    limit: Annotated[
+        float, typer.Option(min=1, help="Seconds that trying everything may take.")
+    ] = 300.0,
+    as_json: AsJson = False,
+    output: Output = None,
+) -> None:
+    """Say what is installed and set, and try what works here: a text for a bug report.
+
+    Tries one small program of each kind in a process of its own, so that there is a report when
+    Paddle is missing or crashes. Exit status: 0, 1 when something does not work, 2 after an error.
+    """
+    from d2s.cli import doctor as work
+
+    work.doctor(limit=limit, as_json=as_json, output=output)
