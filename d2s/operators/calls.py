@@ -100,6 +100,8 @@ def call(function: Any) -> Any:
         return functools.partial(_drawn, function)
     if type(function) is types.MethodType:
         return _method(function)
+    if type(function) is _CACHED and current() is not None:
+        return functools.partial(_remembered, function)
     if isinstance(function, Either):
         return lambda *args, **options: each(lambda each_: call(each_)(*args, **options), function)
     operator = _operator_of(function)
@@ -217,6 +219,35 @@ def _made(capture: Capture, kind: type, *arguments: Any, **options: Any) -> Any:
     if is_user_object(fresh) or slots_of(type(fresh)):
         capture.born[id(fresh)] = fresh
     return fresh
+
+
+_CACHED: Final = type(functools.lru_cache(lambda: None))
+
+
+def _remembered(function: Any, *arguments: Any, **options: Any) -> Any:
+    """A function under ``functools.lru_cache``: what it remembers is made in dygraph.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) it would remember something of the program.
+    """
+    if not _is_outside([arguments, options]):
+        raise error_here(
+            UnsupportedInGraphError,
+            f"{attribute(function, '__name__', 'a function')}() under functools.lru_cache is given "
+            "a tensor of the program, and would keep what it makes of it",
+            "call what is under the cache, __wrapped__, or give it Python values",
+        )
+    with bridge.outside_of_capture():
+        return function(*arguments, **options)
+
+
+def _is_outside(thing: Any) -> bool:
+    """Whether no tensor of the program is in ``thing``, as far as its lists and attributes go."""
+    if type(thing) in (list, tuple):
+        return all(map(_is_outside, thing))
+    if type(thing) is dict:
+        return all(map(_is_outside, thing.values()))
+    return not (bridge.is_value(thing) or isinstance(thing, Either | GrowingList))
 
 
 _RANDOM: Final = (random.Random, np.random.RandomState, np.random.Generator)
@@ -829,6 +860,14 @@ def _squeeze(x: Any, axis: Any = None, name: Any = None) -> Any:
     return _applied(ranks.squeeze, [x, axis], {})
 
 
+def _normal(mean: Any = 0.0, std: Any = 1.0, shape: Any = None, name: Any = None) -> Any:
+    """``paddle.normal``, which takes a number of the run for a tensor and forgets the shape."""
+    numbers = [number_kind(each) is not None for each in (mean, std)]
+    if not all(numbers) or not any(map(bridge.is_value, (mean, std))):
+        return _applied(paddle.normal, [mean, std, shape], {})
+    return mean + std * _applied(paddle.normal, [0.0, 1.0, shape], {})
+
+
 def _joining(original: Any) -> Callable[..., Any]:
     """``hstack`` and its like, which bring the items to a rank and join them."""
     lifted, axis = _JOINING[original.__name__]
@@ -879,6 +918,8 @@ def _assign(x: Any, output: Any = None) -> Any:
     """``paddle.assign``; into another tensor, it changes that one in place."""
     if training.writes(output):
         return training.write(x, output)
+    if bridge.is_value(x) and number_kind(x) is not None:
+        x = as_value(x).reshape([1])  # as dygraph makes a tensor of a Python number
     if current() is not None and is_tensor(output):
         return _applied(inplace.assigned, [output, x], {})
     return _applied(paddle.assign, [x] if output is None else [x, output], {})
@@ -1016,6 +1057,8 @@ _STANDING_IN: Final[dict[Any, Callable[..., Any]]] = {
     paddle.amp.auto_cast: _auto_cast,
     paddle.grad: _grad,
     paddle.tile: _tile,
+    paddle.normal: _normal,
+    paddle.tensor.array_length: casts.len_,
     paddle.view: _view,
     paddle.view_as: _view_as,
     paddle.tolist: _tolist,

@@ -126,6 +126,8 @@ def len_(thing: Any, /) -> Any:
         return thing.length
     if current() is None:
         return len(thing)
+    if bridge.is_array(thing):
+        return mark_number(paddle.tensor.array_length(thing).reshape([]), int)
     if not is_tensor(thing):
         method = getattr(type(thing), "__len__", None)
         # Python's len() would insist on an int; the run may be what knows it.

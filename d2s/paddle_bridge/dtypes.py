@@ -1,8 +1,9 @@
-"""Dtypes that Paddle 3.3.1 declares in a program, where its kernels give others.
+"""Dtypes and shapes that Paddle 3.3.1 declares in a program, where its kernels give others.
 
 ``x.any()`` of integers is declared int64 and is bool, ``paddle.exp`` of them is declared int64 and
-is float32, ``paddle.unique`` of them is declared float32 and is int64.  What is built on the
-declaration fails on the run, or takes bytes for other numbers.
+is float32, ``paddle.unique`` of them is declared float32 and is int64; ``slogdet`` is declared to
+have the shape of the matrices.  What is built on the declaration fails on the run, or takes bytes
+for other numbers.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any, Final
 import paddle
 
 from d2s.paddle_bridge.names import create_shaped_type
+from d2s.paddle_bridge.values import relax
 
 _TRUTHS: Final = ("all", "any", "equal_all")
 """Operations whose result is bool."""
@@ -45,7 +47,7 @@ def declare(value: Any, dtype: Any) -> None:
 def true_dtypes() -> Iterator[None]:
     """Operations that are made meanwhile are declared with the dtypes that their kernels give."""
     operations = paddle._C_ops
-    names = (*_TRUTHS, *_FLOATS, *_SAME, *_RANKS, "lstsq")
+    names = (*_TRUTHS, *_FLOATS, *_SAME, *_RANKS, "lstsq", "slogdet")
     before = {name: getattr(operations, name) for name in names}
     for name, original in before.items():
         setattr(operations, name, _declared(name, original))
@@ -81,5 +83,7 @@ def _correct(name: str, given: Any, made: Any) -> None:
         declare(first, given.dtype)
     elif name in _RANKS:
         declare(first, "int64")
+    elif name == "slogdet":  # the signs and the logarithms, stacked
+        relax(first, [2, *given.shape[:-2]])
     elif name == "lstsq":
         declare(results[_RANK], "int32")

@@ -112,6 +112,11 @@ def shape_of(value: Any) -> list[int] | None:
     return list(value.shape) if value.is_dense_tensor_type() else None
 
 
+def is_array(thing: Any) -> bool:
+    """Whether ``thing`` is a list of tensors in a program, as ``create_array`` makes it."""
+    return is_value(thing) and bool(thing.is_dense_tensor_array_type())
+
+
 def producer(value: Any) -> tuple[str, list[Any], dict[str, Any]] | None:
     """The operation that makes ``value``: name without dialect, operands, attributes.
 
