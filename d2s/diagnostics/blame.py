@@ -12,6 +12,7 @@ import types
 from typing import Final
 
 from d2s.diagnostics.location import is_ours
+from d2s.errors import D2SError, DefectError
 
 _RAISE: Final = dis.opmap["RAISE_VARARGS"]
 
@@ -49,6 +50,8 @@ def is_defect(error: BaseException) -> bool:
     ...     is_defect(error)
     False
     """
+    if isinstance(error, D2SError):
+        return isinstance(error, DefectError)
     innermost: types.TracebackType | None = None
     step = error.__traceback__
     while step is not None:

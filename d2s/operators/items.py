@@ -262,7 +262,8 @@ def _store_under_number(value: Any, table: dict[Any, Any], key: Any) -> None:
             the number is none of the keys.
     """
     cases = _likely(table, key)
-    if not cases:
+    capture = current()
+    if not cases or (capture is not None and capture.tentative):  # another one knows the number
         raise _no_such_key()
     _refuse_others([holds for _, holds in cases])
     for number, holds in cases:

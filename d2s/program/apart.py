@@ -103,6 +103,26 @@ def check_tensors(
             raise _twice("a tensor of an object, a global or a closure")
 
 
+def check_state(written: list[int], parameters: list[Any]) -> None:
+    """Refuse a program that changes a tensor of the state in place and reads another one of it.
+
+    Args:
+        written: positions of those that are changed.
+        parameters: the tensors of the state.
+
+    Raises:
+        InplaceError: (D2S304) the two share their storage.
+    """
+    for index in written:
+        others = (item for place, item in enumerate(parameters) if place != index)
+        if any(bridge.share_storage(parameters[index], other) for other in others):
+            raise InplaceError(
+                "a tensor of an object, a global or a closure is changed in place, and the "
+                "function reads a view of it, or what it is a view of, under another name",
+                cure="take the view anew in the function, or keep a .clone()",
+            )
+
+
 def _twice(what: str) -> InplaceError:
     return InplaceError(
         f"{what} is changed in place, and this call passes it, or a view of it, under another name",

@@ -38,7 +38,7 @@ from d2s.operators.replays import calling
 from d2s.operators.training import training_into
 from d2s.operators.unread import drop_unread
 from d2s.operators.values import NUMBER_DTYPES, mark_number, number_kind
-from d2s.program.apart import apart
+from d2s.program.apart import apart, check_state
 from d2s.program.captured import Captured
 from d2s.program.dimensions import SHAPE
 from d2s.program.draws import Draws
@@ -263,6 +263,8 @@ def _capture(
     bridge.tell_apart(main, tensors, values, export=export)
     relied += flags_of(state.steps)
     steps = steps_of(state.steps, tensors, results.given)
+    written = _positions((state.stored[root] for root in state.written if root < 0), tensors)
+    check_state(written, tensors)
     homes = watch.places_of(tensors)
     if steps is not None:
         homes = steps.keep(homes, tensors)
@@ -291,7 +293,7 @@ def _capture(
         counters,
         bridge.overwritten(main, values),
         draws.made,
-        _positions((state.stored[root] for root in state.written if root < 0), tensors),
+        written,
         kept_apart,
         steps,
         straight,
