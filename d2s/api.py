@@ -119,7 +119,7 @@ def _made(
 
 
 _OPTIONS: Final[dict[str, tuple[Any, ...]]] = {
-    "full_graph": (True, None),
+    "full_graph": (True, False, None),
     "build_strategy": (None,),
     "backend": (None,),
     "check": (True, False, None),

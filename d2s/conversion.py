@@ -7,6 +7,7 @@ call; every function object (a new closure, say) only gets its own cells.
 from __future__ import annotations
 
 import collections
+import dataclasses
 import functools
 import inspect
 import threading
@@ -26,10 +27,11 @@ from d2s.operators.calls import set_converter
 from d2s.operators.context import current
 from d2s.operators.managers import set_cutter
 from d2s.operators.probes import probing
+from d2s.passes.islands import IslandTree, split
 from d2s.pipeline import CUT, PIPELINE, PROBED, WATCHED, Trace, transform
 from d2s.syntax.depth import deep
 from d2s.syntax.load import bind, compile_tree
-from d2s.syntax.source import source_of
+from d2s.syntax.source import give_source, source_of
 
 _lock = threading.RLock()
 
@@ -293,6 +295,66 @@ def originals() -> Iterator[types.CodeType]:
         code = reference()
         if code is not None:
             yield code
+
+
+def origin_of(made: types.CodeType) -> types.CodeType | None:
+    """The user's code, as it was handed to a conversion, that ``made`` is a part of."""
+    for reference, converted in list(_known.values()):
+        if converted.code is made or any(inner is made for inner in codes_in(converted.code)):
+            return reference()
+    return None
+
+
+def driven(
+    function: types.FunctionType, broken: frozenset[int]
+) -> tuple[Callable[[Any], types.FunctionType], list[tuple[IslandTree, types.FunctionType]]]:
+    """A function as a driver and its islands, none of them converted yet.
+
+    Args:
+        function: a plain Python function.
+        broken: the lines on which it needs Python.
+
+    Returns:
+        From the object under whose name the driver reaches its islands to the driver; and the
+        islands, each with its function.
+
+    Raises:
+        NoSourceError: (D2S101) its text cannot be found.
+    """
+    source = source_of(function)
+    with deep():
+        parts = split(source, broken)
+        code = _compiled_part(parts.driver, function, parts.namespace)
+        islands = [(each, island_function(each, function)) for each in parts.islands]
+    return lambda words: bind(code, function, {parts.namespace: words}), islands
+
+
+def _compiled_part(tree: Any, function: types.FunctionType, *names: str) -> types.CodeType:
+    code = function.__code__
+    return compile_tree(
+        tree, (*code.co_freevars, *names), code, frozenset(), function.__qualname__
+    )
+
+
+def island_function(island: IslandTree, function: types.FunctionType) -> types.FunctionType:
+    """A stretch of ``function`` as a Python function of its own.
+
+    Args:
+        island: the stretch.
+        function: the function that it is part of, or another function made of the same stretch.
+    """
+    source = source_of(function)
+    code = _compiled_part(island.tree, function)
+    free = code.co_freevars
+    give_source(
+        code,
+        dataclasses.replace(source, tree=island.tree, first_line=island.lines[0], free=free),
+    )
+    made = bind(code, function, {})
+    made.__defaults__ = made.__kwdefaults__ = None
+    made.__annotations__ = {}
+    made.__dict__.clear()
+    return made
 
 
 def note_made(code: types.CodeType) -> None:

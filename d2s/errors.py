@@ -67,10 +67,14 @@ class D2SError(Exception):
         columns: the first column in that line and the one behind the last (0-based, in
             characters), when known.
         table: the things that do not fit together, one row for each.
+
+    Attributes:
+        untouched: it was raised by a call before anything had happened in it.
     """
 
     code: ClassVar[str] = "D2S900"
     severity: ClassVar[str] = "error"
+    untouched: bool = False
 
     def __init__(
         self,
@@ -262,6 +266,12 @@ class BackwardTwiceError(D2SError, RuntimeError):
     """A second ``backward`` goes through one call of a converted function."""
 
     code = "D2S309"
+
+
+class BreakWarning(UserWarning):
+    """A function is several programs, with Python between them; the message names the line."""
+
+    code: ClassVar[str] = "D2S310"
 
 
 # -- 4xx: save and load -----------------------------------------------------------------------

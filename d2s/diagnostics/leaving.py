@@ -30,6 +30,7 @@ def leave(error: BaseException) -> None:
             error.file, error.line = place.file, place.line
     defect = defect_of(error)
     if defect is not None:
+        defect.untouched = getattr(error, "untouched", False)
         raise defect
     if not config.get().full_traceback and not isinstance(error, DefectError):
         show_users_frames(error)

@@ -122,6 +122,8 @@ class Capture:
         on_call: told of each function before it runs converted, with the object that it is a
             method of and the converted one.
         born: objects that the captured code has made, by their ids.
+        outside: how a reader would call an object that only Python can change, if it was there
+            before.
         on_read: told of each tensor of dygraph whose contents user code reads while it is captured.
         watched: gives what is watched of the state outside of the function.
         grown: lists that a static loop has grown: ``id`` of the list -> the list, and what it
@@ -131,6 +133,8 @@ class Capture:
             that they stand for, and the choice.
         leaving: what an exception of the run that is captured here leaves changed: the values
             that it needs, and what makes the changes with the run and its tensors for them.
+        continues: an argument was computed of tensors that want gradients, outside of the function.
+        asked: ids of the values whose gradients ``paddle.grad`` gives.
         stored: tensors of the state that are changed in place, by root: a negative number.
         filled: values of open shape that have come through a block, and have elements on every run.
         draw: gives what stands for the result of a call that each run makes anew.
@@ -187,6 +191,7 @@ class Capture:
     on_call: Callable[[Any, Any, Any], None] | None = None
     born: dict[int, Any] = field(default_factory=dict)
     on_read: Callable[[Any], None] | None = None
+    outside: Callable[[Any], str | None] | None = None
     watched: Callable[[], list[Any]] = list
     grown: dict[int, tuple[Any, Any]] = field(default_factory=dict)
     callers: dict[int, Any] = field(default_factory=dict)
@@ -198,6 +203,8 @@ class Capture:
     ask: Callable[[str, Callable[[], Any]], Any] | None = None
     expressions: Callable[[], AbstractContextManager[None]] = nullcontext
     steps: Any = None
+    continues: bool = False
+    asked: set[int] = field(default_factory=set)
     tentative: bool = False
     lies_straight: Callable[[int], bool] = lambda index: True
     lowered: dict[str, list[Location]] = field(default_factory=dict)

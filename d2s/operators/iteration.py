@@ -21,6 +21,7 @@ from d2s.operators.context import Block, current, error_here
 from d2s.operators.either import Either
 from d2s.operators.hosts import raise_when
 from d2s.operators.lists import GrowingList
+from d2s.operators.objects import KEEP_ELSEWHERE, changes
 from d2s.operators.values import as_value, is_tensor, mark_number, number_kind, number_value
 
 UNROLLED: Final = 32
@@ -147,6 +148,7 @@ def _one_range(thing: Either) -> Indexed | None:
 
 def items_of(thing: Any) -> Any:
     """``thing`` as something that Python can iterate: the rows of a tensor of known length."""
+    _let_be(thing)
     if current() is not None and bridge.is_value(thing):
         if list(thing.shape)[:1] == [-1]:
             raise error_here(
@@ -160,6 +162,20 @@ def items_of(thing: Any) -> Any:
         return [value[index] for index in builtins.range(_rows(value))]
     moving(thing)
     return thing
+
+
+def _let_be(thing: Any) -> None:
+    """Refuse to move an iterator that was there before: a run would not.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205).
+    """
+    capture = current()
+    if capture is None or capture.outside is None or not isinstance(thing, Iterator):
+        return
+    path = capture.outside(thing)
+    if path is not None:
+        raise error_here(UnsupportedInGraphError, changes(thing, path), KEEP_ELSEWHERE)
 
 
 def _rows(value: Any) -> int:
@@ -227,6 +243,7 @@ def next_(iterator: Any, /, *default: Any) -> Any:
     if isinstance(iterator, Either):
         iterator = iterator.get(next)
     moving(iterator)
+    _let_be(iterator)
     return next(iterator, *default)
 
 

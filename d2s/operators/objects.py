@@ -18,6 +18,20 @@ from d2s.diagnostics.location import is_ours
 
 _ignored_files: list[str] = []
 
+KEEP_ELSEWHERE: Final = (
+    "keep it in a tensor, a list, a dict or an attribute, or change it outside of the converted "
+    "function"
+)
+"""The cure for a change that only Python can make."""
+
+
+def changes(thing: Any, path: str) -> str:
+    """What is said of a function that changes ``thing``, which a reader would call ``path``."""
+    return (
+        f"the function changes {path!r}, of type {type(thing).__name__!r}, which a run of its "
+        "program would not do"
+    )
+
 
 def ignore_file(prefix: str) -> None:
     """Leave functions alone whose file begins with ``prefix``."""

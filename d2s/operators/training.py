@@ -914,6 +914,13 @@ def grad_(
         made = bridge.gradients_in_block(given, wanted, seeds, again=create_graph)
     else:
         made = state.gradients(given, wanted, seeds, kept=create_graph)
+    state.capture.asked.update(each.id for each in wanted)
+    if any(each is None for each in made) and state.capture.continues:
+        raise error_here(
+            UnsupportedInGraphError,
+            "paddle.grad() asks for a gradient that may go through how an argument was computed",
+            "compute it inside of the function, or pass a .detach() of it",
+        )
     if not allow_unused and any(each is None for each in made):
         raise ValueError(
             "paddle.grad: an input does not take part in the output; pass allow_unused=True to "

@@ -53,7 +53,14 @@ from d2s.paddle_bridge.errors import (
 from d2s.paddle_bridge.exact import as_float32, exact_numbers
 from d2s.paddle_bridge.flags import program_order
 from d2s.paddle_bridge.gate import keep_mode, static_lock
-from d2s.paddle_bridge.leaves import cut, derivatives_as_in_dygraph, is_cut, is_made_here
+from d2s.paddle_bridge.leaves import (
+    comes_of,
+    continues,
+    cut,
+    derivatives_as_in_dygraph,
+    is_cut,
+    is_made_here,
+)
 from d2s.paddle_bridge.names import (
     ASTStaticFunction,
     Backend,
@@ -171,6 +178,8 @@ __all__ = [
     "is_array",
     "is_chosen",
     "is_cut",
+    "comes_of",
+    "continues",
     "is_eager",
     "is_fake",
     "is_inner",

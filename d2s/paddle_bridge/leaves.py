@@ -100,3 +100,23 @@ def is_made_here(value: Any) -> bool:
         return False
     block = pir.get_current_insertion_point().block()
     return bool(operation.get_parent_block() == block)
+
+
+def continues(tensor: Any) -> bool:
+    """Whether a dygraph tensor was computed of others that want gradients."""
+    return not getattr(tensor, "stop_gradient", True) and not getattr(tensor, "is_leaf", True)
+
+
+def comes_of(tensor: Any, leaves: list[Any]) -> bool:
+    """Whether a dygraph tensor was computed of one of ``leaves``."""
+    wanted = {leaf.grad_fn.node_ptr() for leaf in leaves if leaf.grad_fn is not None}
+    waiting, seen = [tensor.grad_fn], set()
+    while waiting:
+        node = waiting.pop()
+        if node is None or node.node_ptr() in seen:
+            continue
+        if node.node_ptr() in wanted:
+            return True
+        seen.add(node.node_ptr())
+        waiting += list(node.next_functions)
+    return False

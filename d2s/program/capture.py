@@ -157,6 +157,7 @@ def _capture(
         return straight.setdefault(index, known)
 
     state.lies_straight = lies_straight
+    state.continues = any(map(bridge.continues, call.tensors))
     state.expressions = lambda: expressions(attributes)
     try:
         with (
@@ -179,6 +180,7 @@ def _capture(
             args, kwargs, containers = call.rebuild(inputs)
             arguments = Watch()
             arguments.tell_classes(state.adopt)
+            state.outside = lambda thing: watch.opaque.path(thing) or arguments.opaque.path(thing)
             state.callers = {id(container): container for container in containers.values()}
             for container in containers.values():
                 arguments.add(container, "argument")
@@ -218,6 +220,7 @@ def _capture(
                 raise state.refused[0]
             check_opaque(watch, arguments, function)
             results = Results(inputs, state, watch)
+            results.watches = (watch, arguments)
             results.arguments = {id(made): number for number, made in containers.items()}
             build = results.take(result)
             changes = watch.changed()
@@ -299,6 +302,7 @@ def _capture(
         straight,
         state.flags,
         [(tensor, stops) for tensor, _, stops in state.steps.flags.values()],
+        [tensor for tensor, value in zip(tensors, values, strict=True) if value.id in state.asked],
     )
 
 

@@ -15,7 +15,7 @@ import paddle
 from d2s import config
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.tracebacks import raise_with
-from d2s.errors import InplaceError
+from d2s.errors import D2SError, InplaceError
 from d2s.operators.hosts import running, take_failure
 from d2s.operators.values import NUMBER_DTYPES
 from d2s.program.apart import check_tensors
@@ -23,6 +23,7 @@ from d2s.program.backward import Joint, Once, Passage, Wanted, copy_of, explaine
 from d2s.program.captured import Captured, Output, Run
 from d2s.program.failures import Again, point_out
 from d2s.program.fast import Check, Checks, in_place
+from d2s.program.steps import check_asked
 
 _KIND: Final = operator.attrgetter("dtype", "stop_gradient")
 
@@ -94,6 +95,7 @@ class Runner:
             or captured.straight
             or captured.flags
             or captured.outer_flags
+            or captured.asked
         )
         build = captured.build
         self._only = build.position if isinstance(build, Output) else None
@@ -243,13 +245,30 @@ class Runner:
         with steps.lock:  # gradients of before the call are handed in through one list
             return self._run(tensors, containers)
 
+    def _check(self, tensors: list[Any], containers: list[Any]) -> None:
+        """Refuse a call that the program is not right for.
+
+        Raises:
+            D2SError: it says that nothing has happened yet.
+        """
+        captured = self.captured
+        try:
+            captured.apart.check(containers)
+            _check_straight(captured, tensors)
+            if self._changing:
+                positions = [index for index, _ in captured.updates]
+                check_tensors(tensors, positions, captured.parameters[0], captured.rewritten)
+            if captured.steps is not None:
+                captured.steps.check(tensors)
+            if captured.asked:
+                check_asked(tensors, captured.asked)
+        except D2SError as error:
+            error.untouched = True
+            raise
+
     def _run(self, tensors: list[Any], containers: list[Any]) -> Any:
         captured = self.captured
-        captured.apart.check(containers)
-        _check_straight(captured, tensors)
-        if self._changing:
-            positions = [index for index, _ in captured.updates]
-            check_tensors(tensors, positions, captured.parameters[0], captured.rewritten)
+        self._check(tensors, containers)
         for place in captured.lifted:
             number = place.get()
             tensors = [*tensors, paddle.to_tensor(number, NUMBER_DTYPES[type(number)])]
@@ -260,7 +279,7 @@ class Runner:
         present = Run([], tensors, containers)
         _set_flags(captured, tensors, False)
         if captured.steps is not None:
-            captured.steps.begin(tensors, captured.parameters[0])
+            captured.steps.begin(captured.parameters[0])
         try:
             with running(present):
                 outputs = self._outputs(tensors)

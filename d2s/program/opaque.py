@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from d2s.errors import UnsupportedInGraphError
+from d2s.operators.objects import KEEP_ELSEWHERE, changes
 
 if TYPE_CHECKING:
     from d2s.program.state import Watch
@@ -68,6 +69,11 @@ _BY_ID: Final = {id(kind): look for kind, look in _LOOKS.items()}
 """The same by identity: a class of the user's need not have a hash."""
 
 
+def is_opaque(thing: Any) -> bool:
+    """Whether only Python can change what ``thing`` holds."""
+    return id(type(thing)) in _BY_ID
+
+
 class Opaque:
     """The objects, and what they held at first."""
 
@@ -79,6 +85,11 @@ class Opaque:
         look = _BY_ID.get(id(type(thing)))
         if look is not None and id(thing) not in self._known:
             self._known[id(thing)] = (thing, path, look(thing))
+
+    def path(self, thing: Any) -> str | None:
+        """What a reader would call ``thing``, if it was there before."""
+        known = self._known.get(id(thing))
+        return None if known is None else known[1]
 
     def changed(self) -> Iterator[tuple[Any, str]]:
         """Those that hold something else now, as they were again where that is possible."""
@@ -116,10 +127,8 @@ def check_opaque(watch: Watch, arguments: Watch, function: Callable[..., Any]) -
     thing, path = found[0]
     code = getattr(inspect.unwrap(function), "__code__", None)
     raise UnsupportedInGraphError(
-        f"the function changes {path!r}, of type {type(thing).__name__!r}, which a run of its "
-        "program would not do",
-        cure="keep it in a tensor, a list, a dict or an attribute, or change it outside of the "
-        "converted function",
+        changes(thing, path),
+        cure=KEEP_ELSEWHERE,
         file=None if code is None else code.co_filename,
         line=None if code is None else code.co_firstlineno,
     )

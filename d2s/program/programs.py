@@ -99,6 +99,7 @@ class Programs:
     Attributes:
         entries: all of them.
         known: the program that a simple call has run; all is forgotten at each new program.
+        made: how many there have been.
     """
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
@@ -108,7 +109,7 @@ class Programs:
         self._by_key: dict[Any, tuple[Entry, ...]] = {}
         self.known = KnownCalls()
         self._changes: collections.Counter[tuple[str, str]] = collections.Counter()
-        self._made = 0
+        self.made = 0
         self._told = False
         self._runs = 0
         self._vain = 0
@@ -179,7 +180,7 @@ class Programs:
         for old in kept:
             by_key[old.key] = (old, *by_key.get(old.key, ()))
         self.entries, self._by_key, self.known = tuple(kept), by_key, KnownCalls()
-        self._made += 1
+        self.made += 1
         if entry.reason.kind != "first":
             self._changes[entry.reason.kind, entry.reason.subject] += 1
         self._count_vain(entry)
@@ -208,14 +209,14 @@ class Programs:
     def _tell(self, limit: int) -> None:
         """Warn once of a function that makes ever more programs."""
         at = config.get().warn_programs
-        if self._told or not at or self._made < min(at, limit + 1):
+        if self._told or not at or self.made < min(at, limit + 1):
             return
         self._told = True
         (kind, subject), times = self._changes.most_common(1)[0]
         last = next(e.reason for e in reversed(self.entries) if e.reason.subject == subject)
         resting = "; most of its calls run in dygraph from here on" if self._rest else ""
         warnings.warn(
-            f"{self.name!r} has been captured {self._made} times, {times} of them because "
+            f"{self.name!r} has been captured {self.made} times, {times} of them because "
             f"{subject} has changed (the last time: {last.text}){resting}\n"
             f"  cure: {CURES[kind]}  [{ManyProgramsWarning.code}]",
             ManyProgramsWarning,

@@ -41,6 +41,9 @@ _TABLES: Final = ("_parameters", "_buffers", "_sub_layers")
 
 _HOOKS: Final = ("_forward_pre_hooks", "_forward_post_hooks")
 
+_COMPUTING: Final = frozenset(("__dict__", "getattr", "setattr", "vars"))
+"""Names in code that may mean any attribute."""
+
 EVERY: Final = "*"
 """Among the names of attributes: one that the code computes, so any may be meant."""
 
@@ -191,10 +194,19 @@ class _Explorer:
                     yield from self.native(part, place.path)
             elif isinstance(value, classmethod | staticmethod):
                 yield from self.visit(value.__func__, place.path, None)
+            elif hasattr(type(value), "__get__") and is_user_class(type(value)):
+                yield from self.descriptor(value, place)
             elif name in special:
                 yield from self.native(value, place.path)
             else:
                 yield from self.new(value, place.path, place)
+
+    def descriptor(self, thing: Any, place: Place) -> Iterator[Place]:
+        """A descriptor of the user's, whose methods Python calls for an attribute."""
+        for base in type(thing).__mro__:
+            for name in ("__get__", "__set__"):
+                yield from self.native(vars(base).get(name), place.path)
+        yield from self.new(thing, place.path, place)
 
     def instance(self, thing: Any, path: str) -> Iterator[Place]:
         """An object of the user's: its class, its slots, and what it does not have yet."""
@@ -255,8 +267,9 @@ class _Explorer:
             return
         yield from self.function(function, path)
         code = function.__code__
-        self.names.update(code.co_names)
-        self.watch.used.update(code.co_names)
+        names = {*code.co_names, *([EVERY] if _COMPUTING & set(code.co_names) else ())}
+        self.names.update(names)
+        self.watch.used.update(names)
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             yield from self.at(Place(cell, "cell", name))
         for name in code.co_names:

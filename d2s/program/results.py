@@ -5,6 +5,8 @@ return {"y": y, "n": 3}, x    ->    output 0 is y; a run builds ({"y": outputs[0
 
 from __future__ import annotations
 
+import array
+import copy
 import gc
 import types
 from collections.abc import Callable
@@ -27,6 +29,7 @@ from d2s.operators.shown import HostText, Shipment
 from d2s.operators.structure import parts
 from d2s.operators.values import number_kind
 from d2s.program.captured import Build, Output, Run
+from d2s.program.opaque import is_opaque
 from d2s.program.places import CONTAINERS, Place
 from d2s.program.state import Guard, Watch, is_symbol
 
@@ -37,6 +40,8 @@ class Results:
     def __init__(self, inputs: list[Any], state: Capture, watch: Watch) -> None:
         self.sometimes = state.sometimes
         self.grown = state.grown
+        self.born = state.born
+        self.watches: tuple[Watch, ...] = (watch,)
         self.roots, self.written, self.stored = state.roots, state.written, state.stored
         self.watch = watch
         # A saved program gives every tensor of the result, arguments and repetitions too.
@@ -153,16 +158,33 @@ class Results:
             return self.eager(thing)
         if not is_object(thing):
             _refuse_hidden(thing)
-            return lambda run: thing
+            return self.kept_by_python(thing)
         known = self.known(thing)
         if known is not None:
             return known
-        if not _holds_values(thing):
+        if id(thing) not in self.born and not _holds_values(thing):
             _refuse_hidden(thing)
             return lambda run: thing
         members = self.contents(attributes_of(thing))
         kind: Any = type(thing)
         return self.once(thing, lambda run: set_attributes(object.__new__(kind), members(run)))
+
+    def kept_by_python(self, thing: Any) -> Build:
+        """An object whose contents the program knows nothing of, made in each run if need be.
+
+        Raises:
+            UnsupportedInGraphError: (D2S205) an iterator that the function has made: each run
+                would give the same one, which moves on.
+        """
+        if any(watch.opaque.path(thing) for watch in self.watches) or not is_opaque(thing):
+            return lambda run: thing
+        if isinstance(thing, np.ndarray | bytearray | array.array):
+            return lambda run: copy.copy(thing)
+        raise UnsupportedInGraphError(
+            f"the function gives back an object of type {type(thing).__name__!r} that it has "
+            "made, and each run would give the same one",
+            cure="return what it is made of, and make it outside of the converted function",
+        )
 
     def eager(self, tensor: Any) -> Build:
         """A tensor of the state that no operation reads: the one that is in its place now."""

@@ -24,12 +24,14 @@ from d2s.conversion import trace_of
 from d2s.diagnostics import log
 from d2s.diagnostics.blame import is_defect
 from d2s.diagnostics.leaving import leave
-from d2s.errors import InputSpecError, NotCapturedError, SaveError, StaticModeError
+from d2s.errors import D2SError, InputSpecError, NotCapturedError, SaveError, StaticModeError
 from d2s.operators.calls import call as converted_of
 from d2s.operators.calls import call_method
 from d2s.program.capture import capture, capture_lock
+from d2s.program.breaks import home_of, leaves_graph, note, tell
 from d2s.program.captured import Captured
 from d2s.program.dimensions import Dimensions, Trial, shapes_of, with_shapes
+from d2s.program.driver import Driver
 from d2s.program.execute import Runner
 from d2s.program.loaded import Sources, sources_of
 from d2s.program.parameters import MakesParametersError
@@ -95,6 +97,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         self._constant: set[Any] = set()
         self._decided: set[Any] = set()
         self._spec_program: Any = None
+        self._driver: Driver | None = None
         self.d2s_sources: Sources = []
         super().__init__(
             function,
@@ -197,6 +200,8 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
                 cure="call paddle.disable_static() first; what it returns are tensors, not "
                 "values of a program",
             )
+        if self._driver is not None:
+            return self._driven(self._driver)(*args, **kwargs)
         if self._programs.rests():
             return self.dygraph_function(*args, **kwargs)
         if getattr(self.d2s_original, "__defaults__", None) is not self._defaults:
@@ -220,23 +225,64 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         quick: tuple[Parts, list[Any]] | None,
     ) -> Any:
         """Run the program for a call that has to be taken apart; capture it if there is none."""
-        call = self._signature.call(args, kwargs, modes)
-        known = self._programs.known
-        entry = self._fitting(call)
-        if entry is None:
-            try:
+        driver: Driver | None = None
+        try:
+            call = self._signature.call(args, kwargs, modes)
+            entry = self._fitting(call)
+            captured = entry is None
+            if entry is None:
                 with bridge.names_kept():
                     entry = self._capture(call)
-            except MakesParametersError:
-                return self._made(args, kwargs)
-        elif quick is not None:
-            known.add(quick, entry, call.tensors)
+        except MakesParametersError:
+            return self._made(args, kwargs)
+        except Exception as error:
+            if not leaves_graph(error):
+                raise
+            if self._whole():
+                error.untouched = True  # type: ignore[attr-defined]
+                raise
+            driver = self._drive(error)
+        if driver is not None:
+            return self._driven(driver)(*args, **kwargs)
+        assert entry is not None
+        if quick is not None and not captured:
+            self._programs.known.add(quick, entry, call.tensors)
         try:
             if entry.fallible:
                 return self._run_open(entry, call)
             return entry.runner(call.tensors, call.containers)
+        except D2SError as error:
+            if not error.untouched or self._whole() or not leaves_graph(error):
+                raise
+            driver = self._drive(error)
         finally:
             call.write_back()
+        return self._driven(driver)(*args, **kwargs)
+
+    # -- several programs ------------------------------------------------------------------------
+
+    def _whole(self) -> bool:
+        """Whether a function that cannot be one program is refused."""
+        wanted = self._options.get("full_graph")
+        return config.get().full_graph if wanted is None else bool(wanted)
+
+    def _drive(self, error: Exception) -> Driver:
+        """Let the function run as a driver, as ``error`` says that it cannot be one program."""
+        function = _plain(self.d2s_original)
+        found = note(error, function.__code__)
+        self._driver = Driver(function, functools.partial(StaticFunction, **self._options))
+        if home_of(function.__code__) is function.__code__:
+            tell(self._name, found)
+        return self._driver
+
+    @property
+    def captures(self) -> int:
+        """How often a program was made."""
+        return self._programs.made
+
+    def _driven(self, driver: Driver) -> Callable[..., Any]:
+        """The driver, to be called with the arguments of the function."""
+        return _around(self.dygraph_function, driver)
 
     def _made(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a call in dygraph that makes parameters, for those that come after it.
@@ -601,7 +647,8 @@ class StaticCoroutine(StaticFunction):
         return super().__call__(*args, **kwargs)
 
     async def _awaited(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return super().__call__(*args, **kwargs)
+        result = super().__call__(*args, **kwargs)
+        return await result if self._driver is not None else result
 
 
 def _reference(instance: Any) -> Callable[[], Any]:
@@ -609,6 +656,18 @@ def _reference(instance: Any) -> Callable[[], Any]:
         return weakref.ref(instance)
     except TypeError:
         return lambda: instance
+
+
+def _around(function: Any, driver: Driver) -> Callable[..., Any]:
+    """``function`` with ``driver`` in the place of the plain function inside of it."""
+    if isinstance(function, types.MethodType):
+        return types.MethodType(_around(function.__func__, driver), function.__self__)
+    if isinstance(function, functools.partial):
+        inner = _around(function.func, driver)
+        return functools.partial(inner, *function.args, **function.keywords)
+    if isinstance(function, types.FunctionType):
+        return driver
+    return types.MethodType(driver, function)
 
 
 def _plain(function: Any) -> types.FunctionType:

@@ -66,8 +66,8 @@ class StepsOfRun:
                 kept.append((index, place))
         return kept
 
-    def begin(self, inputs: list[Any], parameters: list[Any]) -> None:
-        """Hand in the gradients of before the call.
+    def check(self, inputs: list[Any]) -> None:
+        """Refuse arguments whose gradients a program has not.
 
         Raises:
             UnsupportedInGraphError: (D2S205) an argument has one, or is no leaf, or is a tensor
@@ -79,11 +79,6 @@ class StepsOfRun:
                 "a layer's, where a program has two tensors",
                 "leave it out of the arguments, and read it from the layer that has it",
             )
-        for index, tensor, _ in self.given:
-            gradient = tensor.grad
-            if gradient is None:
-                gradient = paddle.zeros_like(tensor)
-            parameters[index] = gradient
         for index, free in self.arguments:
             tensor = inputs[index]
             if not tensor.is_leaf:
@@ -98,6 +93,14 @@ class StepsOfRun:
                     "set its .grad to None before the call",
                 )
 
+    def begin(self, parameters: list[Any]) -> None:
+        """Hand in the gradients of before the call."""
+        for index, tensor, _ in self.given:
+            gradient = tensor.grad
+            if gradient is None:
+                gradient = paddle.zeros_like(tensor)
+            parameters[index] = gradient
+
     def release(self, parameters: list[Any]) -> None:
         """Let go of the gradients that were handed in."""
         for index, _, nothing in self.given:
@@ -110,6 +113,24 @@ class StepsOfRun:
                 tensor.stop_gradient = False
                 if index not in self.leaves:
                     tensor.register_hook(_refuse_backward)
+
+
+def check_asked(inputs: list[Any], asked: list[Any]) -> None:
+    """Refuse arguments that were computed of tensors whose gradients the function asks for.
+
+    Args:
+        inputs: of the call.
+        asked: tensors that ``paddle.grad`` was given.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) the gradient would go on outside of the function.
+    """
+    for tensor in inputs:
+        if bridge.continues(tensor) and bridge.comes_of(tensor, asked):
+            raise _refusal(
+                "an argument was computed outside of the function, where paddle.grad() would go on",
+                "compute it inside of the function, or pass a .detach() of it",
+            )
 
 
 def _stays(place: Place, tensor: Any, flag: bool) -> Callable[[], bool]:

@@ -13,6 +13,7 @@ import dis
 import linecache
 import sys
 import types
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -59,6 +60,16 @@ class _File:
     def definitions(self, line: int) -> list[_Defined]:
         """The definitions whose code objects name ``line`` as their first."""
         return [item for item in _around(self.tree, line) if _first_line(item[0]) == line]
+
+
+_given: dict[int, tuple[weakref.ref[types.CodeType], FunctionSource]] = {}
+"""Code that was made of a part of the user's text, and what is known of it."""
+
+
+def give_source(code: types.CodeType, source: FunctionSource) -> None:
+    """Tell what functions of ``code`` are made of, which cannot be found by file and line."""
+    key = id(code)
+    _given[key] = weakref.ref(code, lambda _: _given.pop(key, None)), source
 
 
 FILES: Final = 128
@@ -269,6 +280,9 @@ def source_of(function: object) -> FunctionSource:
             cure="pass a function, a method or a paddle.nn.Layer",
         )
     code = function.__code__
+    given = _given.get(id(code))
+    if given is not None and given[0]() is code:
+        return given[1]
     file, line = code.co_filename, code.co_firstlineno
     parsed = _parse(file, function.__globals__)
     definitions = [] if parsed is None else parsed.definitions(line)

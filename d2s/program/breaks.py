@@ -1,0 +1,224 @@
+"""Where functions cannot be one program: the lines on which a capture was refused.
+
+A refusal in a callee is a break of the callee, at the line that was refused, and of each caller,
+at the line of the call.  What is noted belongs to the user's code and lasts as long as that.
+"""
+
+from __future__ import annotations
+
+import itertools
+import types
+import warnings
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import gast
+
+from d2s.analysis.walk import walk
+from d2s.conversion import origin_of
+from d2s.diagnostics.location import is_ours
+from d2s.diagnostics.defects import defect_of
+from d2s.errors import (
+    AmbiguousValueError,
+    ArgumentsError,
+    BreakWarning,
+    ContainerInGraphError,
+    D2SError,
+    DefectError,
+    InplaceError,
+    LeakedValueError,
+    LoopGradientError,
+    LoopMismatchError,
+    NoSourceError,
+    NotStaticError,
+    SyntaxNotSupportedError,
+    TensorRecursionError,
+    UnsupportedInGraphError,
+)
+
+
+@dataclass(frozen=True)
+class Break:
+    """What stands in the way on one line.
+
+    Attributes:
+        file, line: where.
+        code: the code of the error, as ``D2S208``.
+        cause: one sentence about the user's code.
+        cure: what to write instead; may be empty.
+    """
+
+    file: str
+    line: int
+    code: str
+    cause: str
+    cure: str
+
+
+@dataclass
+class Breaks:
+    """The breaks of one function.
+
+    Attributes:
+        lines: those on a line of it.
+        whole: what keeps all of it from being converted, if anything does.
+    """
+
+    lines: dict[int, Break] = field(default_factory=dict)
+    whole: Break | None = None
+
+    @property
+    def version(self) -> int:
+        """Another number after each change."""
+        return 2 * len(self.lines) + (self.whole is not None)
+
+
+_table: Final[dict[int, tuple[weakref.ref[types.CodeType], Breaks]]] = {}
+_homes: Final[dict[int, tuple[weakref.ref[types.CodeType], types.CodeType]]] = {}
+
+
+def belongs_to(part: types.CodeType, home: types.CodeType) -> None:
+    """Let the breaks of ``part``, an island, be those of the function that it is a part of."""
+    key = id(part)
+    _homes[key] = weakref.ref(part, lambda _: _homes.pop(key, None)), home_of(home)
+
+
+def home_of(code: types.CodeType) -> types.CodeType:
+    """The code of the user's function that ``code`` is an island of, or ``code`` itself."""
+    found = _homes.get(id(code))
+    return code if found is None or found[0]() is not code else found[1]
+
+
+def breaks_of(code: types.CodeType) -> Breaks | None:
+    """What is noted of functions of ``code``."""
+    found = _table.get(id(code))
+    return None if found is None or found[0]() is not code else found[1]
+
+
+def _of(code: types.CodeType) -> Breaks:
+    known = breaks_of(code)
+    if known is None:
+        key = id(code)
+        known = Breaks()
+        _table[key] = weakref.ref(code, lambda _: _table.pop(key, None)), known
+    return known
+
+
+def note(error: Exception, code: types.CodeType) -> Break:
+    """Note where ``error`` has ended the capture of a function.
+
+    Args:
+        error: what was raised, as it was caught.
+        code: the code of the function.
+
+    Returns:
+        The break that the user is to be told of.
+    """
+    added = [_add(each, line, error) for each, line in _chain(error)]
+    new = [each for each in added if each is not None]
+    if new:
+        return new[-1]
+    line = error.line if isinstance(error, D2SError) and error.file == code.co_filename else None
+    if line is not None and _holds(code, line):
+        at_line = _add(home_of(code), line, error)
+        if at_line is not None:
+            return at_line
+    whole = _described(error, code.co_filename, code.co_firstlineno)
+    _of(code).whole = whole
+    return whole
+
+
+def note_reads(name: str, value: Any, tree: Any, code: types.CodeType) -> None:
+    """Note the lines that read the variable ``name``, which holds what a program does not take.
+
+    Args:
+        name: the variable.
+        value: what it holds.
+        tree: the island that was to take it.
+        code: the code of the island.
+    """
+    kind = type(value).__name__
+    for node in walk(tree):
+        if isinstance(node, gast.Name) and node.id == name and isinstance(node.ctx, gast.Load):
+            cause = f"{name!r} holds a {kind}, which is no part of a program"
+            error = NotStaticError(cause, file=code.co_filename, line=node.lineno)
+            _add(home_of(code), node.lineno, error)
+
+
+_REFUSALS: Final = (
+    NoSourceError,
+    SyntaxNotSupportedError,
+    LoopMismatchError,
+    AmbiguousValueError,
+    UnsupportedInGraphError,
+    TensorRecursionError,
+    ContainerInGraphError,
+    NotStaticError,
+    ArgumentsError,
+    InplaceError,
+    LeakedValueError,
+    LoopGradientError,
+    DefectError,
+)
+"""Errors of a capture that dygraph does not have."""
+
+
+def leaves_graph(error: Exception) -> bool:
+    """Whether a capture that ended with ``error`` says nothing of what dygraph does."""
+    if isinstance(error, D2SError):
+        return isinstance(error, _REFUSALS)
+    return defect_of(error) is not None
+
+
+def tell(name: str, found: Break) -> None:
+    """Warn that a function is not one program, once for each break."""
+    where = f"{found.file}:{found.line}"
+    cure = f"; {found.cure}" if found.cure else ""
+    warnings.warn(
+        f"{name!r} is not one program: {where}: {found.cause} [{found.code}]\n"
+        f"  cure: leave it, as it runs as several programs with Python between them{cure}  "
+        f"[{BreakWarning.code}]",
+        BreakWarning,
+        stacklevel=2,
+    )
+
+
+def _add(code: types.CodeType, line: int, error: Exception) -> Break | None:
+    """The new break on a line; ``None`` if there is one already."""
+    lines = _of(code).lines
+    if line in lines:
+        return None
+    made = lines[line] = _described(error, code.co_filename, line)
+    return made
+
+
+def _described(error: Exception, file: str, line: int) -> Break:
+    if isinstance(error, D2SError):
+        return Break(file, line, error.code, error.cause, error.cure)
+    said = f"{type(error).__name__}: {error}"
+    return Break(file, line, DefectError.code, said, "")
+
+
+def _chain(error: BaseException) -> Iterator[tuple[types.CodeType, int]]:
+    """The user's functions that were being captured, each with the line it had come to."""
+    found = [
+        (home_of(code), line)
+        for made, line in _frames(error)
+        if (code := origin_of(made)) is not None and not is_ours(code.co_filename)
+    ]
+    for _, calls in itertools.groupby(found, key=lambda pair: id(pair[0])):
+        yield list(calls)[-1]
+
+
+def _frames(error: BaseException) -> Iterator[tuple[types.CodeType, int]]:
+    step = error.__traceback__
+    while step is not None:
+        yield step.tb_frame.f_code, step.tb_lineno
+        step = step.tb_next
+
+
+def _holds(code: types.CodeType, line: int) -> bool:
+    lines = [number for _, _, number in code.co_lines() if number is not None]
+    return min(lines, default=0) <= line <= max(lines, default=0)
