@@ -305,18 +305,27 @@ def origin_of(made: types.CodeType) -> types.CodeType | None:
     return None
 
 
-def driven(
-    function: types.FunctionType, broken: frozenset[int]
-) -> tuple[Callable[[Any], types.FunctionType], list[tuple[IslandTree, types.FunctionType]]]:
+@dataclass(frozen=True)
+class Driven:
     """A function as a driver and its islands, none of them converted yet.
+
+    Attributes:
+        tree: the driver.
+        bind: from the object under whose name it reaches its islands to the function.
+        islands: the islands, each with its function.
+    """
+
+    tree: Any
+    bind: Callable[[Any], types.FunctionType]
+    islands: list[tuple[IslandTree, types.FunctionType]]
+
+
+def driven(function: types.FunctionType, broken: frozenset[int]) -> Driven:
+    """A function as a driver and its islands.
 
     Args:
         function: a plain Python function.
         broken: the lines on which it needs Python.
-
-    Returns:
-        From the object under whose name the driver reaches its islands to the driver; and the
-        islands, each with its function.
 
     Raises:
         NoSourceError: (D2S101) its text cannot be found.
@@ -326,14 +335,14 @@ def driven(
         parts = split(source, broken)
         code = _compiled_part(parts.driver, function, parts.namespace)
         islands = [(each, island_function(each, function)) for each in parts.islands]
-    return lambda words: bind(code, function, {parts.namespace: words}), islands
+    return Driven(
+        parts.driver, lambda words: bind(code, function, {parts.namespace: words}), islands
+    )
 
 
 def _compiled_part(tree: Any, function: types.FunctionType, *names: str) -> types.CodeType:
     code = function.__code__
-    return compile_tree(
-        tree, (*code.co_freevars, *names), code, frozenset(), function.__qualname__
-    )
+    return compile_tree(tree, (*code.co_freevars, *names), code, frozenset(), function.__qualname__)
 
 
 def island_function(island: IslandTree, function: types.FunctionType) -> types.FunctionType:

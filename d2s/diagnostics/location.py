@@ -72,6 +72,15 @@ def here() -> Location | None:
     return None
 
 
+def user_level() -> int:
+    """The ``stacklevel`` at which a warning of our caller's names the user's line."""
+    frame: types.FrameType | None = sys._getframe(1)
+    level = 1
+    while frame is not None and is_ours(frame.f_code.co_filename):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
 _FRAME = re.compile(r'File "(.+?)", line (\d+)(?:, in (.+))?')
 
 

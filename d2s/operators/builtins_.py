@@ -13,7 +13,7 @@ from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Any, Final
 
-from d2s.operators import casts, effects, folds, items, iteration, kinds, logic, maths, texts
+from d2s.operators import casts, effects, folds, items, iteration, kinds, logic, maths, streams, texts
 
 OPERATORS: Final[dict[Any, Callable[..., Any]]] = {
     builtins.abs: casts.abs_,
@@ -40,6 +40,7 @@ OPERATORS: Final[dict[Any, Callable[..., Any]]] = {
     builtins.sum: folds.sum_,
     builtins.type: kinds.type_,
     builtins.next: iteration.next_,
+    builtins.open: streams.open_,
     builtins.zip: iteration.zip_,
     operator.contains: lambda container, item, /: logic.in_(item, container),
     operator.getitem: items.getitem,

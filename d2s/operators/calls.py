@@ -44,6 +44,7 @@ from d2s.operators import (
     py_layers,
     ranks,
     replays,
+    streams,
     training,
 )
 from d2s.operators.comparing import is_late_key
@@ -99,6 +100,8 @@ def call(function: Any) -> Any:
         return debugging.stop(function)
     if current() is not None and _is_random(function):
         return functools.partial(_drawn, function)
+    if current() is not None and streams.writes(function):
+        return functools.partial(streams.write, function)
     if type(function) is types.MethodType:
         return _method(function)
     if type(function) is _CACHED and current() is not None:

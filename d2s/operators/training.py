@@ -26,6 +26,7 @@ import paddle
 from paddle.optimizer.lr import LRScheduler
 
 from d2s import paddle_bridge as bridge
+from d2s.diagnostics.location import Location, here
 from d2s.errors import UnsupportedInGraphError
 from d2s.operators.context import Capture, current, error_here
 from d2s.operators.empties import enter_blocks
@@ -77,6 +78,7 @@ class Leaf:
         alone: the argument's gradient does not add to that of before the call.
         shown: the user's code has got the gradient, and may have kept it.
         stops: what the gradient says of itself: ``stop_gradient``.
+        place: where the user's code has asked for the gradient of an argument.
     """
 
     tensor: Any
@@ -90,6 +92,7 @@ class Leaf:
     alone: bool = False
     shown: bool = False
     stops: bool = False
+    place: Location | None = None
 
     @property
     def changed(self) -> bool:
@@ -406,6 +409,7 @@ class Steps:
         """Whether the leaf has a gradient when the call begins; the program relies on it."""
         if leaf.found is None:
             leaf.found = leaf.tensor is not None and real_gradient(leaf.tensor) is not None
+            leaf.place = here()
         return leaf.found
 
     def read(self, leaf: Leaf) -> Any:

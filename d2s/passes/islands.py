@@ -156,9 +156,7 @@ class _Splitter:
         self.ctx = ctx
         self.bounds = Boundaries(tree)
         self.exits = Exits()
-        self.outside = {
-            kind: declared(tree, kind) for kind in (gast.Global, gast.Nonlocal)
-        }
+        self.outside = {kind: declared(tree, kind) for kind in (gast.Global, gast.Nonlocal)}
         self.islands: list[IslandTree] = []
 
     def block(self, statements: list[Any], *, tail: bool, handled: frozenset[str]) -> list[Any]:

@@ -18,8 +18,8 @@ import gast
 
 from d2s.analysis.walk import walk
 from d2s.conversion import origin_of
-from d2s.diagnostics.location import is_ours
 from d2s.diagnostics.defects import defect_of
+from d2s.diagnostics.location import is_ours, user_level
 from d2s.errors import (
     AmbiguousValueError,
     ArgumentsError,
@@ -64,16 +64,21 @@ class Breaks:
     Attributes:
         lines: those on a line of it.
         whole: what keeps all of it from being converted, if anything does.
+        seconds: how long captures took that were refused.
     """
 
     lines: dict[int, Break] = field(default_factory=dict)
     whole: Break | None = None
+    seconds: float = 0.0
 
     @property
     def version(self) -> int:
         """Another number after each change."""
         return 2 * len(self.lines) + (self.whole is not None)
 
+
+LONGEST: Final = 5.0
+"""Seconds that the captures of a function may take before no further break is looked for."""
 
 _table: Final[dict[int, tuple[weakref.ref[types.CodeType], Breaks]]] = {}
 _homes: Final[dict[int, tuple[weakref.ref[types.CodeType], types.CodeType]]] = {}
@@ -106,16 +111,23 @@ def _of(code: types.CodeType) -> Breaks:
     return known
 
 
-def note(error: Exception, code: types.CodeType) -> Break:
+def note(error: Exception, code: types.CodeType, seconds: float) -> Break:
     """Note where ``error`` has ended the capture of a function.
 
     Args:
         error: what was raised, as it was caught.
         code: the code of the function.
+        seconds: how long the capture took; when all those of a function have taken too long, what
+            is left of it runs in dygraph.
 
     Returns:
         The break that the user is to be told of.
     """
+    home = _of(home_of(code))
+    home.seconds += seconds
+    if home.seconds > LONGEST:
+        whole = _of(code).whole = _described(error, code.co_filename, code.co_firstlineno)
+        return whole
     added = [_add(each, line, error) for each, line in _chain(error)]
     new = [each for each in added if each is not None]
     if new:
@@ -181,7 +193,7 @@ def tell(name: str, found: Break) -> None:
         f"  cure: leave it, as it runs as several programs with Python between them{cure}  "
         f"[{BreakWarning.code}]",
         BreakWarning,
-        stacklevel=2,
+        stacklevel=user_level(),
     )
 
 

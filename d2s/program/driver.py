@@ -17,12 +17,14 @@ from typing import Any, Final
 
 import paddle
 
-from d2s.conversion import driven
+from d2s.conversion import driven, trace_of
 from d2s.errors import NoSourceError, SyntaxNotSupportedError
 from d2s.operators.calls import call_method
 from d2s.passes.islands import IslandTree
 from d2s.program.breaks import Break, belongs_to, breaks_of, home_of
 from d2s.program.islands import Converted, Island
+from d2s.syntax.printer import to_source
+from d2s.syntax.source import source_of
 
 _CLOSURES: Final = 8
 """Functions of so many closures made of one code have drivers; later ones run in dygraph."""
@@ -46,6 +48,7 @@ class Driver:
         self._kept: dict[Any, Island] = {}
         self._version: tuple[int, int] | None = None
         self._made = function
+        self._tree: Any = None
         self._lock = threading.Lock()
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -57,6 +60,19 @@ class Driver:
         own, home = self._noted()
         lines = [] if home is None else [home.lines[line] for line in sorted(home.lines)]
         return [own.whole] if own is not None and own.whole is not None else lines
+
+    def code(self) -> str:
+        """The text of the driver, and of what its islands are converted to."""
+        self.current()
+        tree = source_of(self.function).tree if self._tree is None else self._tree
+        texts = [to_source(tree).text]
+        for island in self.islands:
+            first, last = island.tree.lines
+            head = f"# lines {first} to {last}"
+            if island.rests is not None:
+                head += f", in dygraph: {island.rests}"
+            texts.append(f"{head}\n{to_source(trace_of(island.function).tree).text}")
+        return "\n".join(texts)
 
     def current(self) -> types.FunctionType:
         """The driver for the breaks that are known now."""
@@ -74,12 +90,13 @@ class Driver:
 
     def _make(self, version: tuple[int, int]) -> None:
         own, home = self._noted()
-        self.islands, self._made = (), self.function
+        self.islands, self._made, self._tree = (), self.function, None
         if home is not None and (own is None or own.whole is None):
             with contextlib.suppress(NoSourceError, SyntaxNotSupportedError):
-                bind, islands = driven(self.function, frozenset(home.lines))
-                self.islands = tuple(self._island(tree, made) for tree, made in islands)
-                self._made = bind(_Words(self.islands, self._converted))
+                parts = driven(self.function, frozenset(home.lines))
+                self.islands = tuple(self._island(tree, made) for tree, made in parts.islands)
+                self._made = parts.bind(_Words(self.islands, self._converted))
+                self._tree = parts.tree
         self._version = version
 
     def _island(self, tree: IslandTree, function: types.FunctionType) -> Island:
@@ -101,9 +118,7 @@ class _Words:
         self.through = functools.partial(through, converted=converted)
 
 
-_drivers: Final[weakref.WeakKeyDictionary[types.FunctionType, Driver]] = (
-    weakref.WeakKeyDictionary()
-)
+_drivers: Final[weakref.WeakKeyDictionary[types.FunctionType, Driver]] = weakref.WeakKeyDictionary()
 _made_of: Final[dict[int, int]] = {}
 
 
@@ -128,7 +143,9 @@ def through(function: Any, *, converted: Converted) -> Any:
         return driver_of(function, converted)
     if type(function) is types.MethodType:
         inner = through(function.__func__, converted=converted)
-        return function if inner is function.__func__ else types.MethodType(inner, function.__self__)
+        return (
+            function if inner is function.__func__ else types.MethodType(inner, function.__self__)
+        )
     if isinstance(function, functools.partial):
         inner = through(function.func, converted=converted)
         return functools.partial(inner, *function.args, **function.keywords)

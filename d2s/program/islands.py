@@ -19,7 +19,7 @@ import paddle
 
 from d2s.conversion import island_function
 from d2s.passes.islands import IslandTree, taking_numbers
-from d2s.program.breaks import leaves_graph, note_reads
+from d2s.program.breaks import note_reads
 
 Converted = Callable[..., Any]
 """Converts the function of an island: ``converted(function, full_graph=False)``."""

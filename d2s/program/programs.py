@@ -7,15 +7,13 @@ is told so once, with what keeps changing and the cure (D2S308).
 from __future__ import annotations
 
 import collections
-import sys
-import types
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from d2s import config
-from d2s.diagnostics.location import is_ours
+from d2s.diagnostics.location import user_level
 from d2s.errors import ManyProgramsWarning
 from d2s.program.dimensions import is_open
 from d2s.program.execute import Runner
@@ -220,7 +218,7 @@ class Programs:
             f"{subject} has changed (the last time: {last.text}){resting}\n"
             f"  cure: {CURES[kind]}  [{ManyProgramsWarning.code}]",
             ManyProgramsWarning,
-            stacklevel=_user_level(),
+            stacklevel=user_level(),
         )
 
 
@@ -268,12 +266,3 @@ def _differences(call: Call, entry: Entry) -> list[Reason]:
 
 def _shown(value: Any) -> str:
     return repr(value[1]) if isinstance(value, tuple) and len(value) > 1 else repr(value)
-
-
-def _user_level() -> int:
-    """The ``stacklevel`` at which a warning of our caller's names the user's line."""
-    frame: types.FrameType | None = sys._getframe(1)
-    level = 1
-    while frame is not None and is_ours(frame.f_code.co_filename):
-        frame, level = frame.f_back, level + 1
-    return level

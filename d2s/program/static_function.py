@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import time
 import types
 import weakref
 from collections.abc import Callable
@@ -24,11 +25,11 @@ from d2s.conversion import trace_of
 from d2s.diagnostics import log
 from d2s.diagnostics.blame import is_defect
 from d2s.diagnostics.leaving import leave
-from d2s.errors import D2SError, InputSpecError, NotCapturedError, SaveError, StaticModeError
+from d2s.errors import InputSpecError, NotCapturedError, SaveError, StaticModeError
 from d2s.operators.calls import call as converted_of
 from d2s.operators.calls import call_method
+from d2s.program.breaks import Break, leaves_graph, note, tell
 from d2s.program.capture import capture, capture_lock
-from d2s.program.breaks import home_of, leaves_graph, note, tell
 from d2s.program.captured import Captured
 from d2s.program.dimensions import Dimensions, Trial, shapes_of, with_shapes
 from d2s.program.driver import Driver
@@ -54,6 +55,7 @@ class ProgramInfo:
         operations: how many operations it has, those inside branches and loops included.
         runs: how often it has run.
         program: the Paddle program.
+        lines: the first and the last line of the stretch that it is of, for one of several.
     """
 
     reason: str
@@ -61,10 +63,15 @@ class ProgramInfo:
     operations: int
     runs: int
     program: Any
+    lines: tuple[int, int] | None = None
 
     def __repr__(self) -> str:
         inputs = ", ".join(self.inputs)
-        return f"Program({inputs}; {self.operations} operations, {self.runs} runs; {self.reason})"
+        where = "" if self.lines is None else f"lines {self.lines[0]} to {self.lines[1]}; "
+        return (
+            f"Program({where}{inputs}; {self.operations} operations, {self.runs} runs; "
+            f"{self.reason})"
+        )
 
 
 class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
@@ -226,6 +233,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
     ) -> Any:
         """Run the program for a call that has to be taken apart; capture it if there is none."""
         driver: Driver | None = None
+        start = time.perf_counter()
         try:
             call = self._signature.call(args, kwargs, modes)
             entry = self._fitting(call)
@@ -241,7 +249,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
             if self._whole():
                 error.untouched = True  # type: ignore[attr-defined]
                 raise
-            driver = self._drive(error)
+            driver = self._drive(error, time.perf_counter() - start)
         if driver is not None:
             return self._driven(driver)(*args, **kwargs)
         assert entry is not None
@@ -251,8 +259,9 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
             if entry.fallible:
                 return self._run_open(entry, call)
             return entry.runner(call.tensors, call.containers)
-        except D2SError as error:
-            if not error.untouched or self._whole() or not leaves_graph(error):
+        except Exception as error:
+            again = getattr(error, "untouched", False) or entry.runner.repeatable
+            if not again or self._whole() or not leaves_graph(error):
                 raise
             driver = self._drive(error)
         finally:
@@ -266,14 +275,18 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         wanted = self._options.get("full_graph")
         return config.get().full_graph if wanted is None else bool(wanted)
 
-    def _drive(self, error: Exception) -> Driver:
+    def _drive(self, error: Exception, seconds: float = 0.0) -> Driver:
         """Let the function run as a driver, as ``error`` says that it cannot be one program."""
         function = _plain(self.d2s_original)
-        found = note(error, function.__code__)
+        found = note(error, function.__code__, seconds)
         self._driver = Driver(function, functools.partial(StaticFunction, **self._options))
-        if home_of(function.__code__) is function.__code__:
-            tell(self._name, found)
+        tell(self._name, found)
         return self._driver
+
+    @property
+    def breaks(self) -> tuple[Break, ...]:
+        """Where the function is not one program: empty, unless ``full_graph`` is off."""
+        return () if self._driver is None else tuple(self._driver.breaks())
 
     @property
     def captures(self) -> int:
@@ -449,12 +462,24 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
 
     @property
     def code(self) -> str:
-        """The generated code."""
+        """The generated code; of a function that is several programs, its driver and islands."""
+        if self._driver is not None:
+            return self._driver.code()
         return to_source(trace_of(_plain(self.d2s_original)).tree).text
 
     @property
     def programs(self) -> list[ProgramInfo]:
-        """The programs, oldest first, each with the reason why it was captured."""
+        """The programs, oldest first, each with the reason why it was captured.
+
+        Those of a function that is several programs come in the order of its lines.
+        """
+        if self._driver is not None:
+            return [
+                dataclasses.replace(each, lines=island.tree.lines)
+                for island in self._driver.islands
+                for part in island.programs()
+                for each in part.programs
+            ]
         return [
             ProgramInfo(
                 entry.reason.text,

@@ -14,7 +14,7 @@ from typing import Any
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.diagnostics.location import here
+from d2s.diagnostics.location import Location, here
 from d2s.errors import UnsupportedInGraphError
 from d2s.operators.training import CLEARED, DROPPED, ZEROS, Leaf, Steps
 from d2s.program.places import Place
@@ -40,7 +40,8 @@ class StepsOfRun:
     Attributes:
         given: gradients that the program reads: index of the parameter, the tensor, and what is
             there between the runs.
-        arguments: arguments at which gradients arrive, and whether each may have one before.
+        arguments: arguments at which gradients arrive, and for those that may have none before
+            where the function has asked.
         tensors: ids of the tensors that get gradients, or that an optimizer changes.
         guards: what the program relies on.
         leaves: which of the results are leaves in dygraph.
@@ -48,7 +49,7 @@ class StepsOfRun:
     """
 
     given: list[tuple[int, Any, Any]] = field(default_factory=list)
-    arguments: list[tuple[int, bool]] = field(default_factory=list)
+    arguments: list[tuple[int, Location | None]] = field(default_factory=list)
     tensors: set[int] = field(default_factory=set)
     guards: list[Guard] = field(default_factory=list)
     leaves: set[int] = field(default_factory=set)
@@ -79,7 +80,7 @@ class StepsOfRun:
                 "a layer's, where a program has two tensors",
                 "leave it out of the arguments, and read it from the layer that has it",
             )
-        for index, free in self.arguments:
+        for index, asked in self.arguments:
             tensor = inputs[index]
             if not tensor.is_leaf:
                 raise _refusal(
@@ -87,10 +88,12 @@ class StepsOfRun:
                     "on",
                     "compute it inside of the function, or pass a .detach() of it",
                 )
-            if not free and tensor.grad is not None:
+            if asked is not None and tensor.grad is not None:
                 raise _refusal(
                     "an argument has a gradient already, and the function asks for its gradient",
-                    "set its .grad to None before the call",
+                    "set its .grad to None before the call, or read the tensor from the layer or "
+                    "list outside of the function that has it",
+                    asked,
                 )
 
     def begin(self, parameters: list[Any]) -> None:
@@ -137,8 +140,8 @@ def _stays(place: Place, tensor: Any, flag: bool) -> Callable[[], bool]:
     return lambda: place.get() is tensor and tensor.stop_gradient == flag
 
 
-def _refusal(cause: str, cure: str) -> UnsupportedInGraphError:
-    place = here()
+def _refusal(cause: str, cure: str, place: Location | None = None) -> UnsupportedInGraphError:
+    place = place or here()
     if place is None:
         return UnsupportedInGraphError(cause, cure=cure)
     return UnsupportedInGraphError(cause, cure=cure, file=place.file, line=place.line)
@@ -162,7 +165,8 @@ def steps_of(steps: Steps, parameters: list[Any], results: list[Any]) -> StepsOf
         results: the values that it gives.
     """
     leaves = list(steps.leaves.values())
-    if not steps.used and all(leaf.found is None or leaf.tensor is None for leaf in leaves):
+    asked = [leaf for leaf in leaves if leaf.tensor is not None or leaf.index is not None]
+    if not steps.used and all(leaf.found is None for leaf in asked):
         return None
     found = StepsOfRun()
     found.leaves = {index for index, value in enumerate(results) if steps.begins_at(value)}
@@ -178,7 +182,7 @@ def steps_of(steps: Steps, parameters: list[Any], results: list[Any]) -> StepsOf
                 path = f"{leaf.tensor.name}.grad"
                 found.guards.append(_relied(path, _has_gradient(leaf.tensor, leaf.found)))
         elif leaf.index is not None and (leaf.changed or leaf.found is not None):
-            found.arguments.append((leaf.index, leaf.found is None))
+            found.arguments.append((leaf.index, leaf.place))
     for facts in steps.facts():
         found.guards.append(_relied(type(facts.optimizer).__name__, facts.hold))
     return found
