@@ -51,8 +51,10 @@ def to_static(function: Any = None, input_spec: Any = None, **options: Any) -> A
             decorator is returned.
         input_spec: a list with one ``paddle.static.InputSpec`` (or structure of them, or Python
             value) for each argument. A dimension of ``None`` may vary from call to call.
-        **options: ``full_graph=True``, ``build_strategy=None`` and ``backend=None`` are accepted,
-            so that calls of ``paddle.jit.to_static`` need no change; other values are refused.
+        **options: ``full_graph=False`` splits a function that cannot be one program into several,
+            with Python between them; ``True`` refuses it; ``None`` is as the option ``full_graph``
+            says. ``build_strategy=None`` and ``backend=None`` are accepted, so that calls of
+            ``paddle.jit.to_static`` need no change; other values are refused.
             ``check=True`` (or a :class:`d2s.Checker`) compares every new program with dygraph.
 
     Returns:

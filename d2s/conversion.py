@@ -27,11 +27,14 @@ from d2s.operators.calls import set_converter
 from d2s.operators.context import current
 from d2s.operators.managers import set_cutter
 from d2s.operators.probes import probing
+from d2s.passes import privates
+from d2s.passes.base import Context
 from d2s.passes.islands import IslandTree, split
 from d2s.pipeline import CUT, PIPELINE, PROBED, WATCHED, Trace, transform
 from d2s.syntax.depth import deep
 from d2s.syntax.load import bind, compile_tree
 from d2s.syntax.source import give_source, source_of
+from d2s.syntax.trees import copied
 
 _lock = threading.RLock()
 
@@ -332,7 +335,9 @@ def driven(function: types.FunctionType, broken: frozenset[int]) -> Driven:
     """
     source = source_of(function)
     with deep():
-        parts = split(source, broken)
+        tree = privates.run(copied(source.tree), Context.of(source))
+        source = dataclasses.replace(source, tree=tree)
+        parts = split(source, broken, resolve=resolver(function))
         code = _compiled_part(parts.driver, function, parts.namespace)
         islands = [(each, island_function(each, function)) for each in parts.islands]
     return Driven(

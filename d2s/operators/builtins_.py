@@ -13,7 +13,18 @@ from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Any, Final
 
-from d2s.operators import casts, effects, folds, items, iteration, kinds, logic, maths, streams, texts
+from d2s.operators import (
+    casts,
+    effects,
+    folds,
+    items,
+    iteration,
+    kinds,
+    logic,
+    maths,
+    streams,
+    texts,
+)
 
 OPERATORS: Final[dict[Any, Callable[..., Any]]] = {
     builtins.abs: casts.abs_,

@@ -243,7 +243,6 @@ def next_(iterator: Any, /, *default: Any) -> Any:
     if isinstance(iterator, Either):
         iterator = iterator.get(next)
     moving(iterator)
-    _let_be(iterator)
     return next(iterator, *default)
 
 
@@ -269,6 +268,7 @@ def moving(iterator: Any) -> None:
     capture = current()
     if capture is None or not isinstance(iterator, Iterator):
         return
+    _let_be(iterator)
     blocks = tuple(capture.blocks)
     _, before = capture.moved.get(id(iterator), (None, ()))
     left = len(before) > len(blocks) or any(

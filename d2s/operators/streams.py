@@ -66,7 +66,7 @@ def write(method: Callable[..., Any], *things: Any) -> int | None:
     return len(text) if name == "write" and isinstance(text, str | bytes) else None
 
 
-def open_(file: Any, mode: str = "r", *others: Any, **options: Any) -> Any:
+def open_(file: Any, mode: Any = "r", *others: Any, **options: Any) -> Any:
     """``open``: files are read while the program is captured, and not written.
 
     Raises:
@@ -78,4 +78,4 @@ def open_(file: Any, mode: str = "r", *others: Any, **options: Any) -> Any:
             "a file is opened for writing, which would happen once, while the program is captured",
             "open it outside of the converted function, and write to it there",
         )
-    return builtins.open(file, mode, *others, **options)
+    return builtins.open(file, mode, *others, **options)  # noqa: PTH123

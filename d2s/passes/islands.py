@@ -43,7 +43,8 @@ to be worth a call.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import builtins
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -53,7 +54,6 @@ from d2s.analysis.exits import Exits, blocks_of, stays_python
 from d2s.analysis.flow import Boundaries
 from d2s.analysis.scopes import CAPTURING, changes_in, declared, own_nodes, parameters, reads_in
 from d2s.analysis.walk import walk
-from d2s.passes import privates
 from d2s.passes.base import Context, in_text_order
 from d2s.syntax import quote as quoting
 from d2s.syntax.positions import Span, place, span_of
@@ -112,19 +112,26 @@ class Parts:
     namespace: str
 
 
-def split(source: FunctionSource, broken: frozenset[int], *, least: int = LEAST) -> Parts:
+def split(
+    source: FunctionSource,
+    broken: frozenset[int],
+    *,
+    resolve: Callable[[str], Any] = lambda name: None,
+    least: int = LEAST,
+) -> Parts:
     """The driver and the islands of a function.
 
     Args:
-        source: the user's function.
+        source: the user's function, its private names mangled.
         broken: the lines on which something needs Python.
+        resolve: what a global or closure name stands for now, or ``None``.
         least: so many operations make a stretch an island.
     """
-    ctx = Context.of(source)
-    tree = privates.run(copied(source.tree), ctx)
+    ctx = Context.of(source, resolve)
+    tree = copied(source.tree)
     splitter = _Splitter(tree, broken, least, ctx)
     left = splitter.block(tree.body, tail=True, handled=frozenset())
-    through = _Through(ctx)
+    through = _Through(ctx, splitter.bounds.flow.locals_)
     tree.body = [through.visit(statement) for statement in left]
     return Parts(tree, tuple(splitter.islands), ctx.namespace)
 
@@ -316,18 +323,26 @@ class _Splitter:
 class _Through(Rewriter):
     """Lets the calls in a statement go through the drivers of what is called."""
 
-    def __init__(self, ctx: Context) -> None:
+    def __init__(self, ctx: Context, own: frozenset[str]) -> None:
         self.ctx = ctx
+        self.own = own
 
     def visit_Call(self, node: Any) -> Any:
         self.generic_visit(node)
         function = node.func
-        if isinstance(function, gast.Name) and function.id in _OF_FRAMES:
+        if isinstance(function, gast.Name) and self._is_known(function.id):
             return node
         if isinstance(function, gast.Attribute) and _is_namespace(function, self.ctx):
             return node
         node.func = self.ctx.expr("d2s.through(function)", span_of(function), function=function)
         return node
+
+    def _is_known(self, name: str) -> bool:
+        """Whether ``name`` is a function of Python's own, or one that sees who calls it."""
+        if name in _OF_FRAMES:
+            return True
+        found = None if name in self.own else self.ctx.resolve(name)
+        return found is not None and getattr(builtins, name, None) is found
 
     def visit_FunctionDef(self, node: Any) -> Any:
         """Functions that are made in the function stay as they are."""

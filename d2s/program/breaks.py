@@ -111,7 +111,7 @@ def _of(code: types.CodeType) -> Breaks:
     return known
 
 
-def note(error: Exception, code: types.CodeType, seconds: float) -> Break:
+def note(error: Exception, code: types.CodeType, seconds: float) -> Break | None:
     """Note where ``error`` has ended the capture of a function.
 
     Args:
@@ -121,25 +121,21 @@ def note(error: Exception, code: types.CodeType, seconds: float) -> Break:
             is left of it runs in dygraph.
 
     Returns:
-        The break that the user is to be told of.
+        The break that the user is to be told of; ``None`` if nothing of it is new.
     """
-    home = _of(home_of(code))
-    home.seconds += seconds
-    if home.seconds > LONGEST:
-        whole = _of(code).whole = _described(error, code.co_filename, code.co_firstlineno)
-        return whole
-    added = [_add(each, line, error) for each, line in _chain(error)]
-    new = [each for each in added if each is not None]
-    if new:
-        return new[-1]
-    line = error.line if isinstance(error, D2SError) and error.file == code.co_filename else None
-    if line is not None and _holds(code, line):
-        at_line = _add(home_of(code), line, error)
-        if at_line is not None:
-            return at_line
-    whole = _described(error, code.co_filename, code.co_firstlineno)
-    _of(code).whole = whole
-    return whole
+    home = home_of(code)
+    _of(home).seconds += seconds
+    chain = list(_chain(error))
+    if isinstance(error, D2SError) and error.file == code.co_filename and error.line is not None:
+        chain.insert(0, (home, error.line))
+    mine = [line for each, line in chain if each is home and _holds(code, line)]
+    if not mine or _of(home).seconds > LONGEST:
+        known = _of(code)
+        told = None if known.whole else _described(error, code.co_filename, code.co_firstlineno)
+        known.whole = known.whole or told
+        return told
+    new = [made for each, line in chain if (made := _add(each, line, error)) is not None]
+    return new[-1] if new else None
 
 
 def note_reads(name: str, value: Any, tree: Any, code: types.CodeType) -> None:

@@ -280,7 +280,8 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         function = _plain(self.d2s_original)
         found = note(error, function.__code__, seconds)
         self._driver = Driver(function, functools.partial(StaticFunction, **self._options))
-        tell(self._name, found)
+        if found is not None:
+            tell(self._name, found)
         return self._driver
 
     @property

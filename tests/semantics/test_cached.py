@@ -10,7 +10,7 @@ import d2s
 from tests.helpers import assert_same
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def triangle(n):
     return paddle.tril(paddle.ones([n, n])) / n
 

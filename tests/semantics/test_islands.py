@@ -1,0 +1,442 @@
+"""Functions that are not one program: a driver in Python, with islands that are programs.
+
+Every test holds ``full_graph=False`` against dygraph: values, gradients, state, effects in order.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import logging
+import random
+import warnings
+
+import numpy as np
+import paddle
+import pytest
+
+import d2s
+from d2s.errors import BreakWarning, D2SError, NotStaticError
+from tests.helpers import assert_same
+
+pytestmark = pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
+
+
+def islands(function):
+    return d2s.to_static(function, full_graph=False)
+
+
+def host(x):
+    """What no program can do: the bytes of a tensor's array."""
+    return float(np.frombuffer(x.numpy().tobytes(), dtype=x.numpy().dtype).sum())
+
+
+def middle(x):
+    y = paddle.tanh(x * 2 + 1)
+    y = y - y.mean()
+    k = host(y)
+    y = y * (k + 2) - 1
+    return (y * y).sum() + y.max()
+
+
+def in_a_loop(x, steps=4):
+    total = paddle.zeros([])
+    seen = []
+    for step in range(steps):
+        x = paddle.tanh(x) * 1.5 - x.mean()
+        total = total + (x * x).sum() / (step + 1)
+        seen.append(round(host(x), 3))
+        if seen[-1] > 100:
+            break
+        x = x + 0.1 * total - paddle.sin(x)
+    return total, seen
+
+
+def in_a_branch(x):
+    if x.sum() > 0:
+        y = paddle.exp(x) - x * 2 + x.max()
+        y = y * host(y)
+    else:
+        y = x * 3 - paddle.cos(x) + x.min()
+    return y * 2 - y.mean() + 1
+
+
+def in_a_while(x):
+    count = 0
+    while host(x) < 50 and count < 6:
+        x = x * 1.5 + paddle.abs(x).mean() - 0.1 * x
+        count += 1
+    return x - x.mean() * 2 + 1, count
+
+
+def callee(x, factor):
+    y = paddle.tanh(x) * factor + 1
+    y = y - host(y) * 0.1
+    return y * y - y.mean()
+
+
+def caller(x):
+    y = callee(x * 2 - 1, 0.5) + x
+    z = [callee(each, 0.25) for each in (y, x)]
+    return z[0] * z[1] - paddle.exp(-y) + x.sum()
+
+
+def in_a_try(x):
+    count = 0
+    try:
+        y = x * 2 + 1 - x.mean()
+        count += 1
+        if host(y) > 5:
+            raise ValueError("large")
+        y = y * 3 - paddle.tanh(y) + 1
+        count += 1
+    except ValueError:
+        y = -x * count
+    finally:
+        count += 10
+    return y * 2 - 1 + y.max(), count
+
+
+def in_a_closure(x):
+    scale = 2.0
+
+    def scaled(y):
+        return y * scale - paddle.tanh(y) + host(y)
+
+    scale = 3.0
+    y = scaled(x) + x * scale - x.mean()
+    return [f(y) for f in (lambda z: z + scale, scaled)]
+
+
+def unbound_on_a_path(x):
+    if host(x) > 0:
+        extra = x * 2 - paddle.tanh(x) + 1
+    if x.sum() > 0:
+        y = extra * 2 - x.mean() + x
+    else:
+        y = x * 3 - x.mean() + 1
+    return y
+
+
+def returns_early(x):
+    y = x * 2 - paddle.tanh(x) + 1
+    if host(y) > 3:
+        return y.sum() * 2 - y.mean() + 1
+    for _ in range(3):
+        y = y * 1.5 - paddle.cos(y)
+        if y.sum() > 10:
+            return y, host(y)
+    return y.max() * 2
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        middle, in_a_loop, in_a_branch, in_a_while, caller, in_a_try, in_a_closure,
+        unbound_on_a_path, returns_early,
+    ],
+    ids=lambda function: function.__name__,
+)  # fmt: skip
+def test_what_is_split_does_what_it_did(function) -> None:
+    """E5: statements that need Python run there, everything else in programs, with gradients."""
+    inputs = [paddle.to_tensor(v) for v in ([0.5, 1.5, -0.2], [3.0, 4.0, 2.0], [-1.0, -2.0, 0.1])]
+    converted = assert_same(function, *inputs, static=islands(function))
+    assert converted.breaks
+    assert converted.programs or function is in_a_closure  # which shares its variables
+
+
+def test_a_break_is_told_once_with_its_line_and_the_cure() -> None:
+    """E5: one warning for each break, about the user's line."""
+
+    def broken(x):
+        y = paddle.tanh(x * 2 + 1) - x
+        array = memoryview(y.numpy())
+        return y * 2 + len(array) - y.mean()
+
+    converted = islands(broken)
+    where = f"{__file__}:{broken.__code__.co_firstlineno + 2}"
+    with pytest.warns(BreakWarning) as told:
+        converted(paddle.ones([3]))
+    (message,) = [str(each.message) for each in told if each.category is BreakWarning]
+    assert message.startswith(f"'{broken.__qualname__}' is not one program: {where}: ")
+    assert "cure: " in message
+    assert message.endswith("[D2S310]")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        converted(paddle.ones([3]))
+        islands(broken)(paddle.ones([3]))
+    assert f"{converted.breaks[0].file}:{converted.breaks[0].line}" == where
+
+
+def test_without_the_flag_it_is_refused() -> None:
+    """E5: a function that was asked to be one program is never split, nor is a saved one."""
+    with pytest.raises(D2SError):
+        d2s.to_static(middle, full_graph=True)(paddle.ones([3]))
+    spec = [paddle.static.InputSpec([3], "float32")]
+    with pytest.raises(D2SError):
+        d2s.save(d2s.to_static(middle, input_spec=spec, full_graph=False), "nowhere")
+
+
+def test_the_option_is_the_default() -> None:
+    """E5: ``full_graph`` of the options holds where ``to_static`` says nothing."""
+    converted = d2s.to_static(middle)
+    with d2s.options(full_graph=False):
+        converted(paddle.ones([3]))
+    assert converted.breaks
+
+
+class Block(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.first = paddle.nn.Linear(3, 3)
+        self.second = paddle.nn.Linear(3, 3)
+        self.calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        y = paddle.tanh(self.first(x)) * 2 - x
+        if host(y) > 0:
+            y = y * 0.5
+        return self.second(y) + y.mean() - x
+
+
+class Model(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.blocks = paddle.nn.LayerList([Block(), Block()])
+        self.norm = paddle.nn.LayerNorm(3)
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = self.norm(block(x) + x * 0.5)
+        return x.sum() * 2 - x.max()
+
+
+def test_layers_in_layers_train() -> None:
+    """E5: a sublayer's ``forward`` becomes a driver; hooks, state and gradients are dygraph's."""
+    paddle.seed(5)
+    plain, converted = Model(), Model()
+    converted.set_state_dict(plain.state_dict())
+    seen: list[str] = []
+    for name, model in (("plain", plain), ("converted", converted)):
+        model.blocks[0].register_forward_post_hook(
+            lambda layer, args, out, name=name: seen.append(name)
+        )
+    islands(converted)
+    optimizers = [
+        paddle.optimizer.Adam(0.01, parameters=model.parameters()) for model in (plain, converted)
+    ]
+    for _ in range(3):
+        x = paddle.randn([2, 3])
+        losses = []
+        for model, optimizer in zip((plain, converted), optimizers, strict=True):
+            loss = model(x)
+            loss.backward()
+            optimizer.step()
+            optimizer.clear_grad()
+            losses.append(loss.item())
+        assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+    assert converted.blocks[0].calls == plain.blocks[0].calls == 3
+    assert seen.count("plain") == seen.count("converted") == 3
+    assert "forward" not in vars(converted.blocks[0])
+    for mine, theirs in zip(plain.parameters(), converted.parameters(), strict=True):
+        np.testing.assert_allclose(mine.numpy(), theirs.numpy(), rtol=1e-4, atol=1e-6)
+
+
+STATE: list[float] = []
+LOGGER = logging.getLogger("test_islands")
+
+
+def with_effects(x, log):
+    print("start", x.shape)
+    LOGGER.warning("called")
+    STATE.append(float(x.sum()))
+    log.write("line\n")
+    y = x * random.random() + paddle.rand([3]) - np.random.rand()
+    k = host(y)
+    print("middle", round(k, 4))
+    log.write(f"{k:.4f}\n")
+    y = y * random.random() + paddle.rand([3]) * 2
+    STATE.append(k)
+    print("end", y.shape)
+    return y
+
+
+def test_effects_happen_once_and_in_order(tmp_path, caplog) -> None:
+    """D1: a capture that fails has printed, drawn, written and changed nothing."""
+
+    def all_of_it(function):
+        STATE.clear()
+        caplog.clear()
+        random.seed(3)
+        np.random.seed(3)
+        paddle.seed(3)
+        printed = io.StringIO()
+        with (tmp_path / "log").open("w+") as log:
+            with contextlib.redirect_stdout(printed):
+                results = [function(paddle.ones([3]) * k, log).numpy().tolist() for k in (1, 2, 3)]
+            log.seek(0)
+            written = log.read()
+        states = random.random(), np.random.rand(), paddle.rand([2]).numpy().tolist()
+        return results, printed.getvalue(), written, list(STATE), caplog.messages, states
+
+    assert all_of_it(islands(with_effects)) == all_of_it(with_effects)
+
+
+def batches(count):
+    for k in range(count):
+        yield paddle.full([3], k + 1.0)
+
+
+def over_a_stream(stream):
+    losses = []
+    for batch in stream:
+        loss = (batch * 2 - 1).square().mean() + batch.max()
+        losses.append(round(loss.item(), 4))
+    return losses
+
+
+def test_a_stream_is_read_once() -> None:
+    """D1: no item of an iterator is lost to a capture."""
+    converted = islands(over_a_stream)
+    for count in (4, 2, 3):
+        assert converted(batches(count)) == over_a_stream(batches(count))
+
+
+def numbers(x, k, rate):
+    y = x * k - paddle.tanh(x) / (k + 1)
+    y = y + rate * y.mean() - k
+    n = host(y)
+    z = y * n - k * rate + paddle.exp(-y)
+    return z
+
+
+def test_numbers_that_change_are_inputs() -> None:
+    """E5: a Python number that is another one on each call makes no program for each."""
+    converted = islands(numbers)
+    x = paddle.to_tensor([0.1, 0.2, 0.3])
+    for k in range(12):
+        want, got = numbers(x, k, k / 7), converted(x, k, k / 7)
+        np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-5)
+    assert len(converted.programs) <= 4
+
+
+def grad_of_an_outer_loss(loss, weight):
+    return paddle.grad(loss * 2, [weight])[0]
+
+
+def test_gradients_that_go_on_outside() -> None:
+    """F2: a gradient through how an argument was computed is dygraph's, or refused."""
+    weight = paddle.create_parameter([2], "float32")
+
+    def loss():
+        return (weight * weight).sum()
+
+    want = grad_of_an_outer_loss(loss(), weight)
+    got = islands(grad_of_an_outer_loss)(loss(), weight)
+    np.testing.assert_allclose(got.numpy(), want.numpy())
+    with pytest.raises(D2SError, match="D2S205"):
+        d2s.to_static(lambda each: paddle.grad(each, [weight])[0])(loss())
+
+
+def finite(tensors):
+    return [each.grad is not None and bool(paddle.isfinite(each.grad).all()) for each in tensors]
+
+
+def test_gradients_of_arguments_are_those_they_have() -> None:
+    """F2: ``.grad`` of an argument is not taken for missing."""
+    weight = paddle.create_parameter([2], "float32")
+    converted = islands(finite)
+    for scale, want in ((1.0, [True]), (float("inf"), [False])):
+        weight.clear_gradient(False)
+        (weight * scale).sum().backward()
+        assert converted([weight]) == want
+    with pytest.raises(D2SError, match="has a gradient already"):
+        d2s.to_static(lambda each: each.grad is None)(weight)
+
+
+def test_exceptions_have_the_lines_of_the_user() -> None:
+    """E4: what a driver or an island raises is what dygraph raises."""
+
+    def failing(x):
+        y = x * 2 + 1 - x.mean()
+        if host(y) > 0:
+            y = y.reshape([7, 7])
+        return y
+
+    converted = islands(failing)
+    with pytest.raises(ValueError, match="reshape") as plain:
+        failing(paddle.ones([3]))
+    with pytest.raises(ValueError, match="reshape") as caught:
+        converted(paddle.ones([3]))
+    assert caught.traceback[-1].lineno == plain.traceback[-1].lineno or any(
+        entry.path == plain.traceback[1].path and entry.lineno == plain.traceback[1].lineno
+        for entry in caught.traceback
+    )
+
+
+def test_generators_and_partials() -> None:
+    """E5: what is no plain function is split as well."""
+
+    def items(x):
+        y = x * 2 - paddle.tanh(x) + 1
+        yield y
+        y = y * host(y) - paddle.exp(y)
+        yield y * 2
+
+    with pytest.warns(BreakWarning):
+        got = [each.numpy().tolist() for each in islands(items)(paddle.ones([2]))]
+    assert got == [each.numpy().tolist() for each in items(paddle.ones([2]))]
+    partial = functools.partial(callee, factor=0.5)
+    assert_same(partial, paddle.ones([3]), static=islands(partial))
+
+
+def test_the_code_shows_the_driver_and_its_islands() -> None:
+    """E5: what became of a function can be read."""
+    converted = islands(middle)
+    converted(paddle.ones([3]))
+    assert "y = d2s.island_0(x)" in converted.code
+    assert "k = d2s.through(host)(y)" in converted.code
+    assert "return d2s.island_1(y, k)" in converted.code
+    assert all(each.lines is not None for each in converted.programs)
+
+
+def test_functions_without_a_text_run_in_dygraph() -> None:
+    """A1: a function made by ``exec`` is what it was."""
+    scope: dict[str, object] = {"paddle": paddle}
+    exec("def made(x):\n    return x * 2 + paddle.tanh(x)", scope)
+    made = scope["made"]
+    with pytest.raises(D2SError, match="D2S101"):
+        d2s.to_static(made)(paddle.ones([2]))
+    with pytest.warns(BreakWarning, match="D2S101"):
+        got = islands(made)(paddle.ones([2]))
+    np.testing.assert_allclose(got.numpy(), made(paddle.ones([2])).numpy())
+
+
+def test_what_is_given_back_is_new_on_each_call() -> None:
+    """A3: an object that the function makes is another one on each call."""
+
+    class Counter:
+        def __init__(self, start):
+            self.count = start
+            self.items = [start]
+
+    def make(x):
+        return x + 1, Counter(3), np.zeros(2)
+
+    converted = d2s.to_static(make)
+    _, first, array = converted(paddle.ones([1]))
+    first.count += 1
+    first.items.append(5)
+    array += 1
+    _, second, other = converted(paddle.ones([1]))
+    assert (second.count, second.items, other.tolist()) == (3, [3], [0.0, 0.0])
+    with pytest.raises(D2SError, match="list_iterator"):
+        d2s.to_static(lambda x: (x, iter([1, 2])))(paddle.ones([1]))
+
+
+def test_strict_errors_are_those_of_before() -> None:
+    """E5: what leaves the graph keeps its own class and code where it is refused."""
+    with pytest.raises(NotStaticError):
+        d2s.to_static(lambda x: memoryview(x.numpy()))(paddle.ones([1]))
