@@ -149,7 +149,7 @@ def _check_options(options: dict[str, Any]) -> None:
         if name != "check" and not any(value is allowed for allowed in _OPTIONS[name]):
             raise ArgumentsError(
                 f"to_static does not support {name}={value!r}",
-                cure=f"leave {name} out: d2s captures a function whole, with Paddle's own settings",
+                cure=f"leave {name} out, or give {' or '.join(map(repr, _OPTIONS[name]))}",
             )
 
 

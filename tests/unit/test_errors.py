@@ -68,7 +68,7 @@ def plain(x):
             "D2S302",
         ),
         (lambda: d2s.to_static(plain).concrete_program, "D2S303"),
-        (lambda: d2s.to_static(plain, full_graph=False), "D2S301"),
+        (lambda: d2s.to_static(plain, full_graph="no"), "D2S301"),
         (lambda: d2s.to_static(plain, chek=True), "D2S301"),
         (lambda: d2s.save(3, "somewhere"), "D2S401"),
         (lambda: d2s.load("/nowhere/at/all"), "D2S402"),
