@@ -41,6 +41,7 @@ from d2s.operators import (
     iteration,
     making,
     messages,
+    padding,
     py_layers,
     ranks,
     replays,
@@ -896,6 +897,17 @@ def _normal(mean: Any = 0.0, std: Any = 1.0, shape: Any = None, name: Any = None
     return mean + std * _applied(paddle.normal, [0.0, 1.0, shape], {})
 
 
+def _pad(
+    x: Any, pad: Any, mode: Any = "constant", value: Any = 0.0, data_format: Any = None,
+    pad_from_left_axis: Any = True, name: Any = None,
+) -> Any:  # fmt: skip
+    """``paddle.nn.functional.pad``."""
+    if padding.is_decided(pad, mode):
+        return padding.padded(x, pad, value, data_format, pad_from_left_axis)
+    given = [x, pad, mode, value, data_format, pad_from_left_axis]
+    return _applied(paddle.nn.functional.pad, given, {})
+
+
 def _joining(original: Any) -> Callable[..., Any]:
     """``hstack`` and its like, which bring the items to a rank and join them."""
     lifted, axis = _JOINING[original.__name__]
@@ -1073,6 +1085,7 @@ _STANDING_IN: Final[dict[Any, Callable[..., Any]]] = {
     paddle.put_along_axis: _taking_numbers(paddle.put_along_axis, ("values",), _as_dtype_of),
     paddle.repeat_interleave: _repeat_interleave,
     paddle.where: _taking_numbers(paddle.where, ("x", "y"), _as_default),
+    paddle.nn.functional.pad: _pad,
     paddle.squeeze: _squeeze,
     paddle.stack: _stack,
     paddle.concat: _concat,

@@ -112,7 +112,7 @@ def exact_numbers() -> Iterator[None]:
     """Keep the numbers of operations that are made meanwhile; dygraph has them exact already."""
     operations = paddle._C_ops
     replaced = {
-        (operations, name): _in_programs(keeping, getattr(operations, name))
+        (operations, name): _in_programs(keeping, getattr(operations, name), _NAMES.get(name, ()))
         for name, keeping in _KEEPING.items()
     }
     replaced[creation, "_to_tensor_static"] = _doubles_kept(to_tensor_static)
@@ -127,8 +127,16 @@ def exact_numbers() -> Iterator[None]:
             setattr(*place, original)
 
 
-def _in_programs(keeping: Operation, original: Operation) -> Operation:
+_NAMES: Final = {"matmul": (("x", "input"), ("y", "other", "mat2"))}
+"""How the operands of operations that users call are called, by their place."""
+
+
+def _in_programs(
+    keeping: Operation, original: Operation, places: tuple[tuple[str, ...], ...]
+) -> Operation:
     def operation(*arguments: Any, **options: Any) -> Any:
+        for names in places[len(arguments) :]:
+            arguments += tuple(options.pop(name) for name in names if name in options)
         if paddle.in_dynamic_mode() or options.keys() - {"out"}:
             return original(*arguments, **options)
         return keeping(functools.partial(original, **options), *arguments)
@@ -192,6 +200,13 @@ def _matmul(original: Operation, one: Any, other: Any, *rest: Any) -> Any:
     return original(one, other, *rest)
 
 
+def _diag_embed(original: Operation, *arguments: Any) -> Any:
+    """An operation without a gradient: dygraph says so of its result."""
+    result = original(*arguments)
+    result.stop_gradient = True
+    return result
+
+
 def _yields(one: Any, other: Any) -> bool:
     """Whether a tensor takes the dtype of another one."""
     return one.dtype in _INTEGERS and bool(other.is_floating_point() or other.is_complex())
@@ -234,5 +249,6 @@ _KEEPING: Final[dict[str, Operation]] = {
     "full": _full,
     "assign_value_": _assign_value,
     "matmul": _matmul,
+    "diag_embed": _diag_embed,
 }
 """By the names of operations: the original one, and its arguments; gives its result."""

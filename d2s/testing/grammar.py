@@ -117,6 +117,7 @@ class Writer:
         self.tensors = tensors
         self.used: set[str] = set()
         self.module: dict[str, str] = {}  # what stands above the function, by name
+        self.between: list[str] = []  # what changes between calls, line by line
         self.globals: set[str] = set()  # names that the function declares ``global``
         self._choices = choices
         self._forms = [

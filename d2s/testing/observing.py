@@ -74,6 +74,8 @@ def fresh_state(function: Any) -> Iterator[None]:
     kept = None if net is None else {name: item.clone() for name, item in net.state_dict().items()}
     last = None if net is None else net.last
     total = before.get("total")
+    memory = scope.get("memory")
+    held = None if memory is None else _copied(vars(memory))
     number = total.clone() if isinstance(total, paddle.Tensor) else total
     try:
         yield
@@ -83,6 +85,33 @@ def fresh_state(function: Any) -> Iterator[None]:
         if net is not None and kept is not None:
             net.set_state_dict(kept)
             net.last = last
+        if held is not None:
+            vars(memory).update(held)
+
+
+def _copied(fields: dict[str, Any]) -> dict[str, Any]:
+    """Fields with lists and dicts of their own."""
+    return {
+        name: item.copy() if isinstance(item, list | dict) else item
+        for name, item in fields.items()
+    }
+
+
+def state_of(function: Any) -> dict[str, Any]:
+    """What the globals and objects of a program hold."""
+    scope = function.__globals__
+    found = {name: scope[name] for name in ("total",) if name in scope}
+    for name in ("memory", "Tally"):
+        if name in scope:
+            fields = vars(scope[name]).items()
+            found |= {f"{name}.{key}": item for key, item in fields if _is_state(key, item)}
+    if (net := scope.get("net")) is not None:
+        found |= {"net.last": net.last, **net.state_dict()}
+    return _copied(found)
+
+
+def _is_state(name: str, item: Any) -> bool:
+    return not name.startswith("__") and not callable(getattr(item, "__get__", None))
 
 
 def equal(want: Any, got: Any, where: str) -> None:

@@ -26,6 +26,7 @@ from d2s.testing.observing import (
     lines_of,
     of_text,
     outcome,
+    state_of,
     tensors,
 )
 from d2s.testing.program import Program
@@ -36,8 +37,19 @@ def same_as_dygraph(program: Program, *, gradients: bool = True) -> None:
     function = program.function()
     checker = Checker(RTOL, ATOL, gradients=gradients)
     target = target_of(function, None)
-    for call in program.calls:
+    for call in program.calls_of(function):
         checker.report(target, program.arguments(call), {}).raise_for_difference()
+
+
+def state_over_calls(program: Program) -> None:
+    """F3, F4, G2: what one call leaves behind is what the next one finds, however it is changed."""
+    original, other = program.function(), program.function()
+    static = api.to_static(other)
+    for call, _ in zip(program.calls_of(original), program.calls_of(other), strict=True):
+        want, got = (outcome(run, program.arguments(call)) for run in (original, static))
+        equal(want, got, f"for {call}")
+        before, after = (state_of(function) for function in (original, other))
+        equal(("left", before, ""), ("left", after, ""), f"the state after {call}")
 
 
 def gradients_are_slopes(program: Program) -> None:

@@ -9,12 +9,16 @@ import ast
 import itertools
 import linecache
 import types
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import paddle
 
 _numbers = itertools.count(1)
+
+BETWEEN: Final = "between"
+"""The function of a program that changes its state before the second call, the third and so on."""
 
 Call = tuple[Any, ...]
 """The arguments of one call as plain data: a list for a tensor, an int or a float for itself."""
@@ -34,7 +38,9 @@ def argument(name, value):
 
 
 if __name__ == "__main__":
-    for call in CALLS:
+    for number, call in enumerate(CALLS):
+        if number and "between" in globals():
+            between(number)
         arguments = [argument(*pair) for pair in zip({parameters}, call)]
         try:
             print(f(*arguments))
@@ -83,6 +89,14 @@ class Program:
         exec(compile(self.text, name, "exec", dont_inherit=True), scope)
         function: types.FunctionType = scope["f"]
         return function
+
+    def calls_of(self, function: types.FunctionType) -> Iterator[Call]:
+        """The calls one after the other; in between, what changes the state of ``function``."""
+        between = function.__globals__.get(BETWEEN)
+        for number, call in enumerate(self.calls):
+            if number and between is not None:
+                between(number)
+            yield call
 
     def arguments(self, call: Call) -> tuple[Any, ...]:
         """New arguments for one call."""

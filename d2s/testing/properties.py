@@ -22,6 +22,7 @@ from d2s.testing.on_tensors import (
     printed_is_the_same,
     same_as_dygraph,
     saved_and_loaded,
+    state_over_calls,
 )
 from d2s.testing.program import Program
 
@@ -51,23 +52,26 @@ _NO_SLOPE: Final = (
     "detached", "with no_grad", "cast to float", "cast of dtype", "truth of a tensor",
     "state of a layer", "layer", "buffer", "layers in a list", "function of paddle",
     "while on a tensor", "global", "global read", "with int", "stack", "view",
-    "return in with", "function of math", "other dtype on one side",
+    "return in with", "function of math", "other dtype on one side", "second derivative",
+    "object over calls", "state of an object", "changed between calls",
 )  # fmt: skip
 """Constructs that cut gradients, in dygraph too, or have single precision inside."""
 
 _EFFECTS: Final = (
     "print", "logging", "assert", "raise", "exception of the user's", "with a context manager",
     "context manager that is left by an exception", "try around a raise", "suppress",
-    "print of numbers",
+    "print of numbers", "object over calls", "changed between calls",
 )  # fmt: skip
 
 _OUTSIDE: Final = (
     "layer", "state of a layer", "buffer", "layers in a list", "global", "global read",
+    "object over calls", "state of an object", "changed between calls",
 )  # fmt: skip
 """Constructs that read parameters or buffers: Paddle saves those of a layer only."""
 
 PROPERTIES: Final = (
     Property("same as dygraph", "B1 to B7, C1 to C7, D1 to E4, F1, F3", same_as_dygraph),
+    Property("state over calls", "F3, F4, G2", state_over_calls),
     Property("gradients are slopes", "C7", gradients_are_slopes, without=_NO_SLOPE),
     Property("open sizes change nothing", "G2", open_sizes_change_nothing, one_size=True),
     Property("no Python on later calls", "G2", no_python_on_later_calls, without=_EFFECTS),

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as arrays
 
 from d2s.testing.forms import constructs
 from d2s.testing.grammar import BASIC, Writer, forms
-from d2s.testing.program import Call, Program
+from d2s.testing.program import BETWEEN, Call, Program
 
 T = TypeVar("T")
 
@@ -99,6 +99,9 @@ def programs(
     head = [part for part in writer.module.values() if part.startswith("import ")]
     rest = [part for part in writer.module.values() if not part.startswith("import ")]
     whole = "\n".join(["import paddle", *sorted(head)]) + "\n\n\n"
+    if writer.between:
+        lines = dict.fromkeys(f"    {line}\n" for line in writer.between)
+        rest.append(f"def {BETWEEN}(number):\n{''.join(lines)}")
     whole += "".join(part.rstrip("\n") + "\n\n\n" for part in rest) + text
     return Program(
         whole,

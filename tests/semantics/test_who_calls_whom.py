@@ -72,6 +72,56 @@ class Owner:
         return step(x) + 7
 
 
+def doubling(method):
+    """A decorator of methods."""
+
+    @functools.wraps(method)
+    def run(self, x, *arguments, **options):
+        return method(self, x * 2, *arguments, **options)
+
+    return run
+
+
+class Heir(Owner):
+    """Methods that reach others: of the base, of ``functools``, decorated, private."""
+
+    def method(self, x):
+        return super().method(x) + 8
+
+    def by(self, factor, x, *, more=0.0):
+        return step(x) * factor + more
+
+    halved = functools.partialmethod(by, 0.5, more=9.0)
+
+    @doubling
+    def decorated(self, x, by=1.0):
+        return step(x) * by + 10
+
+    @functools.cached_property
+    def kept(self):
+        return lambda x: step(x) + 11
+
+    def __hidden(self, x):
+        return step(x) + 12
+
+    def shown(self, x):
+        return self.__hidden(x)
+
+    @functools.singledispatchmethod
+    def chosen(self, x):
+        return step(x) + 13
+
+    def __getattr__(self, name):
+        if name == "made_up":
+            return lambda x: step(x) + 14
+        raise AttributeError(name)
+
+
+@functools.singledispatch
+def dispatched(x):
+    return step(x) + 15
+
+
 def decorated_by(outer: Function) -> Callable[[Function], Function]:
     """A decorator that adds a keyword."""
 
@@ -162,6 +212,18 @@ def left_alone(x):
     return x * 2 + 1
 
 
+def local_of() -> Function:
+    def outer(x):
+        def inner(y):
+            nonlocal x
+            x = step(y)
+            return x
+
+        return inner(x) + x
+
+    return outer
+
+
 def owned() -> Owner:
     return Owner()
 
@@ -210,6 +272,17 @@ CALLEES: dict[str, Callable[[], Function]] = {
     "Paddle's": lambda: paddle.nn.functional.relu,
     "layer of Paddle": lambda: paddle.nn.ReLU(),
     "cached": lambda: lambda x: x * cached(2),
+    "method through super": lambda: Heir().method,
+    "partial method": lambda: Heir().halved,
+    "decorated method": lambda: Heir().decorated,
+    "decorated method by keyword": lambda: functools.partial(Heir().decorated, by=2.0),
+    "cached property": lambda: Heir().kept,
+    "private method": lambda: Heir().shown,
+    "method by type": lambda: Heir().chosen,
+    "function by type": lambda: dispatched,
+    "attribute that is made up": lambda: Heir().made_up,
+    "reduce": lambda: lambda x: functools.reduce(lambda a, b: step(a) + b, [x, x]),
+    "local function": local_of,
 }
 
 
@@ -241,6 +314,10 @@ class Caller:
     @property
     def result(self):
         return lambda x: body(self.callee, x) * 2
+
+    @doubling
+    def decorated(self, x):
+        return body(self.callee, x)
 
     @d2s.to_static
     def converted(self, x):
@@ -275,6 +352,18 @@ class CallingLayer(paddle.nn.Layer):
         return body(self.callee, x)
 
 
+def function_of(callee: Function) -> Function:
+    def call(x):
+        return body(callee, x)
+
+    return call
+
+
+def generated(callee: Function, x: Any) -> Any:
+    yield x
+    yield body(callee, x)
+
+
 def with_hook(callee: Function) -> paddle.nn.Layer:
     layer = paddle.nn.ReLU()
     layer.register_forward_post_hook(lambda _, inputs, result: body(callee, result))
@@ -290,7 +379,13 @@ def coroutine_of(callee: Function) -> Any:
 
 
 ENTRIES: dict[str, Callable[[Function], Any]] = {
-    "function": lambda callee: lambda x: body(callee, x),
+    "function": function_of,
+    "lambda": lambda callee: lambda x: body(callee, x),
+    "converted": lambda callee: d2s.to_static(function_of(callee)),
+    "converted layer": lambda callee: d2s.to_static(CallingLayer(callee)),
+    "not to static": lambda callee: d2s.not_to_static(lambda x: body(callee, x)),
+    "decorated method": lambda callee: Caller(callee).decorated,
+    "generator": lambda callee: lambda x: list(generated(callee, x))[-1],
     "partial": lambda callee: functools.partial(body, callee),
     "method": lambda callee: Caller(callee).method,
     "class method": lambda callee: of_class(callee, static=False),

@@ -9,6 +9,7 @@ from d2s.testing.forms import (
     inplace,
     loops,
     objects,
+    stateful,
 )
 from d2s.testing.grammar import constructs, rows
 
@@ -23,4 +24,5 @@ __all__ = [
     "loops",
     "objects",
     "rows",
+    "stateful",
 ]
