@@ -346,12 +346,9 @@ def _function(function: types.FunctionType, owner: Any = None) -> Any:
     if getattr(function, SKIP, False) or stays(function):
         if current() is not None and _changes_argument(function):
             return inplace.function(function)
-        if (
-            current() is not None
-            and hasattr(function, "dispatch")
-            and hasattr(function, "registry")
-        ):
-            return functools.partial(_dispatched, function)
+        chooses = None if current() is None else _dispatch_of(function)
+        if chooses is not None:
+            return functools.partial(_dispatched, chooses)
         wrapped = _rewrapped(function, owner)
         if wrapped is not None:
             return wrapped
@@ -381,13 +378,27 @@ def _changes_argument(function: Any) -> bool:
     return home.startswith("paddle") and inplace.is_inplace(function.__name__)
 
 
-def _dispatched(function: Any, first: Any, *arguments: Any, **options: Any) -> Any:
-    """A ``functools.singledispatch`` function, called with what dygraph has there."""
+def _dispatch_of(function: types.FunctionType) -> Callable[[Any], Any] | None:
+    """What chooses by type, for ``functools.singledispatch`` and ``singledispatchmethod``."""
+    if hasattr(function, "dispatch") and hasattr(function, "registry"):
+        chooses: Callable[[Any], Any] = function.dispatch
+        return chooses
+    code = function.__code__
+    if code.co_filename != functools.__file__ or code.co_name != "_method":
+        return None
+    cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+    held = {name: cell.cell_contents for name, cell in cells.items()}
+    dispatch = held["dispatch"] if "dispatch" in held else held["self"].dispatcher.dispatch
+    return lambda kind: dispatch(kind).__get__(held["obj"], held["cls"])
+
+
+def _dispatched(chooses: Any, first: Any, *arguments: Any, **options: Any) -> Any:
+    """A function that is chosen by the type of its argument: by what dygraph has there."""
     if isinstance(first, Either):
-        return each(lambda found: _dispatched(function, found, *arguments, **options), first)
+        return each(lambda found: _dispatched(chooses, found, *arguments, **options), first)
 
     def chosen(kind: Any) -> Any:
-        return call(function.dispatch(kind))(first, *arguments, **options)
+        return call(chooses(kind))(first, *arguments, **options)
 
     return each(chosen, type_(first))
 
@@ -435,7 +446,8 @@ def _tensor_method(owner: Any, method: Any) -> Any:
     if name == "register_hook":
         return functools.partial(_register_hook, owner)
     if name in _STOOD_IN:
-        return functools.partial(_SPECIAL[getattr(paddle, name)], owner)
+        stood_in = getattr(paddle, name, None) or getattr(paddle.Tensor, name)
+        return functools.partial(_SPECIAL[stood_in], owner)
     if name in ("item", "_item"):
         return lambda *index: _item(owner, *index)
     if inplace.is_inplace(name):
@@ -444,7 +456,7 @@ def _tensor_method(owner: Any, method: Any) -> Any:
 
 
 _STOOD_IN: Final = (
-    *("lerp", "masked_fill", "put_along_axis", "repeat_interleave"),
+    *("lerp", "masked_fill", "put_along_axis", "repeat", "repeat_interleave"),
     *("squeeze", "tile", "view", "view_as", "where"),
 )
 """Methods of tensors that are functions of Paddle with a stand-in."""
@@ -885,6 +897,11 @@ def _tile(x: Any, repeat_times: Any, name: Any = None) -> Any:
     return _applied(paddle.tile, [x, times], {})
 
 
+def _repeat(input: Any, repeats: Any) -> Any:
+    """``x.repeat``."""
+    return _tile(input, repeats)
+
+
 def _squeeze(x: Any, axis: Any = None, name: Any = None) -> Any:
     return _applied(ranks.squeeze, [x, axis], {})
 
@@ -1086,6 +1103,7 @@ _STANDING_IN: Final[dict[Any, Callable[..., Any]]] = {
     paddle.repeat_interleave: _repeat_interleave,
     paddle.where: _taking_numbers(paddle.where, ("x", "y"), _as_default),
     paddle.nn.functional.pad: _pad,
+    paddle.Tensor.repeat: _repeat,
     paddle.squeeze: _squeeze,
     paddle.stack: _stack,
     paddle.concat: _concat,

@@ -101,7 +101,17 @@ IGNORING = (
 )  # fmt: skip
 """What takes in dygraph any number of arguments that it does not look at, or is no function."""
 
-NO_VALUE = ("alias", "async_save", "autocast", "bfloat16", "float16", "half", "lowrank", "param_")
+NO_VALUE = (
+    "alias",
+    "async_save",
+    "autocast",
+    "bfloat16",
+    "check_",
+    "float16",
+    "half",
+    "lowrank",
+    "param_",
+)
 """In names of functions that draw, or give what cannot be summed, or no tensor at all."""
 
 

@@ -383,7 +383,6 @@ ENTRIES: dict[str, Callable[[Function], Any]] = {
     "lambda": lambda callee: lambda x: body(callee, x),
     "converted": lambda callee: d2s.to_static(function_of(callee)),
     "converted layer": lambda callee: d2s.to_static(CallingLayer(callee)),
-    "not to static": lambda callee: d2s.not_to_static(lambda x: body(callee, x)),
     "decorated method": lambda callee: Caller(callee).decorated,
     "generator": lambda callee: lambda x: list(generated(callee, x))[-1],
     "partial": lambda callee: functools.partial(body, callee),
