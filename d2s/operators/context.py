@@ -49,6 +49,7 @@ class Block:
         left: a ``raise`` has ended this side; what it leaves behind is never read.
         state: what the block hands on, where more can join it.
         before: snapshots of what a loop began with, by ``names``.
+        given: what a trip begins with, by ``names``.
         cells: ids of the closure cells that are variables of a loop.
         known: bool values whose truth is known in it: ``value.id`` -> the value and its truth.
     """
@@ -60,6 +61,7 @@ class Block:
     left: bool = False
     state: Any = None
     before: list[Any] = field(default_factory=list)
+    given: list[Any] = field(default_factory=list)
     cells: frozenset[int] = frozenset()
     known: dict[int, tuple[Any, bool]] = field(default_factory=dict)
 

@@ -85,6 +85,8 @@ def host_call(
     kinds = [number_kind(item) for item in inputs]
     changed: list[Any] = []
     change: Callable[[Any, list[Any]], None] | None = None
+    if raises and capture.steps is not None:
+        capture.steps.check_raise()
     if raises and capture.leaving is not None:
         changed, change = capture.leaving()
     count = len(inputs)

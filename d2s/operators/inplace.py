@@ -17,7 +17,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import InplaceError
 from d2s.operators.aliases import Holder, holders_of_alternative, is_same
-from d2s.operators.context import Block, current, error_here
+from d2s.operators.context import Block, Capture, current, error_here
 from d2s.operators.either import Either
 from d2s.operators.picks import merged, note_pick, picks_of
 from d2s.operators.ranks import open_axes
@@ -222,12 +222,23 @@ def parameter_with(owner: Any, fresh: Any, what: str, *, copies: bool = False) -
     capture = current()
     state = None if capture is None else capture.steps
     kept = bridge.tensor_of(owner) if bridge.is_value(owner) else owner
+    if capture is not None and state is not None and _is_carried(owner, capture, state):
+        state.check("a change of a parameter")
     if state is None or not state.keeps(kept) or (paddle.is_grad_enabled() and not copies):
         return None
     state.overwrite(kept, fresh)
     if kept is not owner:
         _rebind(_live_holders(owner), owner, kept, what)
     return kept
+
+
+def _is_carried(owner: Any, capture: Capture, steps: Any) -> bool:
+    """Whether ``owner`` is a parameter that a static loop around has as a variable."""
+    return any(
+        now is owner and steps.keeps(was)
+        for block in capture.blocks
+        for was, now in zip(block.before, block.given, strict=False)
+    )
 
 
 def changed_to(owner: Any, old: Any, fresh: Any, what: str) -> Any:

@@ -799,7 +799,7 @@ def _attempt(
             capture.block("loop", state.names, _doubled(state.names, before)) as entered,
             op.body() as arguments,
         ):
-            entered.before = before
+            entered.before, entered.given = before, given
             entered.state = state
             entered.cells = frozenset(
                 id(slot.cell) for slot in state.slots if isinstance(slot, Cell)

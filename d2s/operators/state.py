@@ -97,8 +97,12 @@ class Attribute(Slot):
     name: str
 
     def get(self) -> Any:
-        if isinstance(self.owner, paddle.nn.Layer) and self.name in self.owner._buffers:
-            return self.owner._buffers[self.name]
+        if isinstance(self.owner, paddle.nn.Layer):
+            if self.name in self.owner._buffers:
+                return self.owner._buffers[self.name]
+            if self.name in self.owner._parameters and self.name not in vars(self.owner):
+                # What stands for it in the program changes; it is the same parameter.
+                return self.owner._parameters[self.name]
         return attribute(self.owner, self.name, UNBOUND)
 
     def set(self, value: Any) -> None:
@@ -502,9 +506,13 @@ class State:
         slot = Elsewhere(holder)
         held = slot.get()
         self._scratch = [each for each in self._scratch if each[0] != path or each[2] is not held]
+        self.join_slot(path, slot)
+
+    def join_slot(self, path: str, slot: Slot) -> None:
+        """Let what ``slot`` has join the state; the body is about to change it."""
         self.names = (*self.names, path)
         self.slots.append(slot)
-        self._bases.append(freeze(held))
+        self._bases.append(freeze(slot.get()))
 
     def padded(self, values: list[Any]) -> list[Any]:
         """Values, with how those were that have joined the state since."""

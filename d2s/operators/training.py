@@ -33,6 +33,7 @@ from d2s.operators.empties import enter_blocks
 from d2s.operators.inplace import bind_anew, method
 from d2s.operators.objects import owner_of
 from d2s.operators.shared import with_contents
+from d2s.operators.trained import Contents, Gradient, join_branches
 from d2s.operators.values import (
     NUMBER_DTYPES,
     as_value,
@@ -220,6 +221,7 @@ class Steps:
         self._contents: dict[int, Any] = {}
         self._stepping: set[int] = set()
         self._retained: set[Leaf] = set()
+        self._unwritten: set[int] = set()
 
     # -- leaves ----------------------------------------------------------------------------------
 
@@ -422,6 +424,11 @@ class Steps:
             self._ask(leaf)
         if leaf.grad is ZEROS:
             leaf.alone = True
+            if self.capture.blocks and leaf.tensor is not None:  # the code around reads it, too
+                with bridge.in_dygraph(), paddle.no_grad():
+                    nothing = paddle.zeros_like(leaf.tensor)
+                leaf.grad = _constant(bridge.as_value(nothing))
+                return leaf.grad
             with paddle.no_grad():
                 leaf.grad = _constant(bridge.filled_like(leaf.like, 0.0))
         return None if isinstance(leaf.grad, _Mark) else leaf.grad
@@ -434,6 +441,12 @@ class Steps:
 
     def clear(self, leaf: Leaf, zero: bool) -> None:
         """``leaf.clear_gradient(zero)``."""
+        if self.capture.blocks:
+            if self._in_branch(leaf, "clear_gradient()", keeps=zero):
+                with paddle.no_grad():
+                    nothing = _constant(bridge.filled_like(leaf.like, 0.0))
+                self._become(leaf, nothing, "clear_gradient()")
+            return
         self.check("clear_gradient()")
         self.used = True
         leaf.alone = True
@@ -446,7 +459,12 @@ class Steps:
 
     def assign(self, leaf: Leaf, gradient: Any) -> None:
         """``leaf.grad = gradient``."""
-        self.check("an assignment to .grad")
+        what = "an assignment to .grad"
+        if self.capture.blocks:
+            if not self._in_branch(leaf, what, keeps=gradient is not None):
+                self.check(what)
+        else:
+            self.check(what)
         self.used = True
         leaf.alone = True
         if gradient is None:
@@ -457,6 +475,28 @@ class Steps:
             with paddle.no_grad():
                 copy = _constant(paddle.assign(as_value(gradient)))
             self._become(leaf, copy, "an assignment to .grad")
+
+    def _in_branch(self, leaf: Leaf, what: str, *, keeps: bool) -> bool:
+        """Whether a branch has the gradient of ``leaf``, which it is about to change.
+
+        Args:
+            leaf: the leaf.
+            what: the change, for messages.
+            keeps: the leaf has a gradient after it, too.
+        """
+        self.check(what, branches=True)
+        there = self.read(leaf) is not None
+        if there and not keeps:
+            self.check(what)  # whether there is one would depend on the run
+        if there:
+            self.used = True
+            leaf.alone = True
+            join_branches(self.capture, f"gradient of {leaf.like.name}", Gradient(self, leaf))
+        return there
+
+    def put_gradient(self, leaf: Leaf, gradient: Any) -> None:
+        """Let ``gradient`` be that of ``leaf``, as a branch leaves it."""
+        leaf.grad = gradient if isinstance(gradient, _Mark) else self._as_leaf(leaf, gradient)
 
     def _leaf_with(self, gradient: Any) -> Leaf | None:
         """The leaf whose gradient the value ``gradient`` is."""
@@ -473,7 +513,11 @@ class Steps:
         """``fresh``, the contents of ``old`` after a change in place, as the right leaf."""
         leaf = self._leaf_with(old)
         if leaf is not None:
-            self.check("a change of a gradient in place")
+            what = "a change of a gradient in place"
+            if self.capture.blocks:
+                self._in_branch(leaf, what, keeps=True)
+            else:
+                self.check(what)
             self.used = True
             leaf.grad = self._as_leaf(leaf, fresh)
             return fresh
@@ -498,11 +542,18 @@ class Steps:
 
     def overwrite(self, tensor: Any, fresh: Any) -> None:
         """Give a dygraph tensor other contents, which every later use of it reads."""
-        self.check("a change of a parameter")
-        old = self._written(tensor)
+        what = "a change of a parameter"
+        self.check(what, branches=True)
+        branched = bool(self.capture.blocks)
+        old = bridge.as_value(tensor) if branched else self._written(tensor)
         fresh = cast_plain(fresh, old.dtype)
         if list(fresh.shape) != list(old.shape):
             fresh = paddle.expand(fresh, old.shape)
+        if branched:
+            self._join(tensor)
+            with paddle.enable_grad():
+                self.bind(tensor, with_contents(old, fresh), changed=True)
+            return
         start = bridge.length()
         with paddle.no_grad():
             fresh = bridge.write_into(old, fresh)
@@ -512,6 +563,16 @@ class Steps:
         if not self.used and self.capture.gradients:
             self._read_with_history(tensor, fresh)
         self._stepping |= bridge.ids_from(start)
+
+    def _join(self, tensor: Any) -> None:
+        """Let the branches around hand on the contents of ``tensor``."""
+        slot = Contents(self, tensor, bridge.as_value(tensor))
+        join_branches(self.capture, tensor.name, slot)
+
+    def bind(self, tensor: Any, value: Any, *, changed: bool) -> None:
+        """Let ``value`` stand for ``tensor``; ``changed``: the memory has other contents."""
+        (self._unwritten.add if changed else self._unwritten.discard)(id(tensor))
+        bridge.renew(tensor, value)
 
     def _read_with_history(self, tensor: Any, fresh: Any) -> None:
         """Let later uses of a parameter that has new contents give it gradients.
@@ -575,7 +636,7 @@ class Steps:
 
     def step(self, optimizer: Any) -> list[tuple[Any, Any]]:
         """``optimizer.step()``; the parameters with their gradients."""
-        self.check(f"{type(optimizer).__name__}.step()")
+        self.check(f"{type(optimizer).__name__}.step()", branches=True)
         _refuse_unknown(optimizer)
         if any(owner_of(function) is optimizer._learning_rate for function, _, _ in self.after):
             raise _late(optimizer)
@@ -620,7 +681,7 @@ class Steps:
         known = self._known(optimizer, parameters)
         start = bridge.length()
         if clip is not None:
-            pairs = _clipped(clip, pairs)
+            pairs = self._clipped(clip, pairs)
         pairs = optimizer.append_regularization_ops(pairs, optimizer.regularization)
         for pair in pairs:
             optimizer._append_optimize_op(
@@ -635,8 +696,23 @@ class Steps:
             if tensor is not None:
                 old = bridge.as_value(tensor)
                 known[fresh.id] = tensor
-                self._moved(tensor, old, fresh)
+                if self.capture.blocks:
+                    self.bind(tensor, _with_flag(fresh, tensor), changed=True)
+                else:
+                    self._moved(tensor, old, fresh)
         return pairs
+
+    def _clipped(self, clip: Any, pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+        """Clip the gradients; in dygraph the clip by the global norm changes them in place."""
+        clipped = _clipped(clip, pairs)
+        if type(clip) is paddle.nn.ClipGradByGlobalNorm:
+            for (tensor, before), (_, after) in zip(pairs, clipped, strict=True):
+                if after is not before and after.shape:
+                    leaf = self.of_tensor(tensor)
+                    if self.capture.blocks:
+                        self._in_branch(leaf, "step()", keeps=True)
+                    self._become(leaf, _constant(after), "step()")
+        return clipped
 
     def _known(self, optimizer: Any, parameters: list[Any]) -> dict[int, Any]:
         """The tensors that a step may write into, by the value that stands for them."""
@@ -650,7 +726,16 @@ class Steps:
         for table in optimizer._accumulators.values():
             tensors.extend(tensor for name, tensor in table.items() if name in names)
         self._touched.update((id(tensor), tensor) for tensor in tensors)
+        if self.capture.blocks:
+            return {self._copied(tensor).id: tensor for tensor in tensors}
         return {self._written(tensor).id: tensor for tensor in tensors}
+
+    def _copied(self, tensor: Any) -> Any:
+        """A value that an optimizer may write into in a branch."""
+        self._join(tensor)
+        copy = paddle.assign(bridge.as_value(tensor))
+        self.bind(tensor, _with_flag(copy, tensor), changed=True)
+        return copy
 
     @contextlib.contextmanager
     def _with_rate(self, optimizer: Any) -> Iterator[None]:
@@ -696,8 +781,17 @@ class Steps:
         """What it relies on of its optimizers, as they are now."""
         return [_facts(optimizer, self._touched) for optimizer in self.optimizers.values()]
 
-    def check(self, what: str) -> None:
+    def check_raise(self) -> None:
+        """Refuse an exception of the run behind a change that is not written yet."""
+        if self._unwritten:
+            self.check("a change of a parameter before an exception")
+
+    def check(self, what: str, *, branches: bool = False) -> None:
         """Refuse training where a program cannot have it.
+
+        Args:
+            what: the training.
+            branches: it may be in branches.
 
         Raises:
             UnsupportedInGraphError: (D2S205) in a branch or static loop, or in a saved program.
@@ -709,6 +803,9 @@ class Steps:
                 "save the layer, or the function that computes the result",
             )
         if self.capture.blocks:
+            kinds = [block.kind for block in self.capture.blocks if block.state is not None]
+            if branches and kinds == ["branch"] * len(self.capture.blocks):
+                return
             kind = self.capture.blocks[-1].kind
             raise error_here(
                 UnsupportedInGraphError,
@@ -736,6 +833,11 @@ def _clipped(clip: Any, pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
         return list(clip._dygraph_clip(pairs))
     clipped = clip._pir_clip([(_Named(tensor), gradient) for tensor, gradient in pairs])
     return [(named.tensor, gradient) for named, gradient in clipped]
+
+
+def _with_flag(value: Any, tensor: Any) -> Any:
+    value.stop_gradient = tensor.stop_gradient
+    return value
 
 
 def _constant(value: Any) -> Any:

@@ -200,8 +200,7 @@ _INPLACE_NAMES: Final = {"output": "out", "x": "out"}
 
 def overwriting(start: int) -> Iterator[tuple[int, Any]]:
     """What the operations from ``start`` on in the program write over: id, and the new value."""
-    block = paddle.static.default_main_program().global_block()
-    for operation in block.ops[start:]:
+    for operation in _here().ops[start:]:
         if not operation.name().endswith("_"):
             continue
         results = dict(zip(operation.get_output_names(), operation.results(), strict=True))
@@ -213,9 +212,14 @@ def overwriting(start: int) -> Iterator[tuple[int, Any]]:
                 yield value.id, fresh
 
 
+def _here() -> Any:
+    """The block that is being written."""
+    return paddle.pir.get_current_insertion_point().block()
+
+
 def length() -> int:
-    """How many operations the top level of the program has; for :func:`overwriting`."""
-    return len(paddle.static.default_main_program().global_block().ops)
+    """How many operations the block that is being written has; for :func:`overwriting`."""
+    return len(_here().ops)
 
 
 def share_constants(start: int) -> None:
@@ -223,7 +227,7 @@ def share_constants(start: int) -> None:
 
     A call of ``adam_`` makes three constants of its own, for every parameter.
     """
-    block = paddle.static.default_main_program().global_block()
+    block = _here()
     known: dict[Any, Any] = {}
     written = {number for number, _ in overwriting(start)}
     for operation in block.ops[start:]:
@@ -244,8 +248,7 @@ def id_of_maker(value: Any) -> int:
 
 def ids_from(start: int) -> set[int]:
     """The ids of the operations from ``start`` on."""
-    block = paddle.static.default_main_program().global_block()
-    return {operation.id() for operation in block.ops[start:]}
+    return {operation.id() for operation in _here().ops[start:]}
 
 
 def is_made_of_constants(value: Any) -> bool:

@@ -1,0 +1,277 @@
+"""F3, F4: what a branch changes of parameters, gradients and optimizers is as in dygraph.
+
+Whatever the runs decide: values, gradients, whether there are any, and the optimizer's state.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import paddle
+import pytest
+
+import d2s
+from d2s.errors import UnsupportedInGraphError
+from tests.helpers import function_of
+
+OPTIMIZERS: dict[str, Any] = {
+    "sgd": lambda found: paddle.optimizer.SGD(0.05, parameters=found),
+    "adam": lambda found: paddle.optimizer.Adam(0.05, parameters=found),
+    "clipped": lambda found: paddle.optimizer.AdamW(
+        0.05, parameters=found, grad_clip=paddle.nn.ClipGradByGlobalNorm(1.0)
+    ),
+}
+
+GUARDED = """
+def step(x):
+    loss = net(x).square().mean()
+    loss.backward()
+    if paddle.isfinite(loss):
+        opt.step()
+    opt.clear_grad()
+    return loss
+"""
+
+EVERY_SECOND = """
+def step(x):
+    loss = net(x).square().mean()
+    loss.backward()
+    count.add_(paddle.ones([], "int64"))
+    if count % 2 == 0:
+        opt.step()
+        opt.clear_grad()
+    return loss
+"""
+
+RETURNS = """
+def step(x):
+    loss = net(x).square().mean()
+    loss.backward()
+    if not paddle.isfinite(loss):
+        opt.clear_grad()
+        return loss, False
+    opt.step()
+    opt.clear_grad()
+    return loss, True
+"""
+
+SCALED = """
+def step(x):
+    loss = net(x).square().mean()
+    loss.backward()
+    total = paddle.sqrt(sum((p.grad ** 2).sum() for p in net.parameters()))
+    if total > 1.0:
+        with paddle.no_grad():
+            for p in net.parameters():
+                p.grad.scale_(1.0 / float(total))
+    opt.step()
+    opt.clear_grad()
+    return loss, total
+"""
+
+RESET = """
+def step(x):
+    loss = net(x).square().mean()
+    if loss > 2.0:
+        with paddle.no_grad():
+            net.weight.set_value(net.weight * 0.5)
+            if loss > 50.0:
+                net.bias.set_value(paddle.ones([2]))
+        loss = net(x).square().mean()
+    loss.backward()
+    opt.step()
+    opt.clear_grad()
+    return loss
+"""
+
+ASSIGNED = """
+def step(x):
+    loss = net(x).square().mean()
+    loss.backward()
+    if loss > 2.0:
+        for p in net.parameters():
+            p.grad = p.grad * 0.1
+    elif loss > 0.5:
+        net.weight.clear_gradient()
+    else:
+        with paddle.no_grad():
+            net.weight.grad.set_value(net.weight.grad * 2)
+    opt.step()
+    kept = net.weight.grad * 2
+    opt.clear_grad()
+    return kept
+"""
+
+CLIPPED = """
+def step(x):
+    loss = net(x).square().mean()
+    loss.backward()
+    if loss > 1.0:
+        paddle.nn.utils.clip_grad_norm_(net.parameters(), 0.5)
+    opt.step()
+    opt.clear_grad()
+    return loss
+"""
+
+UNDONE = """
+def step(x):
+    before = [p.clone().detach() for p in net.parameters()]
+    loss = net(x).square().mean()
+    loss.backward()
+    opt.step()
+    opt.clear_grad()
+    with paddle.no_grad():
+        if net(x).square().mean() > loss:
+            for p, old in zip(net.parameters(), before):
+                p.set_value(old)
+    return loss
+"""
+
+LOADED = """
+def step(x):
+    loss = net(x).square().mean()
+    loss.backward()
+    opt.step()
+    opt.clear_grad()
+    if not paddle.isfinite(loss):
+        net.set_state_dict(first)
+    return loss
+"""
+
+PROGRAMS = {
+    "guarded": GUARDED,
+    "every second": EVERY_SECOND,
+    "returns": RETURNS,
+    "scaled": SCALED,
+    "reset": RESET,
+    "assigned": ASSIGNED,
+    "clipped": CLIPPED,
+    "undone": UNDONE,
+    "loaded": LOADED,
+}
+
+
+def shown(thing: Any) -> Any:
+    if isinstance(thing, paddle.Tensor):
+        return np.round(thing.numpy(), 4).tolist()
+    return [shown(item) for item in thing] if isinstance(thing, list | tuple) else thing
+
+
+def trained(text: str, optimizer: str, convert: Any) -> list[Any]:
+    """All that can be seen after each of some steps, for inputs of both outcomes."""
+    paddle.seed(2)
+    net = paddle.nn.Linear(3, 2)
+    opt = OPTIMIZERS[optimizer](net.parameters())
+    first = {name: value.clone() for name, value in net.state_dict().items()}
+    count = paddle.zeros([], "int64")
+    step = convert(function_of(text, "step", net=net, opt=opt, count=count, first=first))
+    numbers, seen = np.random.RandomState(0), []
+    for scale in (1.0, 1.0, 30.0, float("nan"), 0.3, 2.0):
+        x = paddle.to_tensor(numbers.randn(4, 3).astype("float32") * scale)
+        result = shown(step(x))
+        gradients = [
+            None if p.grad is None else (shown(p.grad), p.grad.stop_gradient)
+            for p in net.parameters()
+        ]
+        state = [shown(value) for value in opt.state_dict().values()]
+        # What an optimizer has made for its first step is there before it, see decision 20.
+        steps = len(seen) > 1
+        seen.append([result, shown(net.parameters()), gradients, state if steps else None])
+    return seen
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_both_outcomes_are_those_of_dygraph(name: str, optimizer: str) -> None:
+    """F3: results, parameters, gradients and accumulators, step by step."""
+    text = PROGRAMS[name]
+    static = trained(text, optimizer, d2s.to_static)
+    assert repr(static) == repr(trained(text, optimizer, lambda function: function))
+
+
+CLIPS = {
+    "global norm": paddle.nn.ClipGradByGlobalNorm(0.01),
+    "norm": paddle.nn.ClipGradByNorm(0.01),
+    "value": paddle.nn.ClipGradByValue(0.01),
+}
+
+KEPT = """
+def step(x):
+    loss = net(x).square().mean()
+    loss.backward()
+    before = net.weight.grad
+    opt.step()
+    return before * 1, net.weight.grad * 1
+"""
+
+
+@pytest.mark.parametrize("name", CLIPS)
+def test_what_a_clip_leaves_in_the_gradients(name: str) -> None:
+    """F3: the clip by the global norm changes them in place, the others do not."""
+
+    def called(convert: Any) -> Any:
+        paddle.seed(1)
+        net = paddle.nn.Linear(3, 2)
+        opt = paddle.optimizer.SGD(0.1, parameters=net.parameters(), grad_clip=CLIPS[name])
+        step = convert(function_of(KEPT, "step", net=net, opt=opt))
+        return [(shown(step(paddle.ones([2, 3]))), shown(net.weight.grad)) for _ in range(2)]
+
+    assert called(d2s.to_static) == called(lambda function: function)
+
+
+def leaf(*values: float) -> Any:
+    return paddle.create_parameter(
+        [len(values)], "float32", default_initializer=paddle.nn.initializer.Assign(list(values))
+    )
+
+
+INNER = """
+def f(x):
+    y = (x * w).sum()
+    if y > 0:
+        with paddle.no_grad():
+            w.set_value(w * 3)
+        y = (x * w * w).sum()
+    y.backward()
+    return y
+"""
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_gradient_through_contents_of_a_branch(sign: float) -> None:
+    """C7: what a branch computes with its new contents gives the parameter a gradient."""
+
+    def called(convert: Any) -> Any:
+        w = leaf(1.0, 2.0)
+        f = convert(function_of(INNER, "f", w=w))
+        x = paddle.to_tensor([sign, sign])
+        return [(shown(f(x)), shown(w), shown(w.grad)) for _ in range(3)]
+
+    assert called(d2s.to_static) == called(lambda function: function)
+
+
+REFUSED = {
+    "dropped": "w.clear_gradient(False)",
+    "raised": "w.set_value(w * 2)\n        if x.max() > 2:\n            raise ValueError('big')",
+    "scheduled": "opt.set_lr(0.5)",
+    "trips": "while x.max() > 1:\n            x = x / 2\n"
+    "            with paddle.no_grad():\n                w.set_value(w * 2)",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_stays_refused(name: str) -> None:
+    """F4: a coded error where dygraph's outcome cannot be had."""
+    text = f"""
+def f(x):
+    (x * w).sum().backward()
+    if x.sum() > 0:
+        {REFUSED[name]}
+    return x
+"""
+    w = leaf(1.0, 2.0)
+    opt = paddle.optimizer.SGD(0.1, parameters=[w])
+    with pytest.raises(UnsupportedInGraphError) as raised:
+        d2s.to_static(function_of(text, "f", w=w, opt=opt))(paddle.to_tensor([1.0, 4.0]))
+    assert raised.value.code == "D2S205"
