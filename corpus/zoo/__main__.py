@@ -27,7 +27,7 @@ warnings.filterwarnings("ignore")
 import typer
 
 from corpus.zoo import page as pages
-from corpus.zoo.judge import CONVERTERS
+from corpus.zoo.judge import CONVERTERS, STAGES
 from corpus.zoo.model import Package, every_package, package, package_names
 from corpus.zoo.runner import run
 from corpus.zoo.standins import COMMON, NUMPY, ROOT, missing
@@ -41,6 +41,9 @@ def main(
         list[str] | None, typer.Option("--package", help="Only models of this package.")
     ] = None,
     converter: Annotated[str, typer.Option(help=f"One of {', '.join(CONVERTERS)}.")] = "d2s",
+    stage: Annotated[
+        list[str] | None, typer.Option(help=f"Only this one of {', '.join(STAGES)}.")
+    ] = None,
     json_: Annotated[
         Path | None, typer.Option("--json", help="Put the verdicts into this file as well.")
     ] = None,
@@ -58,6 +61,9 @@ def main(
         return
     if converter not in CONVERTERS:
         _wrong(f"no converter is called {converter!r}; there are {', '.join(CONVERTERS)}")
+    stages = [each for each in STAGES if not stage or each in stage]
+    if not stages or not set(stage or ()) <= set(STAGES):
+        _wrong(f"no stage is called {', '.join(stage or ())}; there are {', '.join(STAGES)}")
     chosen = _packages(package_)
     if install:
         for each in chosen:
@@ -77,7 +83,7 @@ def main(
         if models and missing(each):
             print(f"{each.name} is not installed: make zoo does it", file=sys.stderr)
             continue
-        for model, answer in run(each, models, converter, jobs=jobs, limit=limit):
+        for model, answer in run(each, models, converter, jobs=jobs, limit=limit, stages=stages):
             trace = answer.pop("trace", "")
             print(line(each.name, model, answer), flush=True)
             if verbose and trace:

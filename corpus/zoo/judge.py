@@ -19,7 +19,7 @@ import re
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -279,12 +279,12 @@ def _tensors(value: Any, by_key: bool) -> list[paddle.Tensor]:
 # -- verdicts ------------------------------------------------------------------------------------
 
 
-def judge(model: Model, converter: str, say: Say) -> None:
+def judge(model: Model, converter: str, say: Say, stages: Sequence[str] = STAGES) -> None:
     """Run ``model`` and ``say`` the verdict on each stage, as soon as it is known."""
     by_key = converter != "d2s"
     plain, other = Side(model, None, by_key=by_key), Side(model, converter, by_key=by_key)
     with tempfile.TemporaryDirectory() as name:
-        for stage in STAGES:
+        for stage in stages:
             mode = mode_of(stage)
             if mode not in model.modes:
                 continue

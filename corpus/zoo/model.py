@@ -45,7 +45,7 @@ class Package:
         roots: folders below the zoo's that are put on the path.
         modules: imported once, before the models are run.
         ready: called once, after the imports.
-        absent: top-level modules that are imported by the package and needed by none of its
+        absent: modules that are imported by the package and needed by none of its
             models; an empty one stands in.
         models: what to run.
         left_out: names or groups of names that are not run, with the reason.

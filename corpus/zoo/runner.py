@@ -3,8 +3,8 @@
 A model that ends its process or never returns is then a verdict too, and no model sees what
 another one has left in Paddle.
 
-``python -m corpus.zoo.runner PACKAGE CONVERTER LIMIT NAME...`` is such a process; it prints one
-line of JSON for each model.
+``python -m corpus.zoo.runner PACKAGE CONVERTER STAGES LIMIT NAME...`` is such a process; it prints
+one line of JSON for each model.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from corpus.zoo.judge import judge
+from corpus.zoo.judge import STAGES, judge
 from corpus.zoo.model import Model, Package, package
 from corpus.zoo.standins import ROOT, prepare
 
@@ -41,14 +41,21 @@ WORST = ("crash", "hang", "WRONG", "failed", "refused")
 
 
 def run(
-    chosen: Package, names: Sequence[str], converter: str, *, jobs: int, limit: float
+    chosen: Package,
+    names: Sequence[str],
+    converter: str,
+    *,
+    jobs: int,
+    limit: float,
+    stages: Sequence[str] = STAGES,
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Run models of a package; results come as they end."""
+    way = (converter, ",".join(stages), str(limit))
     done: SimpleQueue[tuple[str, dict[str, Any]] | None] = SimpleQueue()
     shares = [list(names[i::jobs]) for i in range(jobs) if names[i::jobs]]
     with ThreadPoolExecutor(jobs) as pool:
         for share in shares:
-            pool.submit(_share, chosen, share, converter, limit, done)
+            pool.submit(_share, chosen, share, way, done)
         left = len(shares)
         while left:
             found = done.get()
@@ -59,13 +66,13 @@ def run(
 
 
 def _share(
-    chosen: Package, names: list[str], converter: str, limit: float, done: SimpleQueue[Any]
+    chosen: Package, names: list[str], way: tuple[str, str, str], done: SimpleQueue[Any]
 ) -> None:
     told: set[str] = set()
-    command = [sys.executable, "-m", "corpus.zoo.runner", chosen.name, converter, str(limit)]
+    command = [sys.executable, "-m", "corpus.zoo.runner", chosen.name, *way]
     place = ROOT / "logs"
     place.mkdir(parents=True, exist_ok=True)
-    log = place / f"{chosen.name}-{converter}.log"
+    log = place / f"{chosen.name}-{way[0]}.log"
     try:
         with (
             log.open("a") as errors,
@@ -103,28 +110,31 @@ def _last_line(log: Path) -> str:
 # -- the process of a package --------------------------------------------------------------------
 
 
-def serve(name: str, converter: str, limit: float, names: Sequence[str]) -> None:
+def serve(name: str, way: tuple[str, str, str], names: Sequence[str]) -> None:
     """Import the package and run its models, each in a fork."""
     warnings.filterwarnings("ignore")
+    converter, stages, limit = way
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what packages print is no answer
     chosen = package(name)
     prepare(chosen)
     known = {model.name: model for model in chosen.models()}
     for each in names:
-        answer = {"name": each, **_one(known[each], converter, limit)}
+        answer = {"name": each, **_one(known[each], converter, float(limit), stages.split(","))}
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
 
 
-def _one(model: Model, converter: str, limit: float) -> dict[str, Any]:
+def _one(
+    model: Model, converter: str, limit: float, stages: Sequence[str] = STAGES
+) -> dict[str, Any]:
     context = multiprocessing.get_context("fork")
     receive, send = context.Pipe(duplex=False)
-    child = context.Process(target=_child, args=(model, converter, send))
+    child = context.Process(target=_child, args=(model, converter, send, stages))
     child.start()
     send.close()
     deadline = time.monotonic() + limit
-    stages: dict[str, dict[str, Any]] = {}
+    found: dict[str, dict[str, Any]] = {}
     running = "import"
     end = ""
     while not end:
@@ -141,16 +151,16 @@ def _one(model: Model, converter: str, limit: float) -> dict[str, Any]:
             break
         running = said.pop("stage")
         if "begins" not in said:
-            stages[running] = said
+            found[running] = said
     child.kill()
     child.join()
     if end != "over":
-        stages[running] = {"verdict": end}
-    return summary(stages)
+        found[running] = {"verdict": end}
+    return summary(found)
 
 
-def _child(model: Model, converter: str, send: Connection) -> None:
-    judge(model, converter, send.send)
+def _child(model: Model, converter: str, send: Connection, stages: Sequence[str]) -> None:
+    judge(model, converter, send.send, stages)
     send.close()
     sys.stderr.flush()
     os._exit(0)  # what Paddle does at the end of a process is not what is judged
@@ -190,4 +200,4 @@ def summary(stages: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 if __name__ == "__main__":
     with contextlib.suppress(BrokenPipeError):
-        serve(sys.argv[1], sys.argv[2], float(sys.argv[3]), sys.argv[4:])
+        serve(sys.argv[1], (sys.argv[2], sys.argv[3], sys.argv[4]), sys.argv[5:])

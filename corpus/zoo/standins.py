@@ -103,15 +103,15 @@ class _Empty(types.ModuleType):
 
 
 class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds the modules of ``names``, after every other finder has failed to."""
+    """Finds the modules of ``names`` and those in them, after every other finder has failed to."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        self.names = frozenset(names)
+        self.names = tuple(names)
 
     def find_spec(
         self, name: str, path: Any = None, target: Any = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if name.split(".")[0] not in self.names:
+        if not any(name == each or name.startswith(f"{each}.") for each in self.names):
             return None
         return importlib.machinery.ModuleSpec(name, self, is_package=True)
 

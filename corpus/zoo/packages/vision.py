@@ -14,7 +14,7 @@ resnet18 squeezenet1_0 squeezenet1_1 mobilenet_v1 mobilenet_v2 mobilenet_v3_smal
 shufflenet_v2_x0_25 shufflenet_v2_x1_0 shufflenet_v2_swish vgg11 alexnet resnet34 resnet50 vgg16
 googlenet inception_v3 densenet121 resnext50_32x4d wide_resnet50_2 resnet101
 """)
-SIZES = {"inception_v3": 96, "alexnet": 96, "googlenet": 224}
+SIZES = {"inception_v3": 96, "alexnet": 224, "googlenet": 224}
 
 
 def _builder(name: str) -> Callable[[], Any]:
