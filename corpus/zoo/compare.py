@@ -20,7 +20,8 @@ from corpus.facts import Array, Scalar, array_of, children
 TOLERANCE = {"float64": 1e-9, "float32": 1e-4, "float16": 1e-2, "bfloat16": 5e-2}
 TOLERANCE |= {"complex64": 1e-4, "complex128": 1e-9}
 GRADIENTS = 10.0
-"""Gradients are sums over all positions: so many times the tolerance of a result."""
+"""Gradients are sums over all positions: so many times the tolerance of a result.  A parameter that
+starts from zero is the sum of its gradients after a few steps."""
 
 Fact = tuple[str, object]
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type)

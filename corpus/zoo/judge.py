@@ -311,7 +311,7 @@ def _stage(plain: Side, other: Side, stage: str, mode: str, folder: Path) -> dic
             times |= {"first": seconds[0], "warm": min(seconds[1:] or seconds)}
             far = difference(want.result, got.result, numbers=not random_)
             if not random_:
-                times_ = GRADIENTS if stage == "gradients" else 1.0
+                times_ = GRADIENTS if stage in ("gradients", "step") else 1.0
                 far = far.and_(apart(want.arrays, got.arrays, want.what, times_))
             if far.text:
                 return {"verdict": f"{far} (call {index + 1})", **times}

@@ -37,7 +37,7 @@ calls in training mode; the loss, parameters and buffers after each of three who
 and what a saved and loaded program gives. d2s converts a function with the whole step in it, and
 Paddle's converters the layer, because they do not take a step. *Right* means that every stage
 agrees in structure, dtype, shape and numbers: most bit by bit, the others within 1e-4 of the
-largest number of a tensor (gradients 1e-3). Dropout is switched off, as dygraph and static programs
+largest number of a tensor (gradients, and parameters after a step, 1e-3). Dropout is switched off, as dygraph and static programs
 draw different numbers; of models that are random all the same only structures, dtypes and shapes
 count.
 """
