@@ -48,7 +48,9 @@ def main(
         Path | None, typer.Option("--json", help="Put the verdicts into this file as well.")
     ] = None,
     jobs: Annotated[int, typer.Option(help="How many models at a time.")] = 1,
-    limit: Annotated[float, typer.Option(help="Seconds until a model is given up.")] = 240.0,
+    limit: Annotated[
+        float, typer.Option(help="Seconds of a processor until a model is given up.")
+    ] = 240.0,
     list_: Annotated[bool, typer.Option("--list", help="List the models.")] = False,
     new: Annotated[bool, typer.Option("--new", help="Only models that the file has not.")] = False,
     install: Annotated[bool, typer.Option("--install", help="Only install the packages.")] = False,

@@ -268,12 +268,15 @@ def _spec(value: Any) -> Any:
 
 
 def _tensors(value: Any, by_key: bool) -> list[paddle.Tensor]:
-    """The tensors in ``value``: a file holds no containers and no Python values."""
+    """The tensors in ``value``: a file holds no containers, objects and Python values."""
     if isinstance(value, paddle.Tensor):
         return [value]
     if isinstance(value, dict):
         value = [value[key] for key in (sorted(value) if by_key else value)]
-    return [leaf for _, part in children(value) or () for leaf in _tensors(part, by_key)]
+    parts = children(value)
+    if parts is None and not isinstance(value, type):
+        parts = list(getattr(value, "__dict__", {}).items())
+    return [leaf for _, part in parts or () for leaf in _tensors(part, by_key)]
 
 
 # -- verdicts ------------------------------------------------------------------------------------

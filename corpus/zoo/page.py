@@ -20,6 +20,7 @@ NAMES = {
     "ast": "With Paddle's converter, `full_graph=True`",
     "sot": "With Paddle's SOT, `full_graph=False`",
 }
+STAGES = {"eval": "the evaluation", "gradients": "the gradients"}
 KINDS = ("right", "refused", "failed", "WRONG", "crash", "hang")
 
 Verdicts = Mapping[str, Any]
@@ -37,9 +38,9 @@ calls in training mode; the loss, parameters and buffers after each of three who
 and what a saved and loaded program gives. d2s converts a function with the whole step in it, and
 Paddle's converters the layer, because they do not take a step. *Right* means that every stage
 agrees in structure, dtype, shape and numbers: most bit by bit, the others within 1e-4 of the
-largest number of a tensor (gradients, and parameters after a step, 1e-3). Dropout is switched off, as dygraph and static programs
-draw different numbers; of models that are random all the same only structures, dtypes and shapes
-count.
+largest number of a tensor (gradients, and parameters after a step, 1e-3). Dropout is switched off,
+as dygraph and static programs draw different numbers; of models that are random all the same only
+structures, dtypes and shapes count.
 """
 
 
@@ -66,7 +67,7 @@ def text_of(record: Mapping[str, Any]) -> str:
     for converter, title in NAMES.items():
         table = _table(found, converter)
         if table:
-            parts += [f"## {title}\n", table]
+            parts += [f"## {title}\n", table, _stages(found, converter)]
             if converter == "d2s":
                 parts.append(_times(found))
     parts.append(_reasons(found))
@@ -102,6 +103,22 @@ def _table(found: Mapping[str, Mapping[str, Any]], converter: str) -> str:
     head = "| package | models | right | of these bit by bit | " + " | ".join(KINDS[1:]) + " |\n"
     line = "|---|" + "---:|" * (2 + len(KINDS)) + "\n"
     return head + line + "\n".join([*rows, _row("**all**", total)]) + "\n"
+
+
+def _stages(found: Mapping[str, Mapping[str, Any]], converter: str) -> str:
+    """Of how many models not all stages were run."""
+    count = collections.Counter(
+        tuple(verdicts[converter]["stages"])
+        for models in found.values()
+        for verdicts in models.values()
+        if converter in verdicts and _kind(verdicts[converter]) in KINDS
+    )
+    few = [
+        f"of {number} only {' and '.join(STAGES[each] for each in stages)}"
+        for stages, number in sorted(count.items())
+        if stages in (("eval",), ("eval", "gradients"))
+    ]
+    return f"Of all stages, {', '.join(few)} were run.\n" if few else ""
 
 
 def _row(name: str, count: Mapping[str, int]) -> str:
@@ -170,10 +187,10 @@ def _left_out(found: Mapping[str, Mapping[str, Any]], packages: Iterable[Any]) -
                 rows.append(f"| {each.name} | {name} | {_cell(reason)} |")
     if not rows:
         return ""
-    head = "| package | model | what happens without a converter |\n|---|---|---|\n"
+    head = "| package | model | why |\n|---|---|---|\n"
     return (
         "## Left out\n\nWhat does not run in dygraph, under this Paddle and with these "
-        "settings:\n\n" + head + "\n".join(rows) + "\n"
+        "settings, or is too large for this page:\n\n" + head + "\n".join(rows) + "\n"
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from d2s.operators import (
     casts,
+    comparing,
     effects,
     folds,
     items,
@@ -54,9 +55,11 @@ OPERATORS: Final[dict[Any, Callable[..., Any]]] = {
     builtins.open: streams.open_,
     builtins.zip: iteration.zip_,
     operator.contains: lambda container, item, /: logic.in_(item, container),
+    operator.eq: comparing.eq,
     operator.getitem: items.getitem,
     operator.is_: logic.is_,
     operator.is_not: logic.is_not,
+    operator.ne: comparing.ne,
     operator.not_: logic.not_,
     operator.truth: casts.bool_,
     **maths.OPERATORS,

@@ -24,7 +24,7 @@ from d2s.operators.branches import select
 from d2s.operators.context import current
 from d2s.operators.either import Either, each, holds_tensors
 from d2s.operators.structure import is_dataclass_instance, parts
-from d2s.operators.values import SIZE, condition, mark_number, number_kind
+from d2s.operators.values import SIZE, Sizes, condition, mark_number, number_kind
 
 Thunk = Callable[[], Any]
 
@@ -110,6 +110,8 @@ def _pairs(left: Any, right: Any) -> list[tuple[Any, Any]] | None:
             if field.compare
         ]
     alike = any(isinstance(left, kind) and isinstance(right, kind) for kind in _KINDS)
+    if any(isinstance(side, Sizes | SIZE) for side in (left, right)):  # which equal tuples, too
+        alike = all(isinstance(side, list | tuple) for side in (left, right))
     if not alike or any(type(side).__eq__ not in _ITEM_BY_ITEM for side in (left, right)):
         return None
     if len(left) != len(right):

@@ -139,6 +139,7 @@ def value_getitem() -> Callable[[Any, Any], Any]:
     def taken(value: Any, key: Any) -> Any:
         if type(key) is list and any(number_kind(part) and is_tensor(part) for part in key):
             key = paddle.stack([cast_plain(as_value(part), "int64") for part in key])
+        value, key = bridge.with_fitting_masks(value, key)
         for part in _apart(value, key):
             value = original(value, part)
         return value
@@ -336,6 +337,9 @@ def _written(value: Any, container: Any, key: Any) -> Any:
         value = paddle.cast(value, container.dtype)
     old = as_value(container)
     fresh = done(bridge.with_item, Method("__setitem__"), (old, key, value), {})
+    capture, inner = current(), bridge.inner_write(fresh)
+    if capture is not None and inner is not None:
+        capture.settled[inner.id] = frozenset((inner.id, fresh.id))
     kept = parameter_with(container, fresh, ITEM)
     return changed_to(container, old, fresh, ITEM) if kept is None else kept
 

@@ -7,6 +7,8 @@ closure of ``backward`` hold are saved by ``forward``, behind what the user save
     forward(ctx, x)     ctx.save_for_backward(x)        saves   x, W
     backward(ctx, g)    x, = ctx.saved_tensor()         gets    x
                         return g * W                    reads   W as it was saved
+
+Attributes of the context that hold tensors (``ctx.x = x``) are saved in the same way.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import LoopGradientError, UnsupportedInGraphError
 from d2s.operators.context import capture_into, current, error_here
-from d2s.operators.values import as_value, is_tensor
+from d2s.operators.structure import parts
+from d2s.operators.values import Sizes, as_value, is_tensor
 
 
 def apply(
@@ -58,14 +61,14 @@ def apply(
     forward, backward = call(kind.forward), call(kind.backward)
     found = {**_tensors_of(forward), **_tensors_of(backward)}
 
+    attributes: dict[str, Any] = {}
+
     def ahead(context: Any, *values: Any) -> Any:
         for position, value in zip(tensors, values, strict=False):
             inputs[position] = value
-        if not found:
-            return forward(context, *inputs, **bound.kwargs)
-        users = _Context(context)
+        users = _Context(context, attributes)
         others = values[len(tensors) :]
-        ahead = _with_values(forward, dict(zip(found, others, strict=True)))
+        ahead = _with_values(forward, dict(zip(found, others, strict=True))) if found else forward
         result = ahead(users, *inputs, **bound.kwargs)
         users.save(others)
         return result
@@ -73,12 +76,12 @@ def apply(
     def gradient(context: Any, *gradients: Any) -> Any:
         # Paddle asks for it when the program has been captured.
         with capture_into(capture), capture.expressions(), _nothing_new(kind):
-            if not found:
-                return backward(context, *gradients)
-            users = _Context(context)
+            users = _Context(context, attributes)
             values = users.restore(len(found))
             back = _with_values(backward, dict(zip(found, values, strict=True)))
-            result = back(users, *gradients)
+            result = (back if found else backward)(users, *gradients)
+            if not found:
+                return result
             own = result if isinstance(result, tuple | list) else (result,)
             return (*own, *[None] * len(found))
 
@@ -113,17 +116,23 @@ class _Context:
     """The context as ``forward`` and ``backward`` see it, where more is saved than they say.
 
     Args:
-        context: Paddle's, which keeps the attributes too: ``backward`` finds them there.
+        context: Paddle's, which keeps other attributes: ``backward`` finds them there.
+        attributes: those with tensors, which belong to the block of ``forward``.
     """
 
-    def __init__(self, context: Any) -> None:
-        vars(self).update(context=context, saved=())
+    def __init__(self, context: Any, attributes: dict[str, Any]) -> None:
+        vars(self).update(context=context, saved=(), attributes=attributes)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(vars(self)["context"], name)
+        attributes = vars(self)["attributes"]
+        return attributes[name] if name in attributes else getattr(vars(self)["context"], name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        setattr(vars(self)["context"], name, value)
+        vars(self)["attributes"].pop(name, None)
+        if any(True for _ in _leaves(value)):
+            vars(self)["attributes"][name] = value
+        else:
+            setattr(vars(self)["context"], name, value)
 
     def save_for_backward(self, *tensors: Any) -> None:
         vars(self)["saved"] = tensors
@@ -132,14 +141,50 @@ class _Context:
         return vars(self)["saved"]
 
     def save(self, values: tuple[Any, ...]) -> None:
-        """Save what the user has saved, and ``values``."""
-        vars(self)["context"].save_for_backward(*vars(self)["saved"], *values)
+        """Save what the user has saved, the tensors of the attributes, and ``values``."""
+        kept = map(as_value, _leaves(list(vars(self)["attributes"].values())))
+        behind = (*kept, *values)
+        if behind or vars(self)["saved"]:
+            vars(self)["context"].save_for_backward(*vars(self)["saved"], *behind)
 
     def restore(self, count: int) -> list[Any]:
-        """Get what the user has saved, and the ``count`` values behind it; the latter."""
-        held = tuple(vars(self)["context"].saved_tensor())
-        vars(self)["saved"] = held[: len(held) - count]
-        return list(held[len(held) - count :])
+        """Get what the user has saved, the attributes, and the ``count`` values behind them.
+
+        Returns:
+            The values; the user's and the attributes are in their places.
+        """
+        attributes = vars(self)["attributes"]
+        kept = sum(1 for _ in _leaves(list(attributes.values())))
+        held = tuple(vars(self)["context"].saved_tensor()) if kept or count else None
+        if held is None:
+            vars(self)["saved"] = vars(self)["context"].saved_tensor()
+            return []
+        own = len(held) - count - kept
+        vars(self)["saved"] = held[:own]
+        given = iter(held[own : own + kept])
+        filled = {name: _filled(value, given) for name, value in attributes.items()}
+        vars(self)["attributes"] = filled
+        return list(held[own + kept :])
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """The tensors in ``value``, in lists, tuples and dicts too."""
+    if is_tensor(value):
+        yield value
+    elif (held := parts(value)) is not None:
+        for _, item in held[0]:
+            yield from _leaves(item)
+
+
+def _filled(value: Any, tensors: Iterator[Any]) -> Any:
+    """``value`` with the next of ``tensors`` in the place of each of its own."""
+    if is_tensor(value):
+        return next(tensors)
+    held = parts(value)
+    if held is None:
+        return value
+    make = Sizes if type(value) is Sizes else held[1]
+    return make([_filled(item, tensors) for _, item in held[0]])
 
 
 def _tensors_of(function: Callable[..., Any]) -> dict[str, Any]:

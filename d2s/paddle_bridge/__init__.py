@@ -105,6 +105,7 @@ from d2s.paddle_bridge.values import (
     capturing,
     dtype_name,
     expect_dense_gradient,
+    inner_write,
     inside_to_static,
     is_array,
     is_eager,
@@ -117,6 +118,7 @@ from d2s.paddle_bridge.values import (
     sharing,
     shows_value,
     tensor_of,
+    with_fitting_masks,
     with_item,
 )
 from d2s.paddle_bridge.variables import tell_apart
@@ -176,6 +178,7 @@ __all__ = [
     "ids_from",
     "implied",
     "in_dygraph",
+    "inner_write",
     "inside_to_static",
     "is_array",
     "is_chosen",
@@ -234,6 +237,7 @@ __all__ = [
     "thread_modes",
     "tracing",
     "true_dtypes",
+    "with_fitting_masks",
     "with_item",
     "without_copies",
     "words_of",

@@ -169,10 +169,25 @@ def with_item(value: Any, key: Any, item: Any) -> Any:
         for name in names:
             setattr(operations_, name, copying(getattr(operations_, name[:-1]), before[name]))
         try:
+            value, key = with_fitting_masks(value, key)
             return paddle.static.setitem(value, _from_front(value, key), item)
         finally:
             for name, original in before.items():
                 setattr(operations_, name, original)
+
+
+def inner_write(fresh: Any) -> Any:
+    """What Paddle writes into first where :func:`with_item` has made ``fresh``; mostly ``None``.
+
+    ``x[:, mask] = 0`` is written into ``x`` transposed, and that into ``x``.
+    """
+    found = producer(fresh)
+    if found is None or found[0] != "set_value_with_tensor":
+        return None
+    value = found[1][1]
+    while (found := producer(value)) is not None and found[0] == "transpose":
+        value = found[1][0]
+    return value if found is not None and found[0] == "index_put" else None
 
 
 def _from_front(value: Any, key: Any) -> Any:
@@ -193,6 +208,41 @@ def _from_front(value: Any, key: Any) -> Any:
         axis += _axes(part)
         found.append(part)
     return tuple(found) if type(key) is tuple else found[0]
+
+
+def with_fitting_masks(value: Any, key: Any) -> tuple[Any, Any]:
+    """``value`` and ``key``, where one of them has sizes that the other leaves open.
+
+    Paddle 3.3 takes -1 for another size than 7, and refuses.  A mask that does not fit fails on the
+    run, as it does in dygraph.
+    """
+    parts = list(key) if type(key) is tuple else [key]
+    axis = 0
+    for position, part in enumerate(parts):
+        if part is Ellipsis:
+            axis = len(value.shape) - sum(map(_axes, parts[position + 1 :]))
+        if _is_mask(part) and axis + len(part.shape) <= len(value.shape):
+            value, parts[position] = _fitted(value, part, axis)
+        axis += _axes(part)
+    return value, tuple(parts) if type(key) is tuple else parts[0]
+
+
+def _fitted(value: Any, mask: Any, axis: int) -> tuple[Any, Any]:
+    sizes, asked = list(value.shape), list(mask.shape)
+    if sizes[axis : axis + len(asked)] == asked:
+        return value, mask
+    known = [max(pair) for pair in zip(sizes[axis:], asked, strict=False)]
+    whole = [*sizes[:axis], *known, *sizes[axis + len(asked) :]]
+    if whole != sizes and sizes.count(-1) == 1:
+        value = paddle.reshape(value, whole)
+    if known != asked and is_value(mask):
+        same = paddle.reshape(mask, known)  # as many elements, and each size is the same or 1
+        mask = same if len(asked) == 1 else paddle.logical_and(same, paddle.expand(mask, known))
+    return value, mask
+
+
+def _is_mask(part: Any) -> bool:
+    return (is_value(part) or is_eager(part)) and part.dtype == paddle.bool and part.ndim > 0
 
 
 def _axes(part: Any) -> int:

@@ -160,7 +160,7 @@ class _Operators(Rewriter):
         """A comparison in which both sides may be lists, tuples or objects."""
         at = span_of(node)
         if type(op) in _EQUALITY:
-            if not isinstance(left, _MAY_HOLD) or not isinstance(right, _MAY_HOLD):
+            if not (_may_hold(left) and _may_hold(right)):
                 return node
             return self.ctx.expr(
                 f"d2s.{_EQUALITY[type(op)]}(left, right)", at, left=left, right=right
@@ -189,6 +189,13 @@ _MAY_HOLD: Final = (
     gast.Subscript, gast.Tuple,
 )  # fmt: skip
 """Expressions that may give a list, tuple, dict or object."""
+
+
+def _may_hold(node: Any) -> bool:
+    if isinstance(node, gast.BinOp):  # [n] + x.shape[1:]
+        return any(isinstance(side, gast.List | gast.Tuple) for side in (node.left, node.right))
+    return isinstance(node, _MAY_HOLD)
+
 
 _MAY_DIFFER: Final = (
     gast.Attribute, gast.BoolOp, gast.Call, gast.Compare, gast.IfExp, gast.Name, gast.NamedExpr,

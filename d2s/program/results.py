@@ -43,6 +43,7 @@ class Results:
         self.born = state.born
         self.watches: tuple[Watch, ...] = (watch,)
         self.roots, self.written, self.stored = state.roots, state.written, state.stored
+        self.makes = state.makes
         self.watch = watch
         # A saved program gives every tensor of the result, arguments and repetitions too.
         self.every = state.export
@@ -156,6 +157,8 @@ class Results:
         """An object of the user's that holds tensors of the program: its like; others as is."""
         if bridge.is_eager(thing):
             return self.eager(thing)
+        if isinstance(thing, paddle.nn.Layer) and id(thing) in self.born:
+            self.layer(thing)
         if not is_object(thing):
             _refuse_hidden(thing)
             return self.kept_by_python(thing)
@@ -185,6 +188,21 @@ class Results:
             "made, and each run would give the same one",
             cure="return what it is made of, and make it outside of the converted function",
         )
+
+    def layer(self, made: Any) -> None:
+        """Tell that the function has made a layer that is kept, if tensors are in it.
+
+        Raises:
+            UnsupportedInGraphError: (D2S205) it makes one on each call.
+        """
+        for part in made.sublayers(include_self=True):
+            if any(map(_holds_values, (*vars(part).values(), *part._buffers.values()))):
+                self.makes()
+                raise UnsupportedInGraphError(
+                    f"a layer of type {type(part).__name__!r} is made in the function and kept, "
+                    "with tensors of the program in it",
+                    cure="make it once, outside of the function, or on the first call",
+                )
 
     def eager(self, tensor: Any) -> Build:
         """A tensor of the state that no operation reads: the one that is in its place now."""

@@ -510,6 +510,14 @@ class Watch:
                         scope, prefix, object=part, fields=True
                     )
                     record.before = record.now()
+            self._sublayers(part, prefix)
+
+    def _sublayers(self, layer: Any, path: str) -> None:
+        """The layers in a layer: which they are, and no more; they are watched themselves."""
+        scope = layer._sub_layers
+        if id(scope) not in self.records:
+            record = self.records[id(scope)] = Record(scope, path)
+            record.before = record.now()
 
     # -- after -----------------------------------------------------------------------------------
 

@@ -104,6 +104,7 @@ def attributes_of_values() -> dict[str, Any]:
     plain = _DECIDES
     return {
         **_inplace_methods(),
+        "name": property(_name, _NAME.__set__),
         "size": property(_size),
         "stop_gradient": property(_FLAG.__get__, _set_flag),
         "detach": _detach,
@@ -302,6 +303,17 @@ def _detach(self: Any) -> Any:
     if state is not None:
         state.detached[copy.id] = copy
     return copy
+
+
+_NAME: Final[Any] = vars(bridge.Value)["name"]
+
+
+def _name(self: Any) -> str:
+    """A name, also of what Paddle has none for; dygraph makes a new one on each call."""
+    try:
+        return str(_NAME.__get__(self))
+    except ValueError:
+        return f"eager_tmp_{self.id}"
 
 
 _FLAG: Final[Any] = vars(bridge.Value)["stop_gradient"]
