@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from d2s.config import options
     from d2s.debug.on_run import debug_on_run
     from d2s.debug.show import dump, source_map
+    from d2s.patch import patch_paddle
     from d2s.selfcheck.check import Checker, check
     from d2s.selfcheck.report import Report
 
@@ -46,6 +47,7 @@ __all__ = [
     "load",
     "not_to_static",
     "options",
+    "patch_paddle",
     "save",
     "source_map",
     "to_static",
@@ -58,6 +60,7 @@ _HOMES = {
     "debug_on_run": "d2s.debug.on_run",
     **dict.fromkeys(("dump", "source_map"), "d2s.debug.show"),
     **dict.fromkeys(("Checker", "check"), "d2s.selfcheck.check"),
+    "patch_paddle": "d2s.patch",
     "Report": "d2s.selfcheck.report",
 }
 """The module of each public name."""

@@ -32,7 +32,11 @@ _INTERRUPTED: Final = 130
 
 
 def _command(
-    name: str, function: Callable[..., None], summary: str, examples: Sequence[str]
+    name: str,
+    function: Callable[..., None],
+    summary: str,
+    examples: Sequence[str],
+    settings: dict[str, Any] | None = None,
 ) -> None:
     """Add a command.
 
@@ -41,6 +45,7 @@ def _command(
         function: takes its options; its docstring is the help.
         summary: one whole sentence for the list of commands.
         examples: command lines, which the help ends with.
+        settings: how its command line is read, where that is another way.
     """
 
     @functools.wraps(function)
@@ -52,7 +57,7 @@ def _command(
             raise typer.Exit(_INTERRUPTED) from None
 
     text = f"{inspect.getdoc(function)}\n\n{_shown(examples)}"
-    app.command(name, help=text, short_help=summary)(run)
+    app.command(name, help=text, short_help=summary, context_settings=settings)(run)
 
 
 def _shown(examples: Sequence[str]) -> str:
@@ -102,6 +107,13 @@ _command(
     commands.explain,
     "Explain the code of an error message.",
     ["d2s explain D2S203", "d2s explain --list"],
+)
+_command(
+    "run",
+    commands.run,
+    "Run a program, each to_static in it served by d2s.",
+    ["d2s run train.py --epochs 3", "d2s run --all-layers -m package.train"],
+    settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
 _command(
     "doctor",

@@ -251,3 +251,49 @@ def doctor(
     from d2s.cli import doctor as work
 
     work.doctor(limit=limit, as_json=as_json, output=output)
+
+
+def run(
+    program: Annotated[
+        str,
+        typer.Argument(
+            metavar="PROGRAM",
+            help="A file, or with -m a module; what stands behind it is its own.",
+            show_default=False,
+        ),
+    ],
+    arguments: Annotated[
+        list[str] | None, typer.Argument(metavar="[ARGS]", show_default=False)
+    ] = None,
+    module: Annotated[
+        bool, typer.Option("-m", "--module", help="PROGRAM is a module, as with python -m.")
+    ] = False,
+    all_layers: Annotated[
+        bool,
+        typer.Option(
+            "--all-layers", help="Convert each layer that is called from outside of layers."
+        ),
+    ] = False,
+    as_json: AsJson = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write the summary here.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Run a program unchanged: each paddle.jit.to_static in it is that of d2s.
+
+    At its end, a summary on stderr names the functions, the programs and the reason for each, and
+    the seconds. The exit status is that of the program.
+    """
+    with working(_LOADING):
+        from d2s.cli import run as work
+    work.run(
+        program,
+        arguments or (),
+        module=module,
+        all_layers=all_layers,
+        as_json=as_json,
+        output=output,
+    )
