@@ -85,6 +85,29 @@ def test_verdict_of_a_model_is_its_worst_stage() -> None:
     assert summary({"eval": {"verdict": "dygraph failed X"}})["verdict"] == "left out"
 
 
+def test_page_says_of_how_many_not_all_was_run() -> None:
+    def verdict(*stages: str) -> dict[str, object]:
+        return {"d2s": {"verdict": "right bit by bit", "stages": dict.fromkeys(stages, "right")}}
+
+    found = {"vision": {"a": verdict("eval", "gradients", "step", "saved"), "b": verdict("eval")}}
+    assert page._stages(found, "d2s") == "Of 1 of these models only the evaluation was run.\n"
+    del found["vision"]["b"]
+    assert page._stages(found, "d2s") == ""
+
+
+class _Looping(paddle.nn.Layer):
+    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        while True:
+            pass
+
+
+def test_what_works_for_longer_than_the_limit_is_a_verdict() -> None:
+    from corpus.zoo.runner import _one
+
+    model = Model("looping", _Looping, lambda: (paddle.ones([2]),))
+    assert _one(model, "d2s", 1.0, ["eval"])["verdict"] == "hang"
+
+
 class _Ending(paddle.nn.Layer):
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
         import os

@@ -1,7 +1,7 @@
 """``python -m corpus.zoo``: run models of other people's packages in dygraph and converted.
 
-Ends with 1 if a model is WRONG under the converter, ended its process or never returned; with 2 for
-a bad name.
+Ends with 1 if a model is WRONG under the converter, ended its process or never returned, and with
+``--strict`` if one is not right; with 2 for a bad name.
 """
 
 # ruff: noqa: E402 - what follows a setting must follow it
@@ -14,6 +14,7 @@ os.environ.setdefault("GLOG_minloglevel", "3")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import collections
+import datetime
 import json
 import platform
 import subprocess
@@ -55,6 +56,9 @@ def main(
     new: Annotated[bool, typer.Option("--new", help="Only models that the file has not.")] = False,
     install: Annotated[bool, typer.Option("--install", help="Only install the packages.")] = False,
     page: Annotated[bool, typer.Option("--page", help="Only write docs/guide/zoo.md.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="End with 1 if one is not right.")
+    ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print tracebacks.")] = False,
 ) -> None:
     """Run the models of the zoo in dygraph and converted, and compare."""
@@ -84,15 +88,18 @@ def main(
             models = [model for model in models if converter not in before.get(model, {})]
         if models and missing(each):
             print(f"{each.name} is not installed: make zoo does it", file=sys.stderr)
+            bad += strict
             continue
         for model, answer in run(each, models, converter, jobs=jobs, limit=limit, stages=stages):
+            answer["date"] = datetime.date.today().isoformat()
             trace = answer.pop("trace", "")
             print(line(each.name, model, answer), flush=True)
             if verbose and trace:
                 print(trace)
             keep(trace, each.name, model, converter)
             record["packages"].setdefault(each.name, {}).setdefault(model, {})[converter] = answer
-            bad += answer["verdict"].split()[0] in BAD
+            verdict = answer["verdict"].split()[0]
+            bad += verdict != "right" if strict else verdict in BAD
             if json_:
                 add(json_, each.name, model, {converter: answer})
     if name and not known:
@@ -121,7 +128,9 @@ def fetch(each: Package) -> None:
     """Install a package without its dependencies into its own folder, if it is not there."""
     if not each.pins:
         return
-    wanted_in = {"numpy": (NUMPY,), "common": COMMON, each.name: each.pins}
+    wanted_in = {"numpy": (NUMPY,), each.name: each.pins}
+    if not each.alone:
+        wanted_in["common"] = COMMON
     for folder, pins in ((ROOT / name, pins) for name, pins in wanted_in.items()):
         stamp = folder / ".installed"
         wanted = "\n".join(pins)
@@ -184,7 +193,11 @@ def text_of(record: dict[str, Any]) -> str:
             for model, verdicts in sorted(models.items())
         ]
         lines.append(f"  {json.dumps(of)}: {{\n" + ",\n".join(rows) + "\n  }")
-    head = f' "paddle": "{paddle.__version__}",\n "python": "{platform.python_version()}",\n'
+    versions = {
+        "paddle": paddle.__version__,
+        "python": platform.python_version(),
+    }
+    head = "".join(f' "{name}": "{text}",\n' for name, text in versions.items())
     return "{\n" + head + ' "packages": {\n' + ",\n".join(lines) + "\n }\n}\n"
 
 

@@ -47,6 +47,7 @@ class Package:
         ready: called once, after the imports.
         absent: modules that are imported by the package and needed by none of its
             models; an empty one stands in.
+        alone: needs nothing of what several packages import.
         models: what to run.
         left_out: names or groups of names that are not run, with the reason.
     """
@@ -58,6 +59,7 @@ class Package:
     models: Callable[[], list[Model]]
     ready: Callable[[], object] | None = None
     absent: tuple[str, ...] = ()
+    alone: bool = False
     left_out: dict[str, str] = field(default_factory=dict)
 
 

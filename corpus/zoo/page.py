@@ -30,8 +30,11 @@ HEAD = """\
 
 {total} models that nobody here wrote, from {packages} and from Paddle itself: built small, with
 random weights, run in dygraph and converted, and compared. `make zoo` installs the packages into
-`.cache/zoo`, runs the models and writes this page; `python -m corpus.zoo --help` runs some of them.
-Paddle {paddle}, Python {python}, on the CPU.
+`.cache/zoo`, runs the models and writes this page; `python -m corpus.zoo --help` runs some of them,
+and `make zooquick`, a part of CI, fifteen that must be right. Measured {dates} by
+`python -m corpus.zoo --json corpus/zoo/results.json`, some with `--stage eval` or
+`--stage gradients` as the tables say, with Paddle {paddle} and Python {python}, on the CPU, beside
+other work; `corpus/zoo/results.json` has the date, stages and times of each.
 
 Compared are three calls in evaluation mode; the results, running statistics and gradients of two
 calls in training mode; the loss, parameters and buffers after each of three whole training steps;
@@ -54,6 +57,7 @@ def text_of(record: Mapping[str, Any]) -> str:
         HEAD.format(
             total=len(tried),
             packages=", ".join(names) or "nowhere else",
+            dates=_dates(found),
             paddle=record["paddle"],
             python=record["python"],
         )
@@ -73,6 +77,19 @@ def text_of(record: Mapping[str, Any]) -> str:
     parts.append(_reasons(found))
     parts.append(_left_out(found, packages))
     return "\n".join(part for part in parts if part)
+
+
+def _dates(found: Mapping[str, Mapping[str, Any]]) -> str:
+    """When the models were run."""
+    dates = sorted(
+        {
+            verdict["date"]
+            for models in found.values()
+            for verdicts in models.values()
+            for verdict in verdicts.values()
+        }
+    )
+    return f"on {dates[0]}" if len(dates) == 1 else f"from {dates[0]} to {dates[-1]}"
 
 
 def _ran(verdicts: Mapping[str, Verdicts]) -> bool:
@@ -114,11 +131,12 @@ def _stages(found: Mapping[str, Mapping[str, Any]], converter: str) -> str:
         if converter in verdicts and _kind(verdicts[converter]) in KINDS
     )
     few = [
-        f"of {number} only {' and '.join(STAGES[each] for each in stages)}"
+        f"Of {number} of these models only {' and '.join(STAGES[each] for each in stages)} "
+        f"{'was' if len(stages) == 1 else 'were'} run."
         for stages, number in sorted(count.items())
         if stages in (("eval",), ("eval", "gradients"))
     ]
-    return f"Of all stages, {', '.join(few)} were run.\n" if few else ""
+    return " ".join(few) + "\n" if few else ""
 
 
 def _row(name: str, count: Mapping[str, int]) -> str:

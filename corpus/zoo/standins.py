@@ -140,7 +140,7 @@ def prepare(package: Package) -> None:
     Raises:
         Exception: whatever the import raised.
     """
-    places = [*package.roots, "common"] if package.pins else []
+    places = [*package.roots, *([] if package.alone else ["common"])] if package.pins else []
     for place in reversed(places):
         sys.path.insert(1, str(ROOT / place))
     sys.meta_path.append(StandIns(package.absent))

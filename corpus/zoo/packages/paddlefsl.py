@@ -95,6 +95,7 @@ PACKAGE = Package(
     pins=("paddlefsl==1.1.0",),
     roots=("paddlefsl",),
     modules=("paddlefsl.backbones", "paddlefsl.model_zoo.par"),
-    absent=words("pahelix pgl paddlenlp rdkit visualdl"),
+    absent=words("pahelix pgl paddlenlp rdkit visualdl tqdm pandas sklearn cv2 scipy"),
+    alone=True,
     models=models,
 )
