@@ -103,6 +103,8 @@ def call(function: Any) -> Any:
         return functools.partial(_drawn, function)
     if current() is not None and streams.writes(function):
         return functools.partial(streams.write, function)
+    if current() is not None and any(function is known for known in _SEEDING):
+        return functools.partial(_seeded, function)
     if type(function) is types.MethodType:
         return _method(function)
     if type(function) is _CACHED and current() is not None:
@@ -285,6 +287,31 @@ _OF_NUMPY: Final = (np.random.seed, np.random.ranf, np.random.sample)
 """Functions that use NumPy's generator, and are no methods of it."""
 
 
+_SEEDING: Final = (random.Random, np.random.RandomState, np.random.default_rng)
+"""What makes a generator of a seed."""
+
+
+def _seeded(function: Any, *arguments: Any, **options: Any) -> Any:
+    """A generator that the function makes: with a known seed it gives the same on each call.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) the run decides the seed.
+    """
+    capture = current()
+    seeds = [*arguments, *options.values()]
+    if not _is_outside(seeds):
+        raise error_here(
+            UnsupportedInGraphError,
+            "a tensor is the seed of a generator of Python or NumPy, which a program cannot draw "
+            "from",
+            "pass the seed as a Python number, or draw with paddle.rand, paddle.randint",
+        )
+    made = function(*arguments, **options)
+    if capture is not None and seeds and all(type(seed) in (int, str) for seed in seeds):
+        capture.seeded[id(made)] = made
+    return made
+
+
 def _register_hook(tensor: Any, hook: Any) -> Any:
     """``tensor.register_hook(hook)``: from here on the tensor is one whose gradient is changed."""
     capture = current()
@@ -322,6 +349,10 @@ def _drawn(function: Any, *arguments: Any, **options: Any) -> Any:
     """
     capture = current()
     if capture is None:
+        return function(*arguments, **options)
+    owner = owner_of(function)
+    if id(owner) in capture.seeded:
+        iteration.going_on(owner, "draws from the generator", "draw")
         return function(*arguments, **options)
     number = None if capture.draw is None else capture.draw(function, arguments, options)
     if number is None:

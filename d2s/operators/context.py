@@ -157,6 +157,8 @@ class Capture:
         rolled: one of them has succeeded.
         spreading: how many values of several alternatives are being used, each on its own.
         uses: how many choices that has made since the outermost of them.
+        seeded: generators of random numbers that the function has made of a seed that is known,
+            by their ids.
         moved: iterators that branches and loops have taken items from, by their ids, and the
             blocks around the last time.
         makes: told that the code makes what belongs to a layer for good; it may refuse that.
@@ -218,6 +220,7 @@ class Capture:
     rolled: bool = False
     spreading: int = 0
     uses: int = 0
+    seeded: dict[int, Any] = field(default_factory=dict)
     moved: dict[int, tuple[Any, tuple[Block, ...]]] = field(default_factory=dict)
     makes: Callable[[], None] = lambda: None
     over: set[int] = field(default_factory=set)

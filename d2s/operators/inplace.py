@@ -182,10 +182,40 @@ def _changed(
         fresh = bridge.with_item(old, ..., fresh)
     written = fresh
     if name in _COPYING:
+        _refuse_kept(old, name)
         fresh = _with_contents(old, fresh, name)
     changed = changed_to(owner, old, fresh, f".{name}()")
     _settle_as(written, changed)
     return changed
+
+
+_READING: Final = frozenset(
+    f"pd_op.{operation}" for operation in (
+        *("multiply", "divide", "matmul", "bmm", "mv", "dot", "elementwise_pow", "pow"),
+        *("conv2d", "depthwise_conv2d", "conv3d", "conv2d_transpose", "einsum", "kron", "cross"),
+        *("layer_norm", "batch_norm_", "group_norm", "instance_norm", "embedding", "lerp"),
+    )
+)  # fmt: skip
+"""Operations whose gradient reads what they were given."""
+
+
+def _refuse_kept(old: Any, name: str) -> None:
+    """Refuse to write what a gradient to come reads: dygraph writes that, and says nothing.
+
+    Raises:
+        InplaceError: (D2S304) it is so.
+    """
+    capture = current()
+    if capture is None or not capture.gradients or capture.steps.used:
+        return
+    for user in old.all_used_ops():
+        if user.name() in _READING and not user.result(0).stop_gradient:
+            raise error_here(
+                InplaceError,
+                f".{name}() changes a tensor that was used before, and the gradient of what was "
+                "computed with it would be that of the new contents in dygraph",
+                "use a .clone() before, or change the tensor before it is used",
+            )
 
 
 def _settle_as(written: Any, changed: Any) -> None:

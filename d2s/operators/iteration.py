@@ -262,28 +262,42 @@ def moving(iterator: Any) -> None:
     """An item is taken from ``iterator``, or from what may be one.
 
     Raises:
+        UnsupportedInGraphError: (D2S205) see :func:`going_on`.
+    """
+    if current() is not None and isinstance(iterator, Iterator):
+        _let_be(iterator)
+        going_on(iterator, "takes an item from the iterator", "take the item")
+
+
+def going_on(thing: Any, does: str, cure: str) -> None:
+    """Code that is captured once does something to an object of Python that goes on from there.
+
+    Args:
+        thing: an iterator, or a generator of random numbers.
+        does: what is done, for messages.
+        cure: the same, as a cure.
+
+    Raises:
         UnsupportedInGraphError: (D2S205) that is done in a branch, and outside of it too, or in a
             static loop, whose trips go on where the last one left it.
     """
     capture = current()
-    if capture is None or not isinstance(iterator, Iterator):
-        return
-    _let_be(iterator)
+    assert capture is not None
     blocks = tuple(capture.blocks)
-    _, before = capture.moved.get(id(iterator), (None, ()))
+    _, before = capture.moved.get(id(thing), (None, ()))
     left = len(before) > len(blocks) or any(
         one is not other for one, other in zip(before, blocks, strict=False)
     )
-    for holder in holders_of(iterator) if blocks or left else ():
+    for holder in holders_of(thing) if blocks or left else ():
         if left or any(_goes_on(holder, block) for block in holder.left):
             raise error_here(
                 UnsupportedInGraphError,
-                f"a branch or loop takes an item from the iterator {holder.path!r}, which is "
-                "used outside of it too; how far it has come is known to the run only",
-                "take the item before the branch, or keep a list and a position",
+                f"a branch or loop {does} {holder.path!r}, which is used outside of it too; how "
+                "far it has come is known to the run only",
+                f"{cure} before the branch, or keep a list and a position",
             )
     if blocks:
-        capture.moved[id(iterator)] = iterator, blocks
+        capture.moved[id(thing)] = thing, blocks
 
 
 def _goes_on(holder: Holder, block: Block) -> bool:

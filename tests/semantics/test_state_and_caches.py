@@ -145,3 +145,31 @@ def test_what_paddle_declares_or_takes_otherwise(body: str) -> None:
     """E1: shapes that Paddle's programs declare wrongly, numbers that they take for tensors."""
     function = function_of(f"def f(x):\n    n = float(x.sum())\n    return {body}")
     assert_same(function, tensor(1.0, 3.0), tensor(2.0, 3.0))
+
+
+@pytest.mark.parametrize("use", ["w * m * x", "w / m * x", "paddle.matmul(w, m) * x"])
+def test_contents_that_a_gradient_reads_are_written_over(use: str) -> None:
+    """C7: dygraph's gradient is that of the new contents, and nobody is told: refused."""
+    weight = paddle.create_parameter([2], "float32")
+    function = function_of(
+        f"def f(x):\n    y = ({use}).sum()\n    m.set_value(m * 3)\n    return y", "f",
+        w=weight, m=paddle.ones([2]),
+    )  # fmt: skip
+    with pytest.raises(InplaceError, match="used before"):
+        d2s.to_static(function)(tensor(1.0, 2.0))
+
+
+@pytest.mark.parametrize("use", ["w * x - m", "(w + m) * x", "w * m.clone() * x"])
+def test_contents_that_no_gradient_reads_are_written_over(use: str) -> None:
+    """F3: a sum, or a copy, does not need them."""
+
+    def run(convert: Callable[[Any], Any]) -> list[Any]:
+        weight = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
+        buffer = paddle.ones([2])
+        text = f"def f(x):\n    y = ({use}).sum()\n    m.set_value(m * 3)\n    return y"
+        function = convert(function_of(text, "f", w=weight, m=buffer))
+        for value in (1.0, 2.0):
+            function(paddle.full([2], value)).backward()
+        return [weight.grad.numpy().tolist(), buffer.numpy().tolist()]
+
+    assert run(lambda function: function) == run(d2s.to_static)
