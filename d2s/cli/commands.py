@@ -50,6 +50,9 @@ def dump(
     program: Annotated[
         bool, typer.Option("--program", help="The captured Paddle program; see --input-spec.")
     ] = False,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="The text that runs, each call as it is made.")
+    ] = False,
     input_spec: InputSpecs = None,
     source_map: Annotated[
         Path | None,
@@ -67,6 +70,7 @@ def dump(
 
     Without options: the generated code, with its own line numbers and those of the original. The
     file or module is imported, and nothing is called (with --program, the function is captured).
+    Calls and operators are plain where they stayed what they were; --exact shows what runs.
     """
     with working(_LOADING):
         from d2s.cli import dump as work
@@ -75,6 +79,7 @@ def dump(
         side_by_side=side_by_side,
         passes=passes,
         program=program,
+        exact=exact,
         input_spec=input_spec or (),
         source_map=source_map,
         as_json=as_json,

@@ -68,6 +68,7 @@ def dump(
     side_by_side: bool,
     passes: bool,
     program: bool,
+    exact: bool,
     input_spec: Sequence[str],
     source_map: Path | None,
     as_json: bool,
@@ -96,7 +97,7 @@ def dump(
         elif passes:
             text, lexer = render_passes(trace(found.function)), "diff"
         elif side_by_side:
-            text = render_side_by_side(trace(found.function))
+            text = render_side_by_side(trace(found.function), exact=exact)
         elif source_map is not None:
             made = map_of(found.function)
             text = made.text
@@ -104,7 +105,7 @@ def dump(
                 source_map, made.to_json(None if output is None else output.name, indent=2) + "\n"
             )
         else:
-            text = render_text(trace(found.function))
+            text = render_text(trace(found.function), exact=exact)
     if as_json:
         text = _json(found, lexer, text)
     if output is not None:

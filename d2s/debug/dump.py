@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
 
+from d2s.debug.plain import readable
 from d2s.syntax.printer import Printed, to_source
 
 if TYPE_CHECKING:
@@ -26,23 +27,29 @@ _MIN_COLUMN = 10
 _FALLBACK_SIZE = (100, 24)
 
 
-def render_text(trace: Trace) -> str:
+def render_text(trace: Trace, *, exact: bool = False) -> str:
     """The generated code with two gutters: its own line number, and the original's.
 
     Args:
         trace: What the transformation made of a function.
+        exact: The text that runs, to the letter; else calls and operators are plain where they
+            stayed what they were.
 
     Returns:
         A header that names the function, and one line for each generated line. Lines on which no
         statement starts have an empty second gutter.
     """
-    printed = to_source(trace.tree)
+    printed = _printed(trace, exact=exact)
     own = _digits(len(printed.lines))
     original = _digits(*(line for line in printed.lines if line is not None))
     rows = [_row("new", own, "old", original, _title(trace))]
     for number, (code, line) in enumerate(_numbered(printed), 1):
         rows.append(_row(number, own, "" if line is None else line, original, code))
     return _text(rows)
+
+
+def _printed(trace: Trace, *, exact: bool) -> Printed:
+    return to_source(trace.tree if exact else readable(trace.tree))
 
 
 def _row(own: object, own_width: int, line: object, line_width: int, code: str) -> str:
@@ -65,11 +72,12 @@ def _text(lines: Iterable[str]) -> str:
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
-def render_side_by_side(trace: Trace, width: int | None = None) -> str:
+def render_side_by_side(trace: Trace, width: int | None = None, *, exact: bool = False) -> str:
     """The original on the left, the generated code on the right, aligned by original line.
 
     Args:
         trace: What the transformation made of a function.
+        exact: As for ``render_text``.
         width: Columns to use; those of the terminal when None.
 
     Returns:
@@ -80,7 +88,7 @@ def render_side_by_side(trace: Trace, width: int | None = None) -> str:
         width = shutil.get_terminal_size(_FALLBACK_SIZE).columns
     source = trace.source
     left = source.text.splitlines()
-    right = _numbered(to_source(trace.tree))
+    right = _numbered(_printed(trace, exact=exact))
     left_digits = _digits(source.first_line + len(left))
     right_digits = _digits(len(right))
     free = width - left_digits - right_digits - len("  |  ")

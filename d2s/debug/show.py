@@ -17,6 +17,7 @@ def dump(
     side_by_side: bool = False,
     passes: bool = False,
     program: bool = False,
+    exact: bool = False,
     input_spec: Any = None,
     file: TextIO | None = None,
 ) -> None:
@@ -27,6 +28,8 @@ def dump(
         side_by_side: the original left, the generated code right.
         passes: what each pass changed, as diffs.
         program: the captured program; the newest one, or that of ``input_spec``.
+        exact: the text that runs, to the letter; else calls and operators are plain where they
+            stayed what they were.
         input_spec: the ``InputSpec`` of each argument, for ``program``.
         file: where to print; standard output unless given.
 
@@ -53,9 +56,9 @@ def dump(
     elif passes:
         text = render_passes(trace(function))
     elif side_by_side:
-        text = render_side_by_side(trace(function))
+        text = render_side_by_side(trace(function), exact=exact)
     else:
-        text = render_text(trace(function))
+        text = render_text(trace(function), exact=exact)
     print(text, end="", file=file or sys.stdout)
 
 
