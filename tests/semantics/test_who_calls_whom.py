@@ -423,8 +423,15 @@ def dygraph(make: Callable[[], Any], sign: float) -> list[Any]:
         paddle.jit.enable_to_static(True)
 
 
-@pytest.mark.parametrize("callee", CALLEES)
-@pytest.mark.parametrize("entry", ENTRIES)
+PAIRS = [
+    pytest.param(entry, callee, marks=[] if (down + across) % 3 == 0 else [pytest.mark.slow])
+    for down, entry in enumerate(ENTRIES)
+    for across, callee in enumerate(CALLEES)
+]
+"""Every third of them in each run: each kind is there with a third of the others."""
+
+
+@pytest.mark.parametrize(("entry", "callee"), PAIRS)
 def test_each_calls_each(entry: str, callee: str) -> None:
     """E2, G1: value and gradient are those of dygraph, for each kind of either."""
     if (entry, callee) == ("coroutine", "coroutine"):
