@@ -23,6 +23,7 @@ from d2s.operators import (
     kinds,
     logic,
     maths,
+    ranked,
     streams,
     texts,
 )
@@ -70,6 +71,7 @@ KEYED: Final[dict[Any, Callable[..., Any]]] = {
     builtins.max: folds.max_,
     builtins.min: folds.min_,
     builtins.sorted: folds.sorted_,
+    **ranked.OPERATORS,
 }
 """Functions that take a callback as ``key``."""
 

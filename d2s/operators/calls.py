@@ -43,6 +43,7 @@ from d2s.operators import (
     messages,
     padding,
     py_layers,
+    ranked,
     ranks,
     replays,
     streams,
@@ -878,6 +879,15 @@ def _keyed(operator: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+def _ranking(operator: Callable[..., Any]) -> Callable[..., Any]:
+    """``operator`` with its third argument, ``key``, converted."""
+
+    def rank(n: Any, iterable: Any, key: Any = None) -> Any:
+        return operator(n, iterable, None if key is None else call(key))
+
+    return rank
+
+
 def _reduce(function: Any, things: Any, /, *others: Any, **options: Any) -> Any:
     return functools.reduce(call(function), iteration.items_of(things), *others, **options)
 
@@ -1133,6 +1143,7 @@ _STANDING_IN: Final[dict[Any, Callable[..., Any]]] = {
     paddle.put_along_axis: _taking_numbers(paddle.put_along_axis, ("values",), _as_dtype_of),
     paddle.repeat_interleave: _repeat_interleave,
     paddle.where: _taking_numbers(paddle.where, ("x", "y"), _as_default),
+    **{function: _ranking(operator) for function, operator in ranked.OF_PYTHON.items()},
     paddle.nn.functional.pad: _pad,
     paddle.Tensor.repeat: _repeat,
     paddle.squeeze: _squeeze,

@@ -45,6 +45,16 @@ ORDERED = """
     sorted([3, 1, 2], key=lambda k: (n - k, k)) | min([1, 2, 3], key=lambda k: ((k - n).abs(), -k))
 """
 
+RANKED = """
+    heapq.nlargest(2, x) | heapq.nsmallest(2, [x[0], x[1], x[2]]) | heapq.nlargest(1, [n, m])
+    heapq.nsmallest(2, [(n, 1), (m, 0), (n, 0)]) | heapq.nlargest(9, x, key=lambda v: -v)
+    heapq.nsmallest(n=0, iterable=x) | heapq.nlargest(2, [3, 1, 2], key=lambda k: k * n)
+    bisect.bisect_left([1, 2, 3], n) | bisect.bisect_right([1, 2, 2, 3], n) | bisect.bisect([1], m)
+    bisect.bisect_left([n, 2, 3], 2) | bisect.bisect([], n) | bisect.bisect_left([4, 1, 3, 0, 2], n)
+    bisect.bisect_right([1, 2, 3, 4], n, 1, hi=3) | bisect.bisect_left([5, 6], x[2], key=abs)
+    bisect.bisect_left([1, 2, 3], 2) | bisect.bisect_left(a=[-2.0, 1.0, 3.0], x=x[1], lo=1)
+"""
+
 CALLS = [(X, scalar(1), scalar(2)), (-X, scalar(2), scalar(2)), (X, scalar(3), scalar(1))]
 
 
@@ -76,6 +86,13 @@ def test_as_a_condition(text: str) -> None:
 def test_in_order(text: str) -> None:
     """E1: ``min``, ``max`` and ``sorted`` of tuples: the first items that differ decide."""
     assert_same(function_of(f"def f(x, n, m): return {text}", "f", **SCOPE), *CALLS)
+
+
+@pytest.mark.parametrize("text", texts(RANKED))
+def test_of_heapq_and_bisect(text: str) -> None:
+    """E1: the largest, the smallest, and where something belongs."""
+    function = function_of(f"import bisect, heapq\ndef f(x, n, m): return {text}", "f")
+    assert_same(function, *CALLS)
 
 
 def test_two_lists_of_different_sizes() -> None:
