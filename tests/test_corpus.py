@@ -41,10 +41,6 @@ REFUSED: dict[str, tuple[str, str]] = {
     "list_varying_shapes": ("D2S207", "items of several shapes have no array in a program"),
     "next_after_tensor_break": ("D2S205", "a tensor decides how far a Python iterator has come"),
     "next_in_tensor_branch": ("D2S205", "a tensor decides how far a Python iterator has come"),
-    "linked_objects_until_break": (
-        "D2S202",
-        "which object of a linked list is meant, only the run knows, and each trip makes it more",
-    ),
     "next_of_iterator_in_loop": ("D2S205", "a static loop cannot move a Python iterator"),
     "numpy_in_the_middle": ("D2S208", "numpy() asks for values at capture (rule E5)"),
     "property_setter": (

@@ -26,7 +26,7 @@ from d2s.diagnostics.location import Location, here, is_ours
 from d2s.errors import AmbiguousValueError, D2SError, Row
 from d2s.operators.contents import tuple_like
 from d2s.operators.context import current, error_here, tentatively
-from d2s.operators.fields import attributes_of, keeps
+from d2s.operators.fields import attributes_of, is_object, keeps
 from d2s.operators.hosts import raise_when
 from d2s.operators.objects import attribute, is_user_class
 from d2s.operators.structure import parts
@@ -277,6 +277,9 @@ class Either:
 
     def d2s_condition(self) -> Any:
         """The truth of the alternative that holds."""
+        sure = possible(self)
+        if sure is not self:
+            return condition(sure)
         if any(value is UNBOUND for value in self.leaves()):
             return condition(self.get())
         if self.plain:
@@ -302,8 +305,11 @@ class Either:
         if not self.single and all(callable(attribute(v, name)) for v in self._usable()):
             return self.mapped(lambda side: getattr(side, name))
         if all(keeps(leaf, name) for leaf in self.leaves()):
-            held = self.spread(lambda side: attributes_of(side)[name])
-            return each(lambda value: value, held, plainly=True)
+            held = possible(self.spread(lambda side: attributes_of(side)[name]))
+            leaves = held.leaves() if isinstance(held, Either) else []
+            if any(map(_is_object, leaves)) and not any(leaf is UNBOUND for leaf in leaves):
+                return held  # objects are not merged: the next one is asked for each of them
+            return each(lambda value: value, held, none=True, plainly=True)
         return each(lambda value: getattr(value, name), self, plainly=True)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -388,6 +394,10 @@ class Either:
             "move the test into an if statement of the function",
             self.table(),
         )
+
+
+def _is_object(thing: Any) -> bool:
+    return is_object(thing) or isinstance(thing, paddle.nn.Layer)
 
 
 def _item(thing: Any, index: int) -> Any:

@@ -18,7 +18,7 @@ from d2s.errors import UnsupportedInGraphError
 from d2s.operators.branches import choose, select
 from d2s.operators.comparing import COMPARISONS, eq, is_late_key
 from d2s.operators.context import current, error_here
-from d2s.operators.either import Either, each, holds_tensors
+from d2s.operators.either import Either, each, holds_tensors, possible
 from d2s.operators.lists import GrowingList
 from d2s.operators.unbound import as_local
 from d2s.operators.values import condition, is_tensor, mark_number, number_kind, special_method
@@ -83,6 +83,7 @@ def not_(operand: Any, /) -> Any:
 
 def is_(left: Any, right: Any, /) -> Any:
     """``left is right``; where a tensor decides what ``left`` is, a bool that the run knows."""
+    left = possible(left)
     if isinstance(left, Either):
         answer = left.holds(lambda side: side is right)
         return answer if isinstance(answer, bool) else mark_number(answer, bool)
