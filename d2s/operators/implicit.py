@@ -89,9 +89,16 @@ class Adoption:
         if not _is_users(owner):
             return
         for name, member in list(vars(owner).items()):
+            self._descriptor(type(member))
             replaced = _converting(name, member)
             if replaced is not member:
                 self._replace(owner, name, member, replaced)
+
+    def _descriptor(self, kind: type) -> None:
+        """The class of what a class holds, if Python calls methods of it for the objects."""
+        if hasattr(kind, "__get__") or hasattr(kind, "__set__"):
+            for owner in kind.__mro__:
+                self._class(owner)
 
     def _replace(self, owner: type, name: str, member: Any, replaced: Any) -> None:
         try:
