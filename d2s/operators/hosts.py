@@ -235,10 +235,16 @@ def raise_where(test: Any, make: Callable[[], Any]) -> None:
 def raise_when(flag: Any, error: BaseException) -> None:
     """Raise ``error`` on each run on which the bool value ``flag`` holds (``True``: on all).
 
-    Out of a static loop it goes past ``finally`` and ``with``, like the failure of a kernel.
+    Out of a static loop it goes past ``finally`` and ``with``, like the failure of a kernel.  In a
+    program that is saved, which runs without Python, it is a failed assertion.
     """
     if is_seen(error):
         raise_where(paddle.full([], True, "bool") if flag is True else flag, lambda: error)
+        return
+    capture = current()
+    if capture is not None and capture.export:
+        fine = paddle.full([], False, "bool") if flag is True else paddle.logical_not(flag)
+        paddle.static.nn.control_flow.Assert(fine)
         return
 
     def check(holds: Any = True) -> None:
