@@ -57,7 +57,6 @@ from d2s.operators.kinds import type_
 from d2s.operators.lists import GrowingList
 from d2s.operators.objects import attribute, is_library, is_user_object, owner_of, stays
 from d2s.operators.replays import COMPUTING
-from d2s.operators.shown import HostText
 from d2s.operators.spellings import in_pythons_words, rewrapped, spelt
 from d2s.operators.tolist import tolist
 from d2s.operators.values import (
@@ -121,8 +120,6 @@ def call(function: Any) -> Any:
         return functools.partial(call(function.func), *function.args, **function.keywords)
     if isinstance(function, paddle.nn.Layer):
         return _layer(function)
-    if isinstance(function, _CACHED) and current() is not None:
-        return functools.partial(_cached, function)
     if isinstance(function, type | types.BuiltinFunctionType | types.BuiltinMethodType):
         capture = current()
         owner = owner_of(function)
@@ -139,28 +136,6 @@ def call(function: Any) -> Any:
         if converted is not implementation:
             return types.MethodType(converted, function)
     return _plain(function)
-
-
-_CACHED: Final = type(functools.lru_cache(lambda: None))
-
-
-def _cached(function: Any, /, *arguments: Any, **options: Any) -> Any:
-    """A function under ``functools.cache``: what that keeps outlives the program.
-
-    With Python's arguments it runs as in dygraph; a tensor that it makes is one from outside.  With
-    tensors, which are others on each call, nothing would be found again.
-    """
-    if any(map(_is_of_capture, (*arguments, *options.values()))):
-        return call(function.__wrapped__)(*arguments, **options)
-    with bridge.outside_of_capture():
-        return function(*arguments, **options)
-
-
-def _is_of_capture(thing: Any) -> bool:
-    """Whether a hashable argument is, or holds, something that only the run knows."""
-    if isinstance(thing, tuple | frozenset):
-        return any(map(_is_of_capture, thing))
-    return bridge.is_value(thing) or isinstance(thing, Either | HostText)
 
 
 class _Unpacked:
@@ -256,16 +231,10 @@ def _made(capture: Capture, kind: type, *arguments: Any, **options: Any) -> Any:
 def _remembered(function: Any, *arguments: Any, **options: Any) -> Any:
     """A function under ``functools.lru_cache``: what it remembers is made in dygraph.
 
-    Raises:
-        UnsupportedInGraphError: (D2S205) it would remember something of the program.
+    With tensors of the program, which are others on each call, nothing would be found again.
     """
     if not _is_outside([arguments, options]):
-        raise error_here(
-            UnsupportedInGraphError,
-            f"{attribute(function, '__name__', 'a function')}() under functools.lru_cache is given "
-            "a tensor of the program, and would keep what it makes of it",
-            "call what is under the cache, __wrapped__, or give it Python values",
-        )
+        return call(function.__wrapped__)(*arguments, **options)
     with bridge.outside_of_capture():
         return function(*arguments, **options)
 

@@ -135,6 +135,7 @@ class Capture:
             that they stand for, and the choice.
         leaving: what an exception of the run that is captured here leaves changed: the values
             that it needs, and what makes the changes with the run and its tensors for them.
+        effects: a host operator does more than raise.
         continues: an argument was computed of tensors that want gradients, outside of the function.
         asked: ids of the values whose gradients ``paddle.grad`` gives.
         stored: tensors of the state that are changed in place, by root: a negative number.
@@ -207,6 +208,7 @@ class Capture:
     ask: Callable[[str, Callable[[], Any]], Any] | None = None
     expressions: Callable[[], AbstractContextManager[None]] = nullcontext
     steps: Any = None
+    effects: bool = False
     continues: bool = False
     asked: set[int] = field(default_factory=set)
     tentative: bool = False

@@ -19,7 +19,7 @@ import paddle
 from d2s.diagnostics.frames import of_stack, of_traceback, users
 from d2s.diagnostics.location import Location
 from d2s.diagnostics.tracebacks import is_made, traceback_of, user_traceback
-from d2s.errors import UnsupportedInGraphError
+from d2s.errors import D2SError, UnsupportedInGraphError
 from d2s.operators.context import current, error_here
 from d2s.operators.values import as_value, number_kind
 
@@ -87,6 +87,7 @@ def host_call(
     change: Callable[[Any, list[Any]], None] | None = None
     if raises and capture.steps is not None:
         capture.steps.check_raise()
+    capture.effects = capture.effects or not raises
     if raises and capture.leaving is not None:
         changed, change = capture.leaving()
     count = len(inputs)
@@ -104,7 +105,8 @@ def host_call(
         try:
             function(*arguments)
         except BaseException as error:
-            if change is not None and _present.run is not None:
+            refused = isinstance(error, D2SError)  # which is as if nothing had happened
+            if change is not None and _present.run is not None and not refused:
                 last = zip(tensors[count:], flags[count:], strict=False)
                 change(_present.run, [_kept(tensor, flag) for tensor, flag in last])
             _failure.error = raised_at(error, places)

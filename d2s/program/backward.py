@@ -75,6 +75,7 @@ class Joint(paddle.autograd.PyLayer):  # type: ignore[misc]
     def forward(ctx: Any, runner: Runner, *tensors: Any) -> Any:
         count = len(runner.captured.inputs)
         ctx.met = Met(runner, [], [])
+        ctx.goes_on = [not (tensor.stop_gradient or tensor.is_leaf) for tensor in tensors]
         ctx.save_for_backward(*tensors)
         ctx.set_materialize_grads(False)
         outputs = runner.program.run(list(tensors[:count]))
@@ -102,6 +103,10 @@ class Joint(paddle.autograd.PyLayer):  # type: ignore[misc]
                     if not value.stop_gradient
                 ]
             )
+            found = [
+                paddle.zeros_like(tensor) if gradient is None and goes_on else gradient
+                for tensor, gradient, goes_on in zip(tensors, found, ctx.goes_on, strict=True)
+            ]
         except Exception as error:
             failure = explained(error) or error
             bridge.keep_backward_error(failure, user_traceback(failure.__traceback__))
@@ -257,8 +262,20 @@ class Gate(paddle.autograd.PyLayer):  # type: ignore[misc]
         passage: Passage = ctx.passage
         found = gradients if passage.found is None else tuple(passage.found)
         if any(gradient is None for gradient in found):
-            bridge.note_absent(passage.given(), found)
+            given = passage.given()
+            bridge.note_absent(given, found)
+            found = tuple(map(_there, given, found))
         return found
+
+
+def _there(tensor: Any, gradient: Any) -> Any:
+    """``gradient`` of ``tensor``: where it goes on to other operations, it has to be there.
+
+    Paddle's operations end the process when the gradient of what they have made is absent.
+    """
+    if gradient is not None or tensor.stop_gradient or tensor.is_leaf:
+        return gradient
+    return paddle.zeros_like(tensor)
 
 
 class Passage:

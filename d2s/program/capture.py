@@ -303,6 +303,7 @@ def _capture(
         state.flags,
         [(tensor, stops) for tensor, _, stops in state.steps.flags.values()],
         [tensor for tensor, value in zip(tensors, values, strict=True) if value.id in state.asked],
+        state.effects,
     )
 
 

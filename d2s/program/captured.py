@@ -85,6 +85,7 @@ class Captured:
         straight: for inputs where it relies on that, whether their elements lie beside each other.
         flags: what it says of the ``stop_gradient`` of arguments, by their index.
         outer_flags: tensors outside of it of which it says that, too.
+        effects: a host operator does more than raise.
         asked: tensors outside of it whose gradients ``paddle.grad`` gives.
     """
 
@@ -114,3 +115,4 @@ class Captured:
     flags: dict[int, bool] = field(default_factory=dict)
     outer_flags: list[tuple[Any, bool]] = field(default_factory=list)
     asked: list[Any] = field(default_factory=list)
+    effects: bool = False

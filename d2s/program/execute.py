@@ -219,6 +219,15 @@ class Runner:
             captured.hosts or captured.overwritten or captured.draws or captured.has_random
         )
 
+    def left_nothing(self, error: BaseException) -> bool:
+        """Whether a run that ``error`` has ended might as well not have been begun."""
+        captured = self.captured
+        if isinstance(error, D2SError):
+            done = captured.effects or captured.overwritten or captured.draws
+            quiet = captured.steps is None and not (done or captured.has_random)
+            return error.untouched or quiet
+        return self.repeatable
+
     def overwritten(self) -> list[Any]:
         """The tensors that the program writes into."""
         return [self.captured.parameters[0][index] for index in self.captured.overwritten]

@@ -260,8 +260,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
                 return self._run_open(entry, call)
             return entry.runner(call.tensors, call.containers)
         except Exception as error:
-            again = getattr(error, "untouched", False) or entry.runner.repeatable
-            if not again or self._whole() or not leaves_graph(error):
+            if self._whole() or not (leaves_graph(error) and entry.runner.left_nothing(error)):
                 raise
             driver = self._drive(error)
         finally:

@@ -447,3 +447,21 @@ def test_strict_errors_are_those_of_before() -> None:
     """E5: what leaves the graph keeps its own class and code where it is refused."""
     with pytest.raises(NotStaticError):
         d2s.to_static(lambda x: memoryview(x.numpy()))(paddle.ones([1]))
+
+
+def counted(x):
+    counts, free = {}, [0, 1, 2]
+    while free and len(counts) < 9:
+        place = free.pop(0)
+        counts[place] = counts.get(place, 0) + 1
+        if x[place] > 0 and counts[place] < 3:
+            free.append(int(x[place]))
+    return counts
+
+
+def test_what_only_the_run_refuses() -> None:
+    """E5: a refusal by the run itself leaves nothing behind, and dygraph goes on."""
+    x = paddle.to_tensor([0, 2, 0])
+    converted = islands(counted)
+    assert converted(x) == counted(x)
+    assert converted(paddle.to_tensor([1, 2, 1])) == counted(paddle.to_tensor([1, 2, 1]))
