@@ -88,6 +88,7 @@ class IslandTree:
         lines: the first and the last line of the stretch.
         arguments: the variables that it takes.
         results: the variables that it gives back; ``None`` if it returns for the function.
+        inplace: the function may change tensors in place.
     """
 
     number: int
@@ -95,6 +96,7 @@ class IslandTree:
     lines: tuple[int, int]
     arguments: tuple[str, ...]
     results: tuple[str, ...] | None
+    inplace: bool = False
 
 
 @dataclass(frozen=True)
@@ -163,6 +165,13 @@ class _Splitter:
         self.ctx = ctx
         self.bounds = Boundaries(tree)
         self.exits = Exits()
+        self.changes = changes_in(tree.body)
+        self.written = frozenset(
+            name
+            for node in walk(tree)
+            if isinstance(node, gast.Nonlocal)
+            for name in node.names
+        )
         self.outside = {kind: declared(tree, kind) for kind in (gast.Global, gast.Nonlocal)}
         self.islands: list[IslandTree] = []
 
@@ -222,6 +231,8 @@ class _Splitter:
 
     def _shares(self, stretch: list[Any], bound: frozenset[str]) -> bool:
         """Whether variables are shared with functions that are made here or there."""
+        if (reads_in(stretch) | bound) & self.written:
+            return True
         mine = {id(node) for node in own_nodes(stretch)}
         inside: frozenset[str] = frozenset()
         elsewhere: frozenset[str] = frozenset()
@@ -250,8 +261,10 @@ class _Splitter:
         results = () if leaves else in_text_order(self.bounds.gives(stretch), stretch)
         number = len(self.islands)
         tree = self._function(stretch, arguments, results, at)
+        lines = (at.line, at.end_line)
+        given = None if leaves else results
         self.islands.append(
-            IslandTree(number, tree, (at.line, at.end_line), arguments, None if leaves else results)
+            IslandTree(number, tree, lines, arguments, given, bool(self.changes.mutated))
         )
         call = place(
             gast.Call(

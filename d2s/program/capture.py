@@ -52,7 +52,7 @@ from d2s.program.signature import Call, TensorLeaf
 from d2s.program.state import Change, Guard, Watch
 from d2s.program.steps import flags_of, steps_of
 from d2s.program.symbols import attributes_of_values, expressions
-from d2s.program.views import check_views
+from d2s.program.views import check_results, check_views
 from d2s.program.writes import Leaving, leaving, updates_of, writes_of
 from d2s.syntax.depth import deep
 
@@ -84,6 +84,7 @@ def capture(
     lifted: tuple[Change, ...] = (),
     tentative: bool = False,
     decided: bool = False,
+    part: bool = False,
 ) -> Captured:
     """Run ``function`` once into a fresh program.
 
@@ -97,6 +98,7 @@ def capture(
         tentative: another capture is made if this one fails; it keeps no exception for the run.
         decided: conditions on the ``lifted`` numbers are what they are now, and the program relies
             on that.
+        part: the function is a part of one that changes tensors in place elsewhere.
     """
     step_over_ours()
     # This frame is the outermost one: see diagnostics.stacks.
@@ -111,7 +113,7 @@ def capture(
     with capture_lock, bridge.keep_mode(), bridge.no_collection(), deep(), frames:
         made: Captured
         try:
-            made = _capture(function, call, roots, lifted, state)
+            made = _capture(function, call, roots, lifted, state, part)
         except D2SError as error:
             if not state.rolled:
                 raise
@@ -119,7 +121,7 @@ def capture(
             # one: a list of unknown length, a number of the run.
             state = begun(rolls=False)
             try:
-                made = _capture(function, call, roots, lifted, state)
+                made = _capture(function, call, roots, lifted, state, part)
             except D2SError:
                 raise error from None
         return made
@@ -132,6 +134,7 @@ def _capture(
     roots: list[Any],
     lifted: tuple[Change, ...],
     state: Capture,
+    part: bool,
 ) -> Captured:
     export, gradients = state.export, state.gradients
     main = paddle.static.Program()
@@ -261,6 +264,14 @@ def _capture(
         state.steps.shown,
     )
     parameters = context.get_params_with_values()
+    if part:
+        check_results(
+            main,
+            set(state.copies),
+            {number: [base.id for base in bases] for number, (_, bases) in state.shared().items()},
+            results.given,
+            [*inputs, *parameters[1]],
+        )
     names = [operation.name() for operation in bridge.operations(main)]
     tensors, values = map(list, parameters)
     bridge.tell_apart(main, tensors, values, export=export)

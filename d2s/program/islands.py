@@ -22,7 +22,7 @@ from d2s.passes.islands import IslandTree, taking_numbers
 from d2s.program.breaks import note_reads
 
 Converted = Callable[..., Any]
-"""Converts the function of an island: ``converted(function, full_graph=False)``."""
+"""Converts the function of an island: ``converted(function, full_graph=False, part=False)``."""
 
 _FOREIGN: Final = (np.ndarray, np.generic, Iterator, io.IOBase)
 """What a program does not take as what it is: an array would be a tensor, and an iterator moves on
@@ -54,7 +54,7 @@ class Island:
     ) -> None:
         self.tree = tree
         self.function = function
-        self.program = converted(function, full_graph=False)
+        self.program = converted(function, full_graph=False, part=tree.inplace)
         self.calls = 0
         self.rests: str | None = None
         self._converted = converted
@@ -114,7 +114,7 @@ class Island:
             names = {self.tree.arguments[at]: kind.__name__ for at, kind in numbers}
             tree = taking_numbers(self.tree, names)
             function = island_function(tree, self.function)
-            self._taking[numbers] = self._converted(function, full_graph=True)
+            self._taking[numbers] = self._converted(function, full_graph=True, part=self.tree.inplace)
         return self._taking[numbers]
 
     def _as_tensors(

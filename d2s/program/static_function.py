@@ -441,6 +441,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
             lifted=lifted,
             tentative=tentative,
             decided=decided,
+            part=bool(self._options.get("part")),
         )
 
     def _roots(self, call: Call) -> list[Any]:

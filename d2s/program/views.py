@@ -306,6 +306,42 @@ def check_views(
             _refuse(operation)
 
 
+def check_results(
+    program: Any,
+    copies: set[int],
+    shared: dict[int, list[int]],
+    results: list[Any],
+    others: list[Any],
+) -> None:
+    """Refuse ``program`` when a result is a view, in dygraph, of what else is known outside of it.
+
+    Args:
+        program, copies, shared: as :func:`check_views` gets them.
+        results: the values that it gives.
+        others: the values that stand for arguments and for tensors of the state.
+
+    Raises:
+        InplaceError: (D2S304) a change of one would be seen through the other.
+    """
+    known = _Program(program, copies, shared, ())
+    seen = {known.storages.find(value.id) for value in others}
+    for value in results:
+        storage = known.storages.find(value.id)
+        group = {storage, *known.linked.get(storage, ())}
+        if not seen.isdisjoint(group):
+            operation = value.get_defining_op()
+            stack = [] if operation is None else bridge.callstack(operation)
+            file, line = user_line(stack)
+            raise InplaceError(
+                "a tensor is a view of another one, and the function changes tensors in place "
+                "where no program sees both",
+                cure="take the part with .clone()",
+                file=file,
+                line=line,
+            )
+        seen |= group
+
+
 def _is_missed(known: _Program, store: Any, spot: _Spot, group: Container[int]) -> bool:
     """Whether something reads, behind ``store``, what was before it in a view, or in the base.
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from d2s.errors import CheckError, D2SError
+from d2s.testing.on_islands import split_as_dygraph
 from d2s.testing.on_python import converted_twice, same_after_each_pass, same_as_python, same_lines
 from d2s.testing.on_tensors import (
     gradients_are_slopes,
@@ -77,6 +78,7 @@ PROPERTIES: Final = (
     Property("no Python on later calls", "G2", no_python_on_later_calls, without=_EFFECTS),
     Property("saved and loaded", "G3", saved_and_loaded, without=_OUTSIDE),
     Property("printed is the same", "A2", printed_is_the_same),
+    Property("split as dygraph", "E5", split_as_dygraph),
     Property("same as Python", "A1", same_as_python, tensors=False),
     Property("same after each pass", "A1", same_after_each_pass, tensors=False),
     Property("converted twice", "A2", converted_twice, tensors=False),
