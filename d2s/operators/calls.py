@@ -228,6 +228,9 @@ def _made(capture: Capture, kind: type, *arguments: Any, **options: Any) -> Any:
     return fresh
 
 
+_CACHED: Final = type(functools.lru_cache(lambda: None))
+
+
 def _remembered(function: Any, *arguments: Any, **options: Any) -> Any:
     """A function under ``functools.lru_cache``: what it remembers is made in dygraph.
 

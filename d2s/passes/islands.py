@@ -167,10 +167,7 @@ class _Splitter:
         self.exits = Exits()
         self.changes = changes_in(tree.body)
         self.written = frozenset(
-            name
-            for node in walk(tree)
-            if isinstance(node, gast.Nonlocal)
-            for name in node.names
+            name for node in walk(tree) if isinstance(node, gast.Nonlocal) for name in node.names
         )
         self.outside = {kind: declared(tree, kind) for kind in (gast.Global, gast.Nonlocal)}
         self.islands: list[IslandTree] = []

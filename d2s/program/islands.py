@@ -114,7 +114,9 @@ class Island:
             names = {self.tree.arguments[at]: kind.__name__ for at, kind in numbers}
             tree = taking_numbers(self.tree, names)
             function = island_function(tree, self.function)
-            self._taking[numbers] = self._converted(function, full_graph=True, part=self.tree.inplace)
+            self._taking[numbers] = self._converted(
+                function, full_graph=True, part=self.tree.inplace
+            )
         return self._taking[numbers]
 
     def _as_tensors(

@@ -194,3 +194,38 @@ def test_a_hook_where_other_results_have_gradients_than_before_is_refused() -> N
     with pytest.raises(d2s.errors.UnsupportedInGraphError) as raised:
         results[0].backward()
     assert raised.value.code == "D2S205"
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["x[0]", "x.exp()[1]", "x.reshape([1, 2]).sum()", "x.astype('float32')[0] * 1", "x.max()"],
+)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(e, w): return w * 2 + e.detach(), e * 3",
+        "def f(e, w): return w * 2 if w > 100 else w * 3, e * 3",
+        """
+        def f(e, w):
+            while w < 9:
+                w = w * 2
+            return w, e * 3
+        """,
+    ],
+    ids=["straight", "branch", "loop"],
+)
+def test_an_argument_that_was_computed_and_gets_no_gradient(part: str, text: str) -> None:
+    """C7: the operation that has made it goes back; it does not end the process."""
+    function = function_of(text)
+
+    def seen(step: Any) -> list[Any]:
+        found = []
+        for _ in range(2):
+            x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
+            w = leaf(2.0)
+            step(eval(part, {"x": x}), w)[0].backward()
+            found.append((w.grad.item(), None if x.grad is None else x.grad.tolist()))
+        return found
+
+    zeros = [(slope, [0.0, 0.0]) for slope, _ in seen(function)]
+    assert seen(d2s.to_static(function)) in (seen(function), zeros)
