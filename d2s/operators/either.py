@@ -815,6 +815,10 @@ def same_constant(true: Any, false: Any) -> bool:
 
 def holds_tensors(thing: Any, depth: int = 8) -> bool:
     """Whether ``thing`` is, or holds at some depth, what the run decides."""
+    if type(thing) in _CONSTANTS:
+        return False
+    if type(thing) in (list, tuple) and depth:
+        return any(holds_tensors(part, depth - 1) for part in thing)
     held = parts(thing) if depth else None
     if held is not None:
         return any(holds_tensors(part, depth - 1) for _, part in held[0])
