@@ -23,7 +23,6 @@ REFUSED: dict[str, tuple[str, str]] = {
         "D2S207",
         "a deque has no form in a static loop; its length would be the run's",
     ),
-    "except_exception_around_numpy": ("D2S208", "numpy() asks for values at capture (rule E5)"),
     "generator_infinite": (
         "D2S205",
         "an endless generator that a tensor stops: each trip would be captured",
@@ -42,7 +41,6 @@ REFUSED: dict[str, tuple[str, str]] = {
     "next_after_tensor_break": ("D2S205", "a tensor decides how far a Python iterator has come"),
     "next_in_tensor_branch": ("D2S205", "a tensor decides how far a Python iterator has come"),
     "next_of_iterator_in_loop": ("D2S205", "a static loop cannot move a Python iterator"),
-    "numpy_in_the_middle": ("D2S208", "numpy() asks for values at capture (rule E5)"),
     "property_setter": (
         "D2S205",
         "Paddle makes a buffer of what is assigned to a property of a layer",

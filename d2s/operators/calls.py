@@ -27,7 +27,6 @@ from paddle.autograd import PyLayer
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import (
-    NotStaticError,
     TensorRecursionError,
     UnsupportedInGraphError,
 )
@@ -41,6 +40,7 @@ from d2s.operators import (
     iteration,
     making,
     messages,
+    numpy_calls,
     padding,
     py_layers,
     ranked,
@@ -49,6 +49,7 @@ from d2s.operators import (
     streams,
     training,
 )
+from d2s.operators.arrays import memoryview_
 from d2s.operators.comparing import is_late_key
 from d2s.operators.context import Capture, capture_into, current, error_here
 from d2s.operators.either import UNBOUND, Either, each
@@ -60,6 +61,7 @@ from d2s.operators.replays import COMPUTING
 from d2s.operators.spellings import in_pythons_words, rewrapped, spelt
 from d2s.operators.tolist import tolist
 from d2s.operators.values import (
+    ArrayAskedError,
     LibrarySizeError,
     as_value,
     cast_plain,
@@ -412,8 +414,8 @@ def _method(method: types.MethodType) -> Any:
         return _tensor_method(owner, method)
     if bridge.is_eager(owner) and current() is not None and inplace.is_inplace(function.__name__):
         return inplace.method(owner, function.__name__)
-    if bridge.is_eager(owner) and current() is not None and function.__name__ == "tolist":
-        return functools.partial(tolist, owner)
+    if bridge.is_eager(owner) and current() is not None and function.__name__ in _NUMBERS:
+        return _tensor_method(owner, method)
     if bridge.is_eager(owner) and current() is not None and _is_computed(function):
         return _method(getattr(as_value(owner), function.__name__))
     if isinstance(owner, logging.Logger) and function.__name__ in messages.LOG_METHODS:
@@ -424,6 +426,10 @@ def _method(method: types.MethodType) -> Any:
             return method
         return types.MethodType(converted, owner)
     return types.MethodType(call(function), owner)
+
+
+_NUMBERS: Final = ("numpy", "tolist")
+"""Methods of tensors that give their numbers."""
 
 
 def _is_computed(function: Any) -> bool:
@@ -438,12 +444,8 @@ def _tensor_method(owner: Any, method: Any) -> Any:
     name = method.__name__
     if name == "tolist":
         return functools.partial(tolist, owner)
-    if name in _ASKING:
-        raise error_here(
-            NotStaticError,
-            f".{name}() asks for the values of a tensor while the program is being captured",
-            "compute with the tensor itself, with functions of Paddle",
-        )
+    if name == "numpy":
+        return lambda: numpy_calls.numpy_(owner)
     if name == "register_hook":
         return functools.partial(_register_hook, owner)
     if name in _STOOD_IN:
@@ -461,9 +463,6 @@ _STOOD_IN: Final = (
     *("squeeze", "tile", "view", "view_as", "where"),
 )
 """Methods of tensors that are functions of Paddle with a stand-in."""
-
-_ASKING: Final = ("numpy",)
-"""Methods of tensors that give their numbers."""
 
 
 def _tolist(x: Any) -> Any:
@@ -516,7 +515,9 @@ def _item(owner: Any, *index: Any) -> Any:
 def _plain(function: Any) -> Any:
     """``function`` as it is; while a program is captured, its arguments are made plain."""
     takes_callbacks = _module_of(function).startswith("paddle")
-    sees_caller = attribute(function, "__name__", "") in _SEES_CALLER and not takes_callbacks
+    of_numpy = numpy_calls.is_numpys(function)
+    known = takes_callbacks or of_numpy
+    sees_caller = attribute(function, "__name__", "") in _SEES_CALLER and not known
     if current() is None or sees_caller:
         return function
 
@@ -524,9 +525,11 @@ def _plain(function: Any) -> Any:
         given = list(arguments)
         if takes_callbacks:  # recompute, say, or what a decorator of Paddle calls
             given = [call(item) if type(item) in _FUNCTIONS else item for item in given]
+        if of_numpy and numpy_calls.holds_values([given, options]):
+            return _of_numpy(function, given, options)
         return _applied(function, given, options)
 
-    if isinstance(function, type) and function not in _TAKING_APART:
+    if isinstance(function, type) and function not in _TAKING_APART and not of_numpy:
         return function
     name = attribute(function, "__name__", "")
     owner = owner_of(function)
@@ -629,6 +632,22 @@ def _applied(function: Any, arguments: list[Any], options: dict[str, Any]) -> An
             raise said from None
     finally:
         del said  # which knows this frame
+
+
+def _of_numpy(function: Any, arguments: list[Any], options: dict[str, Any]) -> Any:
+    """A function of NumPy, called with something of the run among its arguments."""
+    if not numpy_calls.holds_tensors([arguments, options]):
+        if isinstance(function, np.ufunc) and numpy_calls.holds_arrays(arguments, 1):
+            return _applied(function, arguments, options)  # which asks the array
+        return numpy_calls.call(function, arguments, options)
+    capture = current()
+    refused = 0 if capture is None else len(capture.refused)
+    try:
+        return _applied(function, arguments, options)  # np.sum(x) is x.sum()
+    except ArrayAskedError:
+        if capture is not None:
+            del capture.refused[refused:]
+        return numpy_calls.call(function, arguments, options)
 
 
 def _of_open_sizes(function: Any) -> Any:
@@ -1173,6 +1192,9 @@ _BUILTINS: Final[dict[Any, Callable[..., Any]]] = {
         {builtins.list: comprehensions.list_of, builtins.tuple: comprehensions.tuple_of}
     ),
     paddle.DataParallel: _data_parallel,
+    builtins.memoryview: memoryview_,
+    np.asarray: numpy_calls.asarray,
+    np.array: numpy_calls.array,
     paddle.tensor: _MAKING[paddle.tensor],  # an object that stands for a module, too
     **_in_pythons_words(builtins_.OPERATORS),
     **_in_pythons_words(

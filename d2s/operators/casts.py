@@ -24,6 +24,7 @@ from d2s.operators.values import (
     as_dtype,
     as_value,
     condition,
+    is_array,
     is_tensor,
     mark_number,
     number_kind,
@@ -90,6 +91,8 @@ def _cast(kind: type) -> Any:
     def cast(thing: Any = 0, /, *others: Any, **options: Any) -> Any:
         if isinstance(thing, Either):
             return over(cast, thing)
+        if is_array(thing) and not others and not options:
+            return thing.d2s_number(kind)
         if current() is not None and is_tensor(thing) and not others and not options:
             _check_number(thing, kind)
             return to_number(thing, kind)
@@ -124,6 +127,8 @@ def len_(thing: Any, /) -> Any:
         return thing.d2s_len()
     if isinstance(thing, Indexed):
         return thing.length
+    if is_array(thing):
+        return thing.d2s_len()
     if current() is None:
         return len(thing)
     if bridge.is_array(thing):

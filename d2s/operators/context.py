@@ -153,6 +153,7 @@ class Capture:
             the program then relies on; ``None`` of other conditions.
         shadow: told of each operation on Python numbers: its name, operands and result.
         lowered: what becomes of effects in a program that is saved, by the lines on which.
+        wanting: what Python has to do on each run of a program that is saved, by the lines.
         rolls: a loop over Python values that a tensor may leave is tried as a static loop.
         rolling: how many such attempts are around the present code.
         rolled: one of them has succeeded.
@@ -214,6 +215,7 @@ class Capture:
     tentative: bool = False
     lies_straight: Callable[[int], bool] = lambda index: True
     lowered: dict[str, list[Location]] = field(default_factory=dict)
+    wanting: dict[str, list[Location]] = field(default_factory=dict)
     decided: bool = False
     decides: Callable[[Any], bool | None] | None = None
     shadow: Callable[[str, tuple[Any, ...], Any], None] | None = None

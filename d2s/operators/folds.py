@@ -40,6 +40,7 @@ from d2s.operators.values import (
     as_value,
     cast_plain,
     condition,
+    is_array,
     is_float,
     is_tensor,
     mark_number,
@@ -102,7 +103,7 @@ def items_known(things: Any, what: str) -> list[Any]:
 
 
 def _dynamic(thing: Any) -> bool:
-    return is_tensor(thing) or isinstance(thing, Either)
+    return is_tensor(thing) or isinstance(thing, Either) or is_array(thing)
 
 
 # -- picking by position -------------------------------------------------------------------------

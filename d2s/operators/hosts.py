@@ -14,8 +14,10 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+import numpy as np
 import paddle
 
+from d2s import paddle_bridge as bridge
 from d2s.diagnostics.frames import of_stack, of_traceback, users
 from d2s.diagnostics.location import Location
 from d2s.diagnostics.tracebacks import is_made, traceback_of, user_traceback
@@ -125,6 +127,90 @@ def host_call(
     done = operation(*values)
     done.stop_gradient = True
     capture.hosts.append((operation, host))
+
+
+def host_values(
+    function: Callable[..., list[Any]],
+    inputs: list[Any],
+    metas: list[tuple[list[int], str]],
+    name: str,
+) -> list[Any]:
+    """Call ``function`` with the tensors of ``inputs`` on every run: values of what it gives.
+
+    Args:
+        function: gets what :func:`host_call` says; gives an array, number or tensor for each meta.
+        inputs: values of the program.
+        metas: shape, with -1 for open dimensions, and dtype of each result.
+        name: what is called, for messages.
+    """
+    capture = current()
+    assert capture is not None
+    places = places_here()
+    if capture.export:
+        capture.wanting.setdefault(name, []).append(places[-1])
+        return [_zeros(*meta) for meta in metas]
+    kinds = [number_kind(item) for item in inputs]
+    values = [_fixed(as_value(item)) for item in inputs] or [paddle.full([], True, "bool")]
+
+    def host(*tensors: Any) -> Any:
+        given = [
+            _kept(tensor, True) if kind is None else kind(tensor.item())
+            for tensor, kind in zip(tensors, kinds, strict=False)
+        ]
+        try:
+            found = function(*given)
+        except BaseException as error:
+            _failure.error = raised_at(error, places)
+            _silence()
+            raise HostStopError from None
+        made = [
+            item.astype(dtype) if isinstance(item, paddle.Tensor) else _as_tensor(item, dtype)
+            for item, (_, dtype) in zip(found, metas, strict=True)
+        ]
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def infer(*found: Any) -> Any:
+        made = [
+            paddle.static.MetaTensor(shape=shape, dtype=getattr(paddle, dtype))
+            for shape, dtype in metas
+        ]
+        return made[0] if len(made) == 1 else tuple(made)
+
+    names = [f"a{index}" for index in range(len(values))]
+    operation = paddle.static.register_op(
+        _with_arity(host, names),
+        name=f"{PREFIX}_{next(_count)}",
+        infer_meta=_with_arity(infer, names),
+        input_names=names,
+        output_names=[f"r{index}" for index in range(len(metas))],
+    )
+    made = operation(*values)
+    results = [made] if len(metas) == 1 else list(made)
+    for result in results:
+        result.stop_gradient = True
+    capture.hosts.append((operation, host))
+    return results
+
+
+def _fixed(value: Any) -> Any:
+    """``value``, to which no gradient comes back from here."""
+    if value.stop_gradient:
+        return value
+    made = paddle.assign(value)
+    made.stop_gradient = True
+    return made
+
+
+def _as_tensor(item: Any, dtype: str) -> Any:
+    return paddle.to_tensor(np.ascontiguousarray(item).reshape(np.shape(item)), dtype)
+
+
+def _zeros(shape: list[int], dtype: str) -> Any:
+    """What stands for a result that the program cannot have; it is never run."""
+    made = paddle.zeros([1 if size < 0 else size for size in shape], dtype)
+    if any(size < 0 for size in shape):
+        bridge.relax(made, shape)
+    return made
 
 
 def _kept(tensor: Any, flag: bool) -> Any:

@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+import numpy as np
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.errors import ContainerInGraphError
+from d2s.errors import ContainerInGraphError, UnsupportedInGraphError
+from d2s.operators.aliases import names_of
+from d2s.operators.arrays import Array
 from d2s.operators.branches import select
 from d2s.operators.comparing import eq, is_late_key
 from d2s.operators.context import current, error_here, tentatively
@@ -30,6 +33,7 @@ from d2s.operators.values import (
     as_value,
     cast_plain,
     condition,
+    is_array,
     is_tensor,
     mark_number,
     number_kind,
@@ -50,6 +54,11 @@ def getitem(container: Any, key: Any, /) -> Any:
     chosen = _either_in(key)
     if chosen is not None:
         return _by_alternative(container, key, chosen)
+    if is_array(container):
+        return container[key]
+    key = _without_arrays(key, tensors=is_tensor(container))
+    if isinstance(container, np.ndarray) and _is_of_run(key):
+        return Array.of(container)[key]
     if isinstance(container, dict) and is_late_key(key):
         return _looked_up(container, key)
     if not is_tensor(key):
@@ -63,6 +72,26 @@ def getitem(container: Any, key: Any, /) -> Any:
     if isinstance(container, str):
         return _letter(container, key)
     return container[key]
+
+
+def _without_arrays(key: Any, *, tensors: bool) -> Any:
+    """A key with tensors, or numbers of the run, in the place of arrays of the run."""
+    if is_array(key):
+        if tensors and not key.scalar:
+            return key.value
+        return key.d2s_index() if not key.ndim else key
+    if type(key) is tuple:
+        return tuple(_without_arrays(part, tensors=tensors) for part in key)
+    if type(key) is slice:
+        bounds = (key.start, key.stop, key.step)
+        return slice(*(_without_arrays(part, tensors=False) for part in bounds))
+    return key
+
+
+def _is_of_run(key: Any) -> bool:
+    """Whether the run decides a part of a key of an array."""
+    parts = key if type(key) is tuple else (key,)
+    return any(is_array(part) or _is_late(part) for part in parts)
 
 
 def _likely(table: dict[Any, Any], key: Any) -> list[tuple[Any, Any]]:
@@ -241,8 +270,14 @@ def setitem(value: Any, container: Any, key: Any) -> Any:
         chosen = _either_in(key)
         if chosen is not None:
             return _store_by_alternative(value, container, key, chosen)
+        if is_array(container):
+            each(lambda found: container.__setitem__(key, found), value)
+            return container
+        key = _without_arrays(key, tensors=is_tensor(container))
         if is_tensor(container):
             return each(lambda found: _written(found, container, key), value)
+        if isinstance(container, np.ndarray) and (is_array(value) or holds_tensors((value, key))):
+            return _into_constant(value, container, key)
         if is_list(container) and is_tensor(key):
             position = _position(key, len(container))
             for index, item in enumerate(container):
@@ -253,6 +288,25 @@ def setitem(value: Any, container: Any, key: Any) -> Any:
             return container
     container[key] = value
     return container
+
+
+def _into_constant(value: Any, container: Any, key: Any) -> Array:
+    """A constant array that gets what the run decides: an array of the run from here on.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) somebody else knows the constant one.
+    """
+    known = names_of(container)
+    if len(known) > 1 or container.base is not None:
+        raise error_here(
+            UnsupportedInGraphError,
+            "an item that each run decides is written into an array of NumPy that is known under "
+            "another name too",
+            "write into a tensor, or into a .copy() under one name",
+        )
+    made = Array.of(container)
+    made[key] = value
+    return made
 
 
 def _store_under_number(value: Any, table: dict[Any, Any], key: Any) -> None:
@@ -333,6 +387,8 @@ def _store_by_alternative(value: Any, container: Any, key: Any, chosen: Either) 
 
 
 def _written(value: Any, container: Any, key: Any) -> Any:
+    if is_array(value):
+        value = value.value
     if bridge.is_value(value) and value.dtype != container.dtype:
         value = paddle.cast(value, container.dtype)
     old = as_value(container)

@@ -22,7 +22,14 @@ from d2s.operators.either import Either
 from d2s.operators.hosts import raise_when
 from d2s.operators.lists import GrowingList
 from d2s.operators.objects import KEEP_ELSEWHERE, changes
-from d2s.operators.values import as_value, is_tensor, mark_number, number_kind, number_value
+from d2s.operators.values import (
+    as_value,
+    is_array,
+    is_tensor,
+    mark_number,
+    number_kind,
+    number_value,
+)
 
 UNROLLED: Final = 32
 """A loop over one of several ranges is unrolled for each up to so many trips in all."""
@@ -78,6 +85,7 @@ def range_(*bounds: Any) -> Any:
             before, after = bounds[:position], bounds[position + 1 :]
             return bound.spread(partial(_range_with, before, after))
     bounds = tuple(b.get(builtins.range) if isinstance(b, Either) else b for b in bounds)
+    bounds = tuple(b.d2s_index() if is_array(b) else b for b in bounds)
     if current() is None or not any(is_tensor(bound) for bound in bounds):
         return builtins.range(*bounds)
     for bound in bounds:
@@ -126,6 +134,9 @@ def indexed(thing: Any) -> Indexed | None:
         return thing
     if isinstance(thing, Either):
         return indexed(thing.get(iter)) if thing.single else _one_range(thing)
+    if is_array(thing):
+        found: Indexed | None = thing.d2s_indexed()
+        return found
     if isinstance(thing, GrowingList):
         if not thing.carried:
             thing.need_rows()  # inside of the loop over them it would be too late

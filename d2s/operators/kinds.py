@@ -20,7 +20,7 @@ from d2s.operators.either import UNBOUND, Either, bound, each, simplified
 from d2s.operators.hosts import raise_when
 from d2s.operators.lists import GrowingList
 from d2s.operators.shown import HostText
-from d2s.operators.values import mark_number, number_kind, shape
+from d2s.operators.values import is_array, mark_number, number_kind, shape
 
 
 def as_bool(answer: Any) -> Any:
@@ -36,6 +36,8 @@ def isinstance_(thing: Any, kinds: Any, /) -> Any:
         return isinstance(() if thing.frozen else [], kinds)
     if isinstance(thing, HostText):
         return isinstance("", kinds)
+    if is_array(thing):
+        return isinstance(thing.sample(odd=1), kinds)
     if bridge.is_value(thing):
         return _by_path(
             thing, lambda kind: isinstance(kind(), kinds), lambda: _is_tensor_of(thing, kinds)
@@ -104,6 +106,8 @@ def type_(thing: Any, /, *others: Any, **options: Any) -> Any:
         return tuple if thing.frozen else list
     if isinstance(thing, HostText):
         return str
+    if is_array(thing):
+        return type(thing.sample(odd=1))
     if not bridge.is_value(thing):
         return type(thing)
     kind = number_kind(thing)

@@ -18,7 +18,15 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.operators.either import UNBOUND, Either
 from d2s.operators.lists import GrowingList
-from d2s.operators.values import NUMBER_DTYPES, as_value, cast_plain, is_tensor, number_kind
+from d2s.operators.numpy_calls import array as np_array
+from d2s.operators.values import (
+    NUMBER_DTYPES,
+    as_value,
+    cast_plain,
+    is_array,
+    is_tensor,
+    number_kind,
+)
 
 _COMPLEX: Final = {"float16": "complex64", "float32": "complex64"}
 """The default complex dtype, by the default dtype; complex128 for others."""
@@ -33,12 +41,29 @@ def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bo
         place: where Paddle puts what it makes of constants.
         stop_gradient: whether no gradient comes to it.
     """
+    if is_array(data):
+        return _of_array(data, dtype, stop_gradient)
     things = list(_leaves(data))
+    if any(map(is_array, things)):
+        return to_tensor(np_array(data), dtype, place, stop_gradient)
     if not any(_is_of_run(thing) for thing in things) or _is_odd(things):
         return paddle.to_tensor(data, dtype, place, stop_gradient)
     joint = _joint(things)
     wanted = bridge.dtype_name(dtype) if dtype else _default(data, joint)
     made = paddle.assign(cast_plain(_stacked(data, joint), wanted))
+    made.stop_gradient = True
+    if stop_gradient:
+        return made
+    leaf = paddle.assign(made)
+    leaf.stop_gradient = False
+    return leaf
+
+
+def _of_array(array: Any, dtype: Any, stop_gradient: bool) -> Any:
+    """The tensor of an array of NumPy that the run decides, of the dtype that dygraph gives it."""
+    with bridge.outside_of_capture():
+        wanted = paddle.to_tensor(array.sample(odd=1), dtype).dtype
+    made = paddle.assign(cast_plain(array.value, wanted))
     made.stop_gradient = True
     if stop_gradient:
         return made

@@ -56,6 +56,7 @@ from d2s.operators.values import (
     as_dtype,
     as_value,
     carried,
+    is_array,
     is_tensor,
     mark_number,
     note_carried,
@@ -216,6 +217,8 @@ class Merger:
         if type(true) is type(false):
             if isinstance(true, tuple) and len(true) == len(false):
                 return self.tuples(true, false, name)
+            if is_array(true) and not true.d2s_is_like(false):
+                return self.either(true, false, name)
             if is_object(true):
                 return self.objects(true, false, name)
         if same_constant(true, false):

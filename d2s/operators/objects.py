@@ -82,6 +82,7 @@ def is_user_class(kind: type) -> bool:
         module = sys.modules.get(home)
         file = getattr(module, "__file__", None)
         users = home != "builtins" and not (file and is_library(file))
+        users = users or "d2s_is_state" in vars(kind)
         known = _classes[id(kind)] = (kind, users)
     return known[1]
 

@@ -27,7 +27,7 @@ from d2s.operators.context import current, error_here, tentatively
 from d2s.operators.either import Either, simplified
 from d2s.operators.objects import is_list, is_user_object
 from d2s.operators.structure import parts
-from d2s.operators.values import Sizes, is_tensor, number_kind
+from d2s.operators.values import Sizes, is_array, is_tensor, number_kind
 
 _CONVERSIONS: Final[dict[str, Callable[[Any], str]]] = {"r": repr, "s": str, "a": ascii}
 
@@ -191,6 +191,9 @@ def members(thing: Any) -> tuple[list[Any], Made] | None:
     """
     if type(thing) in _PLAIN or bridge.is_eager(thing):
         return None
+    if is_array(thing):
+        held, make = thing.d2s_parts()
+        return [item for _, item in held], make
     exact = _exactly(thing)
     if exact is not None:
         return exact
@@ -209,6 +212,8 @@ def _is_dynamic(thing: Any, around: set[int]) -> bool:
     if type(thing) in _PLAIN:
         return False
     if is_tensor(thing) or isinstance(thing, HostText | Either) or is_growing(thing):
+        return True
+    if is_array(thing):
         return True
     if id(thing) in around:
         return False

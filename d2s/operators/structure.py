@@ -21,7 +21,7 @@ from typing import Any
 from d2s.operators.contents import bare, like, members
 from d2s.operators.contents import items as items_of
 from d2s.operators.objects import dict_of, fields_of, is_list, is_user_class
-from d2s.operators.values import SIZE, Sizes
+from d2s.operators.values import SIZE, Sizes, is_array
 
 Rebuild = Callable[[list[Any]], Any]
 Parts = tuple[list[tuple[str, Any]], Rebuild]
@@ -40,6 +40,9 @@ def parts(thing: Any) -> Parts | None:
     """
     if type(thing) is list:
         return _numbered(thing), list
+    if is_array(thing):
+        held: Parts = thing.d2s_parts()
+        return held
     if type(thing) is Sizes:
         return _numbered(thing), SIZE
     if isinstance(thing, tuple):

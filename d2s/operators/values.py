@@ -27,6 +27,11 @@ def is_tensor(thing: object) -> bool:
     return bridge.is_value(thing) or bridge.is_eager(thing)
 
 
+def is_array(thing: object) -> bool:
+    """Whether ``thing`` is an array, or a number, of NumPy that the run decides."""
+    return "d2s_is_state" in vars(type(thing))
+
+
 def number_kind(thing: object) -> type | None:
     """``bool``, ``int`` or ``float`` for a Python number, also for one that the run decides."""
     if type(thing) in NUMBER_DTYPES:
@@ -190,6 +195,10 @@ def refuse(what: str, cure: str) -> Any:
 
 class LibrarySizeError(NotStaticError):
     """A library computes with the size of an open dimension; its converted form may not."""
+
+
+class ArrayAskedError(NotStaticError):
+    """A library makes an array of a tensor; a function of NumPy may be called by the run."""
 
 
 def library_size() -> D2SError:

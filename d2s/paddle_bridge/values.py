@@ -121,7 +121,8 @@ def producer(value: Any) -> tuple[str, list[Any], dict[str, Any]] | None:
     """The operation that makes ``value``: name without dialect, operands, attributes.
 
     ``None`` for a variable of a loop body, and what else no operation makes.  The name of an
-    operation that works in place is that of the one that does not.
+    operation that works in place is that of the one that does not.  The attributes of a host
+    operator are functions, which Paddle cannot show.
     """
     operation = value.get_defining_op()
     if operation is None:
@@ -130,7 +131,7 @@ def producer(value: Any) -> tuple[str, list[Any], dict[str, Any]] | None:
     return (
         name[:-1] if name.endswith("_") else name,
         list(operation.operands_source()),
-        operation.attrs(),
+        {} if operation.name().startswith("py_op.") else operation.attrs(),
     )
 
 

@@ -33,7 +33,7 @@ from d2s.operators.effects import BlockLeft, raise_later
 from d2s.operators.either import Either, check_taken, returned
 from d2s.operators.empties import enter_blocks
 from d2s.operators.implicit import methods
-from d2s.operators.lowering import tell_what_is_lowered
+from d2s.operators.lowering import check_on_host, tell_what_is_lowered
 from d2s.operators.replays import calling
 from d2s.operators.training import training_into
 from d2s.operators.unread import drop_unread
@@ -221,6 +221,7 @@ def _capture(
                 result = None
             if state.refused:  # the user's code has caught what stands for no error of its own
                 raise state.refused[0]
+            check_on_host(state.wanting)
             check_opaque(watch, arguments, function)
             results = Results(inputs, state, watch)
             results.watches = (watch, arguments)

@@ -24,6 +24,7 @@ from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import is_ours
 from d2s.errors import NotStaticError, UnsupportedInGraphError
 from d2s.operators import casts, inplace, lists
+from d2s.operators.arrays import Array
 from d2s.operators.calls import APPLYING
 from d2s.operators.context import current, error_here
 from d2s.operators.either import Either
@@ -33,9 +34,12 @@ from d2s.operators.replays import CHECKS, Method, as_in_dygraph
 from d2s.operators.tolist import tolist
 from d2s.operators.training import VALUE_METHODS
 from d2s.operators.values import (
+    NUMBER_DTYPES,
+    ArrayAskedError,
     adapt_operand,
     as_value,
     cast_plain,
+    is_array,
     mark_number,
     no_hash,
     number_kind,
@@ -60,6 +64,16 @@ def _unknown(name: str) -> Callable[..., Any]:
         )
 
     return method
+
+
+def _array_asked(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """What a library asks for an array: NumPy's own functions are left to the run then."""
+    raise error_here(
+        ArrayAskedError,
+        "np.asarray() asks for the values of a tensor while the program is being captured",
+        "compute with the tensor itself, with functions of Paddle, or call np.asarray in a "
+        "converted function",
+    )
 
 
 @functools.cache
@@ -124,12 +138,12 @@ def attributes_of_values() -> dict[str, Any]:
             "would lose",
             "bind the tensor to a local variable, assign the item, and bind it back",
         ),
-        "__array__": _unknown("np.asarray"),
+        "__array__": _array_asked,
         "__array_priority__": 100,  # as tensors of dygraph: numbers of NumPy leave it to them
         "__float__": _unknown("float"),
         "__int__": _unknown("int"),
         "__complex__": _unknown("complex"),
-        "numpy": _unknown("numpy"),
+        "numpy": lambda self: Array.of(self),
         "tolist": tolist,
         "__format__": _refuse_format,
         "__str__": _as_text,
@@ -171,6 +185,8 @@ _COPY_TO_CPU: Final = bridge.Value.cpu
 
 def _adapted(mine: Any, other: Any, name: str) -> Any:
     """``other`` as a partner of ``mine`` in the operator ``name``."""
+    if is_array(other):
+        return _beside_array(mine, other, name)
     if isinstance(other, Either):
         compares = name in ("__eq__", "__ne__") and any(each is None for each in other.leaves())
         if compares or not other.single:
@@ -198,6 +214,22 @@ def _adapted(mine: Any, other: Any, name: str) -> Any:
 
 _NO_NUMBERS: Final = (str, bytes, tuple, list, dict, set, frozenset, type(None))
 """What no Python number is equal to."""
+
+
+def _beside_array(mine: Any, array: Any, name: str) -> Any:
+    """An array of the run beside a tensor, which takes it for one, or beside a number."""
+    if number_kind(mine) is not None:
+        return NotImplemented  # it is the array that knows
+    if not array.scalar:
+        return array.value
+    kind = type(array.sample().item())
+    if kind not in NUMBER_DTYPES or (kind is float and "int" in str(mine.dtype)):
+        raise error_here(
+            UnsupportedInGraphError,
+            f"a {array.dtype} of NumPy meets a tensor of {mine.dtype}",
+            "take the number out of NumPy with float() or .item()",
+        )
+    return bridge.Answer(getattr(mine, name)(array.item()))
 
 
 def _plain_number(mine: Any, number: Any) -> Any:

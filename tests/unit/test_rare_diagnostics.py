@@ -50,7 +50,7 @@ def test_code_without_columns(tmp_path: Any) -> None:
         "print([d2s.to_static(f)(paddle.to_tensor([1.0])).tolist() for f in fs])\n"
         "same = [lambda x, k=k: x + k if x.sum() > 0 else x for k in (1, 2)]\n"
         "print([d2s.to_static(f)(paddle.to_tensor([1.0])).tolist() for f in same])\n"
-        "def f(x):\n    return x.numpy() if x.sum() > 0 else x\n"
+        "def f(x):\n    return memoryview(x.numpy()) if x.sum() > 0 else x\n"
         "try:\n    d2s.to_static(f)(paddle.to_tensor([1.0]))\n"
         "except d2s.errors.D2SError as error:\n    print(error.code, error.line)\n",
         encoding="utf-8",

@@ -114,10 +114,10 @@ def test_a_refusal_in_a_handler_is_no_exception_of_the_program() -> None:
             else:
                 raise KeyError("b")
         except ValueError:
-            y = x.numpy()
+            y = memoryview(x.numpy())[0]
         return y * 2
 
-    with pytest.raises(NotStaticError, match="numpy") as error:
+    with pytest.raises(NotStaticError, match="memoryview") as error:
         d2s.to_static(f)(*SIGNS[0])
     assert error.value.line == f.__code__.co_firstlineno + 7
 

@@ -159,9 +159,11 @@ TRIED = {
     "a kink": ("gradients are slopes", "return paddle.abs(x - 1.0)", "right"),
     "nothing floating": ("gradients are slopes", "return x.shape", "right"),
     "no gradient": ("gradients are slopes", "return paddle.floor(x.detach() * 2.5)", "right"),
-    "no program, no slope": ("gradients are slopes", "return x * float(x.numpy()[0])", "D2S208"),
+    "no program, no slope": (
+        "gradients are slopes", "return x * memoryview(x.numpy())[0]", "D2S208",
+    ),
     "no program, no lines": (
-        "no Python on later calls", "return x * float(x.numpy()[0])", "D2S208",
+        "no Python on later calls", "return x * memoryview(x.numpy())[0]", "D2S208",
     ),
     "later calls that raise": ("no Python on later calls", "if x.sum() > 0:\n"
                                "    raise ValueError('no')\nreturn x * x", "right"),

@@ -41,21 +41,21 @@ def test_a_look_at_the_frame_that_calls(look: str) -> None:
     assert_same(function, tensor(1.0, 2.0))
 
 
-@pytest.mark.parametrize("method", ["numpy"])
-def test_the_numbers_of_a_tensor_of_the_program(method: str) -> None:
+def test_the_numbers_of_a_tensor_of_the_program() -> None:
     """E5: a coded error with the line, the columns and the cure."""
-    function = function_of(f"""
+    function = function_of("""
     def f(x):
         y = x * 2
-        return len(y.{method}())
+        return len(memoryview(y.numpy()))
     """)
-    with pytest.raises(NotStaticError, match=f"{method}\\(\\) asks for the values") as caught:
+    with pytest.raises(NotStaticError, match=r"memoryview\(\) asks for the numbers") as caught:
         d2s.to_static(function)(tensor(1.0, 2.0))
     assert caught.value.line == 3
-    assert "with functions of Paddle" in caught.value.cure
+    assert "or tensors" in caught.value.cure
     if sys.version_info >= (3, 11):
         first, last = caught.value.columns
-        assert f"        return len(y.{method}())"[4:][first:last] == f"y.{method}()"
+        line = "        return len(memoryview(y.numpy()))"
+        assert line[4:][first:last] == "memoryview(y.numpy())"
 
 
 def test_the_list_of_a_tensor_is_called_list() -> None:

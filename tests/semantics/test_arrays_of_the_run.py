@@ -1,0 +1,322 @@
+"""Arrays of NumPy that the run decides (E5): ``x.numpy()``, ``np.asarray(x)``, and their use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import paddle
+import pytest
+
+import d2s
+from d2s.errors import D2SError, NotStaticError, SaveError, UnsupportedInGraphError
+from tests.helpers import assert_same, function_of, tensor
+
+X = tensor(1.0, -2.0, 3.0)
+Y = tensor(-1.0, 2.5, -3.0)
+
+EXPRESSIONS = [
+    "a, a[0], a[1:], a[-1], a[None], a[..., 0], a[::2], x.numpy()",
+    "a * 2, a + a, a - 1.5, 1.5 - a, a / 2, -a, abs(a), a // 2, a % 2, a ** 2, 2 ** a, 1 / a",
+    "a > 0, a == a, a[0] >= 1, (a > 0) & (a < 2), ~(a > 0), (a > 0) | (a == 1), a != 3",
+    "a.shape, a.dtype, a.ndim, a.size, len(a), a.nbytes, a.T, a.item(1), a.tolist(), a[0].item()",
+    "int(a[2]), float(a[0]), bool(a[0] > 0), round(float(a[0]), 1), a.any(), a.all(), not a[0]",
+    "x + 1 if x.mean().numpy() > 0.5 else x - 1, a[0] > 0 and a[2] > 0, a[0] if a[0] > 0 else 7",
+    "[v * 2 for v in a], list(a), max(a), min(a), sum(a), sorted(a), 3.0 in a, tuple(a)",
+    "paddle.to_tensor(a), paddle.to_tensor(a.astype('int64')), paddle.to_tensor(a > 0)",
+    "paddle.to_tensor([a[0], a[1]]), paddle.to_tensor(a[0]), paddle.full([2], float(a[1]))",
+    "paddle.zeros([abs(int(a[0]))]), x * a, a * x, x[a > 0], x + a[0], a @ a",
+    "names[a.argmax()], x[a.argmax()], np.arange(3)[a.argmax()]",
+    "np.cumsum(a), a.std(), a.max(), a.sum(), a.mean(), np.sort(a), np.argsort(a), a.argmax()",
+    "np.concatenate([a, a * 2]), np.stack([a, a]), np.where(a > 0, a, 0), np.clip(a, 0, 1)",
+    "a[a > 0], np.unique(a), np.nonzero(a > 0), np.flatnonzero(a > 0), a[[0, 2]], a[np.array([1])]",
+    "len(a[a > 0]), a[a > 0].shape, a[a > 0].sum(), a[a > 0].size",
+    "a.astype('int64') // 2, a.astype('int32') * 2147483647, a.astype('uint8') + 1",
+    "a.astype('float64') * 0.1 + 1e-17, np.float64(0.1) * a, a * np.array([1, 2, 3])",
+    "a.reshape(3, 1), a.ravel()[1], a.flatten(), np.squeeze(a[None]), np.outer(a, a).T, m @ m",
+    "np.linalg.inv(m + np.eye(3) * 20), np.linalg.norm(a), m.sum(axis=0), m.mean(1, keepdims=True)",
+    "np.histogram(a, bins=3), np.percentile(a, 50), np.exp(a), np.allclose(a, a)",
+    "np.vectorize(lambda v: v * 2)(a), np.apply_along_axis(lambda v: v * 2, 0, a), divmod(a, 2)",
+    "np.concatenate([x, x]), np.stack([x, x * 2]), np.array([x, x]), np.sum(x), np.unique(x)",
+    "np.full((n, 2), 1.5), np.zeros(n), np.arange(n) + 1, np.float32(n), np.ones((n, n)).sum()",
+    "np.array(x, dtype='float64'), np.array([a[0], 2.0]), np.asarray(a) is a, np.array([n, 1])",
+    "np.asarray(x), np.asarray(x, 'int64'), np.array([float(x[0]), 1.0]), np.array(a)",
+    "isinstance(a, np.ndarray), isinstance(a[0], np.floating), type(a), type(a[0])",
+    "f'{a[0]:.2f} {a}', str(a), repr(a[0]), '%s' % a, f'{a.mean():.3f}'",
+    "w.numpy(), w.numpy() * a, np.asarray(w)[1], CONSTANT * a, CONSTANT + x, a.real, a.T.shape",
+    "{'a': a, 'b': [a[0], (a, 1)]}, a.copy(), a.astype('float16'), x.astype('int32').numpy() % 3",
+]
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+@pytest.mark.filterwarnings("ignore:.*encountered")
+def test_arrays_in_expressions(expression: str) -> None:
+    """E5: what NumPy gives in dygraph: values, dtypes, numbers of NumPy and of Python."""
+    function = function_of(
+        f"""
+        w = paddle.to_tensor([4.0, 5.0, 6.0])
+        CONSTANT = np.array([1.0, 2.0, 3.0])
+
+        def run(x):
+            a = x.numpy()
+            m = np.outer(a, a)
+            n = int(abs(x[0])) + 1
+            names = ["a", "b", "c"]
+            return {expression}
+        """,
+        np=np,
+    )
+    assert_same(function, X, Y)
+
+
+def views(x: Any) -> Any:
+    a = x.numpy()
+    b, c, d = a[1:], a[::2], a[None]
+    b[0] = 5
+    c[1] = 7
+    d[0, 0] = -1
+    a += 1
+    return a, b, c, d, x
+
+
+def views_of_views(x: Any) -> Any:
+    m = np.outer(x.numpy(), x.numpy())
+    t = m.T
+    row = t[1]
+    row[0] = 9
+    m[0][2] = 8
+    return m, t, row
+
+
+def flat(x: Any) -> Any:
+    a = x.numpy()
+    a = a.reshape(-1)
+    a[0] = 9
+    return a
+
+
+def in_place(x: Any) -> Any:
+    a = np.asarray(x)
+    a.sort()
+    b = np.array(x)
+    b -= 1
+    b[1:] = [7, 8]
+    b[b > 7] = 0
+    m = np.outer(a, b)
+    np.fill_diagonal(m, 1)
+    np.put(a, [0], 3)
+    a[1:] = a[:-1].copy()
+    return a, b, m, x
+
+
+def in_branches(x: Any) -> Any:
+    a = x.numpy()
+    if a[0] > 0:
+        a[1:] = 5
+        b = a * 2
+    else:
+        b = a
+        b[0] = -7
+    b[2] = 9
+    return a, b
+
+
+def in_loops(x: Any) -> Any:
+    a, t = x.numpy(), 0
+    for i in range(3):
+        if a[i] > 0:
+            t += i
+            a[i] = t
+    while t < 10:
+        t += 1
+        a[0] = t
+    b = x.numpy()
+    while abs(b[0]) < 10:
+        b = b * 3 + 0.5
+    return a, b, t
+
+
+def into_constants(x: Any) -> Any:
+    q = np.full((2, 3), -np.inf)
+    q[0, 0] = x.numpy()[0]
+    q[1, 2] = float(x[1])
+    q[0, 1] = max(q[0, 0], 1.0)
+    r = np.zeros(3)
+    for i in range(3):
+        r[i] = x.numpy()[i]
+    return q, r
+
+
+def caught(x: Any) -> Any:
+    try:
+        return float(x.numpy().mean())
+    except ValueError:
+        return 0.0
+
+
+class Log:
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+        self.best: Any = None
+
+    def add(self, x: Any) -> int:
+        self.seen.append(x.numpy())
+        self.best = x.numpy().max()
+        return len(self.seen)
+
+
+def in_objects(x: Any) -> Any:
+    log = Log()
+    log.add(x)
+    log.add(x * 2)
+    return log.seen, log.best
+
+
+PROGRAMS = [
+    views, views_of_views, flat, in_place, in_branches, in_loops, into_constants, caught,
+    in_objects,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", PROGRAMS)
+def test_programs_with_arrays(function: Any) -> None:
+    """E5: copies against views, writes through views, arrays in branches, loops and objects."""
+    assert_same(function, X, Y)
+
+
+def test_what_an_object_outside_keeps() -> None:
+    """F3, F4: each run leaves arrays of NumPy in the user's objects."""
+    plain, kept = Log(), Log()
+    add = d2s.to_static(kept.add)
+    for x in (X, Y):
+        assert add(x) == plain.add(x)
+        assert type(kept.best) is type(plain.best)
+        assert kept.best == plain.best
+        for mine, right in zip(kept.seen, plain.seen, strict=True):
+            np.testing.assert_array_equal(mine, right, strict=True)
+
+
+def out_of_bounds(x: Any) -> Any:
+    return x.numpy()[int(abs(x[0])) + 5]
+
+
+def wrong_shape(x: Any) -> Any:
+    return x.numpy().reshape(2, 2)
+
+
+def several(x: Any) -> Any:
+    return 1 if x.numpy() else 2
+
+
+def no_such(x: Any) -> Any:
+    return x.numpy().nothing
+
+
+def on_the_run(x: Any) -> Any:
+    return np.linalg.inv(np.outer(x.numpy() * 0, x.numpy()) + np.eye(3) * x.numpy().clip(0))
+
+
+@pytest.mark.parametrize("function", [out_of_bounds, wrong_shape, several, no_such, on_the_run])
+def test_what_numpy_raises(function: Any) -> None:
+    """F1: the same exception, at capture or on the run."""
+    static = d2s.to_static(function)
+    found = []
+    for call in (function, static):
+        with pytest.raises((IndexError, ValueError, AttributeError)) as caught:
+            call(X)
+        found.append((type(caught.value), str(caught.value)))
+    assert found[0] == found[1]
+    assert caught.value.__traceback__ is not None
+
+
+def test_no_gradient_goes_through_an_array() -> None:
+    """C7: a gradient stops there, as in dygraph."""
+
+    def f(x: Any) -> Any:
+        return (x * paddle.to_tensor(np.exp(x.numpy()) * x.numpy())).sum()
+
+    assert_same(f, X, Y)
+
+
+REFUSED: list[tuple[str, type[D2SError]]] = [
+    ("{x.numpy()[0]: 1}", NotStaticError),
+    ("memoryview(x.numpy())", NotStaticError),
+    ("x.numpy().tobytes()", NotStaticError),
+    ("x.astype('bfloat16').numpy()", NotStaticError),
+    ("np.array(['a', x.numpy()[0]])", NotStaticError),
+    ("np.random.choice(x.numpy())", UnsupportedInGraphError),
+    ("math.fsum(x.numpy())", NotStaticError),
+]
+
+
+@pytest.mark.parametrize(("expression", "kind"), REFUSED)
+def test_what_no_program_has(expression: str, kind: type[D2SError]) -> None:
+    """E5: refused with a code; a sample is never taken for the numbers."""
+    import math
+
+    run = function_of(f"def run(x):\n    return {expression}", np=np, math=math)
+    with pytest.raises(kind):
+        d2s.to_static(run)(X)
+
+
+def unknown_share(x: Any) -> Any:
+    a = x.numpy()
+    b = np.flip(a)
+    b[0] = 1
+    return a, b
+
+
+def test_a_write_that_another_array_would_see_is_refused() -> None:
+    """E5: memory that two arrays share in a way that is not known."""
+    with pytest.raises(UnsupportedInGraphError, match="shares its memory"):
+        d2s.to_static(unknown_share)(X)
+
+
+def odd_shape(x: Any) -> Any:
+    a = x.numpy()
+    return np.compress([True, True, True], a[: 3 if float(a.sum()) < 50 else 1])
+
+
+def fixed(a: Any) -> Any:
+    return a[:1] if a.sum() > 1000 else a
+
+
+FIXED = np.frompyfunc(lambda v: v, 1, 1)
+
+
+def test_a_run_that_gives_another_shape_than_the_samples() -> None:
+    """E5: an error of the run, never a wrong array."""
+
+    def f(x: Any) -> Any:
+        return np.apply_over_axes(lambda a, axis: fixed(a), x.numpy(), [0])
+
+    run = d2s.to_static(f)
+    assert run(X).tolist() == f(X).tolist()
+    with pytest.raises(NotStaticError, match="was captured for"):
+        run(X * 10000)
+
+
+def lowered(x: Any) -> Any:
+    if x.numpy()[0] > 0:
+        return x * float(x.numpy()[1]) + paddle.to_tensor(x.numpy() * 2)
+    return x
+
+
+def on_host(x: Any) -> Any:
+    scale = x.numpy().std()
+    return x * float(scale) + paddle.to_tensor(np.cumsum(x.numpy()))
+
+
+def test_a_saved_program_has_what_paddle_says(tmp_path: Path) -> None:
+    """E5: what was lowered goes along; NumPy is refused by ``save``, with every line."""
+    spec = [paddle.static.InputSpec([3], "float32")]
+    good = d2s.to_static(lowered, input_spec=spec)
+    paddle.jit.save(good, str(tmp_path / "good"))
+    loaded = paddle.jit.load(str(tmp_path / "good"))
+    np.testing.assert_allclose(loaded(X).numpy(), lowered(X).numpy())
+    with pytest.raises(SaveError) as caught:
+        paddle.jit.save(d2s.to_static(on_host, input_spec=spec), str(tmp_path / "bad"))
+    first = on_host.__code__.co_firstlineno
+    assert f":{first + 1})" in str(caught.value)
+    assert f":{first + 2})" in str(caught.value)
