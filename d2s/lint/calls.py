@@ -73,6 +73,8 @@ def _of_kind(
     if called.kind is Kind.NAMED:
         every = [*arguments, *keywords.values()]
         outside.called(follower, node, called.name, every)
+        if called.name in tables.GENERATORS and follower.reading:
+            return UNKNOWN  # made of a seed, it is part of the program
         made = tables.of_named(called.name, every)
         if made.kind is Kind.TENSOR and hints.is_vector(called.name, node):
             return VECTOR

@@ -38,7 +38,7 @@ class Follower:
         self.module = module
         self.file = file
         self.found: dict[tuple[int, int, str], Finding] = {}
-        self.loud = False
+        self.loud = self.reading = False  # reading: what is converted
         self.around: list[Around] = []
         self.loops: list[Loop] = []
         self.tries = 0
@@ -120,11 +120,12 @@ class Follower:
             [call[index] for call in given if index < len(call)] for index in range(positions)
         ]
         arguments = [VECTOR if VECTOR in column else together(column) for column in columns]
-        self.loud, self._budget = True, _CALLS
+        self.loud = self.reading = True
+        self._budget = _CALLS
         self._known.clear()
         values = self.parameters(function, arguments, {}, owner, likely=True)
         self.run(function, values, self.homes.get(id(function), self.top))
-        self.loud = False
+        self.loud = self.reading = False
 
     def parameters(
         self,

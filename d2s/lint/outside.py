@@ -158,13 +158,18 @@ def _once(follower: Follower, node: Any, what: str) -> None:
 
 
 def opened(follower: Follower, node: Any) -> None:
-    """D2S701, D2S702: a file is opened."""
+    """D2S205, D2S702: a file is opened."""
     modes = [*node.args[1:2], *(k.value for k in node.keywords if k.arg == "mode")]
     mode = getattr(modes[0], "value", None) if modes else "r"
     if not isinstance(mode, str):
         return
     if set(mode) & set("wax+"):
-        _once(follower, node, "writing a file")
+        follower.report(
+            node,
+            "D2S205",
+            "a file is opened for writing, which would happen once, while the function is captured",
+            "open it in the caller, and write to it there",
+        )
     else:
         follower.report(
             node,

@@ -35,21 +35,20 @@ def condition(follower: Follower, node: Any, value: Value) -> None:
 
 
 def trained(follower: Follower, node: Any, owner: Value) -> None:
-    """D2S205: a training step, where a tensor decides whether it happens."""
+    """D2S205: a backward where a tensor decides, or a step in a loop that it ends."""
     name = node.func.attr
-    if not follower.decided:
-        return
-    names = tables.TRAINING.get(owner.kind, frozenset())
     called = (dotted(node.func.value) or "").rpartition(".")[2].strip("_")
-    stepped = name == "step" and owner.kind is Kind.UNKNOWN and called in tables.OPTIMIZERS
-    if name not in names and not stepped:
-        return
-    follower.report(
-        node,
-        "D2S205",
-        f"{name}() stands in a branch or loop that a tensor decides",
-        "put it behind the branch or loop, and let the loss depend on the condition",
+    optimizer = owner.kind is Kind.OPTIMIZER or (
+        owner.kind is Kind.UNKNOWN and called in tables.OPTIMIZERS
     )
+    backward = name == "backward" and owner.kind in (Kind.TENSOR, Kind.UNKNOWN)
+    if (backward and follower.decided) or (optimizer and name in tables.STEPS and follower.in_loop):
+        follower.report(
+            node,
+            "D2S205",
+            f"{name}() stands in a branch or loop that a tensor decides",
+            "put it behind the branch or loop, and let the loss depend on the condition",
+        )
 
 
 def yielded(follower: Follower, node: Any) -> None:

@@ -89,7 +89,7 @@ NUMBERS_DRAWN: Final = _words(
 GENERATORS: Final = _words(
     "numpy.random.RandomState numpy.random.default_rng numpy.random.Generator random.Random"
 )
-"""Their methods are those of the modules."""
+"""Their methods are those of the modules, unless a converted function makes them of a seed."""
 
 STALE: Final = {
     **dict.fromkeys(
@@ -140,12 +140,8 @@ HEAP: Final = _words(
 )
 COMPARING: Final = _words("bisect.bisect bisect.bisect_left bisect.bisect_right bisect.insort")
 
-TRAINING: Final = {
-    Kind.OPTIMIZER: _words("step minimize clear_grad clear_gradients"),
-    Kind.TENSOR: _words("backward clear_grad clear_gradient"),
-    Kind.UNKNOWN: _words("backward clear_grad clear_gradient clear_gradients"),
-}
-"""Methods that have no meaning in a branch or loop that a tensor decides."""
+STEPS: Final = _words("step minimize")
+"""Methods of optimizers that have no meaning in a loop that a tensor ends."""
 
 OPTIMIZERS: Final = ("opt", "optim", "optimizer", "optimiser", "sgd", "adam", "adamw")
 """What optimizers are called that come from elsewhere."""

@@ -4,7 +4,7 @@ A function that is refused says its code at the end of the line that lint names.
 ``[1.0, 2.0]``.
 """
 
-# ruff: noqa: PTH123
+# ruff: noqa: PTH103, PTH120, PTH123
 
 import asyncio
 import bisect
@@ -26,6 +26,8 @@ import d2s
 
 CACHE = {}
 RNG = np.random.RandomState(0)
+LINEAR = nn.Linear(2, 1)
+SGD = paddle.optimizer.SGD(0.1, parameters=LINEAR.parameters())
 
 
 @d2s.to_static
@@ -77,6 +79,13 @@ def of_a_generator(x):
 
 
 @d2s.to_static
+def of_a_seed(x):
+    order = [1, 2]
+    random.Random(3).shuffle(order)
+    return x * order[0] + float(np.random.RandomState(3).permutation(3)[0])
+
+
+@d2s.to_static
 def one_number(x):
     return x * random.random() + np.random.uniform(0, 1)
 
@@ -112,6 +121,33 @@ def backward_in_a_branch(x):
     if loss > 0:
         loss.backward()  # D2S205
     return weight.grad
+
+
+@d2s.to_static
+def step_in_a_branch(x):
+    loss = LINEAR(x).square().mean()
+    loss.backward()
+    if loss > 0:
+        SGD.step()
+    SGD.clear_grad()
+    return loss
+
+
+@d2s.to_static
+def step_in_a_loop(x):
+    loss = LINEAR(x).square().mean()
+    loss.backward()
+    while x.sum() > 0:
+        SGD.step()  # D2S205
+        x = x - 1
+    return loss
+
+
+@d2s.to_static
+def written_text(x):
+    with open(os.devnull, "w") as file:  # D2S205
+        file.write("called")
+    return x
 
 
 @d2s.to_static
@@ -376,9 +412,8 @@ def nap(x):
 
 
 @d2s.to_static
-def null(x):
-    with open(os.devnull, "w") as file:  # D2S701
-        file.write("called")
+def own_folder(x):
+    os.makedirs(os.path.dirname(__file__), exist_ok=True)  # D2S701
     return x
 
 

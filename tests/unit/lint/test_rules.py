@@ -64,7 +64,7 @@ def test_a_conversion_does_what_lint_says(name: str) -> None:
         assert not refusals
 
 
-@pytest.mark.parametrize("name", ["clock", "environment", "own_text", "nap", "null"])
+@pytest.mark.parametrize("name", ["clock", "environment", "own_text", "nap", "own_folder"])
 def test_what_happens_once_is_a_warning(name: str) -> None:
     """It is not refused."""
     assert [found.severity for found in said_of(name)] == ["warning"]
