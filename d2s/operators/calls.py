@@ -27,6 +27,7 @@ from paddle.autograd import PyLayer
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import (
+    ContainerInGraphError,
     TensorRecursionError,
     UnsupportedInGraphError,
 )
@@ -125,6 +126,8 @@ def call(function: Any) -> Any:
     if isinstance(function, type | types.BuiltinFunctionType | types.BuiltinMethodType):
         capture = current()
         owner = owner_of(function)
+        if capture is not None and bridge.is_eager(owner) and inplace.is_inplace(function.__name__):
+            return inplace.method(owner, function.__name__)  # one that is written in C
         if capture is not None and isinstance(owner, type) and issubclass(owner, PyLayer):
             return functools.partial(py_layers.apply, owner, call)
         if isinstance(function, type) and capture is not None and capture.adopt is not None:
@@ -618,7 +621,9 @@ def _applied(function: Any, arguments: list[Any], options: dict[str, Any]) -> An
         said: Exception = error
         del capture.refused[refused:]
     except Exception as error:
-        said, converted = replays.as_in_dygraph(error, function, arguments, options), None
+        given = _of_no_list(error, function, arguments)
+        said = given or replays.as_in_dygraph(error, function, arguments, options)
+        converted = None
         if capture is not None and any(map(_is_open, (*arguments, *options.values()))):
             converted = _of_open_sizes(function)
     try:
@@ -648,6 +653,19 @@ def _of_numpy(function: Any, arguments: list[Any], options: dict[str, Any]) -> A
         if capture is not None:
             del capture.refused[refused:]
         return numpy_calls.call(function, arguments, options)
+
+
+def _of_no_list(error: Exception, function: Any, arguments: list[Any]) -> Exception | None:
+    """The refusal of a list of the run that ``function``, which is written in C, does not take."""
+    lists = [item for item in arguments if isinstance(item, GrowingList)]
+    in_c = isinstance(function, types.BuiltinFunctionType | types.BuiltinMethodType)
+    if not lists or not in_c or not isinstance(error, TypeError):
+        return None
+    return error_here(
+        ContainerInGraphError,
+        f"{function.__name__}() is given {lists[0].name!r}, a list whose length a tensor decides",
+        "use the methods of the list, sorted() and min(), or functions of Paddle on a stack of it",
+    )
 
 
 def _of_open_sizes(function: Any) -> Any:

@@ -233,6 +233,15 @@ def _assign_value(
     return paddle._C_ops.assign_out_(_joined(*made), into)
 
 
+def _flatten(original: Operation, value: Any, start: Any, stop: Any, *rest: Any) -> Any:
+    """Of complex numbers, for which a program has no such operation."""
+    rank = len(value.shape) or 1
+    kept = list(value.shape[stop % rank + 1 :])
+    if not value.is_complex() or any(size < 0 for size in kept):
+        return original(value, start, stop, *rest)
+    return paddle.reshape(value, [*[0] * (start % rank), -1, *kept])
+
+
 def _is_large(number: Any) -> bool:
     return isinstance(number, int) and not -_DOUBLES < number < _DOUBLES
 
@@ -245,6 +254,7 @@ def _joined(high: Any, low: Any) -> Any:
 _KEEPING: Final[dict[str, Operation]] = {
     "scale": _scale,
     "clip": _clip,
+    "flatten": _flatten,
     "full_like": _full_like,
     "full": _full,
     "assign_value_": _assign_value,

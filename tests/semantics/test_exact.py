@@ -273,3 +273,15 @@ def test_the_dygraph_of_a_capture_is_as_ever() -> None:
         assert (x * 0.1).item() == 0.31 * 0.1
         assert x.clip(0.4, 0.7).item() == 0.4
         assert paddle.full([1], 2**60 + 1, "int64").item() == 2**60 + 1
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize(
+    "body", ["z.flatten()", "z.flatten(1)", "z.flatten(0, 1) * 2", "z[0, 0, 0].flatten()"]
+)
+def test_complex_numbers_are_flattened(body: str, dtype: str) -> None:
+    """A1: Paddle's programs have no operation for it."""
+    text = f"def f(x):\n    z = x.astype({dtype!r})\n    y = {body}\n    return y.real()"
+    function = function_of(text)
+    x = paddle.arange(12, dtype="float64").reshape([2, 3, 2])
+    assert outcome(d2s.to_static(function), x) == outcome(function, x)

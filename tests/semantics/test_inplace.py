@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import paddle
 import paddle.nn.functional as F
 import pytest
@@ -315,3 +317,19 @@ def test_set_value_of_a_part_in_a_loop(row: str) -> None:
     """)
     calls = [(tensor([1.0, 2.0], [3.0, 4.0], [5.0, 6.0]), scalar(n)) for n in (1, 3)]
     assert_same(f, *calls, grad=False)
+
+
+@pytest.mark.parametrize("call", ["copy_(x * 3, True)", "copy_(x * 3, False)", "set_value(x * 3)"])
+def test_contents_are_copied_into_a_tensor_of_the_state(call: str) -> None:
+    """F3: with a method that is written in C, too."""
+
+    def run(convert: Any) -> list[Any]:
+        kept = paddle.ones([2])
+        text = f"def f(x):\n    kept.{call}\n    return kept + 1"
+        function = convert(function_of(text, "f", kept=kept))
+        return [
+            (function(paddle.full([2], value)).numpy().tolist(), kept.numpy().tolist())
+            for value in (1.0, 2.0)
+        ]
+
+    assert run(lambda function: function) == run(d2s.to_static)

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import heapq
+
 import paddle
 import pytest
 
@@ -355,3 +357,23 @@ def test_a_loop_that_switches_between_constants() -> None:
         return x, mode
 
     assert_same(f, *counts(), (X, scalar(6)))
+
+
+@pytest.mark.parametrize("call", ["heapq.heapify(found)", "heapq.heappush(found, 1.0)"])
+def test_a_function_in_c_that_takes_a_list_alone(call: str) -> None:
+    """D1: the refusal names the list, not a defect of ours."""
+    function = function_of(
+        f"""
+        def f(x, n):
+            found = []
+            i = 0
+            while i < n:
+                found.append(float(x[i]))
+                i += 1
+            {call}
+            return found
+        """,
+        heapq=heapq,
+    )
+    with pytest.raises(ContainerInGraphError, match="is given 'found'"):
+        d2s.to_static(function)(tensor(3.0, 1.0, 2.0), scalar(2))
