@@ -314,6 +314,7 @@ def _capture(
         straight,
         state.flags,
         [(tensor, stops) for tensor, _, stops in state.steps.flags.values()],
+        results.stops,
         [tensor for tensor, value in zip(tensors, values, strict=True) if value.id in state.asked],
         state.effects,
     )

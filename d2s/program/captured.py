@@ -86,6 +86,7 @@ class Captured:
         flags: what it says of the ``stop_gradient`` of arguments, by their index.
         outer_flags: tensors outside of it of which it says that, too.
         effects: a host operator does more than raise.
+        stops: outputs that stop gradients on some runs, and the outputs that say on which.
         asked: tensors outside of it whose gradients ``paddle.grad`` gives.
     """
 
@@ -114,5 +115,6 @@ class Captured:
     straight: dict[int, bool] = field(default_factory=dict)
     flags: dict[int, bool] = field(default_factory=dict)
     outer_flags: list[tuple[Any, bool]] = field(default_factory=list)
+    stops: list[tuple[int, int]] = field(default_factory=list)
     asked: list[Any] = field(default_factory=list)
     effects: bool = False

@@ -95,6 +95,7 @@ class Runner:
             or captured.straight
             or captured.flags
             or captured.outer_flags
+            or captured.stops
             or captured.asked
         )
         build = captured.build
@@ -304,6 +305,9 @@ class Runner:
             if captured.steps is not None:
                 captured.steps.release(captured.parameters[0])
         self.runs += 1
+        for position, stops in captured.stops:
+            if not outputs[position].stop_gradient and bool(outputs[stops]):
+                outputs[position] = outputs[position].detach()
         run = Run(outputs, tensors, containers)
         result = captured.build(run)
         values = [(write, build(run)) for write, build in captured.writes]

@@ -32,6 +32,7 @@ from d2s.program.captured import Build, Output, Run
 from d2s.program.opaque import is_opaque
 from d2s.program.places import CONTAINERS, Place
 from d2s.program.state import Guard, Watch, is_symbol
+from d2s.program.stops import Paths
 
 
 class Results:
@@ -48,6 +49,8 @@ class Results:
         # A saved program gives every tensor of the result, arguments and repetitions too.
         self.every = state.export
         self.inputs = {} if self.every else {value.id: at for at, value in enumerate(inputs)}
+        self.stops: list[tuple[int, int]] = []
+        self.paths = None if self.every or not state.gradients else Paths()
         self.outputs: list[Any] = []
         self.given: list[Any] = []
         self.positions: dict[int, int] = {}
@@ -69,7 +72,16 @@ class Results:
             self.outputs.append(copy)
             self.given.append(value)
             self.kept.append(value)
+            self.stop_where(value, known)
         return known
+
+    def stop_where(self, value: Any, position: int) -> None:
+        """Note what says, after a run, that the output at ``position`` stops gradients."""
+        paths = self.paths
+        stops: Any = False if paths is None or value.stop_gradient else paths.of(value)
+        if bridge.is_value(stops):
+            stops.stop_gradient = True
+            self.stops.append((position, self.output(stops)))
 
     def take(self, thing: Any) -> Build:
         """A function from a run to ``thing`` with real tensors."""
