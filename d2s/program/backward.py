@@ -28,7 +28,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import here
 from d2s.diagnostics.tracebacks import user_traceback
-from d2s.errors import BackwardTwiceError, UnsupportedInGraphError
+from d2s.errors import BackwardTwiceError, LoopGradientError, UnsupportedInGraphError
 from d2s.operators.hosts import take_failure
 from d2s.program.failures import in_dygraphs_words
 
@@ -48,7 +48,7 @@ class Met:
         read: what it reads as its parameters.
     """
 
-    __slots__ = ("overwritten", "random", "read", "runner", "tensors")
+    __slots__ = ("kinds", "overwritten", "random", "read", "runner", "tensors")
 
     def __init__(self, runner: Runner, tensors: list[Any], read: list[Any]) -> None:
         self.runner = runner
@@ -57,6 +57,16 @@ class Met:
         self.random = paddle.get_rng_state() if runner.captured.has_random else None
         changed = runner.overwritten() if runner.reads_overwritten else ()
         self.overwritten = _copies(changed)
+        self.kinds: list[tuple[list[int], Any]] = []
+
+    def note(self, outputs: list[Any]) -> None:
+        """Note the shapes and dtypes of the results that may get gradients."""
+        values = self.runner.captured.outputs
+        self.kinds = [
+            (output.shape, output.dtype)
+            for output, value in zip(outputs, values, strict=True)
+            if not value.stop_gradient
+        ]
 
     def gradients(self, given: list[Any]) -> list[Any]:
         """The gradients of all inputs and parameters; ``None`` where there is none.
@@ -64,8 +74,36 @@ class Met:
         Args:
             given: the gradient of each result that may have one, ``None`` for those without.
         """
+        program, which = self.runner.program, tuple(each is not None for each in given)
         with random_state(self.random), _contents(self.overwritten, self.runner.overwritten()):
-            return self.runner.program.gradients(self.tensors, given, self.read)
+            if which not in self.runner.wanted.whole:
+                try:
+                    return program.gradients(self.tensors, given, self.read)
+                except LoopGradientError:
+                    if all(which):
+                        raise
+                    self.runner.wanted.whole.add(which)
+            return self._of_all(given)
+
+    def _of_all(self, given: list[Any]) -> list[Any]:
+        """The gradients with zeros for the results that get none, where Paddle needs them all.
+
+        Raises:
+            LoopGradientError: (D2S307) one is not finite, perhaps because of such a zero.
+        """
+        with paddle.no_grad():
+            seeds = [
+                paddle.zeros(shape, dtype) if gradient is None else gradient
+                for gradient, (shape, dtype) in zip(given, self.kinds, strict=True)
+            ]
+            found = self.runner.program.gradients(self.tensors, seeds, self.read)
+            if all(each is None or bool(paddle.isfinite(each).all()) for each in found):
+                return found
+        raise LoopGradientError(
+            "gradients arrive at some results of a loop only, which Paddle cannot differentiate "
+            "alone, and zeros for the others give no finite gradients",
+            cure="return the result that is differentiated from a function of its own",
+        )
 
 
 class Joint(paddle.autograd.PyLayer):  # type: ignore[misc]
@@ -79,6 +117,7 @@ class Joint(paddle.autograd.PyLayer):  # type: ignore[misc]
         ctx.save_for_backward(*tensors)
         ctx.set_materialize_grads(False)
         outputs = runner.program.run(list(tensors[:count]))
+        ctx.met.note(outputs)
         ctx.mark_non_differentiable(
             *(
                 tensor
@@ -226,19 +265,21 @@ class Wanted:
     Attributes:
         is_open: there are several that may get one, so it may be any of them.
         now: those for which the next call is built.
+        whole: sets of results that Paddle cannot go back through without the others.
     """
 
     def __init__(self, outputs: list[Any]) -> None:
         count = sum(not value.stop_gradient for value in outputs)
         self.is_open = count > 1
         self.now: Which = (True,) * count
+        self.whole: set[Which] = set()
         self._kept: int | None = None
 
     def note(self, got: Which) -> None:
         """A call got these gradients: the next ones are built for what comes more often."""
         if got == self.now:
             self._kept = min((self._kept or 0) + 1, _MEMORY)
-        elif not self._kept and any(got):
+        elif not self._kept and any(got) and got not in self.whole:
             self.now, self._kept = got, 1
         elif self._kept:
             self._kept -= 1
@@ -319,6 +360,7 @@ class Passage:
             if at >= count:
                 bridge.expect_dense_gradient(gate)
         outputs, scope = program.run_for_training(given[:count], given[count:], self._wanted)
+        met.note(outputs)
         self._once = Once(program, scope, met.tensors)
         for output in outputs:
             if not output.stop_gradient:
@@ -340,8 +382,8 @@ class Passage:
         got, self._got = self._got, []
         which = tuple(gradient is not None for gradient in got)
         wanted = self._met.runner.wanted
-        wanted.note(which)
         if which == self._wanted:
+            wanted.note(which)
             return
         try:
             if self.shaped:
@@ -353,6 +395,7 @@ class Passage:
             bridge.keep_backward_error(failure, user_traceback(failure.__traceback__))
             raise
         self.found = [found[at] for at in self._places]
+        wanted.note(which)
 
 
 def _shaped() -> UnsupportedInGraphError:

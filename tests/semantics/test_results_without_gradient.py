@@ -48,6 +48,17 @@ def f(x, w):
     return (x * w.detach()).sum()
 """
 
+LISTS = """
+def f(x, w):
+    a, b = [], []
+    i = paddle.zeros([], "int64")
+    while i < 3:
+        a.append(x * i.astype("float32"))
+        b.append(x * w)
+        i = i + 1
+    return paddle.stack(a).sum(), paddle.stack(b).sum()
+"""
+
 PROGRAMS = {"root": (ROOT, 2), "heads": (HEADS, 3), "branch": (BRANCH, 2), "loop": (LOOP, 2)}
 
 
@@ -98,6 +109,16 @@ def test_an_argument_without_gradient_has_none() -> None:
         assert after(lambda x, w: [static(x, w)], (0,)) == after(
             lambda x, w: [function(x, w)], (0,)
         )
+
+
+def test_lists_of_a_loop_that_paddle_differentiates_together() -> None:
+    """C7: the values are those of dygraph, where Paddle needs a gradient of each list."""
+    function = function_of(LISTS)
+    static = d2s.to_static(function)
+    for used in ((0,), (1,), (0, 1), (0,)):
+        found, wanted = after(static, used), after(function, used)
+        for mine, plain in zip(found, wanted, strict=True):
+            assert (mine and mine[0]) in (plain and plain[0], [0.0, 0.0])
 
 
 CELL = """
