@@ -117,6 +117,8 @@ class Array:
     def of(thing: Any) -> Array:
         """``x.numpy()``: a copy of a tensor, without gradient; of a constant array likewise."""
         if isinstance(thing, np.ndarray | np.generic):
+            if thing.dtype.name not in KNOWN:
+                _asked(f"an item of an array of {thing.dtype}")(thing)
             constant = paddle.to_tensor(np.asarray(thing))
             return (Array if isinstance(thing, np.ndarray) else Scalar)(
                 cast_plain(constant, np.asarray(thing).dtype.name)

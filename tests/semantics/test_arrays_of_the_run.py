@@ -247,6 +247,7 @@ REFUSED: list[tuple[str, type[D2SError]]] = [
     ("np.array(['a', x.numpy()[0]])", NotStaticError),
     ("np.random.choice(x.numpy())", UnsupportedInGraphError),
     ("math.fsum(x.numpy())", NotStaticError),
+    ("np.array([7, 8, 9], 'uint32')[x.numpy().argmax()]", NotStaticError),
 ]
 
 
