@@ -31,7 +31,8 @@ HEAD = """\
 {total} models that nobody here wrote, from {packages} and from Paddle itself: built small, with
 random weights, run in dygraph and converted, and compared. `make zoo` installs the packages into
 `.cache/zoo`, runs the models and writes this page; `python -m corpus.zoo --help` runs some of them,
-and `make zooquick`, a part of CI, fifteen that must be right. Measured {dates} by
+and `make zooquick`, a part of CI, fifteen that must be right. Measured {dates},
+with d2s as it was when each of them was run, by
 `python -m corpus.zoo --json corpus/zoo/results.json`, some with `--stage eval` or
 `--stage gradients` as the tables say, with Paddle {paddle} and Python {python}, on the CPU, beside
 other work; `corpus/zoo/results.json` has the date, stages and times of each.
