@@ -1028,9 +1028,12 @@ def grad_(
             "compute it inside of the function, or pass a .detach() of it",
         )
     if not allow_unused and any(each is None for each in made):
+        missing = next(at for at, each in enumerate(made) if each is None)
         raise ValueError(
-            "paddle.grad: an input does not take part in the output; pass allow_unused=True to "
-            "get None for it"
+            f"(InvalidArgument) The {missing}-th input does not appear in the backward graph. "
+            "Please check the input tensor or set allow_unused=True to get None result.\n"
+            "  [Hint: Expected allow_unused == true, but received allow_unused:0 != true:1.] "
+            "(at /paddle/paddle/fluid/eager/general_grad.h:474)\n"
         )
     if not create_graph:
         made = [None if each is None else _constant(each) for each in made]
