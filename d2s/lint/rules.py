@@ -100,7 +100,7 @@ def _moved(follower: Follower, node: Any, name: str) -> None:
 
 
 def loop_left(follower: Follower, node: Any, source: Value) -> None:
-    """D2S205, D2S202: what a loop that a tensor leaves cannot iterate, or carry."""
+    """D2S205: what a loop that a tensor leaves cannot iterate."""
     if source.kind is Kind.ITERATOR and _endless(source.home):
         follower.report(
             node.iter,
@@ -110,24 +110,6 @@ def loop_left(follower: Follower, node: Any, source: Value) -> None:
         )
     elif source.kind is Kind.ITERATOR and isinstance(node.iter, gast.Name):
         follower.scope.values[node.iter.id] = Value(Kind.ITERATOR, UNKNOWN, home=node)
-    if isinstance(node, gast.While) and isinstance(node.test, gast.Name):
-        _linked(follower, node)
-
-
-def _linked(follower: Follower, node: Any) -> None:
-    for item in own_nodes(node.body):
-        if (
-            isinstance(item, gast.Assign)
-            and isinstance(item.value, gast.Attribute)
-            and dotted(item.value.value) == node.test.id
-            and dotted(item.targets[0]) == node.test.id
-        ):
-            follower.report(
-                item,
-                "D2S202",
-                f"{node.test.id!r} is another object in each trip of a loop that a tensor leaves",
-                "collect the objects in a list before the loop",
-            )
 
 
 def _endless(function: Any) -> bool:
