@@ -24,7 +24,7 @@ from d2s import paddle_bridge as bridge
 from d2s.diagnostics.blame import is_defect
 from d2s.diagnostics.frames import is_part
 from d2s.diagnostics.location import is_hidden
-from d2s.errors import D2SError
+from d2s.errors import AmbiguousValueError, D2SError
 from d2s.operators.calls import call as converted_of
 from d2s.operators.context import Capture, capture_into
 from d2s.operators.coroutines import finished
@@ -274,6 +274,7 @@ def _capture(
             [*inputs, *parameters[1]],
         )
     names = [operation.name() for operation in bridge.operations(main)]
+    _check_choices(names)
     tensors, values = map(list, parameters)
     bridge.tell_apart(main, tensors, values, export=export)
     relied += flags_of(state.steps)
@@ -318,6 +319,33 @@ def _capture(
         [tensor for tensor, value in zip(tensors, values, strict=True) if value.id in state.asked],
         state.effects,
     )
+
+
+_CHOOSING: Final = frozenset(("pd_op.bitwise_and", "pd_op.bitwise_or", "pd_op.bitwise_not"))
+
+_MOST_CHOICES: Final = 10_000
+"""So many operations may say which of several values is meant; Paddle takes minutes to prepare
+more of them.
+"""
+
+
+def _check_choices(names: list[str]) -> None:
+    """Refuse a program that does little but decide what its values are.
+
+    Args:
+        names: those of its operations.
+
+    Raises:
+        AmbiguousValueError: (D2S203).
+    """
+    choices = sum(name in _CHOOSING for name in names)
+    if choices > max(_MOST_CHOICES, len(names) // 2):
+        raise AmbiguousValueError(
+            f"{choices} of the {len(names)} operations of the program say which of several Python "
+            "values is meant, as many trips of a Python loop choose one under a tensor condition",
+            cure="keep what the loop chooses in a tensor, with paddle.where, or give the loop fewer "
+            "trips",
+        )
 
 
 def _positions(wanted: Iterable[Any], tensors: list[Any]) -> list[int]:
