@@ -6,10 +6,11 @@
 PYTHON ?= python3
 EXTRA  ?= cpu
 JOBS   ?= 2
-# The suite in four parts, one after the other: Paddle keeps threads and maps of memory for each
+# The suite in five parts, one after the other: Paddle keeps threads and maps of memory for each
 # program until its process ends (decision 10; pytest-xdist has a thread of its own), and one process
 # for all tests would need more than Linux gives.
-PARTS  := "tests/semantics/test_[a-n]*.py" "tests/semantics/test_[o-z]*.py" tests/unit \
+PARTS  := "tests/semantics/test_[a-g]*.py" "tests/semantics/test_[h-o]*.py" \
+          "tests/semantics/test_[p-z]*.py" tests/unit \
           "tests --ignore=tests/semantics --ignore=tests/unit"
 
 VENV  := .venv

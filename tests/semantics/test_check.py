@@ -569,7 +569,7 @@ def test_a_refusal_is_no_difference() -> None:
     """E5: the coded error is the report's."""
 
     def f(x):
-        return float(x.numpy()[0]) + x
+        return len({x.sum().item()}) + x
 
     report = d2s.check(f, PLUS)
     assert not report.ok
@@ -578,9 +578,9 @@ def test_a_refusal_is_no_difference() -> None:
     assert report.refused.code == "D2S208"
     assert "refused" in str(report)
     assert "D2S208" in str(report)
-    with pytest.raises(type(report.refused), match="numpy"):
+    with pytest.raises(type(report.refused), match="hashed"):
         report.raise_for_difference()
-    with pytest.raises(type(report.refused), match="numpy"):
+    with pytest.raises(type(report.refused), match="hashed"):
         d2s.to_static(f, check=True)(PLUS)
 
 
