@@ -29,8 +29,8 @@ from d2s.operators.managers import set_cutter
 from d2s.operators.probes import probing
 from d2s.passes import privates
 from d2s.passes.base import Context
-from d2s.passes.islands import IslandTree, split
 from d2s.pipeline import CUT, PIPELINE, PROBED, WATCHED, Trace, transform
+from d2s.splitting import IslandTree, split
 from d2s.syntax.depth import deep
 from d2s.syntax.load import bind, compile_tree
 from d2s.syntax.source import give_source, source_of

@@ -17,7 +17,7 @@ from d2s.errors import UnsupportedInGraphError
 from d2s.operators.context import current, error_here
 from d2s.operators.hosts import host_call
 from d2s.operators.lowering import lowered
-from d2s.operators.objects import owner_of
+from d2s.operators.objects import attribute, owner_of
 from d2s.operators.shown import Shipment
 
 _METHODS: Final = frozenset(("write", "writelines", "flush"))
@@ -29,7 +29,7 @@ def writes(function: Any) -> bool:
     """Whether ``function`` is a method that writes to a file or to the console."""
     if getattr(type(function), "__name__", "") not in ("builtin_function_or_method", "method"):
         return False
-    if function.__name__ not in _METHODS:
+    if attribute(function, "__name__", "") not in _METHODS:
         return False
     owner = owner_of(function)
     return isinstance(owner, _FILES) or _of_console(owner) is not None

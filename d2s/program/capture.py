@@ -341,8 +341,8 @@ def _check_choices(names: list[str]) -> None:
     choices = sum(name in _CHOOSING for name in names)
     if choices > max(_MOST_CHOICES, len(names) // 2):
         raise AmbiguousValueError(
-            f"{choices} of the {len(names)} operations of the program say which of several Python "
-            "values is meant, as many trips of a Python loop choose one under a tensor condition",
+            f"{choices} of the {len(names)} operations of the program say which of several values "
+            "of Python's is meant, as many trips of a Python loop choose one under a tensor condition",
             cure="keep what the loop chooses in a tensor, with paddle.where, or give the loop fewer "
             "trips",
         )

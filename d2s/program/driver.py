@@ -20,9 +20,9 @@ import paddle
 from d2s.conversion import driven, trace_of
 from d2s.errors import NoSourceError, SyntaxNotSupportedError
 from d2s.operators.calls import call_method
-from d2s.passes.islands import IslandTree
 from d2s.program.breaks import Break, belongs_to, breaks_of, home_of
 from d2s.program.islands import Converted, Island
+from d2s.splitting import IslandTree
 from d2s.syntax.printer import to_source
 from d2s.syntax.source import source_of
 

@@ -18,8 +18,8 @@ import numpy as np
 import paddle
 
 from d2s.conversion import island_function
-from d2s.passes.islands import IslandTree, taking_numbers
 from d2s.program.breaks import note_reads
+from d2s.splitting import IslandTree, taking_numbers
 
 Converted = Callable[..., Any]
 """Converts the function of an island: ``converted(function, full_graph=False, part=False)``."""

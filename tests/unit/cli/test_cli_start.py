@@ -172,6 +172,8 @@ def test_ctrl_c_has_a_status_of_its_own_and_leaves_no_file(tmp_path: Path) -> No
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
+        # A shell that runs in the background lets its children ignore it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     while not ready.exists() and process.poll() is None:
         time.sleep(0.05)

@@ -94,6 +94,10 @@ def plant_a_size(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(api, "to_static", to_static)
 
 
+def plant_a_shift(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(api, "to_static", lambda function, **options: lambda x: function(x) + 7)
+
+
 DEFECTS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "same as dygraph": plant_a_pass,
     "state over calls": plant_a_pass,
@@ -102,6 +106,7 @@ DEFECTS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "no Python on later calls": plant_a_plain_call,
     "saved and loaded": plant_a_wrong_file,
     "printed is the same": plant_a_wrong_text,
+    "split as dygraph": plant_a_shift,
     "same as Python": plant_a_pass,
     "same after each pass": plant_a_step,
     "converted twice": plant_other_texts,
