@@ -342,8 +342,8 @@ def _check_choices(names: list[str]) -> None:
     if choices > max(_MOST_CHOICES, len(names) // 2):
         raise AmbiguousValueError(
             f"{choices} of the {len(names)} operations of the program say which of several values "
-            "of Python's is meant, as many trips of a Python loop choose one under a tensor condition",
-            cure="keep what the loop chooses in a tensor, with paddle.where, or give the loop fewer "
+            "of Python's is meant, as many trips of a Python loop choose under a tensor condition",
+            cure="keep what the loop chooses in a tensor, by paddle.where, or give the loop fewer "
             "trips",
         )
 
