@@ -15,7 +15,7 @@ from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import Location
 from d2s.diagnostics.tracebacks import name_tensors, places_in
 from d2s.operators.context import NeedsPythonError, current
-from d2s.operators.either import check_taken
+from d2s.operators.either import Either, check_taken, each
 from d2s.operators.hosts import host_call, places_here, raise_where
 from d2s.operators.lowering import lowered
 from d2s.operators.raises import catching, note
@@ -127,7 +127,10 @@ def error(make: Callable[[], Any], cause: Callable[[], Any] | None = None) -> An
     if found is not None and found[0].depth == len(capture.blocks):
         return made  # no tensor decides between the try and here
     if cause is not None:
-        made.__cause__ = _instance(cause())
+        of = cause()
+        if isinstance(of, Either):  # one raise for each of them
+            return each(lambda one: error(make, lambda: one), of, none=True)
+        made.__cause__ = _instance(of)
     context = sys.exc_info()[1]
     if made.__context__ is None and context is not made and context is not capture.handled:
         made.__context__ = context
