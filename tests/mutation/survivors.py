@@ -115,7 +115,7 @@ EXPLAINED: Final[tuple[Explained, ...]] = (
     ),
     Explained(
         "d2s/operators/items.py",
-        "picked",
+        "_are_stackable",
         "constant changed",
         "0",
         "Tensors without elements are then chosen one by one, and the item is the same.",
