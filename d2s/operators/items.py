@@ -296,6 +296,14 @@ def _into_constant(value: Any, container: Any, key: Any) -> Array:
     Raises:
         UnsupportedInGraphError: (D2S205) somebody else knows the constant one.
     """
+    capture = current()
+    assert capture is not None
+    if any(block.kind == "loop" for block in capture.blocks):
+        raise error_here(
+            UnsupportedInGraphError,
+            "an item that each run decides is written into an array of NumPy inside a static loop",
+            "write into a tensor, or make the array of one of the run, as by zeros_like(x.numpy())",
+        )
     known = names_of(container)
     if len(known) > 1 or container.base is not None:
         raise error_here(

@@ -75,6 +75,7 @@ class _Call:
     Attributes:
         arrays: the arrays among them.
         writable: the function changes some of its arguments.
+        locked: the array that may not be written all the same.
     """
 
     def __init__(self, function: Function, arguments: list[Any], options: dict[str, Any]) -> None:
@@ -83,6 +84,7 @@ class _Call:
         self._shipment = Shipment()
         self._rest = self._shipment.pack([self._slotted(arguments), self._slotted(options)])
         self.writable = False
+        self.locked: int | None = None
 
     def _slotted(self, thing: Any) -> Any:
         """``thing`` with slots in the place of arrays of the run, and copies of constant ones."""
@@ -108,9 +110,9 @@ class _Call:
             contents: an array of NumPy for each array of the run.
             others: a tensor or number for each other value.
         """
-        for array in contents:
+        for index, array in enumerate(contents):
             if isinstance(array, np.ndarray):
-                array.flags.writeable = self.writable
+                array.flags.writeable = self.writable and index != self.locked
 
         def filled(thing: Any) -> Any:
             if isinstance(thing, _Slot):
@@ -279,12 +281,31 @@ def _form_of(call: _Call) -> _Form:
         }
         form = _joined(call, form, _Form(tree, found, changed))
     if form is not None:
-        return form
+        written = _written(call) if call.writable else set()
+        return _Form(form.tree, form.leaves, form.changed | written)
     if len({(type(error), str(error)) for error in raised}) == 1 and isinstance(
         raised[0], TypeError | ValueError | IndexError | AttributeError
     ):
         raise raised[0].with_traceback(None)
     raise _refused(call, f"raises {raised[0]!r} for every sample that d2s knows") from raised[0]
+
+
+def _written(call: _Call) -> set[int]:
+    """Which arrays the function writes into: what it writes may be what was there."""
+    found = set()
+    for index in range(len(call.arrays)):
+        call.locked = index
+        for contents, others in call.samples():
+            try:
+                with np.errstate(all="ignore"), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    call.apply(contents, others)
+            except Exception as error:  # any other one says nothing of this array
+                if "read-only" in str(error):
+                    found.add(index)
+                    break
+    call.locked = None
+    return found
 
 
 def _joined(call: _Call, form: _Form | None, other: _Form) -> _Form:

@@ -389,7 +389,7 @@ class Runner:
             scope = None
             if captured.has_loop:
                 outputs = list(Joint.apply(self, *tensors, *read))
-            elif self.wanted.is_open:
+            elif self.wanted.is_open and not all(each.stop_gradient for each in (*tensors, *read)):
                 return Passage(self, tensors, read).outputs()
             else:
                 outputs, scope = self.program.run_for_training(tensors, read)

@@ -321,3 +321,39 @@ def test_a_saved_program_has_what_paddle_says(tmp_path: Path) -> None:
     first = on_host.__code__.co_firstlineno
     assert f":{first + 1})" in str(caught.value)
     assert f":{first + 2})" in str(caught.value)
+
+
+def test_what_is_written_may_be_what_samples_hold() -> None:
+    """E5: a write is no less one where the samples hold the same number already."""
+    function = function_of(
+        """
+        import numpy as np
+
+        def f(x, n):
+            s, k = x.numpy(), int(n)
+            table = np.full((k, 2), -np.inf)
+            table[0, 0] = s[0, 0]
+            for i in range(1, k):
+                table[i, 1] = s[i, 0] + max(table[i - 1, 0], table[i - 1, 1])
+            return paddle.to_tensor(table)
+        """
+    )
+    x = paddle.to_tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    assert_same(function, (x, paddle.to_tensor(3)), (x * 2, paddle.to_tensor(2)))
+
+
+def test_a_constant_array_in_a_static_loop_is_refused() -> None:
+    """E5: what each trip writes into it would be lost."""
+    function = function_of(
+        """
+        import numpy as np
+
+        def f(x, n):
+            table = np.zeros((2, 2))
+            for i in range(int(n)):
+                table[i, 0] = x.numpy()[i, 0]
+            return paddle.to_tensor(table)
+        """
+    )
+    with pytest.raises(D2SError, match="inside a static loop"):
+        d2s.to_static(function)(paddle.ones([2, 2]), paddle.to_tensor(2))

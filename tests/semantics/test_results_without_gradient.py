@@ -250,3 +250,20 @@ def test_an_argument_that_was_computed_and_gets_no_gradient(part: str, text: str
 
     zeros = [(slope, [0.0, 0.0]) for slope, _ in seen(function)]
     assert seen(d2s.to_static(function)) in (seen(function), zeros)
+
+
+def test_results_that_want_gradients_of_inputs_that_want_none() -> None:
+    """C7: tensors that the function itself gives a gradient are its leaves."""
+    function = function_of(
+        """
+        def f(x):
+            a, b = x.detach() * 2, x.detach() * 3
+            a.stop_gradient = b.stop_gradient = False
+            return a, b
+        """
+    )
+    static = d2s.to_static(function)
+    for _ in range(2):
+        a, b = static(paddle.ones([2]))
+        assert (a.stop_gradient, b.stop_gradient) == (False, False)
+        assert (a + b).tolist() == [5.0, 5.0]
