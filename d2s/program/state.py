@@ -354,6 +354,8 @@ class Watch:
             self._class(record.object)
         elif isinstance(record.scope, Fields):
             self._slots(record.object, record.path, record.place)
+        elif record.fields and isinstance(record.object, paddle.nn.Layer):
+            self._layer(record.object, record.path)  # its buffers and sublayers, too
         elif record.fields:
             self._fields(record.object, record.path, record.place, record.owner)
         else:
