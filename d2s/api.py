@@ -16,13 +16,13 @@ from d2s import conversion
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.leaving import leaving
 from d2s.errors import ArgumentsError, D2SError, LoadError, NotAFunctionError, SaveError
-from d2s.operators.calls import SKIP, call_method
-from d2s.operators.calls import call as converted_of
-from d2s.operators.debugging import step_over_ours
-from d2s.operators.objects import ignore_file
 from d2s.pipeline import Trace
-from d2s.program.loaded import explaining, write_sources
+from d2s.program.running.loaded import explaining, write_sources
 from d2s.program.static_function import ProgramInfo, StaticCoroutine, StaticFunction
+from d2s.runtime.calls.call import SKIP, call_method
+from d2s.runtime.calls.call import call as converted_of
+from d2s.runtime.host.breakpoints import step_over_ours
+from d2s.runtime.values.objects import ignore_file
 from d2s.selfcheck.check import CheckedFunction, Checker
 from d2s.syntax.printer import to_source
 from d2s.syntax.source import kind_of

@@ -22,14 +22,14 @@ import gast
 from d2s.analysis.scopes import local_names, reads_in
 from d2s.analysis.walk import walk
 from d2s.errors import NoSourceError, SyntaxNotSupportedError
-from d2s.operators import NAMESPACE
-from d2s.operators.calls import set_converter
-from d2s.operators.context import current
-from d2s.operators.managers import set_cutter
-from d2s.operators.probes import probing
-from d2s.passes import privates
 from d2s.passes.base import Context
+from d2s.passes.names import privates
 from d2s.pipeline import CUT, PIPELINE, PROBED, WATCHED, Trace, transform
+from d2s.runtime import NAMESPACE
+from d2s.runtime.calls.call import set_converter
+from d2s.runtime.calls.managers import set_cutter
+from d2s.runtime.lists.probes import probing
+from d2s.runtime.trace import current
 from d2s.splitting import IslandTree, split
 from d2s.syntax.depth import deep
 from d2s.syntax.load import bind, compile_tree

@@ -14,33 +14,31 @@ import gast
 
 from d2s import config
 from d2s.errors import PassError
-from d2s.passes import (
-    annotated,
-    asserts,
+from d2s.passes.base import Context, Pass
+from d2s.passes.expressions import (
     boolean,
     calls,
     comprehensions,
-    conditional,
-    declarations,
     items,
+    shapes,
+    supers,
+    ternary,
+    texts,
+    walrus,
+)
+from d2s.passes.names import annotated, declarations, privates, probes, unbound
+from d2s.passes.statements import (
+    asserts,
+    conditional,
     jumps,
     loops,
     managers,
     matches,
-    privates,
-    probes,
     raises,
     returns,
-    shapes,
     subscripts,
-    supers,
-    ternary,
-    texts,
     tries,
-    unbound,
-    walrus,
 )
-from d2s.passes.base import Context, Pass
 from d2s.syntax.source import FunctionSource
 from d2s.syntax.trees import copied
 from d2s.syntax.verify import verify

@@ -17,7 +17,7 @@ from d2s.errors import D2SError, DefectError
 _RAISE: Final = dis.opmap["RAISE_VARARGS"]
 
 _BUILDING: Final = frozenset(
-    f"d2s.operators.{name}"
+    f"d2s.runtime.{name}"
     for name in [
         "aliases",
         "attempts",
@@ -64,11 +64,13 @@ def is_defect(error: BaseException) -> bool:
     if not _is_d2s(name):
         return False
     if isinstance(error, AssertionError) and not error.args:  # ours have no message
-        return name != "d2s.operators.effects"  # which raises what the user's ``assert`` does
+        return (
+            name != "d2s.runtime.control_flow.effects"
+        )  # which raises what the user's ``assert`` does
     code = innermost.tb_frame.f_code
     if code.co_code[innermost.tb_lasti] == _RAISE:
         return False  # said on purpose, in Python's words
-    return name in _BUILDING or not name.startswith("d2s.operators.")
+    return name in _BUILDING or not name.startswith("d2s.runtime.")
 
 
 def _is_d2s(name: str) -> bool:

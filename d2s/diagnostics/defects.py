@@ -18,7 +18,7 @@ from d2s.errors import D2SError, DefectError
 _NEVER: Final = (D2SError, Warning, MemoryError, RecursionError)
 
 _OF_CAPTURES: Final = re.compile(
-    r"\b(GrowingList|HostText|Indexed|Either)\b|<class '[\w.]*pir\.Value'>|dy2static"
+    r"\b(DynamicList|HostText|Indexed|Choice)\b|<class '[\w.]*pir\.Value'>|dy2static"
     r"|must be \w+, but got [\w.]*pir\.Value|vector<Value>, but got"
     r"|\breturned (non-\w+ \(type )?(Tensor|[\w.]*pir\.Value)\)?$"
     r"|not supported in static( graph)? mode|^We only support '\w+\(\)' in dynamic graph mode"

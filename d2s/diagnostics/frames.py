@@ -16,14 +16,21 @@ from typing import Final, NamedTuple
 from d2s.diagnostics.location import Location, Span, is_helper, is_hidden, is_ours
 
 _STRUCTURES: Final = (
-    "attempts", "branches", "effects", "logic", "loops", "managers", "raises", "texts",
-)  # fmt: skip
+    "calls.managers",
+    "control_flow.cond",
+    "control_flow.effects",
+    "control_flow.raises",
+    "control_flow.try_",
+    "loops.while_loop",
+    "python.logic",
+    "python.texts",
+)
 """Modules of operators that run parts of one function, written by passes as functions."""
 
-_MODULES: Final = frozenset(f"d2s.operators.{name}" for name in _STRUCTURES)
-_FILES: Final = tuple(f"/d2s/operators/{name}.py" for name in _STRUCTURES)
+_MODULES: Final = frozenset(f"d2s.runtime.{name}" for name in _STRUCTURES)
+_FILES: Final = tuple(f"/d2s/runtime/{name.replace('.', '/')}.py" for name in _STRUCTURES)
 
-_COMPREHENSIONS: Final = "/d2s/operators/comprehensions.py"
+_COMPREHENSIONS: Final = "/d2s/runtime/loops/comprehensions.py"
 
 _LAMBDA: Final = "<lambda>"
 

@@ -21,16 +21,8 @@
 =============  ===================================================================================
 """
 
-from d2s.paddle_bridge.backward import (
-    RunScope,
-    keep_backward_error,
-    let_gradient_stop,
-    note_absent,
-    note_reached,
-    show_backward_errors,
-)
-from d2s.paddle_bridge.blocks import IfOp, WhileOp, pass_into_blocks, static_py_layer
-from d2s.paddle_bridge.capture import (
+from d2s.paddle_bridge.capturing.blocks import IfOp, WhileOp, pass_into_blocks, static_py_layer
+from d2s.paddle_bridge.capturing.capture import (
     Answer,
     checked_operations,
     names_kept,
@@ -39,21 +31,9 @@ from d2s.paddle_bridge.capture import (
     tensors_as_values,
     tracing,
 )
-from d2s.paddle_bridge.dtypes import true_dtypes
-from d2s.paddle_bridge.errors import (
-    Failed,
-    SavedProgram,
-    elements,
-    failed_operation,
-    note_source,
-    noted_source,
-    saved_programs,
-    words_of,
-)
-from d2s.paddle_bridge.exact import as_float32, exact_numbers
-from d2s.paddle_bridge.flags import program_order
-from d2s.paddle_bridge.gate import keep_mode, static_lock
-from d2s.paddle_bridge.leaves import (
+from d2s.paddle_bridge.capturing.dtypes import true_dtypes
+from d2s.paddle_bridge.capturing.exact import as_float32, exact_numbers
+from d2s.paddle_bridge.capturing.leaves import (
     comes_of,
     continues,
     cut,
@@ -61,6 +41,11 @@ from d2s.paddle_bridge.leaves import (
     is_cut,
     is_made_here,
 )
+from d2s.paddle_bridge.capturing.stacks import remembered_frames
+from d2s.paddle_bridge.capturing.variables import tell_apart
+from d2s.paddle_bridge.flags import program_order
+from d2s.paddle_bridge.gate import keep_mode, static_lock
+from d2s.paddle_bridge.gradients.repairs import gradient_function
 from d2s.paddle_bridge.names import (
     ASTStaticFunction,
     Backend,
@@ -71,11 +56,27 @@ from d2s.paddle_bridge.names import (
     hook_gradient,
     switch_to_static_graph,
 )
-from d2s.paddle_bridge.passes import copy_what_is_read_twice
-from d2s.paddle_bridge.repairs import gradient_function
-from d2s.paddle_bridge.runs import Program, modes_are, thread_modes
-from d2s.paddle_bridge.stacks import remembered_frames
-from d2s.paddle_bridge.steps import (
+from d2s.paddle_bridge.preparing.passes import copy_what_is_read_twice
+from d2s.paddle_bridge.running.backward import (
+    RunScope,
+    keep_backward_error,
+    let_gradient_stop,
+    note_absent,
+    note_reached,
+    show_backward_errors,
+)
+from d2s.paddle_bridge.running.errors import (
+    Failed,
+    SavedProgram,
+    elements,
+    failed_operation,
+    note_source,
+    noted_source,
+    saved_programs,
+    words_of,
+)
+from d2s.paddle_bridge.running.runs import Program, modes_are, thread_modes
+from d2s.paddle_bridge.running.steps import (
     filled_like,
     gradients_here,
     gradients_in_block,
@@ -121,7 +122,6 @@ from d2s.paddle_bridge.values import (
     with_fitting_masks,
     with_item,
 )
-from d2s.paddle_bridge.variables import tell_apart
 from d2s.paddle_bridge.walks import (
     blocks_of,
     implied,

@@ -1,5 +1,5 @@
 """One construct per file.
 
 A pass is a pure function from tree to tree; passes share ``base`` and nothing else, and never
-import each other or ``operators``.
+import each other or ``runtime``.
 """

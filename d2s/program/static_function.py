@@ -26,21 +26,21 @@ from d2s.diagnostics import log
 from d2s.diagnostics.blame import is_defect
 from d2s.diagnostics.leaving import leave
 from d2s.errors import InputSpecError, NotCapturedError, SaveError, StaticModeError
-from d2s.operators.calls import call as converted_of
-from d2s.operators.calls import call_method
-from d2s.program.breaks import Break, leaves_graph, note, tell
-from d2s.program.capture import capture, capture_lock
-from d2s.program.captured import Captured
-from d2s.program.dimensions import Dimensions, Trial, shapes_of, with_shapes
-from d2s.program.driver import Driver
-from d2s.program.execute import Runner
-from d2s.program.loaded import Sources, sources_of
-from d2s.program.parameters import MakesParametersError
-from d2s.program.programs import Entry, Programs, Reason, explain
-from d2s.program.quick import Modes, Parts, parts_of
-from d2s.program.signature import Call, Identity, Signature
-from d2s.program.state import Change
-from d2s.program.warm import ANOTHER
+from d2s.program.capture.capture import capture, capture_lock
+from d2s.program.capture.captured import Captured
+from d2s.program.capture.parameters import MakesParametersError
+from d2s.program.dispatch.program_cache import Entry, Programs, Reason, explain
+from d2s.program.dispatch.recent_calls import Modes, Parts, parts_of
+from d2s.program.dispatch.specialized_call import ANOTHER
+from d2s.program.islands.breaks import Break, leaves_graph, note, tell
+from d2s.program.islands.driver import Driver
+from d2s.program.keys.call_key import Call, Identity, Signature
+from d2s.program.keys.dimensions import Dimensions, Trial, shapes_of, with_shapes
+from d2s.program.running.execute import Runner
+from d2s.program.running.loaded import Sources, sources_of
+from d2s.program.state.tracker import Change
+from d2s.runtime.calls.call import call as converted_of
+from d2s.runtime.calls.call import call_method
 from d2s.syntax.printer import to_source
 from d2s.syntax.source import source_of
 

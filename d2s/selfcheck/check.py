@@ -20,10 +20,10 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import D2SError, NotAFunctionError, StaticModeError
-from d2s.operators.calls import call as converted_of
-from d2s.operators.calls import call_method
-from d2s.operators.probes import probes
 from d2s.program.static_function import StaticFunction
+from d2s.runtime.calls.call import call as converted_of
+from d2s.runtime.calls.call import call_method
+from d2s.runtime.lists.probes import probes
 from d2s.selfcheck.locate import Record, first_difference
 from d2s.selfcheck.report import Difference, Report
 from d2s.selfcheck.runs import Call, Seen, differences, observe

@@ -16,7 +16,7 @@ import numpy as np
 import paddle
 
 from d2s.errors import D2SError
-from d2s.operators.objects import is_library
+from d2s.runtime.values.objects import is_library
 from d2s.selfcheck.raising import raising_line
 from d2s.selfcheck.report import Difference
 from d2s.selfcheck.snapshot import Snapshot

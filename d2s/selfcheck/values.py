@@ -22,9 +22,9 @@ import numpy as np
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.operators.objects import LAYER_FIELDS, is_user_class
-from d2s.operators.probes import HIDDEN
-from d2s.operators.structure import parts
+from d2s.runtime.lists.probes import HIDDEN
+from d2s.runtime.values.objects import LAYER_FIELDS, is_user_class
+from d2s.runtime.values.structure import parts
 
 _TOLERANCES: Final[dict[str, tuple[float, float]]] = {
     "float16": (1e-3, 1e-3),

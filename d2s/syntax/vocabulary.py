@@ -1,6 +1,6 @@
 """The words that generated code may use, and the name under which it reaches them.
 
-``passes`` write these names into code and ``operators`` give them meaning; neither imports the
+``passes`` write these names into code and ``runtime`` give them meaning; neither imports the
 other.  A test holds the two against each other: every word here is an operator, every operator
 is a word here.
 """

@@ -6,7 +6,7 @@ import types
 from typing import Any
 
 from d2s import api, conversion
-from d2s.passes import declarations
+from d2s.passes.names import declarations
 from d2s.pipeline import PIPELINE, transform
 from d2s.syntax.source import source_of
 from d2s.testing.observing import captured, equal, fresh_state, lines_of, of_tree, outcome

@@ -18,7 +18,7 @@ import paddle
 import pytest
 
 import d2s
-from d2s.paddle_bridge import errors
+from d2s.paddle_bridge.running import errors
 from tests.diagnostics.failing import Seen, ints, seen, tensor
 
 X = tensor(1.0, 2.0, 3.0)
@@ -626,6 +626,6 @@ def test_what_python_prints(tmp_path) -> None:
 def test_the_full_traceback(tmp_path) -> None:
     """The issue: ``D2S_FULL_TRACEBACK=1`` shows the frames of d2s, and what Paddle said."""
     text = printed(tmp_path, D2S_FULL_TRACEBACK="1")
-    assert "d2s/program/execute.py" in text
+    assert "d2s/program/running/execute.py" in text
     assert "In user code:" in text
     assert "[operator < pd_op.if > error]" in text

@@ -22,7 +22,7 @@ import pytest
 
 import d2s
 from d2s import conversion
-from d2s.paddle_bridge.prepared import ENOUGH
+from d2s.paddle_bridge.running.prepared import ENOUGH
 from d2s.syntax import source
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -1,7 +1,7 @@
 """``python -m tests.mutation record|run|report``: does the suite notice when d2s is wrong?
 
 ``record`` runs the quick suite once under coverage and notes which test runs which line.  ``run``
-makes a sample of mutants of ``d2s/passes`` and ``d2s/operators``, each one small change, and runs,
+makes a sample of mutants of ``d2s/passes`` and ``d2s/runtime``, each one small change, and runs,
 for each, tests that run the changed line; it goes on where it stopped.  ``report`` tells what
 survived.  All of it lies in ``.cache/mutation``.
 
@@ -31,7 +31,7 @@ from tests.mutation.results import Results, report, score
 from tests.mutation.trial import Trials
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("d2s/passes", "d2s/operators")
+FOLDERS = ("d2s/passes", "d2s/runtime")
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -78,7 +78,7 @@ def test_what_is_no_behaviour_is_left_alone(tmp_path: Path, text: str) -> None:
 
 
 def test_a_mutant_differs_in_one_place_and_keeps_all_lines() -> None:
-    path = ROOT / "d2s/passes/supers.py"
+    path = ROOT / "d2s/passes/expressions/supers.py"
     original = ast.parse(path.read_text("utf-8"))
     lines = {node.name: node.lineno for node in ast.walk(original) if hasattr(node, "name")}
     for mutant in mutants_of(path, ROOT):
@@ -124,7 +124,7 @@ def test_the_key_stays_when_other_lines_change(tmp_path: Path) -> None:
 def test_a_larger_sample_holds_the_smaller_and_every_file_has_its_part() -> None:
     mutants = [
         mutant
-        for name in ("jumps", "supers", "matches")
+        for name in ("statements/jumps", "expressions/supers", "statements/matches")
         for mutant in mutants_of(ROOT / f"d2s/passes/{name}.py", ROOT)
     ]
     small, large = (sample(mutants, count, seed=3) for count in (20, 60))
@@ -360,7 +360,7 @@ def test_record_and_run_from_the_command_line(tmp_path: Path) -> None:
     place = ["--folder", str(tmp_path)]
     tests = ["tests/unit/passes/test_docstrings.py", "-k", "jumps"]
     subprocess.run([*verb, "record", *place, "--", *tests], cwd=ROOT, check=True)
-    wanted = ["--only", "d2s/passes/jumps.py", "--sample", "250", "--at-least", "0"]
+    wanted = ["--only", "d2s/passes/statements/jumps.py", "--sample", "250", "--at-least", "0"]
     told = subprocess.run(
         [*verb, "run", *place, *wanted], cwd=ROOT, check=True, capture_output=True, text=True
     ).stderr

@@ -17,8 +17,8 @@ import pytest
 
 import d2s
 from d2s.errors import ConditionError, UnsupportedInGraphError
-from d2s.operators.builtins_ import KEYED, METHODS, OPERATORS
-from d2s.operators.calls import call
+from d2s.runtime.builtins.dispatch import KEYED, METHODS, OPERATORS
+from d2s.runtime.calls.call import call
 from tests.helpers import assert_same, function_of, scalar, tensor
 
 X = tensor(1.0, 2.0, 3.0)

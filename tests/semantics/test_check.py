@@ -22,9 +22,9 @@ import d2s
 from corpus.case import load
 from corpus.facts import tensors
 from d2s.errors import CheckError
-from d2s.operators import NAMESPACE
-from d2s.operators.context import current
-from d2s.operators.probes import probing
+from d2s.runtime import NAMESPACE
+from d2s.runtime.lists.probes import probing
+from d2s.runtime.trace import current
 from tests.helpers import scalar, tensor
 
 PLUS, MINUS = tensor(1.0, 2.0), tensor(-1.0, -2.0)

@@ -15,7 +15,7 @@ import pytest
 
 import d2s
 from d2s import paddle_bridge as bridge
-from d2s.paddle_bridge import exact
+from d2s.paddle_bridge.capturing import exact
 from tests.helpers import function_of
 
 DOUBLES = """

@@ -456,7 +456,7 @@ def test_layers_are_unrolled() -> None:
 
 def test_a_later_refusal_brings_the_unrolled_loop_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """C1: what a static loop leaves may be refused behind it where trips one by one are not."""
-    module = importlib.import_module("d2s.program.capture")
+    module = importlib.import_module("d2s.program.capture.capture")
     check, programs = module.check_views, []
 
     def refuse_whiles(program, *rest):

@@ -11,8 +11,8 @@ from paddle.static import InputSpec
 
 import d2s
 from d2s.errors import ContainerInGraphError, InplaceError
-from d2s.operators.lowering import lowered
-from d2s.operators.tables import noted
+from d2s.runtime.host.lowering import lowered
+from d2s.runtime.values.tables import noted
 from tests.helpers import assert_same, function_of, scalar, tensor
 
 X = tensor(1.0, 2.0, 3.0)

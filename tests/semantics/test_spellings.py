@@ -15,7 +15,7 @@ import pytest
 
 import d2s
 from d2s.errors import InplaceError
-from d2s.operators.calls import _BUILTINS, _CALLING_BACK, _SPECIAL
+from d2s.runtime.calls.call import _BUILTINS, _CALLING_BACK, _SPECIAL
 from tests.helpers import assert_same, function_of, tensor
 
 X = tensor(1.5, -2.0, 3.0)

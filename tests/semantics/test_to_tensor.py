@@ -1,4 +1,4 @@
-"""``paddle.to_tensor`` of tensors: a copy, to which no gradient comes back (operators.making)."""
+"""``paddle.to_tensor`` of tensors: a copy, to which no gradient comes back (python.making)."""
 
 from __future__ import annotations
 

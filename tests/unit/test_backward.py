@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import d2s
-from d2s.paddle_bridge import backward, gate
+from d2s.paddle_bridge import gate
+from d2s.paddle_bridge.running import backward
 from tests.helpers import tensor
 
 

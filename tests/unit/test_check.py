@@ -13,7 +13,7 @@ import pytest
 import d2s
 from d2s.diagnostics.location import Location
 from d2s.errors import CheckError, NotStaticError
-from d2s.operators.probes import HIDDEN, probe, probes
+from d2s.runtime.lists.probes import HIDDEN, probe, probes
 from d2s.selfcheck import locate
 from d2s.selfcheck.locate import Record, first_difference
 from d2s.selfcheck.report import Difference, Report

@@ -10,7 +10,7 @@ import paddle
 import pytest
 
 import d2s
-from d2s.paddle_bridge import constants
+from d2s.paddle_bridge.preparing import constants
 from tests.helpers import assert_same, function_of, tensor
 
 KEPT = {

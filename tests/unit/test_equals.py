@@ -7,7 +7,7 @@ from typing import Any
 import paddle
 import pytest
 
-from d2s.paddle_bridge.equals import merges_in_time
+from d2s.paddle_bridge.preparing.equals import merges_in_time
 from tests.helpers import assert_same, function_of, tensor
 
 

@@ -16,8 +16,10 @@ import pytest
 import d2s
 from d2s import config
 from d2s import paddle_bridge as bridge
-from d2s.paddle_bridge import flags, handover, runs
-from d2s.paddle_bridge.handover import OWN
+from d2s.paddle_bridge import flags
+from d2s.paddle_bridge.preparing import handover
+from d2s.paddle_bridge.preparing.handover import OWN
+from d2s.paddle_bridge.running import runs
 from tests.helpers import fresh, scalar, tensor
 
 W = paddle.to_tensor([[0.5, -0.25, 0.75], [0.25, 0.5, -0.5], [-0.75, 0.25, 0.5]])

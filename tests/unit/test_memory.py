@@ -10,8 +10,9 @@ import pytest
 
 import d2s
 from d2s import config
-from d2s.paddle_bridge import backward, flags, names
-from d2s.paddle_bridge.memory import Need, Room
+from d2s.paddle_bridge import flags, names
+from d2s.paddle_bridge.preparing.memory import Need, Room
+from d2s.paddle_bridge.running import backward
 from tests.helpers import assert_same, tensor
 
 FLAGS = names.core.globals()

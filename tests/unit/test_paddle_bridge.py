@@ -15,8 +15,9 @@ from paddle.autograd import ir_backward
 
 import d2s
 from d2s import paddle_bridge as bridge
-from d2s.paddle_bridge import flags, repairs
+from d2s.paddle_bridge import flags
 from d2s.paddle_bridge import names as private
+from d2s.paddle_bridge.gradients import repairs
 from tests.helpers import scalar, tensor
 
 LAYER = paddle.nn.Linear(3, 3)

@@ -14,8 +14,8 @@ import paddle
 import pytest
 
 import d2s
-from d2s.paddle_bridge import prepared
-from d2s.paddle_bridge.prepared import ENOUGH, Scopes, _Others, _Since
+from d2s.paddle_bridge.running import prepared
+from d2s.paddle_bridge.running.prepared import ENOUGH, Scopes, _Others, _Since
 from tests.helpers import assert_same, function_of, tensor
 
 BRANCH = """
@@ -212,7 +212,7 @@ if {before}:
     theirs = paddle.jit.to_static(square, full_graph=True)
     theirs(paddle.ones([2]))
 import d2s
-from d2s.paddle_bridge import prepared
+from d2s.paddle_bridge.running import prepared
 ours = d2s.to_static(square)
 ours(paddle.ones([2]))
 print(prepared._others.have_run())

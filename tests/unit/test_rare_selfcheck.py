@@ -20,7 +20,7 @@ import paddle
 import pytest
 
 import d2s
-from d2s.operators.probes import probing
+from d2s.runtime.lists.probes import probing
 from d2s.selfcheck.snapshot import Snapshot
 from d2s.selfcheck.values import Tolerance, facts, mismatches
 from tests.helpers import function_of, tensor

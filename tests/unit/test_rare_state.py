@@ -13,7 +13,7 @@ from paddle.static import InputSpec
 
 import d2s
 from d2s.errors import InplaceError, UnsupportedInGraphError
-from d2s.operators.probes import probes
+from d2s.runtime.lists.probes import probes
 from tests.helpers import assert_same, function_of, scalar, tensor
 
 X = tensor(1.0, 2.0, 3.0)

@@ -12,7 +12,7 @@ import paddle
 import d2s
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.frames import is_part
-from d2s.paddle_bridge import stacks
+from d2s.paddle_bridge.capturing import stacks
 from tests.helpers import function_of, tensor
 
 ORIGINAL = traceback.extract_stack
@@ -84,7 +84,7 @@ def test_stacks_begin_where_the_capture_does() -> None:
     program = static._programs.entries[0].runner.captured.program
     (made,) = [each for each in program.global_block().ops if each.name() == "pd_op.exp"]
     lines = files_in(list(made.callstack))
-    assert "/d2s/program/capture.py" in lines[0]
+    assert "/d2s/program/capture/capture.py" in lines[0]
     assert __file__ in lines[1]
     assert "lambda" in lines[1]
 

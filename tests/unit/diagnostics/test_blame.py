@@ -12,8 +12,8 @@ import pytest
 import d2s
 from d2s.diagnostics.blame import is_defect
 from d2s.errors import DefectError
-from d2s.operators import merge
-from d2s.program import capture
+from d2s.program.capture.capture import capture
+from d2s.runtime.control_flow import merge
 from tests.helpers import function_of
 
 

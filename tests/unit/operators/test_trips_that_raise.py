@@ -193,7 +193,7 @@ def test_a_defect_in_a_trip(monkeypatch) -> None:
                 x = x + 1
         return x
 
-    monkeypatch.setattr("d2s.operators.branches.snapshot", None, raising=False)
-    monkeypatch.setattr("d2s.operators.branches.State", None)
+    monkeypatch.setattr("d2s.runtime.control_flow.cond.snapshot", None, raising=False)
+    monkeypatch.setattr("d2s.runtime.control_flow.cond.State", None)
     with pytest.raises(Exception, match="NoneType"):
         d2s.to_static(f)(tensor(1.0), scalar(0))

@@ -40,7 +40,7 @@ def test_tensors_and_numbers_of_a_loop() -> None:
 
 def test_a_loop_whose_text_is_gone(monkeypatch) -> None:
     """Without a text the table has no lines, and the error is the same."""
-    monkeypatch.setattr("d2s.operators.tables.function_at", lambda file, line: None)
+    monkeypatch.setattr("d2s.runtime.values.tables.function_at", lambda file, line: None)
     message = said(
         """
         def f(x, n):

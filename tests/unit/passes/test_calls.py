@@ -10,7 +10,7 @@ import pytest
 
 import d2s
 from conftest import show
-from d2s.passes import calls
+from d2s.passes.expressions import calls
 from tests.helpers import assert_same, function_of, scalar, tensor
 
 KNOWN = {

@@ -6,7 +6,7 @@ import pytest
 
 import d2s
 from conftest import show
-from d2s.passes import comprehensions
+from d2s.passes.expressions import comprehensions
 from tests.helpers import assert_same, function_of, scalar, tensor
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from d2s.errors import NotStaticError
-from d2s.program.dimensions import Dimensions, OpenSize
+from d2s.program.keys.dimensions import Dimensions, OpenSize
 
 
 def calls(*shapes: tuple[int, ...]) -> Any:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import d2s
-from d2s.program.fast import Checks
-from d2s.program.places import ABSENT, Member, Place, Reading, Slot
-from d2s.program.signature import Identity
-from d2s.program.state import Guard, form, scalar
+from d2s.program.keys.call_key import Identity
+from d2s.program.state.guards import Checks
+from d2s.program.state.places import ABSENT, Member, Place, Reading, Slot
+from d2s.program.state.tracker import Guard, form, scalar
 from tests.helpers import function_of, tensor
 
 

@@ -11,7 +11,7 @@ import paddle
 import pytest
 
 import d2s
-from d2s.program.quick import MOST, KnownCalls, Modes, parts_of
+from d2s.program.dispatch.recent_calls import MOST, KnownCalls, Modes, parts_of
 from tests.helpers import assert_same, function_of, tensor
 
 X = tensor(1.0, 2.0)

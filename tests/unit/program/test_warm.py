@@ -14,7 +14,7 @@ import paddle
 import pytest
 
 import d2s
-from d2s.program.warm import ANOTHER, _compiled
+from d2s.program.dispatch.specialized_call import ANOTHER, _compiled
 from tests.helpers import assert_same, function_of, tensor
 
 X = tensor(1.0, 2.0)

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 import d2s.passes
-from d2s.operators import NAMESPACE
+from d2s.runtime import NAMESPACE
 from d2s.syntax.vocabulary import WORDS, word
 
 TEXTS = {
     path.stem: path.read_text(encoding="utf-8")
-    for path in Path(d2s.passes.__path__[0]).glob("*.py")
+    for path in Path(d2s.passes.__path__[0]).rglob("*.py")
 }
 
 

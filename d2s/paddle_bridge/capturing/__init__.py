@@ -1,0 +1,1 @@
+"""Paddle while a program is captured: values, blocks, dtypes, call stacks."""

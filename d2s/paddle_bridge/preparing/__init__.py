@@ -1,0 +1,1 @@
+"""A captured program made ready to run: passes, constants, memory."""

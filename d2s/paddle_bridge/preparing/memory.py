@@ -1,0 +1,103 @@
+"""Programs that keep what they compute until their call ends, because it is not much.
+
+Paddle gives the memory of a value back as soon as nothing in the program reads it any more.  It has
+a thread of its own do so, one task for each value::
+
+    y = x * x          y = x * x
+    z = exp(y)         z = exp(y)      another thread: frees y
+    w = z + 1          w = z + 1       another thread: frees z
+
+To wake that thread costs more than a small operation.  ``FLAGS_eager_delete_tensor_gb`` below zero,
+while Paddle prepares a program, leaves all values where they are until the run is over.
+
+Where a program has branches or loops, ``handover`` says whether that is possible.  Such a program
+holds what its blocks have computed as long as it lives, so it may be a sixteenth as much.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import prod
+from typing import Any, Final
+
+from d2s.paddle_bridge.names import core
+from d2s.paddle_bridge.preparing.handover import has_blocks
+from d2s.paddle_bridge.walks import operations
+
+_OPEN: Final = -1
+
+
+class Need:
+    """The memory that the values of a program take while none is given back.
+
+    Args:
+        program: the program as it runs.
+    """
+
+    def __init__(self, program: Any) -> None:
+        # Bytes, without the dimensions that are open, and how many are: how often.
+        self._kinds: Counter[tuple[int, int]] = Counter()
+        for operation in operations(program):
+            for value in operation.results():
+                if value.initialized() and value.is_dense_tensor_type():
+                    self._kinds[_bytes(value)] += 1
+        self.is_open = any(missing for _, missing in self._kinds)
+
+    def bytes(self, size: int) -> int:
+        """How much it is, where open dimensions have ``size``."""
+        return sum(
+            known * size**missing * number for (known, missing), number in self._kinds.items()
+        )
+
+
+def _bytes(value: Any) -> tuple[int, int]:
+    known, missing = core.size_of_dtype(value.dtype), 0
+    for size in value.shape:
+        if size == _OPEN:
+            missing += 1
+        else:
+            known *= size
+    return known, missing
+
+
+class Room:
+    """Whether a run is to keep its values: they take no more than ``limit`` bytes.
+
+    Open dimensions count as the largest dimension of the run's own inputs; what was found for
+    some inputs goes for smaller ones, too.
+
+    Args:
+        program: the program as it runs.
+        limit: in bytes.
+        handed_over: its blocks may keep their values.
+
+    Attributes:
+        always: what goes for each run; ``None`` where it depends.
+        blocks: there are branches or loops in it.
+    """
+
+    def __init__(self, program: Any, limit: int, *, handed_over: bool = False) -> None:
+        self.blocks = has_blocks(program)
+        self._need = Need(program)
+        self._limit = limit >> 4 if self.blocks else limit
+        self._most, self._least = -1, 1 << 62
+        self.always: bool | None = None
+        if not self._limit or self.blocks > handed_over:
+            self.always = False
+        elif not self._need.is_open:
+            self.always = self._need.bytes(0) <= self._limit
+
+    def suffices(self, tensors: list[Any]) -> bool:
+        """Whether it is enough for a run with these inputs."""
+        elements = sum([prod(tensor.shape) for tensor in tensors])  # ``size`` is an operation
+        if elements <= self._most:
+            return True
+        if elements >= self._least:
+            return False
+        largest = max((size for tensor in tensors for size in tensor.shape), default=1)
+        found = self._need.bytes(largest) <= self._limit
+        if found:
+            self._most = elements
+        else:
+            self._least = elements
+        return found

@@ -1,0 +1,1 @@
+"""Programs that run: forward, backward, training steps in them, and how runs fail."""

@@ -1,0 +1,392 @@
+"""Failures of Paddle while a program runs: dygraph's words for them, and which operation it was.
+
+Tried on Paddle 3.3.1.  Of an operation inside of a branch or loop Paddle says only that the ``if``
+or ``while`` has failed.  A copy of the program with a probe before each operation, run once more,
+tells which one it was, what it was given and in which trip: probes are host operators, and in
+trace mode operations run one by one in the order of the program.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import paddle
+
+from d2s.paddle_bridge.capturing.capture import no_collection
+from d2s.paddle_bridge.gate import keep_mode, static_lock
+from d2s.paddle_bridge.names import pir, switch_to_static_graph
+from d2s.paddle_bridge.values import is_fake
+from d2s.paddle_bridge.walks import blocks_of, erase_unread
+
+_TAIL: Final = re.compile(r"\n *\[operator < (\S+) > error\](?: *\[operator < \S+ > error\])*\s*$")
+_BLOCKS: Final = ("pd_op.if", "pd_op.while", "pd_op.pylayer")
+_HEAD: Final = re.compile(r"^    (\w*)Error: ", re.MULTILINE)
+_FRAME: Final = re.compile(r'^ *File ".+", line \d+, in .+$', re.MULTILINE)
+
+
+class Words(NamedTuple):
+    """What Paddle says of a failed run.
+
+    Attributes:
+        text: the message as dygraph has it.
+        stack: the Python call stack of the operation, if it is shown.
+        inside: whether it stands in a branch or loop.
+    """
+
+    text: str
+    stack: list[str]
+    inside: bool
+
+
+def words_of(error: BaseException) -> Words | None:
+    """What Paddle says in ``error``; ``None`` if no operation of a program has failed."""
+    text = str(error)
+    head, tail = _HEAD.search(text), _TAIL.search(text)
+    if head is None or tail is None or not text.startswith("In user code:"):
+        return None
+    body = re.sub(r"^    ", "", _TAIL.sub("", text[head.end() :]), flags=re.MULTILINE)
+    return Words(f"({head[1]}) {body}\n", _frames(text[: head.start()]), tail[1] in _BLOCKS)
+
+
+def _frames(text: str) -> list[str]:
+    return [frame.strip() for frame in _FRAME.findall(text)]
+
+
+# -- which operation -----------------------------------------------------------------------------
+
+_LOOP: Final = "pd_op.while"
+_ITEM: Final = "pd_op.slice"
+_OURS: Final = "py_op.d2s_host"
+_PROBE: Final = "d2s_probe"
+
+_SILENT: Final = frozenset(
+    {
+        "builtin.combine", "builtin.constant", "builtin.parameter", "builtin.shadow_output",
+        "builtin.split", "cf.stack_create", "cf.tuple_pop", "cf.tuple_push", "cf.yield",
+        "pd_op.data", "pd_op.full", "pd_op.full_int_array",
+    }
+)  # fmt: skip
+"""Operations that are no work of the user's, or cannot fail."""
+
+
+class Failed(NamedTuple):
+    """An operation that has failed.
+
+    Attributes:
+        operation: the operation, of the program that was asked about.
+        operands: name and tensor of what it was given, where that is a tensor.
+        trips: the loops around it, the outermost first, and in which trip of each it was, from 1.
+        beyond: for an item that is not there: the index, the axis and its size.
+    """
+
+    operation: Any
+    operands: list[tuple[str, Any]]
+    trips: list[tuple[Any, int]]
+    beyond: tuple[int, int, int] | None = None
+
+
+class _Spot(NamedTuple):
+    """An operation, and the numbers of the branches and loops around it."""
+
+    operation: Any
+    around: tuple[int, ...]
+
+
+def _numbered(program: Any) -> list[_Spot]:
+    """Every operation in the order of the program."""
+    found: list[_Spot] = []
+
+    def walk(block: Any, around: tuple[int, ...]) -> None:
+        for operation in block.ops:
+            number = len(found)
+            found.append(_Spot(operation, around))
+            for inner in blocks_of(operation):
+                walk(inner, (*around, number))
+
+    walk(program.global_block(), ())
+    return found
+
+
+_MOST_TO_FIND: Final = 5000
+"""The most operations of a program that is run again to find the one that has failed."""
+
+_MOST_TO_TELL: Final = 500
+"""The same where Paddle shows its call stack, so that only what it was given is to be learned."""
+
+
+def failed_operation(
+    program: Any, words: Words, run: Callable[[Any, Callable[[Any], Any]], object]
+) -> Failed | None:
+    """Which operation of ``program`` fails, found by running a copy of it.
+
+    Paddle needs longer to make a larger program ready than in proportion.
+
+    Args:
+        program: the program.
+        words: what Paddle says.
+        run: runs the copy, given it and what finds the copy of a value; expected to raise.
+
+    Returns:
+        The operation; ``None`` when the copy does not fail in one, is too large, or must not be
+        run.
+    """
+    spots = _numbered(program)
+    names = {spot.operation.name() for spot in spots}
+    if any(name.startswith("py_op.") and not name.startswith(_OURS) for name in names):
+        return None  # an operator of the user's in Python, whose effects would happen again
+    if len(spots) > (_MOST_TO_TELL if words.stack else _MOST_TO_FIND):
+        return None
+    record = _Record(spots, _suspects(spots, words))
+    with static_lock, keep_mode(), no_collection():
+        copy, find = _probed(program, record.suspects)
+    before, _present.record = _present.record, record
+    try:
+        run(copy, find)
+    except Exception as error:
+        return None if words_of(error) is None else record.found()
+    finally:
+        _present.record = before
+    return None
+
+
+def _suspects(spots: list[_Spot], words: Words) -> set[int]:
+    """The numbers of the operations that are to tell when they run."""
+
+    def may_be_it(spot: _Spot) -> bool:
+        name = spot.operation.name()
+        if name in _SILENT or name.startswith(_OURS):
+            return False
+        if words.inside or spot.around:
+            return words.inside and bool(spot.around)
+        return not words.stack or _frames("\n".join(spot.operation.callstack)) == words.stack
+
+    return {
+        number
+        for number, spot in enumerate(spots)
+        if may_be_it(spot) or _takes_an_item(spot.operation)
+    }
+
+
+def _takes_an_item(operation: Any) -> bool:
+    """Whether ``operation`` is ``x[i]`` with an index that only the run knows."""
+    if operation.name() != _ITEM or not operation.attrs()["decrease_axis"]:
+        return False
+    return operation.operand_source(1).get_defining_op().name() not in _CONSTANTS
+
+
+def _constant_starts(operation: Any) -> list[int] | None:
+    """The indices of ``x[3]``, which the program knows; ``None`` for other operations."""
+    if operation.name() != _ITEM or _takes_an_item(operation):
+        return None
+    value: list[int] | None = operation.operand_source(1).get_defining_op().attrs().get("value")
+    return value
+
+
+class _Record:
+    """What the probes of one run have told."""
+
+    def __init__(self, spots: list[_Spot], suspects: set[int]) -> None:
+        self.spots = spots
+        self.suspects = suspects
+        self.last: tuple[int, tuple[Any, ...]] | None = None
+        self.trips: dict[int, int] = {}
+        self.items: dict[int, tuple[int, tuple[int, int, int]]] = {}
+
+    def about_to(self, number: int, tensors: tuple[Any, ...]) -> None:
+        """An operation runs next."""
+        operation = self.spots[number].operation
+        if operation.name() == _LOOP:
+            self.trips[number] = 0
+        self.last = number, tensors
+        if _takes_an_item(operation):
+            self._look_at_item(number, tensors[0], tensors[1].tolist())
+
+    def _look_at_item(self, number: int, tensor: Any, starts: list[int]) -> None:
+        """Note an index that is out of range: Paddle takes nothing then, and goes on with it."""
+        operation = self.spots[number].operation
+        attributes = operation.attrs()
+        for axis, start in zip(attributes["axes"], starts, strict=False):
+            size = tensor.shape[axis]
+            if axis in attributes["decrease_axis"] and not -size <= start < size:
+                self.items[operation.result(0).id] = number, (start, axis, size)
+
+    def trip(self, number: int) -> None:
+        """A trip of the loop ``number`` begins."""
+        self.trips[number] = self.trips.get(number, 0) + 1
+
+    def found(self) -> Failed | None:
+        """The operation that no other one has followed, or what it was given nothing by."""
+        if self.last is None:
+            return None
+        number, tensors = self.last
+        spot = self.spots[number]
+        starts = _constant_starts(spot.operation)
+        if starts is not None and tensors:
+            self._look_at_item(number, tensors[0], starts)
+            if (own := self.items.get(spot.operation.result(0).id)) is not None:
+                return Failed(spot.operation, [], self._trips(spot), own[1])
+        for value in spot.operation.operands_source():
+            if not is_fake(value) and value.id in self.items:
+                maker, beyond = self.items[value.id]
+                spot = self.spots[maker]
+                return Failed(spot.operation, [], self._trips(spot), beyond)
+        names = [spot.operation.get_input_names()[index] for index in _readable(spot.operation)]
+        return Failed(spot.operation, list(zip(names, tensors, strict=True)), self._trips(spot))
+
+    def _trips(self, spot: _Spot) -> list[tuple[Any, int]]:
+        return [
+            (self.spots[number].operation, self.trips[number])
+            for number in spot.around
+            if number in self.trips
+        ]
+
+
+class _Present(threading.local):
+    record: _Record | None = None
+
+
+_present: Final = _Present()
+
+
+_CONSTANTS: Final = ("pd_op.full", "pd_op.full_int_array")
+
+
+def _readable(operation: Any) -> list[int]:
+    """The positions of operands that are single tensors, have a name and are no constants."""
+    if operation.num_regions() or not operation.name().startswith("pd_op."):
+        return []
+    count = min(operation.num_operands(), len(operation.get_input_names()))
+    return [
+        index
+        for index, value in enumerate(operation.operands_source()[:count])
+        if not is_fake(value)
+        and value.is_dense_tensor_type()
+        and getattr(value.get_defining_op(), "name", str)() not in _CONSTANTS
+    ]
+
+
+@switch_to_static_graph  # type: ignore[untyped-decorator]
+def _probed(program: Any, suspects: set[int]) -> tuple[Any, Callable[[Any], Any]]:
+    """A copy of ``program`` without effects, and what finds the copy of a value.
+
+    Args:
+        program: the program.
+        suspects: before which operations there is a probe; a trip of a loop has one, too.
+    """
+    mapping = pir.IrMapping()
+    copy = program.clone(mapping)
+    spots = _numbered(copy)
+    looped = {number for suspect in suspects for number in spots[suspect].around}
+    with paddle.static.program_guard(copy):
+        for number, (operation, _) in enumerate(spots):
+            if number in looped and operation.name() == _LOOP:
+                (body,) = operation.blocks()
+                pir.set_insertion_point(body.ops[0])
+                _probe(0)(paddle.full([], -1 - number, "int64"))
+            if number in suspects:
+                pir.set_insertion_point(operation)
+                given = [operation.operand_source(index) for index in _readable(operation)]
+                _probe(len(given))(paddle.full([], number, "int64"), *given)
+    erase_unread(copy, _OURS)
+    erase_unread(copy, "pd_op.print")
+    return copy, mapping.look_up
+
+
+_probes: Final[dict[int, tuple[Any, Any]]] = {}
+
+
+def _probe(count: int) -> Any:
+    """The host operator that tells of an operation with ``count`` tensors; made once."""
+    known = _probes.get(count)
+    if known is None:
+        names = ["number", *(f"a{index}" for index in range(count))]
+        listed = ", ".join(names)
+        scope: dict[str, Any] = {"told": _told, "done": _done}
+        exec(
+            f"def host({listed}):\n    return told({listed})\n"
+            f"def meta({listed}):\n    return done()\n",
+            scope,
+        )
+        operation = paddle.static.register_op(
+            scope["host"],
+            name=f"{_PROBE}_{count}",
+            infer_meta=scope["meta"],
+            input_names=names,
+            output_names=["done"],
+        )
+        known = _probes[count] = operation, scope
+    return known[0]
+
+
+def _told(number: Any, *tensors: Any) -> Any:
+    """What a probe does."""
+    record, index = _present.record, int(number)
+    if record is not None:
+        if index < 0:
+            record.trip(-1 - index)
+        else:
+            record.about_to(index, tensors)
+    return paddle.full([], True, "bool")
+
+
+def _done() -> Any:
+    return paddle.static.MetaTensor(shape=[], dtype=paddle.bool)
+
+
+def elements(tensor: Any) -> Any:
+    """The elements of a tensor that an operation was given; ``None`` where it has none."""
+    return tensor.tolist() if tensor._is_initialized() and tensor.size else None
+
+
+# -- programs of files ---------------------------------------------------------------------------
+
+_SOURCE: Final = "d2s_source"
+"""The attribute that holds where an operation comes from."""
+
+
+def note_source(operation: Any, text: str) -> None:
+    """Let ``operation`` carry ``text`` with it, into a file as well."""
+    operation.set_str_attr(_SOURCE, text)
+
+
+def noted_source(operation: Any) -> str | None:
+    """What :func:`note_source` has noted."""
+    return str(operation.str_attr(_SOURCE)) if operation.has_attr(_SOURCE) else None
+
+
+class SavedProgram(NamedTuple):
+    """One program of a loaded layer.
+
+    Attributes:
+        program: the program.
+        inputs: its input values.
+        outputs: its output values.
+        parameters: its values for parameters.
+        tensors: the parameters; ``None`` before the first run.
+    """
+
+    program: Any
+    inputs: list[Any]
+    outputs: list[Any]
+    parameters: list[Any]
+    tensors: list[Any] | None
+
+
+def saved_programs(layer: Any) -> dict[str, SavedProgram]:
+    """The programs of a layer that ``paddle.jit.load`` has made, by the names of its methods."""
+    found = {}
+    for name, holder in getattr(layer, "_program_holder_dict", {}).items():
+        if not hasattr(holder, "persistable_vars"):
+            continue  # of a Paddle before 3.0
+        partial = layer._get_partial_program_layer(name)
+        found[name] = SavedProgram(
+            holder.infer_program,
+            list(holder.input_vars),
+            list(holder.output_vars),
+            list(holder.persistable_vars),
+            None if partial is None else list(partial._params),
+        )
+    return found

@@ -1,0 +1,466 @@
+"""Programs that run: in the order of their text, with Paddle's split of forward and backward."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Callable
+from threading import get_ident
+from typing import Any, Final
+
+import paddle
+
+from d2s.paddle_bridge.capturing.capture import no_collection
+from d2s.paddle_bridge.flags import AS_SET, KEEPING, KEEPING_BLOCKS, ORDER, RETURNING, Way
+from d2s.paddle_bridge.gate import GATE, keep_mode, static_lock
+from d2s.paddle_bridge.gradients.repairs import coded_gradients, differentiate, mark_inner_loops
+from d2s.paddle_bridge.names import (
+    FAKE_VALUE_NAME,
+    LayerHelperBase,
+    PartialProgramLayer,
+    amp_attributes,
+    core,
+    default_dtype,
+    framework,
+    has_grad,
+    switch_to_static_graph,
+)
+from d2s.paddle_bridge.preparing.constants import Constants
+from d2s.paddle_bridge.preparing.memory import Room
+from d2s.paddle_bridge.preparing.passes import (
+    copy_into_loops,
+    keep_read_inside,
+    refuse_untried,
+    repaired_build,
+    save_sources,
+)
+from d2s.paddle_bridge.running.backward import BACKWARD, RunScope, alone_with
+from d2s.paddle_bridge.running.prepared import Scopes, end_unused, run_program
+from d2s.paddle_bridge.walks import erase_unread
+
+_TRACE: Final = ORDER.flag
+_acquire, _release = ORDER.acquire, ORDER.release
+
+
+class _Runnable:
+    """A program that is built, and the scopes that it runs in.
+
+    One program runs in one thread at a time, different ones side by side: with a scope for each
+    thread and no lock, Paddle 3.3.1 mixed up values of two runs of one program ("Variable Id
+    503511712 is not registered").
+
+    Args:
+        attributes: what ``run_program`` needs besides tensors.
+        lock: held while it runs; its program's other forms have the same.
+        room: which runs keep their values until they end.
+        constants: what it finds in the scope around its own.
+        joint: forward and gradients are in it.
+        training: a backward comes to it.
+        absent: inputs, and parameters counted on, that its backward has no gradient for.
+    """
+
+    def __init__(
+        self,
+        attributes: Any,
+        lock: Any,
+        room: Room,
+        constants: Constants,
+        *,
+        joint: bool,
+        training: bool,
+        absent: list[int],
+    ) -> None:
+        self.start = self._run_without if absent else self.run
+        self._absent = absent
+        self._constants = constants
+        self._training = training
+        self._attributes = attributes
+        self._joint = joint
+        self._room = room
+        self._kept, self._returned = Scopes(), Scopes()
+        self._scopes = {True: self._kept, False: self._returned, None: None}[room.always]
+        self._lock = lock
+
+    def run(self, tensors: list[Any], parameters: list[Any]) -> tuple[list[Any], RunScope]:
+        """Run it; the results, and the scope that their backward goes through.
+
+        What ``ORDER`` and ``GATE`` do stands here once more, and what :meth:`_run_in` does: all of
+        a warm call is one frame, for each more costs as much as what is in it.
+        """
+        scopes = self._scopes
+        if scopes is None:
+            scopes = self._kept if self._room.suffices(tensors) else self._returned
+        outer = BACKWARD.within
+        if outer is not None:
+            outer.leave(prepared=False)  # no thread has the locks of two programs
+        lock, busy, me = self._lock, GATE.busy, get_ident()
+        _acquire()
+        try:
+            if not ORDER.inside and not _TRACE.value:
+                ORDER.before, _TRACE.value, ORDER.changed = False, True, True
+            ORDER.inside += 1
+        finally:
+            _release()
+        try:
+            depth = busy.get(me, 0)
+            busy[me] = depth + 1
+            try:
+                if GATE.closed_by is not None and not depth:
+                    GATE.pass_by(me)  # before the lock: who has closed the gate may want it
+                if not lock.acquire(False):  # nearly always free: one call less
+                    GATE.acquire(lock)
+                try:
+                    free = scopes.free
+                    scope = free.pop() if free else scopes.take()
+                    if scope is not None:
+                        inputs, read = tensors or None, parameters or None
+                        try:
+                            results = run_program(inputs, read, [scope.scope], *self._attributes)
+                        except BaseException:
+                            self._failed(scope, scopes)
+                            raise
+                        kept = self._training or (has_grad() and not scope.scope._can_reused)
+                        (scopes.held if kept else free).append(scope)
+                        return results, scope
+                finally:
+                    lock.release()
+            finally:
+                if depth:
+                    busy[me] = depth
+                else:
+                    busy.pop(me, None)
+                if GATE.closed_by is not None:
+                    GATE.tell()
+            if outer is None:
+                end_unused()
+            way = self._way(scopes is self._kept)
+            with alone_with(self._lock, way):
+                scope = RunScope(
+                    self._lock, way, blocks=self._room.blocks, constants=self._constants
+                )
+                scopes.made(scope)
+                return self._run_in(scope, scopes, tensors, parameters), scope
+        finally:
+            _acquire()
+            try:
+                ORDER.inside -= 1
+                if ORDER.changed and not ORDER.inside:
+                    _TRACE.value = ORDER.changed = False
+            finally:
+                _release()
+            if outer is not None:
+                outer.enter_backward()
+
+    def _run_without(self, tensors: list[Any], parameters: list[Any]) -> tuple[list[Any], RunScope]:
+        """:meth:`run`; Paddle makes zeros of a gradient that there is not, unless told of it."""
+        given = [*tensors, *parameters]
+        for at in self._absent:
+            given[at] = given[at].detach()
+        return self.run(given[: len(tensors)], given[len(tensors) :])
+
+    def _way(self, keeps: bool) -> Way:
+        if self._room.blocks:
+            return KEEPING_BLOCKS if keeps else RETURNING
+        return KEEPING if keeps else AS_SET
+
+    def _run_in(
+        self, scope: RunScope, scopes: Scopes, tensors: list[Any], parameters: list[Any]
+    ) -> list[Any]:
+        try:
+            # Without a tensor Paddle wants None, not an empty list.
+            results: list[Any] = run_program(
+                tensors or None, parameters or None, [scope.scope], *self._attributes
+            )
+        except BaseException:
+            self._failed(scope, scopes)
+            raise
+        scopes.put(scope)
+        return results
+
+    def _failed(self, scope: RunScope, scopes: Scopes) -> None:
+        # The stacks of a joint program hold what a run saved that did not end.
+        if self._joint and scope.is_free:
+            scopes.broken.append(scope)
+        else:
+            scopes.put(scope)
+
+
+class _Layer(PartialProgramLayer):  # type: ignore[misc]
+    """Paddle's split of a program of ours; its class tells it from those of Paddle's own.
+
+    Attributes:
+        wanted: for each output that may get a gradient whether it does; ``None``: all do.
+    """
+
+    wanted: tuple[bool, ...] | None = None
+
+    def _append_backward(self, train_runnable_program: Any) -> Any:
+        if self.wanted is not None:
+            _let_stop(train_runnable_program.out_values, self.wanted)
+        return super()._append_backward(train_runnable_program)
+
+
+def _let_stop(outputs: list[Any], wanted: tuple[bool, ...]) -> list[Any]:
+    """Let the outputs stop gradients that get none; give those that do."""
+    open_ = [value for value in outputs if not value.stop_gradient]
+    for value, gets in zip(open_, wanted, strict=True):
+        value.stop_gradient = not gets
+    return [value for value, gets in zip(open_, wanted, strict=True) if gets]
+
+
+def _absent(built: Any) -> list[int]:
+    """The inputs and parameters of a training program that get no gradient."""
+    names = [*built.x_grad_names, *built.p_grad_names]
+    return [at for at, name in enumerate(names) if name == FAKE_VALUE_NAME]
+
+
+class Program:
+    """A captured program made ready to run: for inference, for training, or as one joint program.
+
+    Args:
+        main: the captured program; not changed after the first run.
+        inputs: its input values.
+        outputs: its output values, each once.
+        parameters: dygraph tensors and the values that stand for them.
+        keep: its runs keep their values until they end where those take no more bytes.
+    """
+
+    def __init__(
+        self,
+        main: Any,
+        inputs: list[Any],
+        outputs: list[Any],
+        parameters: tuple[list[Any], ...],
+        *,
+        keep: int = 0,
+    ) -> None:
+        self.main = main
+        self.inputs = inputs
+        self.outputs = outputs
+        self.parameters = parameters
+        self._keep = keep
+        self._layer = _Layer(main, inputs, outputs, parameters)
+        # Paddle checks each output for a magic number and drops it; we never yield one.
+        self._joints: dict[tuple[bool, ...], tuple[Any, list[int]]] = {}
+        self._layers: dict[tuple[bool, ...] | None, Any] = {None: self._layer}
+        self._ready: dict[tuple[Any, bool], _Runnable] = {}
+        self._inference: _Runnable | None = None
+        self._training: dict[tuple[bool, ...] | None, _Runnable] = {}
+        self._lock = threading.RLock()
+
+    def run(self, tensors: list[Any]) -> list[Any]:
+        """Run the program; nothing can be differentiated.
+
+        Args:
+            tensors: the inputs.
+        """
+        ready = self._inference
+        if ready is None:
+            ready = self._inference = self._prepared(self._layer, False)
+        return ready.run(tensors, self.parameters[0])[0]
+
+    def run_for_training(
+        self, tensors: list[Any], parameters: list[Any], wanted: tuple[bool, ...] | None = None
+    ) -> tuple[list[Any], RunScope]:
+        """Run the program so that its outputs can be differentiated.
+
+        Args:
+            tensors: the inputs.
+            parameters: what it reads as its parameters.
+            wanted: for each output with ``stop_gradient=False`` whether its gradient is gone
+                through; those of the others are lost.  ``None``: all are.
+
+        Returns:
+            The outputs, and the scope whose ``enter_backward`` is to be called when a backward
+            comes to them.
+        """
+        ready = self._training.get(wanted)
+        if ready is None:
+            ready = self._training[wanted] = self._prepared(self._layer_for(wanted), True)
+        return ready.start(tensors, parameters)
+
+    def _layer_for(self, wanted: tuple[bool, ...] | None) -> Any:
+        if wanted is not None and all(wanted):
+            wanted = None
+        with static_lock:
+            layer = self._layers.get(wanted)
+            if layer is None:
+                # What all have, made once: outputs get names.
+                _ = self._layer.origin_runnable_program
+                layer = self._layers[wanted] = copy.copy(self._layer)
+                layer.wanted = wanted
+                for name in {"train_program", "_train_program_id"} & set(vars(layer)):
+                    delattr(layer, name)
+                layer._prog_attrs_map_cache = {}
+            return layer
+
+    def runs(self, *, training: bool) -> Callable[[list[Any], list[Any]], Any]:
+        """What :meth:`run_for_training` calls, or :meth:`run`, for who calls it over and over."""
+        return self._prepared(self._layer, training).start
+
+    def prepare(self, *, training: bool) -> None:
+        """Build what :meth:`run` needs, so that what cannot be built is known before."""
+        self._prepared(self._layer, training)
+
+    def prepare_gradients(self, wanted: tuple[bool, ...] | None = None) -> tuple[Any, list[int]]:
+        """Build what :meth:`gradients` runs.
+
+        Args:
+            wanted: for each output with ``stop_gradient=False`` whether it gets a gradient.
+        """
+        if wanted is None:
+            wanted = tuple(True for value in self.outputs if not value.stop_gradient)
+        joint = self._joints.get(wanted)
+        if joint is not None:
+            return joint
+        with static_lock, keep_mode():
+            joint = self._joints.get(wanted)
+            if joint is None:
+                refuse_untried(self.main)
+                with coded_gradients(), no_collection():
+                    joint = self._build_joint(wanted)
+                    self._prepared(joint[0], False)
+                self._joints[wanted] = joint
+            return joint
+
+    def differentiated(self) -> list[Any]:
+        """The programs that compute its gradients, those that have been built."""
+        built = [layer.train_program.program for layer, training in self._ready if training]
+        built += [layer.infer_program.program for layer, _ in self._joints.values()]
+        return built
+
+    def gradients(
+        self, tensors: list[Any], output_gradients: list[Any | None], parameters: list[Any]
+    ) -> list[Any | None]:
+        """Run the forward again together with its gradients, as one program.
+
+        Args:
+            tensors: the inputs of the forward.
+            output_gradients: one for each output with ``stop_gradient=False``, ``None`` for those
+                that get none.
+            parameters: the tensors that the forward has read as its parameters.
+
+        Returns:
+            The gradient of each input and then of each parameter; ``None`` where there is none.
+        """
+        gradients: list[Any | None] = [None] * (len(self.inputs) + len(self.parameters[0]))
+        seeds = [gradient for gradient in output_gradients if gradient is not None]
+        if not seeds:
+            return gradients
+        layer, found = self.prepare_gradients(tuple(each is not None for each in output_gradients))
+        with coded_gradients():
+            results, _ = self._prepared(layer, False).run([*tensors, *seeds], parameters)
+        for position, result in zip(found, results, strict=True):
+            gradients[position] = result
+        return gradients
+
+    def _prepared(self, layer: Any, training: bool) -> _Runnable:
+        """What is run; built on first use, with the repaired gradients."""
+        known = self._ready.get((layer, training))
+        if known is not None:
+            return known
+        joint = layer not in self._layers.values()
+        lean = not (training or joint)
+        with static_lock, keep_mode(), no_collection(), repaired_build(lean=lean) as made:
+            known = self._ready.get((layer, training))
+            if known is None:
+                attributes = self._attributes(layer, training)
+                built = layer.train_program if training else layer.infer_program
+                room = Room(built.program, self._keep, handed_over=made.handed_over)
+                known = _Runnable(
+                    attributes,
+                    self._lock,
+                    room,
+                    made.constants,
+                    joint=joint,
+                    training=training,
+                    absent=_absent(built) if training else [],
+                )
+                self._ready[layer, training] = known
+            return known
+
+    def _attributes(self, layer: Any, training: bool) -> Any:
+        layer.training = training
+        # Building a training program tells each parameter the type of its gradient, which drops
+        # a gradient that it already has.
+        gradients = [(tensor, tensor.grad) for tensor in layer._params]
+        try:
+            if not training:
+                return layer._prepare_attributes(in_sot_mode=False)
+            refuse_untried(self.main)
+            with coded_gradients():
+                keep_read_inside(layer.train_program)
+                return layer._prepare_attributes(in_sot_mode=False)
+        finally:
+            for tensor, gradient in gradients:
+                if gradient is not None and tensor.grad is None:
+                    tensor.grad = gradient
+
+    @switch_to_static_graph  # type: ignore[untyped-decorator]
+    def _build_joint(self, wanted: tuple[bool, ...]) -> tuple[Any, list[int]]:
+        copied = self._layer.origin_runnable_program.clone()
+        inputs, parameters = list(copied.x_values), list(copied.param_values)
+        outputs = list(copied.out_values)
+        for value, original in zip(outputs, self.outputs, strict=True):
+            value.stop_gradient = original.stop_gradient
+        erase_unread(copied.program, "py_op.d2s_host")
+        copy_into_loops(copied.program)
+        mark_inner_loops(copied.program)
+        with paddle.static.program_guard(copied.program):
+            targets = _let_stop(outputs, wanted)
+            seeds = []
+            for index, value in enumerate(targets):
+                seed = paddle.static.data(f"d2s_gradient_{index}", value.shape, value.dtype)
+                seeds.append(seed)
+            made = differentiate(targets, [*inputs, *parameters], seeds)
+        save_sources(copied.program)
+        found = [index for index, value in enumerate(made) if value is not None]
+        with paddle.static.program_guard(copied.program):
+            results = [paddle.assign(made[index]) for index in found]
+        layer = _Layer(copied.program, [*inputs, *seeds], results, (self.parameters[0], parameters))
+        return layer, found
+
+
+_DTYPE: Final = "_LayerHelperBase__dtype"
+_NO_AMP: Final = core.AmpLevel.O0.value
+_NO_AMP_DTYPE: Final = "float32"
+"""What a thread has that no ``auto_cast`` has set; asking for it is cheaper than for the level."""
+
+
+class _Thread(threading.local):
+    """What ``auto_cast`` sets in this thread: Paddle has one object for each."""
+
+    def __init__(self) -> None:
+        self.amp = amp_attributes()
+
+
+_thread: Final = _Thread()
+
+
+def modes_are(modes: tuple[Any, ...], name: Callable[[Any], str]) -> list[str]:
+    """The questions whether, in dygraph mode, :func:`thread_modes` gives ``modes``: expressions.
+
+    Args:
+        modes: what it gave.
+        name: gives things names in the expressions.
+    """
+    gradients, dtype, amp = modes[:3]
+    if amp is not None or dtype != LayerHelperBase.__dict__.get(_DTYPE):
+        return [f"{name(paddle.in_dynamic_mode)}()", f"{name(thread_modes)}() == {name(modes)}"]
+    return [
+        f"{name(framework.global_var)}._dygraph_tracer_ is not None",
+        f"{name(has_grad)}() is {gradients}",
+        f"{name(LayerHelperBase)}.{_DTYPE} == {name(dtype)}",
+        f"{name(_thread)}.amp._amp_dtype == {_NO_AMP_DTYPE!r}",
+    ]
+
+
+def thread_modes() -> tuple[Any, ...]:
+    """What a program depends on besides its code and its inputs: modes that Paddle's threads have.
+
+    Whether gradients are recorded, the default dtype, and what ``auto_cast`` has set.
+    """
+    amp = _thread.amp
+    if amp._amp_dtype == _NO_AMP_DTYPE or amp._amp_level.value == _NO_AMP:
+        return has_grad(), default_dtype(), None
+    return has_grad(), default_dtype(), str(amp._amp_level), str(amp._amp_dtype)

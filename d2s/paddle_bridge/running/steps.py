@@ -1,0 +1,309 @@
+"""Training inside of a program: gradients, hooks, and tensors that a program writes into."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterator
+from contextlib import nullcontext
+from typing import Any, Final
+
+import paddle
+
+from d2s.paddle_bridge.capturing.leaves import cut_operation
+from d2s.paddle_bridge.gate import static_lock
+from d2s.paddle_bridge.gradients.repairs import (
+    LEFT_OUT,
+    coded_gradients,
+    derivatives_to_come,
+    differentiate,
+    gradient_function,
+    mark_inner_loops,
+)
+from d2s.paddle_bridge.names import (
+    EagerTensor,
+    _global_parameter_recorder,
+    _program_hash,
+    dygraph_guard_if_declarative,
+    layers,
+    pir,
+    to_static_mode_guard,
+)
+from d2s.paddle_bridge.preparing.passes import copy_into_loops, refuse_untried, save_sources
+from d2s.paddle_bridge.walks import inside, operations
+
+
+def gradients_here(
+    outputs: list[Any],
+    inputs: list[Any],
+    seeds: list[Any] | None,
+    left_out: set[int],
+    *,
+    again: bool = False,
+) -> tuple[list[Any], list[int], set[int]]:
+    """Gradients of the program that is being captured; it goes on behind them.
+
+    Args:
+        outputs: values of it, at its top level.
+        inputs: the values of which the gradients are wanted.
+        seeds: the gradient of each output; ``None`` for ones.
+        left_out: ids of operations that no gradient goes through.
+        again: they may be differentiated once more.
+
+    Returns:
+        The gradient of each input, or ``None``; the ids of values that are gone, and of the
+        operations that are there for gradients.
+
+    Raises:
+        LoopGradientError: (D2S307) Paddle cannot differentiate the program.
+    """
+    program = paddle.static.default_main_program()
+    refuse_untried(program)
+    before = {operation.id() for operation in operations(program)}
+    with coded_gradients(), static_lock, derivatives_to_come() if again else nullcontext():
+        copy_into_loops(program)
+        gone = mark_inner_loops(program)
+        LEFT_OUT.update(left_out)
+        try:
+            made = differentiate(outputs, inputs, seeds)
+        finally:
+            LEFT_OUT.clear()
+        save_sources(program)
+    pir.set_insertion_point_to_block_end(program.global_block())
+    return list(made), gone, {operation.id() for operation in operations(program)} - before
+
+
+def gradients_in_block(
+    outputs: list[Any], inputs: list[Any], seeds: list[Any] | None, *, again: bool
+) -> list[Any]:
+    """Gradients in the branch or loop that is being captured.
+
+    Args:
+        outputs, inputs, seeds, again: as for :func:`gradients_here`.
+
+    Returns:
+        The gradient of each input, or ``None``.
+
+    Raises:
+        LoopGradientError: (D2S307) Paddle cannot differentiate what is there.
+    """
+    block = paddle.pir.get_current_insertion_point().block()
+    before = {operation.id() for operation in block.ops}
+    with coded_gradients(), static_lock, derivatives_to_come() if again else nullcontext():
+        made = gradient_function()(outputs, inputs, seeds)
+    if not again:
+        for operation in block.ops:
+            if operation.id() not in before:
+                cut_operation(operation)
+    return list(made)
+
+
+_HOOKS: Final = "d2s_hooks"
+_ARRIVES: Final = "d2s_arrives"
+
+
+def _counting_hooks() -> None:
+    """Let tensors know how many gradient hooks they have, which Paddle does not tell."""
+    register, remove = EagerTensor._register_grad_hook, EagerTensor._remove_grad_hook
+
+    def noting_register(self: Any, hook: Any) -> Any:
+        passage = getattr(self, _ARRIVES, None)
+        if passage is not None:
+            passage.shaped = True
+            hook = _of_gradients(hook)
+        known = register(self, hook)
+        with contextlib.suppress(AttributeError):
+            setattr(self, _HOOKS, getattr(self, _HOOKS, frozenset()) | {known})
+        return known
+
+    def noting_remove(self: Any, known: Any) -> Any:
+        with contextlib.suppress(AttributeError):
+            setattr(self, _HOOKS, getattr(self, _HOOKS, frozenset()) - {known})
+        return remove(self, known)
+
+    EagerTensor._register_grad_hook = noting_register
+    EagerTensor._remove_grad_hook = noting_remove
+
+
+_counting_hooks()
+
+
+def tell_of_hooks(tensor: Any, passage: Any) -> None:
+    """Let ``passage.shaped`` be true when a gradient hook is set on the result of a program.
+
+    Paddle calls it with ``None`` where the program's other results alone have gradients; dygraph
+    does not call it then, and nor does the tensor any more.
+    """
+    tensor.d2s_arrives = passage
+
+
+def _of_gradients(hook: Any) -> Any:
+    """``hook``, called with gradients alone."""
+    return lambda gradient: None if gradient is None else hook(gradient)
+
+
+def has_hooks(tensor: Any) -> bool:
+    """Whether a dygraph tensor has gradient hooks that were set since d2s was imported."""
+    return bool(getattr(tensor, _HOOKS, ()))
+
+
+@contextlib.contextmanager
+def in_dygraph() -> Iterator[None]:
+    """Run operations, and no longer put them into the program that is being captured."""
+    with dygraph_guard_if_declarative():
+        yield
+
+
+@contextlib.contextmanager
+def outside_of_capture() -> Iterator[None]:
+    """Run operations as if no program was being captured: parameters are tensors, not values."""
+    with dygraph_guard_if_declarative(), to_static_mode_guard(is_to_static=False):
+        yield
+
+
+@contextlib.contextmanager
+def layers_as_in_dygraph() -> Iterator[None]:
+    """Let methods of layers take their way in dygraph, while a program is captured."""
+    before = layers.in_dygraph_mode
+    layers.in_dygraph_mode = lambda: True
+    try:
+        yield
+    finally:
+        layers.in_dygraph_mode = before
+
+
+def renew(tensor: Any, value: Any) -> None:
+    """Let ``value`` stand for the dygraph tensor from here on, in the program being captured."""
+    known_tensors()[id(tensor)] = value
+
+
+def filled_like(value: Any, number: float) -> Any:
+    """``paddle.full_like``, which in a program warns that a value has no place."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Tensor do not have 'place' interface")
+        return paddle.full_like(value, number)
+
+
+def known_tensors() -> Any:
+    """The dygraph tensors that the program being built knows, by their ids."""
+    key = _program_hash(paddle.static.default_main_program())
+    return _global_parameter_recorder.tensor2value.get(key, {})
+
+
+def write_into(value: Any, fresh: Any) -> Any:
+    """Write ``fresh`` over the contents of a tensor; the value for them afterwards."""
+    return paddle._C_ops.assign_out_(fresh, value)
+
+
+_INPLACE_NAMES: Final = {"output": "out", "x": "out"}
+
+
+def overwriting(start: int) -> Iterator[tuple[int, Any]]:
+    """What the operations from ``start`` on in the program write over: id, and the new value."""
+    for operation in _here().ops[start:]:
+        if not operation.name().endswith("_"):
+            continue
+        results = dict(zip(operation.get_output_names(), operation.results(), strict=True))
+        for name, value in zip(
+            operation.get_input_names(), operation.operands_source(), strict=True
+        ):
+            fresh = results.get(f"{name}_out", results.get(_INPLACE_NAMES.get(name, "")))
+            if fresh is not None and not pir.is_fake_value(value):
+                yield value.id, fresh
+
+
+def _here() -> Any:
+    """The block that is being written."""
+    return paddle.pir.get_current_insertion_point().block()
+
+
+def length() -> int:
+    """How many operations the block that is being written has; for :func:`overwriting`."""
+    return len(_here().ops)
+
+
+def share_constants(start: int) -> None:
+    """Let the operations from ``start`` on make every constant once.
+
+    A call of ``adam_`` makes three constants of its own, for every parameter.
+    """
+    block = _here()
+    known: dict[Any, Any] = {}
+    written = {number for number, _ in overwriting(start)}
+    for operation in block.ops[start:]:
+        if operation.name() != "pd_op.full" or operation.result(0).id in written:
+            continue
+        facts = operation.attrs()
+        key = tuple(str(facts[name]) for name in ("value", "dtype", "shape", "place"))
+        first = known.setdefault(key, operation)
+        if first is not operation:
+            operation.result(0).replace_all_uses_with(first.result(0))
+            block.remove_op(operation)
+
+
+def id_of_maker(value: Any) -> int:
+    """The id of the operation that makes ``value``."""
+    return int(value.get_defining_op().id())
+
+
+def ids_from(start: int) -> set[int]:
+    """The ids of the operations from ``start`` on."""
+    return {operation.id() for operation in _here().ops[start:]}
+
+
+def is_made_of_constants(value: Any) -> bool:
+    """Whether what makes ``value`` has no operand with a gradient, and no block."""
+    operation = value.get_defining_op()
+    return (
+        operation is not None
+        and not operation.num_regions()
+        and all(
+            pir.is_fake_value(operand) or operand.stop_gradient
+            for operand in operation.operands_source()
+        )
+    )
+
+
+def sources(value: Any) -> list[Any]:
+    """The values that what makes ``value`` reads, in its blocks too; all of one block."""
+    operation = value.get_defining_op()
+    if operation is None:
+        return []
+    home = operation.get_parent_block()
+    found = []
+    for each in (operation, *inside(operation)):
+        for source in each.operands_source():
+            origin = None if pir.is_fake_value(source) else source.get_defining_op()
+            if origin is not None and (each is operation or origin.get_parent_block() == home):
+                found.append(source)
+    return found
+
+
+def makes_sparse_gradients() -> bool:
+    """Whether dygraph would have sparse gradients where the program so far has dense ones."""
+    return any(
+        operation.name() == "pd_op.embedding"
+        and operation.attrs().get("sparse")
+        and not operation.operand_source(1).stop_gradient
+        for operation in operations(paddle.static.default_main_program())
+    )
+
+
+@contextlib.contextmanager
+def methods_replaced(table: dict[tuple[Any, str], Any]) -> Iterator[None]:
+    """Classes with other methods for a while.
+
+    Args:
+        table: by class and name, what the class has in place of its own.
+    """
+    before = {key: vars(key[0]).get(key[1]) for key in table}
+    for (owner, name), method in table.items():
+        setattr(owner, name, method)
+    try:
+        yield
+    finally:
+        for (owner, name), original in before.items():
+            if original is None:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, original)

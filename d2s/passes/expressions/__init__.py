@@ -1,0 +1,1 @@
+"""Passes that rewrite expressions, one construct per file."""

@@ -1,0 +1,1 @@
+"""Passes about names: annotations, declarations, private names, unbound variables, probes."""

@@ -1,0 +1,1 @@
+"""Passes that rewrite statements, one construct per file."""

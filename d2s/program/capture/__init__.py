@@ -1,0 +1,1 @@
+"""From a function and a call to a captured program."""

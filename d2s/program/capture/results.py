@@ -1,0 +1,355 @@
+"""What a captured function returns, taken apart into outputs of the program.
+
+return {"y": y, "n": 3}, x    ->    output 0 is y; a run builds ({"y": outputs[0], "n": 3}, x)
+"""
+
+from __future__ import annotations
+
+import array
+import copy
+import gc
+import types
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.errors import UnsupportedInGraphError
+from d2s.program.capture.captured import Build, Output, Run
+from d2s.program.capture.stops import Paths
+from d2s.program.state.opaque import is_opaque
+from d2s.program.state.places import CONTAINERS, Place
+from d2s.program.state.tracker import Guard, Watch, is_symbol
+from d2s.runtime.aliasing.origins import origin_of
+from d2s.runtime.host.text import HostText, Shipment
+from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.trace import Capture
+from d2s.runtime.values.choice import UNBOUND, Choice
+from d2s.runtime.values.contents import drop, size
+from d2s.runtime.values.contents import items as items_of
+from d2s.runtime.values.fields import attributes_of, is_object, set_attributes
+from d2s.runtime.values.objects import dict_of
+from d2s.runtime.values.structure import parts
+from d2s.runtime.values.tensors import number_kind
+
+
+class Results:
+    """Takes returned objects and changed state apart into outputs of the program."""
+
+    def __init__(self, inputs: list[Any], state: Capture, watch: Watch) -> None:
+        self.sometimes = state.sometimes
+        self.grown = state.grown
+        self.born = state.born
+        self.watches: tuple[Watch, ...] = (watch,)
+        self.roots, self.written, self.stored = state.roots, state.written, state.stored
+        self.makes = state.makes
+        self.watch = watch
+        # A saved program gives every tensor of the result, arguments and repetitions too.
+        self.every = state.export
+        self.inputs = {} if self.every else {value.id: at for at, value in enumerate(inputs)}
+        self.stops: list[tuple[int, int]] = []
+        self.paths = None if self.every or not state.gradients else Paths()
+        self.outputs: list[Any] = []
+        self.given: list[Any] = []
+        self.positions: dict[int, int] = {}
+        self.kept: list[Any] = []
+        self.ambiguous: list[str] = []
+        self.texts = False
+        self.arguments: dict[int, int] = {}
+        self.shared: dict[int, Build] = {}
+        self.moved: dict[int, Any] = {}
+        self.homes: dict[int, list[Place]] = {}
+
+    def output(self, value: Any) -> int:
+        """The position of ``value`` among the outputs."""
+        known = self.positions.get(value.id)
+        if known is None or self.every:
+            copy = paddle.assign(value)
+            copy.stop_gradient = value.stop_gradient
+            known = self.positions[value.id] = len(self.outputs)
+            self.outputs.append(copy)
+            self.given.append(value)
+            self.kept.append(value)
+            self.stop_where(value, known)
+        return known
+
+    def stop_where(self, value: Any, position: int) -> None:
+        """Note what says, after a run, that the output at ``position`` stops gradients."""
+        paths = self.paths
+        stops: Any = False if paths is None or value.stop_gradient else paths.of(value)
+        if bridge.is_value(stops):
+            stops.stop_gradient = True
+            self.stops.append((position, self.output(stops)))
+
+    def take(self, thing: Any) -> Build:
+        """A function from a run to ``thing`` with real tensors."""
+        return self.original(thing) or self.new(thing)
+
+    def original(self, thing: Any) -> Build | None:
+        """How a run finds the container outside of the function that has become ``thing``."""
+        if not self.grown or not isinstance(thing, (Choice, DynamicList, *CONTAINERS)):
+            return None
+        root = origin_of(thing)
+        return None if root is None or root is thing else self.outside(root)
+
+    def new(self, thing: Any) -> Build:
+        """The same for what stands for no container that was there before."""
+        piece = self.piece(thing)
+        if piece is not None:
+            return piece
+        held = parts(thing)
+        if held is None:
+            return self.instance(thing)
+        known = self.known(thing)
+        if known is not None:
+            return known
+        return self.once(thing, self.contents(thing))
+
+    def known(self, thing: Any) -> Build | None:
+        """How a run finds a container that is no new one, or that has been taken already."""
+        return self.outside(thing) or self.shared.get(id(thing))
+
+    def outside(self, thing: Any) -> Build | None:
+        """How a run finds a container that was there before."""
+        number = self.arguments.get(id(thing))
+        if number is not None:
+            return lambda run: run.containers[number]
+        record = self.watch.holds(thing)
+        if record is None and is_object(thing):
+            record = self.watch.record_of(thing)  # its attributes are state
+        if record is None:
+            return None
+        place = record.place
+        return (lambda run: thing) if place is None else lambda run: place.get()
+
+    def once(self, thing: Any, build: Build) -> Build:
+        """``build``, called once in each run."""
+        slot = len(self.kept)
+        self.kept.append(thing)
+
+        def shared(run: Run) -> Any:
+            if slot not in run.made:
+                run.made[slot] = build(run)
+            return run.made[slot]
+
+        if not isinstance(thing, tuple):
+            self.shared[id(thing)] = shared
+        return shared
+
+    def contents(self, thing: Any) -> Build:
+        """A container of the same form with the run's parts."""
+        held = parts(thing)
+        assert held is not None
+        items: list[Build] = []
+        of_dict: dict[int, Build] = {}
+        count = size(thing) if self.every and isinstance(thing, dict) else 0
+        for at, (_, item) in enumerate(held[0]):
+            # A saved program gives the items of a model's output once: they are its attributes too.
+            known = of_dict.get(id(item)) if at >= count else None
+            items.append(self.take(item) if known is None else known)
+            if at < count:
+                of_dict[id(item)] = items[-1]
+        make = held[1]
+        if not isinstance(thing, dict) and dict_of(thing) is None:
+            return lambda run: make([item(run) for item in items])
+
+        def build(run: Run) -> Any:
+            made = make([item(run) for item in items])
+            for table in (made, dict_of(made)):
+                if isinstance(table, dict):
+                    for key in [key for key, item in items_of(table) if item is UNBOUND]:
+                        drop(table, key)
+            return made
+
+        return build
+
+    def instance(self, thing: Any) -> Build:
+        """An object of the user's that holds tensors of the program: its like; others as is."""
+        if bridge.is_eager(thing):
+            return self.eager(thing)
+        if isinstance(thing, paddle.nn.Layer) and id(thing) in self.born:
+            self.layer(thing)
+        if not is_object(thing):
+            _refuse_hidden(thing)
+            return self.kept_by_python(thing)
+        known = self.known(thing)
+        if known is not None:
+            return known
+        if id(thing) not in self.born and not _holds_values(thing):
+            _refuse_hidden(thing)
+            return lambda run: thing
+        members = self.contents(attributes_of(thing))
+        kind: Any = type(thing)
+        return self.once(thing, lambda run: set_attributes(object.__new__(kind), members(run)))
+
+    def kept_by_python(self, thing: Any) -> Build:
+        """An object whose contents the program knows nothing of, made in each run if need be.
+
+        Raises:
+            UnsupportedInGraphError: (D2S205) an iterator that the function has made: each run
+                would give the same one, which moves on.
+        """
+        if any(watch.opaque.path(thing) for watch in self.watches) or not is_opaque(thing):
+            return lambda run: thing
+        if isinstance(thing, np.ndarray | bytearray | array.array):
+            return lambda run: copy.copy(thing)
+        raise UnsupportedInGraphError(
+            f"the function gives back an object of type {type(thing).__name__!r} that it has "
+            "made, and each run would give the same one",
+            cure="return what it is made of, and make it outside of the converted function",
+        )
+
+    def layer(self, made: Any) -> None:
+        """Tell that the function has made a layer that is kept, if tensors are in it.
+
+        Raises:
+            UnsupportedInGraphError: (D2S205) it makes one on each call.
+        """
+        for part in made.sublayers(include_self=True):
+            if any(map(_holds_values, (*vars(part).values(), *part._buffers.values()))):
+                self.makes()
+                raise UnsupportedInGraphError(
+                    f"a layer of type {type(part).__name__!r} is made in the function and kept, "
+                    "with tensors of the program in it",
+                    cure="make it once, outside of the function, or on the first call",
+                )
+
+    def eager(self, tensor: Any) -> Build:
+        """A tensor of the state that no operation reads: the one that is in its place now."""
+        self.moved[id(tensor)] = tensor
+
+        def build(run: Run) -> Any:
+            places = self.homes.get(id(tensor))
+            return places[0].get() if places else tensor
+
+        return build
+
+    def find_homes(self) -> list[Guard]:
+        """Note where the tensors of :meth:`eager` are kept; what the program relies on for it."""
+        tensors = list(self.moved.values())
+        for index, place in self.watch.places_of(tensors):
+            self.homes.setdefault(id(tensors[index]), []).append(place)
+        return [
+            Guard(other, _is_at(places[0]), True)
+            for places in self.homes.values()
+            for other in places[1:]
+        ]
+
+    def piece(self, item: Any) -> Build | None:
+        """How a run gives what stands for one value; ``None`` for anything else."""
+        if isinstance(item, Choice):
+            self.ambiguous.append(item.name)
+            where = self.output(item.flag)
+            true, false = self.take(item.true), self.take(item.false)
+            return lambda run: (true if bool(run.outputs[where]) else false)(run)
+        if isinstance(item, DynamicList):
+            known = self.shared.get(id(item))
+            return known if known is not None else self.once(item, self.growing(item))
+        if isinstance(item, HostText):
+            return self.text(item)
+        if not bridge.is_value(item):
+            return None
+        if item.id in self.inputs:
+            position = self.inputs[item.id]
+            return lambda run: run.inputs[position]
+        kept = self.rewritten(item)
+        if kept is not None:
+            return self.eager(kept)
+        kind = number_kind(item)
+        position = self.output(item)
+        if kind is not None:
+            return lambda run: kind(run.outputs[position].item())
+        if item.id in self.sometimes and not self.every:
+            _, flag, number = self.sometimes[item.id]
+            where = self.output(flag)
+            return lambda run: (
+                number(run.outputs[position].item())
+                if bool(run.outputs[where])
+                else run.outputs[position]
+            )
+        return Output(position)
+
+    def rewritten(self, item: Any) -> Any:
+        """The tensor of the state that is changed in place and holds ``item`` in the end."""
+        _, root = self.roots.get(item.id, (None, 0))
+        if root >= 0 or not item.stop_gradient or self.written.get(root) is not item:
+            return None
+        return self.stored[root]
+
+    def text(self, item: HostText) -> Build:
+        """Text that the host formats."""
+        self.texts = True
+        shipment = Shipment()
+        build = shipment.pack(item)
+        pieces = [self.take(value) for value in shipment.values]
+        return lambda run: build(tuple(piece(run) for piece in pieces))
+
+    def growing(self, item: DynamicList) -> Build:
+        """A list that has grown in a loop."""
+        rows, make = item.d2s_shown()
+        stacks = [self.output(row) for row in rows]
+        return lambda run: make([run.outputs[position] for position in stacks])
+
+
+def _is_at(place: Place) -> Callable[[Any], bool]:
+    return lambda thing: thing is place.get()
+
+
+_ATOMS: Final = (int, float, complex, str, bytes, type(None), type, types.ModuleType, np.ndarray)
+
+_MOST: Final = 1000
+"""How many objects are looked at for values of the program."""
+
+
+def _refuse_hidden(thing: Any) -> None:
+    """Refuse an object that Python keeps, and that has values of the program in it.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) a generator, an iterator, a function that is called later.
+    """
+    waiting = [thing]
+    seen: set[int] = set()
+    while waiting and len(seen) < _MOST:
+        found = waiting.pop()
+        if isinstance(found, _ATOMS) or id(found) in seen:
+            continue
+        seen.add(id(found))
+        if is_symbol(found):
+            what = type(thing).__name__
+            raise UnsupportedInGraphError(
+                f"an object of type {what!r} that has tensors of the program in it leaves the "
+                "function, and would be used when the program is gone",
+                cure="return the tensors themselves, or a list of them, and make the rest outside "
+                "of the converted function",
+            )
+        waiting.extend(_inside(found))
+
+
+def _inside(thing: Any) -> list[Any]:
+    """What ``thing``, of a type that the program knows nothing of, holds."""
+    if isinstance(thing, types.FunctionType):  # and not its globals
+        cells = [cell for cell in thing.__closure__ or () if not _is_empty(cell)]
+        return [*cells, thing.__defaults__, thing.__kwdefaults__]
+    if isinstance(thing, types.GeneratorType):
+        return [] if thing.gi_frame is None else list(thing.gi_frame.f_locals.values())
+    if isinstance(thing, paddle.nn.Layer) or bridge.is_eager(thing):
+        return []
+    return gc.get_referents(thing)
+
+
+def _is_empty(cell: types.CellType) -> bool:
+    return not gc.get_referents(cell)
+
+
+def _holds_values(thing: Any, depth: int = 4) -> bool:
+    """Whether something of the program can be reached from ``thing``."""
+    if is_symbol(thing):
+        return True
+    held = parts(thing) if depth else None
+    if held is not None:
+        return any(_holds_values(item, depth - 1) for _, item in held[0])
+    if depth and is_object(thing):
+        return any(_holds_values(item, depth - 1) for item in attributes_of(thing).values())
+    return False

@@ -1,0 +1,459 @@
+"""What code that is captured meets in the place of tensors, and what it may do with it.
+
+A value of a program is no tensor: what only the run knows is refused, in words about the code.
+
+    x.detach()      ->    a copy without gradient, in the program
+    float(x)        ->    D2S208, if code that stays Python asks
+    i + 1           ->    a Python number again on each run, if ``i`` is one
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dis
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import numpy as np
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.diagnostics.location import is_ours
+from d2s.errors import NotStaticError, UnsupportedInGraphError
+from d2s.program.state.tracker import is_symbol
+from d2s.runtime.aliasing import inplace
+from d2s.runtime.aliasing.replays import CHECKS, Method, as_in_dygraph
+from d2s.runtime.calls.call import APPLYING
+from d2s.runtime.lists import dynamic_list
+from d2s.runtime.python import casts
+from d2s.runtime.python.arrays import Array
+from d2s.runtime.python.items import value_getitem
+from d2s.runtime.python.tolist import tolist
+from d2s.runtime.trace import current, error_here
+from d2s.runtime.training.flags import set_flag
+from d2s.runtime.training.training import VALUE_METHODS
+from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.tensors import (
+    NUMBER_DTYPES,
+    ArrayAskedError,
+    adapt_operand,
+    as_value,
+    cast_plain,
+    is_array,
+    mark_number,
+    no_hash,
+    number_kind,
+    refuse,
+)
+
+_HASH: Final[Callable[[Any], int]] = bridge.Value.__hash__
+
+_SIZE: Final[Callable[[list[int]], Any]] = type(paddle.ones([1]).size)
+"""What ``tensor.size`` is in dygraph: an int of Paddle's own, which knows the shape."""
+
+
+def _unknown(name: str) -> Callable[..., Any]:
+    """A method for values that asks for what only the run knows."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        raise error_here(
+            NotStaticError,
+            f"{name}() asks for the values of a tensor while the program is being captured",
+            "compute with the tensor itself, with functions of Paddle",
+        )
+
+    return method
+
+
+def _array_asked(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """What a library asks for an array: NumPy's own functions are left to the run then."""
+    raise error_here(
+        ArrayAskedError,
+        "np.asarray() asks for the values of a tensor while the program is being captured",
+        "compute with the tensor itself, with functions of Paddle, or call np.asarray in a "
+        "converted function",
+    )
+
+
+@functools.cache
+def _inplace_methods() -> dict[str, Callable[..., Any]]:
+    """Every in-place method of a dygraph tensor, for values of a program."""
+
+    def made(name: str) -> Callable[..., Any]:
+        def change(self: Any, *arguments: Any, **options: Any) -> Any:
+            return inplace.method(self, name)(*arguments, **options)
+
+        change.__name__ = name
+        return change
+
+    names = [name for name in dir(paddle.Tensor) if inplace.is_inplace(name)]
+    return {name: made(name) for name in names if not name.startswith("_")}
+
+
+_DECIDES: Final = "its value decides what code that stays Python does, which only the run knows"
+
+_YIELDING: Final = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
+
+
+def _truth(self: Any) -> bool:
+    """Refuse to be a truth value; a generator stays Python, and is named."""
+    code = sys._getframe(1).f_code
+    if code.co_flags & _YIELDING and not is_ours(code.co_filename) and code.co_name[0] != "<":
+        raise error_here(
+            UnsupportedInGraphError,
+            f"a tensor decides what the generator {code.co_name!r} yields, which only the run "
+            "knows",
+            "write its loop into the function that uses it, without yield, or let it return a list",
+        )
+    raise error_here(
+        UnsupportedInGraphError,
+        f"a tensor is used as a truth value, but {_DECIDES}",
+        "use if, while, and, or, not of a converted function, or bool(tensor)",
+    )
+
+
+def attributes_of_values() -> dict[str, Any]:
+    """What values have besides or instead of Paddle's own attributes, by name."""
+    plain = _DECIDES
+    return {
+        **_inplace_methods(),
+        "name": property(_name, _NAME.__set__),
+        "size": property(_size),
+        "stop_gradient": property(_FLAG.__get__, _set_flag),
+        "detach": _detach,
+        "data": property(_detach),
+        "cpu": _to_cpu,
+        "is_dense": lambda self: True,
+        **dict.fromkeys(_OF_OTHER_KINDS, lambda self: False),
+        "is_integer": _is_integer,
+        "__hash__": _hash,
+        "__bool__": _truth,
+        "__index__": refuse(
+            f"a tensor is used as a Python index, but {plain}",
+            "stack the sequence into a tensor and index that",
+        ),
+        "__setitem__": refuse(
+            "an item of a tensor that is no local variable is assigned, which a captured program "
+            "would lose",
+            "bind the tensor to a local variable, assign the item, and bind it back",
+        ),
+        "__array__": _array_asked,
+        "__array_priority__": 100,  # as tensors of dygraph: numbers of NumPy leave it to them
+        "__float__": _unknown("float"),
+        "__int__": _unknown("int"),
+        "__complex__": _unknown("complex"),
+        "numpy": lambda self: Array.of(self),
+        "tolist": tolist,
+        "__format__": _refuse_format,
+        "__str__": _as_text,
+        "__iter__": _iterate,
+        "__len__": _length,
+        "__contains__": refuse(
+            f"'in' asks for the truth of tensors, but {plain}",
+            "use (tensor == item).any()",
+        ),
+        **VALUE_METHODS,
+        "__getitem__": value_getitem(),
+    }
+
+
+def _is_integer(self: Any) -> Any:
+    """``float.is_integer``, or what Paddle says of a tensor's dtype."""
+    return casts.is_whole(self) if number_kind(self) is float else paddle.is_integer(self)
+
+
+_OF_OTHER_KINDS: Final = ("is_selected_rows", "is_sparse", "is_sparse_coo", "is_sparse_csr")
+"""Methods that ask whether a tensor is of a kind that a program has none of."""
+
+
+def _to_cpu(self: Any) -> Any:
+    """``x.cpu()``, which ``x.to("cpu")`` calls as well: Paddle's own has no gradient."""
+    if not paddle.is_compiled_with_cuda():
+        return paddle.assign(self)
+    if self.stop_gradient:
+        return _COPY_TO_CPU(self)
+    raise error_here(
+        UnsupportedInGraphError,
+        ".cpu() moves a tensor that takes a gradient, which Paddle's programs would lose",
+        "leave it on its device, or move a .detach() of it",
+    )
+
+
+_COPY_TO_CPU: Final = bridge.Value.cpu
+
+
+def _adapted(mine: Any, other: Any, name: str) -> Any:
+    """``other`` as a partner of ``mine`` in the operator ``name``."""
+    if is_array(other):
+        return _beside_array(mine, other, name)
+    if isinstance(other, Choice):
+        compares = name in ("__eq__", "__ne__") and any(each is None for each in other.leaves())
+        if compares or not other.single:
+            return NotImplemented  # it uses each of its alternatives
+        other = other.get(lambda found: getattr(mine, name)(found))
+    if (
+        name in ("__eq__", "__ne__")
+        and type(other) in _NO_NUMBERS
+        and number_kind(mine) is not None
+    ):
+        return bridge.Answer(name == "__ne__")
+    if isinstance(other, np.generic):
+        return bridge.Answer(getattr(mine, name)(_plain_number(mine, other)))
+    if name in casts.BITS and None not in (number_kind(mine), number_kind(other)):
+        return bridge.Answer(casts.bits(name, mine, other))
+    if name in ("__mul__", "__rmul__") and type(other) in (list, tuple, str):
+        if number_kind(mine) in (None, float) and not _is_index(mine):
+            return other
+        return bridge.Answer(dynamic_list.repeated(other, mine))
+    adapted = adapt_operand(mine, other)
+    if name == "__matmul__" and bridge.is_value(adapted) and not paddle.is_autocast_enabled():
+        return cast_plain(adapted, mine.dtype)  # a program would promote both
+    return adapted
+
+
+_NO_NUMBERS: Final = (str, bytes, tuple, list, dict, set, frozenset, type(None))
+"""What no Python number is equal to."""
+
+
+def _beside_array(mine: Any, array: Any, name: str) -> Any:
+    """An array of the run beside a tensor, which takes it for one, or beside a number."""
+    if number_kind(mine) is not None:
+        return NotImplemented  # it is the array that knows
+    if not array.scalar:
+        return array.value
+    kind = type(array.sample().item())
+    if kind not in NUMBER_DTYPES or (kind is float and "int" in str(mine.dtype)):
+        raise error_here(
+            UnsupportedInGraphError,
+            f"a {array.dtype} of NumPy meets a tensor of {mine.dtype}",
+            "take the number out of NumPy with float() or .item()",
+        )
+    return bridge.Answer(getattr(mine, name)(array.item()))
+
+
+def _plain_number(mine: Any, number: Any) -> Any:
+    """A number of NumPy as the number of Python that dygraph takes it for beside a tensor."""
+    if number_kind(mine) is not None:
+        raise error_here(
+            UnsupportedInGraphError,
+            "a number of NumPy meets a Python number that a tensor decides, and would make it "
+            "one of NumPy",
+            "take the number out of NumPy with float(), int() or .item()",
+        )
+    plain = number.item()
+    if isinstance(plain, float) and not isinstance(number, float) and "int" in str(mine.dtype):
+        raise error_here(
+            UnsupportedInGraphError,
+            f"a {type(number).__name__} of NumPy meets a tensor of integers, which dygraph would "
+            "cut it for",
+            "take the number out of NumPy with float() or .item()",
+        )
+    return plain
+
+
+def _is_index(value: Any) -> bool:
+    """Whether dygraph takes a tensor for a Python int."""
+    return not list(value.shape) and "int" in str(value.dtype)
+
+
+def _said(error: Exception, name: str, operands: tuple[Any, ...]) -> Exception:
+    return as_in_dygraph(error, Method(name), operands, {})
+
+
+def _refuse_format(self: Any, spec: str) -> str:
+    raise NotStaticError(
+        "a tensor is formatted into text while the program is being captured",
+        cure="use an f-string in print, assert or raise",
+    )
+
+
+def _as_text(self: Any) -> str:
+    """What a debugger shows; ``text % tensor`` of code that stays as it is would keep it."""
+    frame = sys._getframe(1)
+    step = dis.opname[frame.f_code.co_code[frame.f_lasti]]
+    if step.startswith(("BINARY_", "INPLACE_")) and not is_ours(frame.f_code.co_filename):
+        raise error_here(
+            NotStaticError,
+            "a tensor is formatted into text by % while the program is being captured",
+            "write the text before the % itself, or a tuple behind it, or use an f-string",
+        )
+    return repr(self)
+
+
+def _length(self: Any) -> int:
+    if number_kind(self) is not None:
+        raise error_here(
+            NotStaticError,
+            "a library takes the number that only the run knows for a sequence",
+            "give it a number that depends on no tensor, or a list with the number",
+        )
+    if not list(self.shape):
+        raise AssertionError("len() of a 0-D tensor is wrong")
+    if self.shape[0] < 0:
+        raise UnsupportedInGraphError(
+            "the length of a tensor with an open first dimension is asked for by Python code",
+            cure="call len() in a converted function, or use x.shape[0]",
+        )
+    return int(self.shape[0])
+
+
+def _noticed(tensor: Any) -> None:
+    """The contents of a tensor go into the program as constants, if user code reads them."""
+    state = current()
+    if state is not None and state.on_read is not None:
+        state.on_read(tensor)
+
+
+def _hash(self: Any) -> int:
+    """A number of the run has no hash by which a dict or set would find it."""
+    code = sys._getframe(1).f_code
+    if number_kind(self) is not None and (not is_ours(code.co_filename) or code is APPLYING):
+        raise no_hash()
+    return _HASH(self)
+
+
+def _check_parts(operation: Any, value: Any, axis: int = 0, *others: Any, **options: Any) -> None:
+    """Paddle 3.3.1 ends the process when it takes apart a dimension of unknown size."""
+    if bridge.is_value(value) and list(value.shape)[axis : axis + 1 or None] == [-1]:
+        raise error_here(
+            UnsupportedInGraphError,
+            "a tensor is taken apart along a dimension whose size only the run knows",
+            "iterate over it with for, or index it",
+        )
+
+
+def _detach(self: Any) -> Any:
+    """A copy without gradient.
+
+    In dygraph it shares the tensor's storage; in a program of Paddle 3.3 an operation that may
+    work in place then overwrites the argument.
+    """
+    copy = paddle.assign(self)
+    copy.stop_gradient = True
+    state = current()
+    if state is not None:
+        state.detached[copy.id] = copy
+    return copy
+
+
+_NAME: Final[Any] = vars(bridge.Value)["name"]
+
+
+def _name(self: Any) -> str:
+    """A name, also of what Paddle has none for; dygraph makes a new one on each call."""
+    try:
+        return str(_NAME.__get__(self))
+    except ValueError:
+        return f"eager_tmp_{self.id}"
+
+
+_FLAG: Final[Any] = vars(bridge.Value)["stop_gradient"]
+
+
+def _set_flag(self: Any, stops: bool) -> None:
+    if current() is None or is_ours(sys._getframe(1).f_code.co_filename):
+        _FLAG.__set__(self, stops)
+    else:
+        set_flag(self, bool(stops))
+
+
+def _size(self: Any) -> Any:
+    """The number of elements: an int where every dimension is known, as in dygraph."""
+    sizes = list(self.shape)
+    if all(size >= 0 for size in sizes):
+        return _SIZE(sizes)
+    return mark_number(paddle.numel(self).astype("int64"), int)
+
+
+def _iterate(self: Any) -> Any:
+    if not list(self.shape):
+        return iter(())  # as in dygraph
+    return iter([self[index] for index in range(_length(self))])
+
+
+@contextlib.contextmanager
+def _attributes_as_values() -> Iterator[None]:
+    """While a program is captured, a layer's attribute can hold what stands for a value.
+
+    Paddle's own ``Layer.__setattr__`` would write the new value into the buffer that is there.
+    """
+    layer = paddle.nn.Layer
+    original = layer.__setattr__
+
+    def assign(self: Any, name: str, value: Any) -> None:
+        if (
+            current() is None
+            or not is_symbol(value)
+            or name in self.__dict__.get("_parameters", ())
+        ):
+            original(self, name, value)
+        elif isinstance(getattr(type(self), name, None), property):
+            raise error_here(
+                UnsupportedInGraphError,
+                f"a tensor is assigned to {name!r}, a property of a layer, of which Paddle makes "
+                "a buffer as well",
+                f"write a method such as set_{name}(value) in place of the setter",
+            )
+        else:
+            fields = self.__dict__
+            home = fields["_buffers"] if name in fields.get("_buffers", ()) else fields
+            home[name] = value
+
+    layer.__setattr__ = assign
+    try:
+        yield
+    finally:
+        layer.__setattr__ = original
+
+
+def propagate_numbers(operands: tuple[Any, ...], name: str, result: Any) -> Any:
+    """Arithmetic among Python numbers gives a Python number: ``i + 1``, ``i < n``."""
+    made = _propagated(operands, name, result)
+    state = current()
+    if state is not None and state.shadow is not None and number_kind(made) is not None:
+        state.shadow(name, operands, made)
+    return made
+
+
+def _propagated(operands: tuple[Any, ...], name: str, result: Any) -> Any:
+    operands = tuple(
+        operand.get(check=False) if isinstance(operand, Choice) and operand.single else operand
+        for operand in operands
+    )
+    kinds = [number_kind(operand) for operand in operands]
+    if name in ("__floordiv__", "__rfloordiv__") and len(set(kinds)) == 2 and None in kinds:
+        # In dygraph Paddle gives a 0-D tensor over a number the shape [1].
+        return paddle.reshape(result, [1]) if not list(result.shape) else result
+    if not bridge.is_value(result) or any(kind is None for kind in kinds):
+        return result
+    if name in ("__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__"):
+        return mark_number(result, bool)
+    if name in ("__truediv__", "__rtruediv__") and float not in kinds:
+        left, right = (paddle.cast(as_value(operand), "float64") for operand in operands)
+        return mark_number(left / right if name == "__truediv__" else right / left, float)
+    if name in ("__pow__", "__rpow__") and float not in kinds:
+        return casts.power(*(operands if name == "__pow__" else reversed(operands)))
+    dtype = str(result.dtype)
+    kind = bool if "bool" in dtype else float if "float" in dtype else int
+    return mark_number(result, kind)
+
+
+@contextlib.contextmanager
+def expressions(attributes: dict[str, Any]) -> Iterator[None]:
+    """Let dygraph tensors take part in the expressions of a program.
+
+    Args:
+        attributes: what values have meanwhile.
+    """
+    with (
+        bridge.tensors_as_values(_adapted, propagate_numbers, attributes, _noticed, _said),
+        bridge.checked_operations({**CHECKS, "unbind": _check_parts, "unstack": _check_parts}),
+        bridge.true_dtypes(),
+        bridge.derivatives_as_in_dygraph(),
+        bridge.exact_numbers(),  # around the checks, which ask dygraph by Paddle's own functions
+        _attributes_as_values(),
+    ):
+        yield

@@ -1,0 +1,201 @@
+"""Drivers: functions that run in dygraph, with what can be programs as islands in them.
+
+A driver is made of the breaks that are noted of its function (``breaks``), and made anew when there
+are more.  Each island is a converted function, which may itself turn out to need a driver: for the
+rest of that call it has one, and the next call of the function finds the break in its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+import types
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import paddle
+
+from d2s.conversion import driven, trace_of
+from d2s.errors import NoSourceError, SyntaxNotSupportedError
+from d2s.program.islands.breaks import Break, belongs_to, breaks_of, home_of
+from d2s.program.islands.island import Converted, Island
+from d2s.runtime.calls.call import call_method
+from d2s.splitting import IslandTree
+from d2s.syntax.printer import to_source
+from d2s.syntax.source import source_of
+
+_CLOSURES: Final = 8
+"""Functions of so many closures made of one code have drivers; later ones run in dygraph."""
+
+
+class Driver:
+    """A function that runs in dygraph, with islands.
+
+    Args:
+        function: the user's function.
+        converted: converts an island.
+
+    Attributes:
+        islands: those of the present form.
+    """
+
+    def __init__(self, function: types.FunctionType, converted: Converted) -> None:
+        self.function = function
+        self.islands: tuple[Island, ...] = ()
+        self._converted = converted
+        self._kept: dict[Any, Island] = {}
+        self._version: tuple[int, int] | None = None
+        self._made = function
+        self._tree: Any = None
+        self._lock = threading.Lock()
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Run it."""
+        return self.current()(*args, **kwargs)
+
+    def breaks(self) -> list[Break]:
+        """What stands in the way of one program."""
+        own, home = self._noted()
+        lines = [] if home is None else [home.lines[line] for line in sorted(home.lines)]
+        return [own.whole] if own is not None and own.whole is not None else lines
+
+    def code(self) -> str:
+        """The text of the driver, and of what its islands are converted to."""
+        self.current()
+        tree = source_of(self.function).tree if self._tree is None else self._tree
+        texts = [to_source(tree).text]
+        for island in self.islands:
+            first, last = island.tree.lines
+            head = f"# lines {first} to {last}"
+            if island.rests is not None:
+                head += f", in dygraph: {island.rests}"
+            texts.append(f"{head}\n{to_source(trace_of(island.function).tree).text}")
+        return "\n".join(texts)
+
+    def current(self) -> types.FunctionType:
+        """The driver for the breaks that are known now."""
+        own, home = self._noted()
+        version = (0 if own is None else own.version, 0 if home is None else home.version)
+        if version != self._version:
+            with self._lock:
+                if version != self._version:
+                    self._make(version)
+        return self._made
+
+    def _noted(self) -> tuple[Any, Any]:
+        code = self.function.__code__
+        return breaks_of(code), breaks_of(home_of(code))
+
+    def _make(self, version: tuple[int, int]) -> None:
+        own, home = self._noted()
+        self.islands, self._made, self._tree = (), self.function, None
+        if home is not None and (own is None or own.whole is None):
+            with contextlib.suppress(NoSourceError, SyntaxNotSupportedError):
+                parts = driven(self.function, frozenset(home.lines))
+                self.islands = tuple(self._island(tree, made) for tree, made in parts.islands)
+                self._made = parts.bind(_Words(self.islands, self._converted))
+                self._tree = parts.tree
+        self._version = version
+
+    def _island(self, tree: IslandTree, function: types.FunctionType) -> Island:
+        """The island, with the programs that it has had so far."""
+        key = (tree.lines, tree.arguments, tree.results)
+        known = self._kept.get(key)
+        if known is None:
+            belongs_to(function.__code__, self.function.__code__)
+            known = self._kept[key] = Island(tree, function, self._converted)
+        return known
+
+
+class _Words:
+    """What the code of a driver reaches under the name of d2s."""
+
+    def __init__(self, islands: tuple[Island, ...], converted: Converted) -> None:
+        for number, island in enumerate(islands):
+            setattr(self, f"island_{number}", island)
+        self.through = functools.partial(through, converted=converted)
+
+
+_drivers: Final[weakref.WeakKeyDictionary[types.FunctionType, Driver]] = weakref.WeakKeyDictionary()
+_made_of: Final[dict[int, int]] = {}
+
+
+def driver_of(function: types.FunctionType, converted: Converted) -> Callable[..., Any]:
+    """The driver of a function that has breaks, kept as long as the function."""
+    known = _drivers.get(function)
+    if known is not None:
+        return known
+    key = id(function.__code__)
+    if function.__closure__ and _made_of.get(key, 0) >= _CLOSURES:
+        return function
+    _made_of[key] = _made_of.get(key, 0) + 1
+    made = _drivers[function] = Driver(function, converted)
+    return made
+
+
+def through(function: Any, *, converted: Converted) -> Any:
+    """What a driver calls in place of ``function``: its driver, if it has breaks."""
+    if type(function) is types.FunctionType:
+        if breaks_of(function.__code__) is None:
+            return function
+        return driver_of(function, converted)
+    if type(function) is types.MethodType:
+        inner = through(function.__func__, converted=converted)
+        return (
+            function if inner is function.__func__ else types.MethodType(inner, function.__self__)
+        )
+    if isinstance(function, functools.partial):
+        inner = through(function.func, converted=converted)
+        return functools.partial(inner, *function.args, **function.keywords)
+    if isinstance(function, paddle.nn.Layer):
+        return _layer(function, converted)
+    if isinstance(function, type | types.BuiltinFunctionType | types.BuiltinMethodType):
+        return function
+    implementation = call_method(function)
+    if isinstance(implementation, types.FunctionType):
+        inner = through(implementation, converted=converted)
+        if inner is not implementation:
+            return types.MethodType(inner, function)
+    return function
+
+
+def _layer(layer: Any, converted: Converted) -> Any:
+    """A layer, called with the driver of its ``forward``."""
+    forward = layer.forward
+    if type(forward) is not types.MethodType:
+        return layer
+    inner = through(forward.__func__, converted=converted)
+    if inner is forward.__func__:
+        return layer
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with _forward(layer, types.MethodType(inner, layer)):
+            return layer(*args, **kwargs)
+
+    return run
+
+
+_lock: Final = threading.Lock()
+_calls: Final[dict[int, int]] = {}
+
+
+@contextlib.contextmanager
+def _forward(layer: Any, forward: Any) -> Iterator[None]:
+    """``layer`` with another ``forward`` while some thread is in it."""
+    key = id(layer)
+    with _lock:
+        own = "forward" in layer.__dict__ and not _calls.get(key)
+        if not own:
+            _calls[key] = _calls.get(key, 0) + 1
+            layer.__dict__["forward"] = forward
+    try:
+        yield
+    finally:
+        if not own:
+            with _lock:
+                _calls[key] -= 1
+                if not _calls[key]:
+                    del _calls[key]
+                    layer.__dict__.pop("forward", None)

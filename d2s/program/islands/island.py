@@ -1,0 +1,140 @@
+"""An island: a stretch of a driver that runs as programs, where that pays.
+
+It is called with the variables that it reads.  A program is for the very values of Python numbers;
+one that another call changes becomes an input of the program (``k = int(k)`` stands at the head of
+the island then), unless the stretch cannot be captured like that.  What no program takes (an array
+of NumPy, an iterator) is a break of the lines that read it.  An island that makes a new program on
+nearly every call runs in dygraph from then on.
+"""
+
+from __future__ import annotations
+
+import io
+import types
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import numpy as np
+import paddle
+
+from d2s.conversion import island_function
+from d2s.program.islands.breaks import note_reads
+from d2s.splitting import IslandTree, taking_numbers
+
+Converted = Callable[..., Any]
+"""Converts the function of an island: ``converted(function, full_graph=False, part=False)``."""
+
+_FOREIGN: Final = (np.ndarray, np.generic, Iterator, io.IOBase)
+"""What a program does not take as what it is: an array would be a tensor, and an iterator moves on
+where it is looked at.
+"""
+
+_PATIENCE: Final = 4
+"""So many programs that have run once each make an island run in dygraph."""
+
+_EARLY: Final = 100
+"""So many calls of an island are looked at."""
+
+_NUMBERS: Final = {int: "int64", float: "float64"}
+
+
+class Island:
+    """One stretch of a driver.
+
+    Attributes:
+        tree: the stretch.
+        function: it as a Python function.
+        program: the same, converted.
+        calls: how often it has been called.
+        rests: why it runs in dygraph; ``None`` if it does not.
+    """
+
+    def __init__(
+        self, tree: IslandTree, function: types.FunctionType, converted: Converted
+    ) -> None:
+        self.tree = tree
+        self.function = function
+        self.program = converted(function, full_graph=False, part=tree.inplace)
+        self.calls = 0
+        self.rests: str | None = None
+        self._converted = converted
+        self._last: tuple[Any, ...] = ()
+        self._varying: set[int] = set()
+        self._fixed: set[int] = set()
+        self._taking: dict[Any, Any] = {}
+
+    def programs(self) -> list[Any]:
+        """The converted functions of it: as it is, and those that take numbers as inputs."""
+        return [self.program, *(each for each in self._taking.values() if each is not None)]
+
+    def __call__(self, *values: Any) -> Any:
+        """Run it as a program, or in dygraph if it is given what a program does not take."""
+        if self.rests is not None:
+            return self.function(*values)
+        for name, value in zip(self.tree.arguments, values, strict=True):
+            if _is_foreign(value):
+                note_reads(name, value, self.tree.tree, self.function.__code__)
+                return self.function(*values)
+        self.calls += 1
+        try:
+            return self._run(values)
+        finally:
+            if self.calls < _EARLY:
+                self._count()
+
+    def _run(self, values: tuple[Any, ...]) -> Any:
+        numbers = self._numbers(values)
+        program = self._with_inputs(numbers) if numbers else None
+        if program is not None:
+            try:
+                return program(*self._as_tensors(values, numbers))
+            except Exception as error:
+                if not getattr(error, "untouched", False):
+                    raise
+                self._taking[numbers] = None
+                self._fixed.update(at for at, _ in numbers)
+        return self.program(*values)
+
+    def _numbers(self, values: tuple[Any, ...]) -> tuple[tuple[int, type], ...]:
+        """The places and kinds of the numbers that have been others before."""
+        last = self._last
+        self._last = tuple(value if type(value) in _NUMBERS else None for value in values)
+        for at, (now, before) in enumerate(zip(self._last, last, strict=False)):
+            if None not in (now, before) and now != before:
+                self._varying.add(at)
+        return tuple(
+            (at, type(values[at]))
+            for at in sorted(self._varying - self._fixed)
+            if type(values[at]) in _NUMBERS
+        )
+
+    def _with_inputs(self, numbers: tuple[tuple[int, type], ...]) -> Any:
+        """The island with some numbers as inputs; ``None`` if it cannot be captured like that."""
+        if numbers not in self._taking:
+            names = {self.tree.arguments[at]: kind.__name__ for at, kind in numbers}
+            tree = taking_numbers(self.tree, names)
+            function = island_function(tree, self.function)
+            self._taking[numbers] = self._converted(
+                function, full_graph=True, part=self.tree.inplace
+            )
+        return self._taking[numbers]
+
+    def _as_tensors(
+        self, values: tuple[Any, ...], numbers: tuple[tuple[int, type], ...]
+    ) -> list[Any]:
+        given = list(values)
+        for at, kind in numbers:
+            given[at] = paddle.to_tensor(values[at], _NUMBERS[kind])
+        return given
+
+    def _count(self) -> None:
+        """Rest if programs come and go without being used."""
+        captures = sum(each.captures for each in self.programs())
+        if captures >= _PATIENCE and captures * 2 > self.calls:
+            self.rests = "nearly every call has made a new program"
+
+
+def _is_foreign(value: Any) -> bool:
+    if type(value) in (list, tuple):
+        return any(isinstance(item, _FOREIGN) for item in value)
+    return isinstance(value, _FOREIGN)

@@ -1,0 +1,1 @@
+"""Programs that run, forward and backward, and what their failures become."""

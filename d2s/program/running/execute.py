@@ -1,0 +1,445 @@
+"""Run a captured program on tensors: for inference, for training, or jointly with its gradients.
+
+A program without ``while`` trains by Paddle's forward/backward split.  With one, the split loses
+the loop's saved values (paddle-facts 2), so it trains as one joint program (``backward``).
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, Final
+
+import paddle
+
+from d2s import config
+from d2s import paddle_bridge as bridge
+from d2s.diagnostics.tracebacks import raise_with
+from d2s.errors import D2SError, InplaceError
+from d2s.program.capture.captured import Captured, Output, Run
+from d2s.program.capture.steps import check_asked
+from d2s.program.running.backward import (
+    Joint,
+    Once,
+    Passage,
+    Wanted,
+    copy_of,
+    explained,
+    random_state,
+)
+from d2s.program.running.failures import Again, point_out
+from d2s.program.state.guards import Check, Checks, in_place
+from d2s.program.state.shared_arguments import check_tensors
+from d2s.runtime.values.callbacks import running, take_failure
+from d2s.runtime.values.tensors import NUMBER_DTYPES
+
+_KIND: Final = operator.attrgetter("dtype", "stop_gradient")
+
+_MOST: Final = 32
+"""How often tensors may turn out to have been replaced before their places are always asked."""
+
+
+def _check_straight(captured: Captured, tensors: list[Any]) -> None:
+    """Refuse arguments of which ``reshape`` is a view in dygraph on some calls, on others not."""
+    for index, known in captured.straight.items():
+        if tensors[index].is_contiguous() != known:
+            path = captured.leaves[index].path
+            raise InplaceError(
+                f"a view of the argument {path!r} is changed in place, and its elements "
+                + ("do not lie" if known else "lie")
+                + " beside each other in memory, as they "
+                + ("did" if known else "did not")
+                + " when the program was captured",
+                cure=f"pass {path}.contiguous() on every call",
+            )
+
+
+def _set_flags(captured: Captured, tensors: list[Any], stops: bool) -> None:
+    """Let arguments and other tensors say of themselves what the function has set.
+
+    Args:
+        captured: of the function.
+        tensors: of the call.
+        stops: those that are to stop gradients, when the program has run, or else the others.
+    """
+    for index, flag in captured.flags.items():
+        if flag is stops:
+            tensors[index].stop_gradient = flag
+    for tensor, flag in captured.outer_flags:
+        if flag is stops:
+            tensor.stop_gradient = flag
+
+
+class Runner:
+    """A captured program, made ready to run.
+
+    Attributes:
+        captured: the program and how its result is rebuilt.
+        runs: how often it has run.
+        wanted: the results that get gradients, as far as calls have told.
+        reads_overwritten: it computes with what it writes into.
+    """
+
+    def __init__(self, captured: Captured) -> None:
+        self.captured = captured
+        self.program = self._ready()
+        self.runs = 0
+        self._checks = Checks(captured.guards)
+        self._stateless = not (captured.parameters[0] or captured.homes)
+        self._always = self._stateless and not captured.guards
+        self._kinds = list(map(_KIND, captured.parameters[0]))
+        self._in_place: Check | None = None
+        self._misses = 0
+        self._changing = bool(captured.updates or captured.rewritten)
+        self._bare = not (
+            self._changing
+            or captured.steps
+            or captured.lifted
+            or captured.draws
+            or captured.writes
+            or captured.hosts
+            or captured.apart.arguments
+            or captured.apart.records
+            or captured.straight
+            or captured.flags
+            or captured.outer_flags
+            or captured.stops
+            or captured.asked
+        )
+        build = captured.build
+        self._only = build.position if isinstance(build, Output) else None
+        self._differentiable = any(not value.stop_gradient for value in captured.outputs)
+        self.wanted = Wanted(captured.outputs)
+        values = [captured.parameters[1][index] for index in captured.overwritten]
+        self.reads_overwritten = not all(map(bridge.is_only_written, values))
+        bridge.show_backward_errors(explained, raise_with)
+
+    def _ready(self) -> bridge.Program:
+        captured = self.captured
+        return bridge.Program(
+            captured.program,
+            captured.inputs,
+            captured.outputs,
+            captured.parameters,
+            keep=config.get().keep_memory_mb << 20,
+        )
+
+    def fresh(self) -> bool:
+        """Whether the program still fits what it reads besides its arguments.
+
+        A tensor that was replaced by another one of the same kind is read from now on.
+        """
+        if self._always:
+            return True
+        if not self._checks.hold():
+            return False
+        if self._stateless:
+            return True
+        captured = self.captured
+        if self._kinds and list(map(_KIND, captured.parameters[0])) != self._kinds:
+            return False
+        if not captured.homes or (self._in_place is not None and self._in_place()):
+            return True
+        if not self._moved():
+            return False
+        # A buffer that each call replaces is not worth remembering.
+        self._misses += self._in_place is not None
+        self._in_place = self._remembered() if self._misses < _MOST else None
+        return True
+
+    def is_fresh(self, name: Callable[[Any], str]) -> str:
+        """The same as a text (``warm``): that nothing has changed is seen by that alone."""
+        if self._always:
+            return "True"
+        fresh = f"{name(self.fresh)}()"
+        if not self._stateless:
+            return fresh
+        return f"({self._checks.text(name)} or {fresh})"
+
+    def _remembered(self) -> Check:
+        tensors = self.captured.parameters[0]
+        return in_place([(place, tensors[index]) for index, place in self.captured.homes])
+
+    def _moved(self) -> bool:
+        """Read the tensors that are in their places now; whether the program goes with them."""
+        captured = self.captured
+        tensors = captured.parameters[0]
+        replaced: dict[int, Any] = {}
+        for index, place in captured.homes:
+            now = place.get()
+            before = tensors[index]
+            if now is replaced.get(index, before):
+                continue
+            if (
+                index in replaced
+                or not bridge.is_eager(now)
+                or now.dtype != before.dtype
+                or now.shape != before.shape
+                or now.stop_gradient != before.stop_gradient
+                or now.is_contiguous() != before.is_contiguous()  # reshape may be a view, or not
+            ):
+                return False
+            replaced[index] = now
+        if replaced:
+            for index, place in captured.homes:
+                if index in replaced and place.get() is not replaced[index]:
+                    return False  # what was one tensor is two now
+            for index, now in replaced.items():
+                tensors[index] = now
+        return True
+
+    def broken(self) -> str | None:
+        """What has changed so that the program does not fit any more, in words."""
+        for guard in self.captured.guards:
+            if not guard.holds():
+                return guard.place.path
+        for tensor, kind in zip(self.captured.parameters[0], self._kinds, strict=True):
+            if _KIND(tensor) != kind:
+                return f"dtype or stop_gradient of the tensor {tensor.name}"
+        for index, place in self.captured.homes:
+            if place.get() is not self.captured.parameters[0][index]:
+                return place.path
+        return None
+
+    @property
+    def training(self) -> bool:
+        """Whether what it gives now can be differentiated."""
+        return (
+            self.captured.steps is None and bool(paddle.is_grad_enabled()) and self._differentiable
+        )
+
+    def prepare(self) -> None:
+        """Build all that a call in the present mode needs.
+
+        Raises:
+            LoopGradientError: (D2S307) Paddle cannot differentiate it.
+        """
+        training = self.training
+        looped = training and self.captured.has_loop
+        self.program.prepare(training=training and not looped)
+        if looped:
+            self.program.prepare_gradients()
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether a run that has failed in Paddle has left nothing changed behind."""
+        captured = self.captured
+        return captured.steps is None and not (
+            captured.hosts or captured.overwritten or captured.draws or captured.has_random
+        )
+
+    def left_nothing(self, error: BaseException) -> bool:
+        """Whether a run that ``error`` has ended might as well not have been begun."""
+        captured = self.captured
+        if isinstance(error, D2SError):
+            done = captured.effects or captured.overwritten or captured.draws
+            quiet = captured.steps is None and not (done or captured.has_random)
+            return error.untouched or quiet
+        return self.repeatable
+
+    def overwritten(self) -> list[Any]:
+        """The tensors that the program writes into."""
+        return [self.captured.parameters[0][index] for index in self.captured.overwritten]
+
+    def __call__(self, tensors: list[Any], containers: list[Any]) -> Any:
+        """The result of one call.
+
+        Args:
+            tensors: the tensors of the call, in the order of the captured inputs.
+            containers: the caller's lists, dicts and so on among the arguments.
+
+        Raises:
+            Exception: what the user's ``assert`` and ``raise`` raise on this run.
+        """
+        if self._bare:
+            outputs = self._outputs(tensors)
+            self.runs += 1
+            if self._only is not None:
+                return outputs[self._only]
+            return self.captured.build(Run(outputs, tensors, containers))
+        steps = self.captured.steps
+        if steps is None:
+            return self._run(tensors, containers)
+        with steps.lock:  # gradients of before the call are handed in through one list
+            return self._run(tensors, containers)
+
+    def _check(self, tensors: list[Any], containers: list[Any]) -> None:
+        """Refuse a call that the program is not right for.
+
+        Raises:
+            D2SError: it says that nothing has happened yet.
+        """
+        captured = self.captured
+        try:
+            captured.apart.check(containers)
+            _check_straight(captured, tensors)
+            if self._changing:
+                positions = [index for index, _ in captured.updates]
+                check_tensors(tensors, positions, captured.parameters[0], captured.rewritten)
+            if captured.steps is not None:
+                captured.steps.check(tensors)
+            if captured.asked:
+                check_asked(tensors, captured.asked)
+        except D2SError as error:
+            error.untouched = True
+            raise
+
+    def _run(self, tensors: list[Any], containers: list[Any]) -> Any:
+        captured = self.captured
+        self._check(tensors, containers)
+        for place in captured.lifted:
+            number = place.get()
+            tensors = [*tensors, paddle.to_tensor(number, NUMBER_DTYPES[type(number)])]
+        states: list[Any] = []
+        for draw in captured.draws:
+            states.append(draw.state)
+            tensors = [*tensors, draw.tensor()]
+        present = Run([], tensors, containers)
+        _set_flags(captured, tensors, False)
+        if captured.steps is not None:
+            captured.steps.begin(captured.parameters[0])
+        try:
+            with running(present):
+                outputs = self._outputs(tensors)
+        except BaseException:
+            if captured.steps is not None:
+                self.program = self._ready()  # its stacks hold what a run saved that did not end
+            if present.drawn is not None:  # the exception comes before the other draws
+                undone = list(zip(captured.draws, states, strict=True))[present.drawn :]
+                for draw, state in reversed(undone):
+                    draw.restore(state)
+            raise
+        finally:
+            if captured.steps is not None:
+                captured.steps.release(captured.parameters[0])
+        self.runs += 1
+        for position, stops in captured.stops:
+            if not outputs[position].stop_gradient and bool(outputs[stops]):
+                outputs[position] = outputs[position].detach()
+        run = Run(outputs, tensors, containers)
+        result = captured.build(run)
+        values = [(write, build(run)) for write, build in captured.writes]
+        for write, value in values:
+            write(run, value)
+        for index, position in captured.updates:
+            with paddle.no_grad():
+                paddle.assign(outputs[position], tensors[index])
+        if captured.steps is not None:
+            captured.steps.end(outputs, captured.outputs)
+        _set_flags(captured, tensors, True)
+        return result
+
+    def _apart(self, tensors: list[Any]) -> tuple[list[Any], list[Any]]:
+        """Inputs and parameters for a run that the backward reads again.
+
+        Those that change in place after the run are copies, which keep their contents.
+        """
+        captured = self.captured
+        read = captured.parameters[0]
+        if captured.updates:
+            tensors = list(tensors)
+            for index, _ in captured.updates:
+                tensors[index] = copy_of(tensors[index])
+        if captured.rewritten:
+            read = list(read)
+            for index in captured.rewritten:
+                read[index] = copy_of(read[index])
+        return tensors, read
+
+    def in_short(self, name: Callable[[Any], str], another: str | None) -> list[str]:
+        """All of a call without containers in the present mode, as a text (``warm``).
+
+        Args:
+            name: gives things names in the text.
+            another: what is returned where Paddle fails, if the error is not raised.
+        """
+        raised = f"return {another}" if another else f"raise {name(self._failure)}(broken, tensors)"
+        training = self.training
+        if not self._bare or (training and (self.captured.has_loop or self.wanted.is_open)):
+            call = f"return {name(self)}(tensors, [])"
+            return (
+                ["try:", f"    {call}", "except Exception:", f"    {raised}"] if another else [call]
+            )
+        run = self.program.runs(training=training)
+        result = f"{name(self.captured.build)}({name(Run)}(outputs, tensors, []))"
+        if self._only is not None:
+            result = f"outputs[{self._only}]"
+        once = f"{name(Once)}({name(self.program)}, scope, tensors)"
+        hooks = [
+            "    for output in outputs:",
+            "        if not output.stop_gradient:",
+            f"            {name(bridge.hook_gradient)}(output, {once})",
+            "            break",
+        ]
+        return [
+            "try:",
+            f"    outputs, scope = {name(run)}(tensors, {name(self.captured.parameters[0])})",
+            "except Exception as error:",
+            "    broken = error",
+            "else:",
+            *(hooks if training else []),
+            f"    {name(self)}.runs += 1",
+            f"    return {result}",
+            raised,
+        ]
+
+    def _outputs(self, tensors: list[Any]) -> list[Any]:
+        captured = self.captured
+        try:
+            if not (self._differentiable and self.training):
+                if captured.steps is None:
+                    return self.program.run(tensors)
+                with paddle.no_grad():
+                    return self.program.run(tensors)
+            read = captured.parameters[0]
+            if self._changing:
+                tensors, read = self._apart(tensors)
+            scope = None
+            if captured.has_loop:
+                outputs = list(Joint.apply(self, *tensors, *read))
+            elif self.wanted.is_open and not all(each.stop_gradient for each in (*tensors, *read)):
+                return Passage(self, tensors, read).outputs()
+            else:
+                outputs, scope = self.program.run_for_training(tensors, read)
+            for output in outputs:
+                if not output.stop_gradient:
+                    bridge.hook_gradient(output, Once(self.program, scope, tensors))
+                    break
+            return outputs
+        except Exception as error:
+            broken = error
+        raise self._failure(broken, tensors)
+
+    def _failure(self, broken: Exception, tensors: list[Any]) -> BaseException:
+        """What a run that Paddle has broken off raises.
+
+        That is what the user's code has raised on the host, or what dygraph raises, at the user's
+        line.
+        """
+        stopped = take_failure()
+        if stopped is not None:
+            return stopped
+        failure = point_out(broken, self.captured.program, self._again(tensors))
+        if config.get().full_traceback and failure is not broken:
+            failure.__cause__ = broken
+        return failure
+
+    def _again(self, tensors: list[Any]) -> Again | None:
+        """Runs a copy of the program, changing nothing outside; ``None`` if it cannot."""
+        captured = self.captured
+        if captured.steps is not None:
+            return None
+
+        def again(copy: Any, find: Callable[[Any], Any]) -> None:
+            read, values = captured.parameters
+            given = [
+                copy_of(tensor) if i in captured.overwritten else tensor
+                for i, tensor in enumerate(read)
+            ]
+            inputs, outputs = [[*map(find, each)] for each in (captured.inputs, captured.outputs)]
+            program = bridge.Program(copy, inputs, outputs, (given, [*map(find, values)]))
+            state = paddle.get_rng_state() if captured.has_random else None
+            with random_state(state), paddle.no_grad():
+                program.run(tensors)
+
+        return again

@@ -1,0 +1,1 @@
+"""State outside of the arguments: what a program reads, guards and changes."""

@@ -1,0 +1,134 @@
+"""Objects whose contents only Python can change: a program that needs such a change is refused.
+
+A NumPy array that is written into, a text stream, an iterator that is asked for its next item: a
+run of the program does nothing of that.  The objects that the captured code can reach are looked at
+before and after the capture.
+"""
+
+from __future__ import annotations
+
+import array
+import inspect
+import io
+import itertools
+import operator
+import queue
+import types
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from d2s.errors import UnsupportedInGraphError
+from d2s.runtime.values.objects import KEEP_ELSEWHERE, changes
+
+if TYPE_CHECKING:
+    from d2s.program.state.tracker import Watch
+
+LARGEST: Final = 1_000_000
+"""Arrays with more items are not looked at."""
+
+
+def _array(thing: Any) -> Any:
+    if thing.size > LARGEST:
+        return None
+    return tuple(map(id, thing.flat)) if thing.dtype.hasobject else thing.tobytes()
+
+
+def _generator(thing: Any) -> Any:
+    frame = thing.gi_frame
+    return None if frame is None else frame.f_lasti, thing.gi_running
+
+
+def _queue(thing: Any) -> Any:
+    return tuple(map(id, thing.queue))
+
+
+_ITERATED: Final[tuple[Any, ...]] = (
+    (), [], "", "\u00e9", b"", {}, {}.items(), {}.values(), set(), range(0), range(2**70),
+)  # fmt: skip
+"""One of each kind that a built-in iterator goes over."""
+
+_LOOKS: Final[dict[type, Callable[[Any], Any]]] = {
+    np.ndarray: _array,
+    array.array: bytes,
+    bytearray: bytes,
+    io.StringIO: lambda thing: None if thing.closed else (thing.getvalue(), thing.tell()),
+    io.BytesIO: lambda thing: None if thing.closed else (thing.getvalue(), thing.tell()),
+    queue.Queue: _queue,
+    queue.LifoQueue: _queue,
+    queue.PriorityQueue: _queue,
+    itertools.count: repr,
+    itertools.repeat: repr,
+    types.GeneratorType: _generator,
+    **{type(iter(sample)): operator.length_hint for sample in _ITERATED},
+}
+"""How to see what an object of a type holds."""
+
+_BY_ID: Final = {id(kind): look for kind, look in _LOOKS.items()}
+"""The same by identity: a class of the user's need not have a hash."""
+
+
+def is_opaque(thing: Any) -> bool:
+    """Whether only Python can change what ``thing`` holds."""
+    return id(type(thing)) in _BY_ID
+
+
+class Opaque:
+    """The objects, and what they held at first."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Any, str, Any]] = {}
+
+    def add(self, thing: Any, path: str) -> None:
+        """Look at ``thing``, which a reader would call ``path``."""
+        look = _BY_ID.get(id(type(thing)))
+        if look is not None and id(thing) not in self._known:
+            self._known[id(thing)] = (thing, path, look(thing))
+
+    def path(self, thing: Any) -> str | None:
+        """What a reader would call ``thing``, if it was there before."""
+        known = self._known.get(id(thing))
+        return None if known is None else known[1]
+
+    def changed(self) -> Iterator[tuple[Any, str]]:
+        """Those that hold something else now, as they were again where that is possible."""
+        for thing, path, before in self._known.values():
+            if _LOOKS[type(thing)](thing) != before:
+                _restore(thing, before)
+                yield thing, path
+
+
+def _restore(thing: Any, before: Any) -> None:
+    if isinstance(thing, np.ndarray) and not thing.dtype.hasobject:
+        thing[...] = np.frombuffer(before, thing.dtype).reshape(thing.shape)
+    elif isinstance(thing, bytearray):
+        thing[:] = before
+    elif isinstance(thing, array.array):
+        thing[:] = array.array(thing.typecode, before)
+    elif isinstance(thing, io.StringIO | io.BytesIO) and before is not None:
+        contents, position = before
+        thing.seek(0)
+        thing.truncate()
+        thing.write(contents)
+        thing.seek(position)
+
+
+def check_opaque(watch: Watch, arguments: Watch, function: Callable[..., Any]) -> None:
+    """Refuse a function that changes what no run of a program can change.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) it writes into an array of NumPy, asks an iterator for
+            its next item, and the like.
+    """
+    found = [*watch.opaque.changed(), *arguments.opaque.changed()]
+    if not found:
+        return
+    thing, path = found[0]
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    raise UnsupportedInGraphError(
+        changes(thing, path),
+        cure=KEEP_ELSEWHERE,
+        file=None if code is None else code.co_filename,
+        line=None if code is None else code.co_firstlineno,
+    )

@@ -1,0 +1,66 @@
+"""What generated code calls.  ``syntax.vocabulary`` lists the same words; a test compares them."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Final
+
+from d2s.runtime.calls.call import call, call_unpacked, keywords, unpacked
+from d2s.runtime.calls.managers import manage
+from d2s.runtime.control_flow.cond import if_, ifelse
+from d2s.runtime.control_flow.effects import assert_, error
+from d2s.runtime.control_flow.try_ import again, attempt, handle, settle
+from d2s.runtime.host.text import formatted, late, percent, text
+from d2s.runtime.lists.probes import probe
+from d2s.runtime.loops.comprehensions import generator, list_
+from d2s.runtime.loops.while_loop import for_, while_
+from d2s.runtime.python.comparing import eq, ne
+from d2s.runtime.python.items import getitem, setitem
+from d2s.runtime.python.logic import and_, compare, in_, is_, is_not, not_, not_in, or_
+from d2s.runtime.values.choice import read, result, subject
+from d2s.runtime.values.tensors import shape
+from d2s.syntax.vocabulary import WORDS
+
+_defined = {
+    "again": again,
+    "and_": and_,
+    "assert_": assert_,
+    "attempt": attempt,
+    "call": call,
+    "call_unpacked": call_unpacked,
+    "compare": compare,
+    "eq": eq,
+    "error": error,
+    "for_": for_,
+    "formatted": formatted,
+    "generator": generator,
+    "getitem": getitem,
+    "handle": handle,
+    "if_": if_,
+    "ifelse": ifelse,
+    "in_": in_,
+    "is_": is_,
+    "is_not": is_not,
+    "keywords": keywords,
+    "late": late,
+    "list_": list_,
+    "manage": manage,
+    "ne": ne,
+    "not_": not_,
+    "not_in": not_in,
+    "or_": or_,
+    "percent": percent,
+    "probe": probe,
+    "read": read,
+    "result": result,
+    "setitem": setitem,
+    "settle": settle,
+    "shape": shape,
+    "subject": subject,
+    "text": text,
+    "unpacked": unpacked,
+    "while_": while_,
+}
+
+NAMESPACE: Final = SimpleNamespace(**{word: _defined[word] for word in WORDS})
+"""The operators as generated code reaches them: ``d2s.if_(...)``."""

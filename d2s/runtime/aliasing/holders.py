@@ -1,0 +1,393 @@
+"""Who else knows an object: the variables of the functions that are under way.
+
+A branch that leaves one list with two lengths, or a method that changes a tensor in place, makes a
+new object.  Whoever holds the old one has to get the new one, or the program would not be what
+dygraph does; this module finds these variables, attributes and items in the frames that the
+capture runs in, and binds them anew.
+
+Local variables of a frame are written as debuggers do it: through ``frame.f_locals`` (Python
+3.13, PEP 667) or with ``PyFrame_LocalsToFast`` (before).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import dis
+import functools
+import re
+import sys
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.diagnostics.location import is_ours
+from d2s.runtime.trace import Block, current
+from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.objects import dict_of, is_list
+
+DEPTH = 3
+"""How far to look into containers and attributes of a variable."""
+
+
+OUTSIDE = "<outside>"
+"""In the place of a function's name: the place is watched, as a cell or an attribute may be."""
+
+
+@dataclass(frozen=True)
+class Holder:
+    """A variable, attribute or item that holds an object.
+
+    Attributes:
+        path: how the user would write it, as ``y``, ``self.mean`` or ``parts[0]``.
+        set: binds it to another object.
+        get: what it holds now.
+        left: the blocks being captured that it lies outside of.
+        live: it may be read again.
+        fixed: it is an item of a tuple, which cannot be bound.
+        place: equal for two paths to one variable, attribute or item.
+        function: the name of the function whose variable it is, or where the path begins.
+        frame: the frame that has the variable, if it is a variable itself.
+    """
+
+    path: str
+    set: Callable[[Any], None]
+    get: Callable[[], Any]
+    left: tuple[Block, ...]
+    live: bool
+    fixed: bool
+    place: tuple[int, Any]
+    function: str
+    frame: types.FrameType | None = None
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Whether two objects are one; Paddle makes new Python objects for one value of a program."""
+    return one is other or (bridge.is_value(one) and bridge.is_value(other) and one.id == other.id)
+
+
+def names_of(thing: Any, name: str | None = None) -> list[str]:
+    """Every variable, or path from one, that holds ``thing`` itself; sorted, none twice.
+
+    Args:
+        thing: any object.
+        name: leave out what this path means where it is read, also where it is written in another
+            way: in a method ``self.items`` may be the ``layer.items`` of the function around.  A
+            variable of the same name in another function is another variable.
+    """
+    found = holders_of(thing)
+    mine = next((holder.place for holder in found if holder.path == name), None)
+    return sorted(
+        {
+            f"{holder.path} of {holder.function}" if holder.path == name else holder.path
+            for holder in found
+            if holder.place != mine and not (holder.path == name and holder.function == OUTSIDE)
+        }
+    )
+
+
+def holders_of(thing: Any) -> list[Holder]:
+    """Who holds ``thing`` itself."""
+    return _holders(lambda value: is_same(value, thing))
+
+
+def holders_of_alternative(things: list[Any]) -> list[Holder]:
+    """Who holds one of ``things``, or a choice of which it is an alternative."""
+
+    def is_it(value: Any) -> bool:
+        if isinstance(value, Choice):
+            return is_it(value.true) or is_it(value.false)
+        return any(is_same(value, thing) for thing in things)
+
+    return _holders(is_it)
+
+
+def holders_of_form(form: Any) -> list[Holder]:
+    """Who holds a container, or a choice between the same things under the same conditions."""
+    return _holders(lambda value: is_same_choice(value, form))
+
+
+def is_same_choice(one: Any, other: Any) -> bool:
+    """Whether two things are one, or choices between the same under the same conditions."""
+    if isinstance(one, Choice) and isinstance(other, Choice):
+        return (
+            one.flag is other.flag
+            and is_same_choice(one.true, other.true)
+            and is_same_choice(one.false, other.false)
+        )
+    return one is other
+
+
+def choices_with(thing: Any, apart: Choice | None = None) -> list[str]:
+    """The names of choices between several things of which ``thing`` is one; not of ``apart``."""
+
+    def is_other(value: Any) -> bool:
+        if not isinstance(value, Choice):
+            return False
+        leaves = value.leaves()
+        if not any(leaf is thing for leaf in leaves):
+            return False
+        if apart is None:
+            return True
+        mine = apart.leaves()
+        starts = range(len(leaves) - len(mine) + 1)
+        return not any(
+            all(a is b for a, b in zip(leaves[start:], mine, strict=False)) for start in starts
+        )
+
+    return sorted({holder.path for holder in _holders(is_other)})
+
+
+def _holders(is_it: Callable[[Any], bool]) -> list[Holder]:
+    capture = current()
+    if capture is None:
+        return []
+    found: list[Holder] = []
+    blocks, left = list(capture.blocks), []
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and frame is not capture.entry:
+        while blocks and frame is blocks[-1].frame:
+            left.append(blocks.pop())
+        if not is_ours(frame.f_code.co_filename):
+            for name, value in list(frame.f_locals.items()):
+                for path, place in _paths(name, value, is_it, _Local(frame, name), DEPTH):
+                    fixed = isinstance(place, _Fixed)
+                    live = (path != name and not fixed) or _is_read_later(frame, name)
+                    found.append(
+                        Holder(
+                            path,
+                            place.set,
+                            place.get,
+                            tuple(left),
+                            live,
+                            fixed,
+                            place.identity(),
+                            frame.f_code.co_name,
+                            frame if path == name else None,
+                        )
+                    )
+        frame = frame.f_back
+    known = {holder.place for holder in found}
+    for record in capture.watched():
+        if record.large:
+            continue
+        scope, now = record.scope, record.now()
+        for key, value in list(now.items() if isinstance(now, dict) else enumerate(now)):
+            place = record.entry(key)
+            if is_it(value) and (id(scope), key) not in known and not isinstance(scope, set):
+                found.append(
+                    Holder(
+                        place.path,
+                        place.put,
+                        place.get,
+                        tuple(reversed(capture.blocks)),
+                        True,
+                        False,
+                        (id(scope), key),
+                        OUTSIDE,
+                    )
+                )
+    return found
+
+
+@dataclass(frozen=True)
+class _Local:
+    """A variable of a function that is under way."""
+
+    frame: types.FrameType
+    name: str
+
+    def identity(self) -> tuple[int, Any]:
+        return id(_owner(self.frame, self.name)), self.name
+
+    def get(self) -> Any:
+        return self.frame.f_locals[self.name]
+
+    def set(self, value: Any) -> None:
+        self.frame.f_locals[self.name] = value
+        if sys.version_info < (3, 13):
+            ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(self.frame), ctypes.c_int(0))
+
+
+def _owner(frame: types.FrameType, name: str) -> types.FrameType:
+    """The frame of the function that the variable ``name`` of ``frame`` belongs to."""
+    outer = frame.f_back
+    while name in frame.f_code.co_freevars and outer is not None:
+        names = (*outer.f_code.co_cellvars, *outer.f_code.co_freevars)
+        if name in names and any(inner is frame.f_code for inner in _inner(outer.f_code)):
+            frame = outer
+        outer = outer.f_back
+    return frame
+
+
+@dataclass(frozen=True)
+class _Item:
+    """An item of a list or dict, or an attribute in the dict of its object."""
+
+    table: Any
+    key: Any
+
+    def identity(self) -> tuple[int, Any]:
+        return id(self.table), self.key
+
+    def get(self) -> Any:
+        return self.table[self.key]
+
+    def set(self, value: Any) -> None:
+        self.table[self.key] = value
+
+
+@dataclass(frozen=True)
+class _Fixed:
+    """An item of a tuple."""
+
+    item: Any
+    table: Any
+    key: int
+
+    def identity(self) -> tuple[int, Any]:
+        return id(self.table), self.key
+
+    def get(self) -> Any:
+        return self.item
+
+    def set(self, value: Any) -> None:
+        raise TypeError("a tuple cannot be given another item")
+
+
+_Place = _Local | _Item | _Fixed
+
+
+def _is_read_later(frame: types.FrameType, name: str) -> bool:
+    """Whether the code of ``frame``, or a function in it, may still read the variable ``name``."""
+    code = frame.f_code
+    if name in code.co_cellvars and any(_reads(inner, name) for inner in _inner(code)):
+        return True
+    return _is_reached(code, frame.f_lasti, name)
+
+
+_READS: Final = ("LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_NAME", "LOAD_FROM_DICT_OR")
+_BINDS: Final = ("STORE_FAST", "STORE_DEREF", "STORE_NAME", "DELETE_FAST", "DELETE_DEREF")
+_SAVES: Final = "LOAD_FAST_AND_CLEAR"
+"""Puts the variable aside for a comprehension that has one of the same name (Python 3.12)."""
+
+_ENDS: Final = ("RETURN_", "RAISE_", "RERAISE", "JUMP_FORWARD", "JUMP_ABSOLUTE", "JUMP_BACKWARD")
+"""What is not followed by the next instruction."""
+
+
+@functools.lru_cache(maxsize=256)
+def _steps(code: types.CodeType) -> tuple[dis.Instruction, ...]:
+    return tuple(dis.get_instructions(code))
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_reached(code: types.CodeType, last: int, name: str) -> bool:
+    """Whether ``code`` may read ``name`` behind the instruction at ``last``, before it is bound."""
+    steps = _steps(code)
+    index = {step.offset: number for number, step in enumerate(steps)}
+    handlers = list(getattr(dis.Bytecode(code), "exception_entries", ()))
+    queue = [number for number, step in enumerate(steps) if step.offset > last][:1]
+    seen = set(queue)
+    while queue:
+        number = queue.pop()
+        step = steps[number]
+        if step.opname == _SAVES and name == step.argval:
+            number = _restored(steps, number, name)
+        else:
+            use = _use(step, name)
+            if use is not None:
+                if use in _READS:
+                    return True
+                continue
+        follow = [] if step.opname.startswith(_ENDS) else [number + 1]
+        if step.opcode in dis.hasjrel or step.opcode in dis.hasjabs:
+            follow.append(index[step.argval])
+        follow += [
+            index[entry.target] for entry in handlers if entry.start <= step.offset < entry.end
+        ]
+        fresh = {each for each in follow if each < len(steps)} - seen
+        seen |= fresh
+        queue += fresh
+    return False
+
+
+def _restored(steps: tuple[dis.Instruction, ...], saved: int, name: str) -> int:
+    """The number of the instruction that puts back what the one at ``saved`` has put aside."""
+    for number in range(saved + 1, len(steps)):
+        before, step = steps[number - 1], steps[number]
+        if before.opname == "SWAP" and step.opname.startswith("STORE_FAST") and _names(step, name):
+            return number
+    return saved
+
+
+def _use(step: dis.Instruction, name: str) -> str | None:
+    """The first thing that an instruction does with the variable ``name``: a read, or not.
+
+    Some instructions of Python 3.13 read or bind two variables at once.
+    """
+    if not _names(step, name):
+        return None
+    if step.opname == "LOAD_CONST":  # a text, or names of the state
+        return None
+    if isinstance(step.argval, tuple):
+        kinds = re.findall("(?:LOAD|STORE)_FAST", step.opname)
+        return str(kinds[step.argval.index(name)])
+    found = (each for each in (*_READS, *_BINDS) if step.opname.startswith(each))
+    return next(found, None)
+
+
+def _inner(code: types.CodeType) -> Iterator[types.CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield constant
+            yield from _inner(constant)
+
+
+def _reads(code: types.CodeType, name: str) -> bool:
+    return name in code.co_freevars and any(
+        step.opname in ("LOAD_DEREF", "LOAD_CLASSDEREF") and step.argval == name
+        for step in dis.get_instructions(code)
+    )
+
+
+def _names(step: dis.Instruction, name: str) -> bool:
+    # Some instructions of Python 3.13 load two variables at once.
+    return step.argval == name or (isinstance(step.argval, tuple) and name in step.argval)
+
+
+def _paths(
+    path: str, value: Any, is_it: Callable[[Any], bool], place: _Place, depth: int
+) -> Iterator[tuple[str, _Place]]:
+    if is_it(value):
+        yield path, place
+        return
+    if depth == 0 or isinstance(value, types.ModuleType | type | types.FunctionType):
+        return
+    if hasattr(type(value), "d2s_freeze") or hasattr(type(value), "d2s_keeps"):
+        return  # what an operator's own object keeps is no name
+    if is_list(value):
+        for index, item in enumerate(value):
+            yield from _paths(f"{path}[{index}]", item, is_it, _Item(value, index), depth - 1)
+    elif type(value) is tuple:
+        for index, item in enumerate(value):
+            yield from _paths(
+                f"{path}[{index}]", item, is_it, _Fixed(item, value, index), depth - 1
+            )
+    elif isinstance(value, dict):
+        for key, item in list(value.items()):
+            yield from _paths(f"{path}[{key!r}]", item, is_it, _Item(value, key), depth - 1)
+    elif isinstance(value, paddle.nn.Layer):
+        tables = (value._parameters, value._buffers, value._sub_layers)
+        for table in (*tables, value.__dict__):
+            for key, item in list(table.items()):
+                if any(item is other for other in tables):
+                    continue
+                yield from _paths(f"{path}.{key}", item, is_it, _Item(table, key), depth - 1)
+    else:
+        fields = dict_of(value)
+        if fields is not None:
+            for key, item in list(fields.items()):
+                yield from _paths(f"{path}.{key}", item, is_it, _Item(fields, key), depth - 1)

@@ -1,0 +1,476 @@
+"""Methods and functions that change a tensor in place: ``y.add_(t)``, ``F.relu_(y)``.
+
+A program has no storage to write into: the new contents are a new value, and every variable,
+attribute and item that holds the tensor is bound to it (``aliasing.holders``), so that all names
+of one tensor go on to show one tensor, as in dygraph.  Where a name lies outside of the branch or
+loop that makes the change and is not part of its state, the change is refused.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any, Final
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.errors import InplaceError
+from d2s.runtime.aliasing.holders import Holder, holders_of_alternative, is_same
+from d2s.runtime.aliasing.picks import merged, note_pick, picks_of
+from d2s.runtime.aliasing.ranks import open_axes
+from d2s.runtime.aliasing.replays import Method, done
+from d2s.runtime.aliasing.storage import Sharing, may_be, unknown_base, with_contents
+from d2s.runtime.aliasing.variables import Frozen
+from d2s.runtime.trace import Block, Capture, current, error_here
+from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.tensors import as_value, is_tensor, note_written, root_of, root_to_change
+
+_OTHERWISE: Final[dict[str, Callable[..., Any]]] = {
+    "zero_": lambda y: paddle.zeros_like(y),
+    "fill_": lambda y, value: paddle.full_like(y, value),
+    "set_value": lambda y, value: as_value(value if is_tensor(value) else paddle.assign(value)),
+    "copy_": lambda y, other, *_: other,
+    "assign": lambda y, other: other,
+    "increment": lambda y, value=1.0: y + bridge.as_float32(value, y.dtype),
+    "fill_diagonal_": lambda y, value=0.0, offset=0, wrap=False: _diagonal(y, value, offset, wrap),
+    "sub_": lambda y, other: y - other,
+    "mul_": lambda y, other: y * other,
+    "div_": lambda y, other: y / other,
+}
+"""What cannot be had by leaving off the underscore."""
+
+_NO_PLACE: Final = frozenset(
+    [
+        "cast_",
+        "resize_",
+        "set_",
+        "detach_",
+        "requires_grad_",
+        "normal_",
+        "uniform_",
+        "exponential_",
+        "bernoulli_",
+        "cauchy_",
+        "geometric_",
+        "log_normal_",
+        "random_",
+        "apply_",
+        "reconstruct_from_",
+    ]
+)
+"""They change the dtype, or draw random numbers: refused."""
+
+_COPYING: Final = frozenset(("set_value", "copy_"))
+"""They copy contents, behind the back of gradients."""
+
+_RESHAPING: Final = frozenset(
+    ("reshape_", "squeeze_", "unsqueeze_", "transpose_", "t_", "flatten_")
+)
+"""They leave the numbers as they are."""
+
+
+def is_inplace(name: str) -> bool:
+    """Whether a method or function of Paddle of this name changes its tensor."""
+    if name.startswith("_"):  # Paddle calls what is behind x.new_zeros() _new_zeros_
+        return False
+    return name in ("set_value", "increment") or (name.endswith("_") and not name.endswith("__"))
+
+
+def method(owner: Any, name: str) -> Callable[..., Any]:
+    """The in-place method ``name`` of a tensor, while a program is captured."""
+
+    def change(*arguments: Any, **options: Any) -> Any:
+        plain = getattr(paddle.Tensor, name[:-1], None)
+        changed = _changed(owner, name, plain, arguments, options)
+        return None if name == "set_value" else changed
+
+    return change
+
+
+def function(original: Any) -> Callable[..., Any]:
+    """An in-place function of Paddle, while a program is captured."""
+    name = original.__name__
+
+    def change(owner: Any, *arguments: Any, **options: Any) -> Any:
+        if not is_tensor(owner):
+            with bridge.in_dygraph():  # it says what is wrong
+                return original(owner, *arguments, **options)
+        return _changed(owner, name, _plain_form(original, name), arguments, options)
+
+    return change
+
+
+def assigned(owner: Any, other: Any) -> Any:
+    """``paddle.assign(other, owner)`` while a program is captured."""
+    fresh = as_value(other if is_tensor(other) else paddle.assign(other))
+    if list(fresh.shape) != list(as_value(owner).shape):
+        raise _refusal("assign", "and the result has another shape")
+    # Numbers are written behind the back of gradients.
+    return _changed(owner, "assign" if is_tensor(other) else "copy_", None, (fresh,), {})
+
+
+def put_into(out: Any, result: Any) -> Any:
+    """``out=``: the tensor ``out`` is the result from here on; so are those of a tuple.
+
+    Returns:
+        The result, as what ``out`` is bound to.
+    """
+    if isinstance(result, list | tuple):
+        made = [put_into(*pair) for pair in zip(out, result, strict=True)]
+        return type(result)._make(made) if hasattr(result, "_make") else type(result)(made)
+    if not is_tensor(result):  # dygraph writes nothing then
+        return result
+    old, fresh = as_value(out), as_value(result)
+    alike = fresh.dtype == old.dtype and list(fresh.shape) == list(old.shape)
+    if not alike and not _is_alone(old):
+        raise error_here(
+            InplaceError,
+            "out= gives a tensor another dtype or shape that is an argument, a part of the state, "
+            "or shares its contents with another tensor",
+            "write y = f(x) without out=",
+        )
+    kept = parameter_with(out, fresh, _OUT) if alike else None
+    if kept is not None:
+        return kept
+    if alike and list(old.shape):  # as an item assignment: see _changed
+        fresh = bridge.with_item(old, ..., fresh)
+    if not alike:
+        _rebind(_live_holders(out), out, fresh, _OUT)
+        return fresh
+    return changed_to(out, old, fresh, _OUT)
+
+
+_OUT: Final = "out="
+
+
+def _is_alone(value: Any) -> bool:
+    """Whether ``value`` is one that the program has made, of which no other one is a part."""
+    outside = root_of(value) is not None or bridge.tensor_of(value) is not None
+    return not outside and not any(map(_live_holders, Sharing(value).others()))
+
+
+def _plain_form(original: Any, name: str) -> Any:
+    for module in (paddle, paddle.nn.functional):
+        if getattr(module, name, None) is original or hasattr(module, name):
+            return getattr(module, name[:-1], None)
+    return None
+
+
+def _changed(
+    owner: Any, name: str, plain: Any, arguments: tuple[Any, ...], options: dict[str, Any]
+) -> Any:
+    otherwise = _OTHERWISE.get(name)
+    if name in _NO_PLACE or (otherwise is None and plain is None):
+        raise _refusal(name, "which a captured program cannot express")
+    old = as_value(owner)
+    if name == "squeeze_" and open_axes(old, *arguments[:1], **options):
+        raise _refusal(name, "and the run decides how many dimensions are left")
+    change = otherwise or (Method(name[:-1]) if hasattr(old, name[:-1]) else plain)
+    fresh = done(change, Method(name), (old, *arguments), options)
+    reshaping = name in _RESHAPING
+    if reshaping and not (paddle.is_grad_enabled() or old.stop_gradient):
+        raise _refusal(name, "under no_grad, and its gradient has another shape then")
+    if fresh.dtype != old.dtype or (not reshaping and len(fresh.shape) != len(old.shape)):
+        raise _refusal(name, "and the result has another dtype or rank")
+    kept = parameter_with(owner, fresh, f".{name}()", copies=name in _COPYING)
+    if kept is not None:
+        return kept
+    if (
+        list(old.shape) and not reshaping
+    ):  # an item assignment, so that a view of the tensor is noticed
+        fresh = bridge.with_item(old, ..., fresh)
+    written = fresh
+    if name in _COPYING:
+        _refuse_kept(old, name)
+        fresh = _with_contents(old, fresh, name)
+    changed = changed_to(owner, old, fresh, f".{name}()")
+    _settle_as(written, changed)
+    return changed
+
+
+_READING: Final = frozenset(
+    f"pd_op.{operation}" for operation in (
+        *("multiply", "divide", "matmul", "bmm", "mv", "dot", "elementwise_pow", "pow"),
+        *("conv2d", "depthwise_conv2d", "conv3d", "conv2d_transpose", "einsum", "kron", "cross"),
+        *("layer_norm", "batch_norm_", "group_norm", "instance_norm", "embedding", "lerp"),
+    )
+)  # fmt: skip
+"""Operations whose gradient reads what they were given."""
+
+
+def _refuse_kept(old: Any, name: str) -> None:
+    """Refuse to write what a gradient to come reads: dygraph writes that, and says nothing.
+
+    Raises:
+        InplaceError: (D2S304) it is so.
+    """
+    capture = current()
+    if capture is None or not capture.gradients or capture.steps.used:
+        return
+    for user in old.all_used_ops():
+        if user.name() in _READING and not user.result(0).stop_gradient:
+            raise error_here(
+                InplaceError,
+                f".{name}() changes a tensor that was used before, and the gradient of what was "
+                "computed with it would be that of the new contents in dygraph",
+                "use a .clone() before, or change the tensor before it is used",
+            )
+
+
+def _settle_as(written: Any, changed: Any) -> None:
+    """Note that an assignment has made ``written``, and that ``changed`` stands for it since."""
+    capture = current()
+    group = None if capture is None else capture.settled.get(changed.id)
+    if capture is not None and group is not None and written.id != changed.id:
+        capture.settled[written.id] = group | {written.id}
+
+
+def _with_contents(old: Any, contents: Any, name: str) -> Any:
+    """``contents`` with the history of ``old``: its gradient goes to what ``old`` is made of."""
+    copy = paddle.assign(contents)
+    copy.stop_gradient = True
+    if old.stop_gradient or not paddle.is_grad_enabled():
+        return copy
+    capture = current()
+    if capture is not None and any(block.kind == "loop" for block in capture.blocks):
+        raise _refusal(name, "and its gradient stays that of the old contents, in a static loop")
+    passed = bridge.static_py_layer(
+        lambda _, old, copy: paddle.assign(copy),
+        lambda _, gradient: (paddle.assign(gradient), paddle.zeros_like(gradient)),
+    )([old, copy])
+    passed.stop_gradient = False
+    return passed
+
+
+def parameter_with(owner: Any, fresh: Any, what: str, *, copies: bool = False) -> Any:
+    """The parameter that ``owner`` is, with the contents ``fresh`` from here on.
+
+    ``None``: it is no parameter, or the change is to have a gradient, unless it ``copies`` behind
+    the back of gradients.
+    """
+    capture = current()
+    state = None if capture is None else capture.steps
+    kept = bridge.tensor_of(owner) if bridge.is_value(owner) else owner
+    if capture is not None and state is not None and _is_carried(owner, capture, state):
+        state.check("a change of a parameter")
+    if state is None or not state.keeps(kept) or (paddle.is_grad_enabled() and not copies):
+        return None
+    state.overwrite(kept, fresh)
+    if kept is not owner:
+        _rebind(_live_holders(owner), owner, kept, what)
+    return kept
+
+
+def _is_carried(owner: Any, capture: Capture, steps: Any) -> bool:
+    """Whether ``owner`` is a parameter that a static loop around has as a variable."""
+    return any(
+        now is owner and steps.keeps(was)
+        for block in capture.blocks
+        for was, now in zip(block.before, block.given, strict=False)
+    )
+
+
+def changed_to(owner: Any, old: Any, fresh: Any, what: str) -> Any:
+    """``fresh`` as what ``owner``, whose value was ``old``, is from here on."""
+    capture = current()
+    written = fresh
+    steps = None if capture is None else capture.steps
+    kept = not (paddle.is_grad_enabled() or old.stop_gradient)
+    if kept and not (steps is not None and steps.is_gradient(old)):
+        fresh = with_contents(old, fresh)  # dygraph records nothing, and keeps the old gradient
+    if steps is not None:
+        fresh = steps.renewed(old, fresh)
+    note_written(root_to_change(owner), fresh)
+    bind_anew(owner, fresh, what)
+    _settle_picks(owner, old, fresh, what)
+    _settle_as(written, fresh)
+    return fresh
+
+
+def _settle_picks(owner: Any, old: Any, fresh: Any, what: str) -> None:
+    """Write what was written into a picked item into the item, or the other way round."""
+    capture = current()
+    if capture is None or not capture.picks:
+        return
+    mine = capture.picks.pop(old.id, None)
+    made: list[Any] = []
+    if mine is not None:
+        items = mine.different()
+        steps = [merged(mine.holds(item), fresh, item) for item in items]
+        news = [
+            changed_to(item, as_value(item), step[-1], what)
+            for item, step in zip(items, steps, strict=True)
+        ]
+        note_pick(fresh, [news[mine.place_of(each)] for each in mine.items], mine.position)
+        made += [*itertools.chain(*steps), *news]
+    for pick in picks_of(owner):
+        del capture.picks[pick.value.id]
+        holders = _live_holders(pick.value)
+        if not holders:
+            continue
+        step = merged(pick.holds(owner), fresh, pick.value)
+        items = [fresh if is_same(each, owner) else each for each in pick.items]
+        note_pick(step[-1], items, pick.position)
+        _rebind(holders, pick.value, step[-1], what)
+        made += [*step, *map(as_value, items)]
+    if made:
+        group = frozenset((fresh.id, *(value.id for value in made)))
+        for number in group:
+            capture.settled[number] = group | capture.settled.get(number, frozenset())
+
+
+def _refusal(name: str, why: str) -> Exception:
+    return error_here(
+        InplaceError,
+        f"{name}() changes a tensor in place, {why}",
+        f"write y = y.{name.rstrip('_')}(...) instead",
+    )
+
+
+def bind_anew(old: Any, fresh: Any, what: str) -> None:
+    """Bind ``fresh`` wherever ``old`` is known.
+
+    Args:
+        old: the tensor before the change.
+        fresh: the value after it.
+        what: the change, for messages.
+
+    Raises:
+        InplaceError: (D2S304) a name outside of the present branch or loop would keep the old
+            contents.
+    """
+    value = as_value(old)
+    _refuse_chosen(value, what)
+    sharing = Sharing(value)
+    _refuse_unknown_part(sharing.whole, what)
+    others = {other.id: (other, _live_holders(other)) for other in sharing.others()}
+    wanted = {
+        number
+        for number, (other, holders) in others.items()
+        if holders or root_of(other) is not None or bridge.tensor_of(other) is not None
+    }
+    _rebind(_live_holders(old), old, fresh, what)
+    if not wanted:
+        return
+    for other, new in sharing.settle(fresh, wanted):
+        note_written(root_to_change(other), new)
+        _rebind(others[other.id][1], other, new, what)
+
+
+def _refuse_unknown_part(whole: Any, what: str) -> None:
+    """Refuse to change a part of an argument or of the state that may lie anywhere in it.
+
+    For what the program computes, ``program.views`` says whether anybody sees the difference.
+    """
+    base = unknown_base(whole)
+    if base is not None and (root_of(base) is not None or bridge.tensor_of(base) is not None):
+        raise error_here(
+            InplaceError,
+            f"{what} changes a view of a part of an argument or of the state in place, and d2s "
+            "cannot say which part it is",
+            "change the tensor itself, as in x[:n] = ..., or a copy of the part: y = x[:n].clone()",
+        )
+
+
+def _refuse_chosen(value: Any, what: str) -> None:
+    """Refuse to change what is, as the run decides, a tensor that has another name, too."""
+    root = root_of(value)
+    for other in may_be(value):
+        path = next((holder.path for holder in _live_holders(other)), None)
+        if path is None and root_of(other) == root:
+            continue
+        if path is not None or root_of(other) is not None or bridge.tensor_of(other) is not None:
+            also = "an argument or a tensor of the state" if path is None else repr(path)
+            raise error_here(
+                InplaceError,
+                f"{what} changes a tensor in place that is the same one as {also} on some runs, as "
+                "a branch or loop decides",
+                "change a copy of it: y = y.clone()",
+            )
+
+
+def _live_holders(thing: Any) -> list[Holder]:
+    """Who holds ``thing``, as itself or as one of several, and may be read again."""
+    return [holder for holder in holders_of_alternative(_sames(thing)) if holder.live]
+
+
+def _sames(thing: Any) -> list[Any]:
+    """``thing``, and what stands for it in a program or outside."""
+    kept = None if bridge.is_eager(thing) else bridge.tensor_of(thing)
+    return [thing] if kept is None else [thing, kept]
+
+
+def _rebind(holders: list[Holder], old: Any, fresh: Any, what: str) -> None:
+    for holder in holders:
+        _check(holder, what)
+    sames = _sames(old)
+
+    def renewed(held: Any) -> Any:
+        if isinstance(held, Choice):
+            return held.like(renewed(held.true), renewed(held.false))
+        return fresh if any(is_same(held, each) for each in sames) else held
+
+    for holder in holders:
+        held = holder.get()
+        try:
+            holder.set(renewed(held) if isinstance(held, Choice) else fresh)
+        except TypeError:
+            raise error_here(
+                InplaceError,
+                f"{what} changes a tensor in place that a tuple holds too ({holder.path!r})",
+                "use a list there, or change a copy of the tensor",
+            ) from None
+
+
+def _check(holder: Holder, what: str) -> None:
+    joining = []
+    for block in holder.left:
+        names = block.names if block.state is None else block.state.names
+        known = holder.path in names or holder.path.split("[")[0] in names
+        if not known and block.state is not None and not holder.fixed:
+            joining.append(block)
+            continue
+        other = _other_name(holder, block) if known else holder.path
+        if other is not None:
+            raise error_here(
+                InplaceError,
+                f"{what} changes a tensor in place inside a branch or loop, and {other!r} "
+                "outside of it is the same tensor",
+                "write y = y.add(...) and use the one name y, or change a .clone()",
+            )
+    for block in joining:
+        block.state.join(holder.path, holder)
+
+
+def _other_name(holder: Holder, block: Block) -> str | None:
+    """Another name of what ``holder`` held when the loop ``block`` began."""
+    if holder.path in block.doubled:
+        return holder.path
+    root = holder.path.split("[")[0]
+    for name, value in zip(block.names, block.before, strict=False):
+        for tensor in _tensors(value) if name in (holder.path, root) else ():
+            for found in _live_holders(tensor):
+                inside = found.path in block.names or found.path.split("[")[0] in block.names
+                if not inside and any(each is block for each in found.left):
+                    return found.path
+    return None
+
+
+def _tensors(snapshot: Any) -> list[Any]:
+    if is_tensor(snapshot):
+        return [snapshot]
+    if isinstance(snapshot, Frozen):
+        return _tensors(snapshot.items)
+    return (
+        [found for item in snapshot for found in _tensors(item)] if type(snapshot) is tuple else []
+    )
+
+
+def _diagonal(y: Any, value: float, offset: int, wrap: bool) -> Any:
+    if wrap or len(y.shape) != 2:
+        raise _refusal("fill_diagonal_", "which is known for matrices without wrapping only")
+    mask = paddle.diag(paddle.ones([min(y.shape)]), offset=0) if offset == 0 else None
+    if mask is None or y.shape[0] != y.shape[1]:
+        raise _refusal("fill_diagonal_", "which is known for the main diagonal of squares only")
+    return paddle.where(mask.astype("bool"), paddle.full_like(y, value), y)

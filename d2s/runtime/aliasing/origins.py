@@ -1,0 +1,347 @@
+"""Which list or dict a variable still stands for after a branch that has divided it.
+
+A list that only one side of a branch appends to is two lists behind it, as a ``Choice``.  If
+somebody outside of the function knows the list as well, each run must change that very list: the
+caller's, where it is an argument or a part of one, or the one that a global, a closure cell or an
+attribute holds.  What has become of a container is in ``capture.grown``.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from d2s.errors import ContainerInGraphError
+from d2s.runtime.aliasing.holders import holders_of_form, is_same_choice
+from d2s.runtime.aliasing.variables import Frozen, freeze, same_items
+from d2s.runtime.trace import current, error_here
+from d2s.runtime.values.choice import Choice
+
+Path = tuple[Any, ...]
+"""The position of a variable in the state, then indexes and keys from there."""
+
+
+class Origins:
+    """The containers that variables, and parts of them, stand for at the ends of a branch's sides.
+
+    Args:
+        before: the state before the branch, frozen.
+
+    Attributes:
+        grown: what containers had become before the branch.
+        before: containers, and snapshots of what they held or had become.
+        ends: for each side, what containers have become.
+        found: for each side, the containers that the state stands for.
+        after: for each side, snapshots of the containers of ``before`` at its end.
+        dropped: those that no variable stands for any more.
+    """
+
+    def __init__(self, before: list[Any]) -> None:
+        capture = current()
+        assert capture is not None
+        self.capture = capture
+        self.grown = dict(capture.grown)
+        self.before: dict[int, tuple[Any, Any]] = {}
+        for thing in snapshots_in(before).values():
+            if origin_of(thing) is thing.container:
+                self.before[id(thing.container)] = (thing.container, thing)
+        for key, (root, form) in capture.grown.items():
+            self.before[key] = (root, freeze(form))
+        self.ends: list[dict[int, tuple[Any, Any]]] = []
+        self.found: list[dict[Path, Any]] = []
+        self.after: list[dict[int, Any]] = []
+        self.dropped: set[int] = set()
+
+    def side(self, snapshot: list[Any]) -> None:
+        """A side ends, with the state ``snapshot``."""
+        grown = dict(self.capture.grown)
+        self.ends.append(grown)
+        self.found.append(dict(_origins(snapshot)))
+        known = snapshots_in(snapshot)
+        after = {}
+        for key, (root, _) in self.before.items():
+            form = grown[key][1] if key in grown else root
+            after[key] = known[key] if form is root and key in known else freeze(form)
+        self.after.append(after)
+
+    def back(self) -> None:
+        """The other side begins, or the branch is dropped."""
+        self.capture.grown = dict(self.grown)
+
+    def leavings(self) -> Iterator[tuple[Any, Any, Any]]:
+        """Containers that are changed on a side where nobody holds them at its end.
+
+        Yields:
+            The container, and a snapshot of what it has become at the end of each side.
+        """
+        for key, (root, _) in self.before.items():
+            changed = [self._is_changed(key, side) for side in range(2)]
+            held = [any(each is root for each in found.values()) for found in self.found]
+            lost = [is_changed and not held[side] for side, is_changed in enumerate(changed)]
+            kept = [is_changed and held[side] for side, is_changed in enumerate(changed)]
+            if any(lost) and not any(kept) and _is_outer(root):
+                self.dropped.add(key)
+                yield root, self.after[0][key], self.after[1][key]
+
+    def _is_changed(self, key: int, side: int) -> bool:
+        return not _is_same(self.before[key][1], self.after[side][key])
+
+    def note(self, values: list[Any], left: list[bool]) -> None:
+        """The branch is over: ``values`` are the state now; sides that have raised do not count.
+
+        Raises:
+            ContainerInGraphError: (D2S207) a container that has another name has changed on one
+                side, and no variable stands for what has become of it.
+        """
+        counted = [index for index, gone in enumerate(left) if not gone]
+        for index in counted:
+            self.capture.grown.update(self.ends[index])
+        settled = set(self.dropped)
+        for path, root in self._common(counted):
+            value = _at(path, values)
+            if value is root:
+                self.capture.grown.pop(id(root), None)
+                settled.add(id(root))
+            elif _leaves(value) is not None:
+                _bind_other_names(root, self.grown.get(id(root), (root, root))[1], value)
+                note_form(root, value)
+                settled.add(id(root))
+        for key, (root, _) in self.before.items():
+            changed = any(self._is_changed(key, index) for index in counted)
+            if changed and key not in settled and self._is_known(root):
+                raise _lost(root)
+
+    def _is_known(self, root: Any) -> bool:
+        """Whether somebody may still look into ``root``."""
+        old = self.grown.get(id(root), (root, root))[1]
+        return _is_outer(root) or any(holder.live for holder in holders_of_form(old))
+
+    def _common(self, counted: list[int]) -> Iterator[tuple[Path, Any]]:
+        """The places that stand for one container on every side that counts."""
+        if counted:
+            first, *others = (self.found[index] for index in counted)
+            for path, root in first.items():
+                if all(other.get(path) is root for other in others):
+                    yield path, root
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two snapshots show the same, under the same conditions."""
+    if isinstance(one, Choice) and isinstance(other, Choice):
+        return (
+            one.flag is other.flag
+            and _is_same(one.true, other.true)
+            and _is_same(one.false, other.false)
+        )
+    if isinstance(one, Frozen) and isinstance(other, Frozen) and one.container is other.container:
+        if len(one.items) == len(other.items):
+            return all(_is_same(a, b) for a, b in zip(one.items, other.items, strict=True))
+        return False
+    if type(one) is tuple and type(other) is tuple and len(one) == len(other):
+        return all(_is_same(a, b) for a, b in zip(one, other, strict=True))
+    return same_items(one, other)
+
+
+def snapshots_in(things: Any) -> dict[int, Frozen]:
+    """The snapshots of all containers in snapshots, by the containers' identities."""
+    found: dict[int, Frozen] = {}
+    queue = list(things)
+    while queue:
+        thing = queue.pop()
+        if isinstance(thing, Frozen):
+            if id(thing.container) not in found:
+                found[id(thing.container)] = thing
+                queue.extend(_items(thing).values())
+        elif isinstance(thing, Choice):
+            queue.extend((thing.true, thing.false))
+        elif type(thing) is tuple:
+            queue.extend(thing)
+    return found
+
+
+def _items(thing: Any) -> dict[Any, Any]:
+    """The parts of a snapshot, by index or key."""
+    if isinstance(thing, tuple):
+        return dict(enumerate(thing))
+    if isinstance(thing, Frozen):
+        if isinstance(thing.container, dict):
+            return dict(thing.items)
+        if isinstance(thing.container, list | collections.deque):
+            return dict(enumerate(thing.items))
+    return {}
+
+
+def _origins(snapshot: list[Any]) -> Iterator[tuple[Path, Any]]:
+    """The container that each variable, and each part of one, stands for."""
+    queue: list[tuple[Path, Any]] = [((index,), thing) for index, thing in enumerate(snapshot)]
+    while queue:
+        path, thing = queue.pop()
+        if isinstance(thing, Frozen | Choice):
+            root = origin_of(thing)
+            if root is not None:
+                yield path, root
+        if len(path) < 20:
+            queue.extend(((*path, key), item) for key, item in _items(thing).items())
+
+
+def _at(path: Path, values: list[Any]) -> Any:
+    """What stands at a place now; ``None`` if there is no such place."""
+    thing: Any = values
+    for key in path:
+        if isinstance(thing, dict):
+            thing = thing.get(key)
+        elif isinstance(thing, list | tuple | collections.deque) and type(key) is int:
+            thing = thing[key] if key < len(thing) else None
+        else:
+            return None
+    return thing
+
+
+def note_form(root: Any, form: Any) -> None:
+    """Note what the container ``root`` has become."""
+    capture = current()
+    leaves = _leaves(form)
+    if capture is None or root is None:
+        return
+    capture.grown[id(root)] = (root, form)
+    if leaves is not None:
+        capture.forms[leaves] = (root, form)
+
+
+def recall(snapshots: list[Any]) -> None:
+    """The state is as in ``snapshots`` again: note what containers had become by then."""
+    capture = current()
+    assert capture is not None
+    for root in snapshots_in(snapshots).values():
+        capture.grown.pop(id(root.container), None)
+    queue = list(snapshots)
+    while queue:
+        thing = queue.pop()
+        leaves = _leaves(thing) if isinstance(thing, Choice) else None
+        if leaves in capture.forms:
+            root, form = capture.forms[leaves]
+            capture.grown[id(root)] = (root, form)
+        else:
+            queue.extend(_items(thing).values())
+
+
+def origin_of(thing: Any) -> Any:
+    """The container that ``thing``, frozen or not, stands for; ``None`` if it is none."""
+    capture = current()
+    leaves = _leaves(thing)
+    if capture is None or leaves is None:
+        return None
+    if leaves in capture.forms:
+        return capture.forms[leaves][0]
+    for root, form in capture.grown.values():
+        if _leaves(form) == leaves:
+            return root
+    return thing.container if isinstance(thing, Frozen) else None
+
+
+def is_callers(thing: Any) -> bool:
+    """Whether ``thing``, frozen, stands for a container among the arguments."""
+    capture = current()
+    return capture is not None and id(origin_of(thing)) in capture.callers
+
+
+def other_places(root: Any) -> Iterator[tuple[str, Callable[[Any], None]]]:
+    """Who holds ``root`` itself besides the local variables: the way there, and what binds it."""
+    capture = current()
+    if capture is None:
+        return
+    for record in capture.watched():
+        if record.large:
+            continue
+        now = record.now()
+        for key, item in list(now.items() if isinstance(now, dict) else enumerate(now)):
+            if item is root:
+                place = record.entry(key)
+                yield place.path, place.put
+    for container in capture.callers.values():
+        if isinstance(container, list | dict):
+            pairs = container.items() if isinstance(container, dict) else enumerate(container)
+            for key, item in list(pairs):
+                if item is root:
+                    yield "part of an argument", _binding(container, key)
+
+
+def _binding(container: Any, key: Any) -> Callable[[Any], None]:
+    def bind(value: Any) -> None:
+        container[key] = value
+
+    return bind
+
+
+def _bind_other_names(root: Any, old: Any, new: Any) -> None:
+    """Let the variables, attributes and items that stood for ``root`` show what it is now.
+
+    Args:
+        root: the container.
+        old: what it was before the branch: itself, or a choice.
+        new: what it is now.
+
+    Raises:
+        ContainerInGraphError: (D2S207) one of them cannot be bound: it is an item of a tuple, or
+            lies outside of a loop, or of the function.
+    """
+    if is_same_choice(old, new):
+        return
+    for path, _ in other_places(root):
+        raise _known_too(root, path)
+    holders = [holder for holder in holders_of_form(old) if holder.live]
+    for holder in holders:
+        if holder.fixed or any(block.kind == "loop" for block in holder.left):
+            raise _known_too(root, holder.path)
+    for holder in holders:
+        for block in holder.left:
+            if block.state is not None and holder.path not in block.state.names:
+                block.state.join(holder.path, holder)
+    for holder in holders:
+        holder.set(new)
+
+
+def _known_too(root: Any, path: str) -> Exception:
+    return error_here(
+        ContainerInGraphError,
+        f"a {type(root).__name__}, known as {path!r} too, has another length or other keys "
+        "behind one side of a tensor branch than behind the other",
+        "use one name for it, or keep its length and keys the same on both sides",
+    )
+
+
+def _is_outer(root: Any) -> bool:
+    """Whether somebody outside of the function may know ``root``."""
+    capture = current()
+    if capture is None:
+        return False
+    return capture.callers.get(id(root)) is root or any(
+        record.scope is root for record in capture.watched()
+    )
+
+
+def is_known_outside(container: Any) -> bool:
+    """Whether somebody outside of the function knows ``container``, which is still itself."""
+    capture = current()
+    return capture is not None and id(container) not in capture.grown and _is_outer(container)
+
+
+def _lost(root: Any) -> Exception:
+    return error_here(
+        ContainerInGraphError,
+        f"a {type(root).__name__} that has another name too is changed on one side of a tensor "
+        "branch, and another one takes its place on a side",
+        "change it or replace it, not both: give the other one a name of its own",
+    )
+
+
+def _leaves(thing: Any) -> tuple[int, ...] | None:
+    """The identities of the containers among which a choice is made; ``None`` if others are."""
+    if isinstance(thing, Choice):
+        sides = _leaves(thing.true), _leaves(thing.false)
+        return None if sides[0] is None or sides[1] is None else sides[0] + sides[1]
+    if isinstance(thing, Frozen):
+        return (id(thing.container),)
+    held = isinstance(thing, list | dict | set | collections.deque)
+    return (id(thing),) if held or hasattr(type(thing), "d2s_freeze") else None

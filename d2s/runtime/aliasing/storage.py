@@ -1,0 +1,436 @@
+"""Which tensors of a program share their storage in dygraph, and what a write does to the others.
+
+``row = y[0]`` is a view there: a write to either is seen in both.  A program has values only, so
+a write to one of them makes new values of all that somebody still reads.  What a value is a view
+of is read from the operation that made it.
+
+A write through a view leaves the gradient of the other tensors as it was recorded before: they
+have new contents, and their gradient goes where it went (dygraph records nothing for them).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.runtime.aliasing.variables import Frozen
+from d2s.runtime.trace import current
+
+UNKNOWN: Final = frozenset(
+    f"pd_op.{name}"
+    for name in ["split", "split_with_num", "unbind", "as_strided", "view_shape", "view_dtype"]
+) | {"builtin.split", "builtin.parameter", "pd_op.data", "pd_op.if", "pd_op.while"}
+"""What makes a value of which the order in storage is not known."""
+
+_PARTS: Final = frozenset(
+    f"pd_op.{name}" for name in ("slice", "strided_slice", "unbind", "diagonal")
+)
+"""What gives parts of a tensor that are views of it, though not always known ones."""
+
+_FAR: Final = 2**31 - 1
+_DEPTH: Final = 20
+
+
+@dataclass(frozen=True)
+class Link:
+    """A value that is a view of another one.
+
+    Attributes:
+        view: the view.
+        base: what it is a view of.
+        take: the view of other contents of the base.
+        put: from the base and other contents of the view to those of the base.
+        straight: the view's elements lie beside each other where the base's do.
+        origin: the id of the first such view; equal for links that are alike.
+    """
+
+    view: Any
+    base: Any
+    take: Callable[[Any], Any]
+    put: Callable[[Any, Any], Any]
+    straight: bool
+    origin: str
+
+    def between(self, view: Any, base: Any) -> Link:
+        """The same for other contents of the two."""
+        return Link(view, base, self.take, self.put, self.straight, self.origin)
+
+
+def link_of(value: Any) -> Link | None:
+    """What ``value`` is a view of, where that is known."""
+    capture = current()
+    if capture is None or not bridge.is_value(value):
+        return None
+    if value.id in capture.links:
+        found: Link | None = capture.links[value.id]
+        return found
+    operation = value.get_defining_op()
+    if operation is None or value.id in capture.copies:
+        return None
+    name = operation.name()
+    if name == "pd_op.assign" and value.id in capture.detached:
+        base = operation.operand_source(0)
+        return Link(value, base, _detached, lambda base, item: item, True, value.id)
+    maker = _MAKERS.get(name)
+    if maker is None or value.id != operation.result(0).id:
+        return None
+    return maker(value, operation.operand_source(0), operation)
+
+
+def _detached(value: Any) -> Any:
+    return bridge_copy(value)
+
+
+def bridge_copy(value: Any) -> Any:
+    """A copy without gradient."""
+    copy = paddle.assign(value)
+    copy.stop_gradient = True
+    return copy
+
+
+def _sliced(view: Any, base: Any, operation: Any) -> Link | None:
+    attributes = operation.attrs()
+    axes, dropped = attributes["axes"], attributes.get("decrease_axis", [])
+    lists = [_numbers(value) for value in operation.operands_source()[1:]]
+    if any(found is None or len(found) != len(axes) for found in lists):
+        return None
+    columns = [found for found in lists if found is not None]
+    strides = columns[2] if len(columns) > 2 else [1] * len(axes)
+    key: list[Any] = [slice(None)] * len(base.shape)
+    for axis, start, end, stride in zip(axes, columns[0], columns[1], strides, strict=True):
+        if axis in dropped:
+            key[axis] = start
+        elif bridge.is_value(start) or bridge.is_value(end) or bridge.is_value(stride):
+            return None
+        else:
+            key[axis] = slice(_near(start), _near(end), None if stride == 1 else stride)
+    chosen = tuple(key)
+    rest = [part for part in chosen if isinstance(part, slice)]
+    behind = len(chosen) - len(rest)  # x[i, j, a:b] is one stretch, x[:, i] is none
+    straight = not any(isinstance(part, slice) for part in chosen[:behind]) and all(
+        part == slice(None) or (index == 0 and part.step is None) for index, part in enumerate(rest)
+    )
+    return Link(
+        view,
+        base,
+        lambda base: base[chosen],
+        lambda base, item: bridge.with_item(base, chosen, item),
+        straight,
+        view.id,
+    )
+
+
+def _near(bound: int) -> int | None:
+    return None if abs(bound) >= _FAR else bound
+
+
+def _numbers(value: Any) -> list[Any] | None:
+    """The numbers in an index operand, constants or 0-D values."""
+    operation = value.get_defining_op()
+    if operation is None:
+        return None
+    if operation.name() == "pd_op.full_int_array":
+        return list(operation.attrs()["value"])
+    if operation.name() != "pd_op.stack":
+        return None
+    combine = operation.operand_source(0).get_defining_op()
+    if combine is None or any(list(part.shape) for part in combine.operands_source()):
+        return None
+    return list(combine.operands_source())
+
+
+def _shaped(view: Any, base: Any, operation: Any) -> Link | None:
+    before, after = list(base.shape), list(view.shape)
+    if any(size < 0 for size in (*before, *after)):
+        return None
+    reorders = operation.name() in ("pd_op.reshape", "pd_op.flatten")
+    if reorders and not _is_straight(base):
+        return None  # it may be a copy in dygraph
+    return Link(
+        view,
+        base,
+        lambda base: paddle.reshape(base, after),
+        lambda base, item: paddle.reshape(item, before),
+        True,
+        view.id,
+    )
+
+
+def _transposed(view: Any, base: Any, operation: Any) -> Link | None:
+    order = list(operation.attrs()["perm"])
+    back = [order.index(axis) for axis in range(len(order))]
+    return Link(
+        view,
+        base,
+        lambda base: paddle.transpose(base, order),
+        lambda base, item: paddle.transpose(item, back),
+        order == sorted(order),
+        view.id,
+    )
+
+
+_MAKERS: Final[dict[str, Callable[[Any, Any, Any], Link | None]]] = {
+    "pd_op.slice": _sliced,
+    "pd_op.strided_slice": _sliced,
+    "pd_op.reshape": _shaped,
+    "pd_op.flatten": _shaped,
+    "pd_op.squeeze": _shaped,
+    "pd_op.unsqueeze": _shaped,
+    "pd_op.transpose": _transposed,
+}
+
+
+def unknown_base(value: Any) -> Any | None:
+    """What ``value`` is a part of, where it is not known which; ``None`` for anything else."""
+    operation = value.get_defining_op()
+    if operation is not None and operation.name() == "builtin.split":
+        operation = operation.operand_source(0).get_defining_op()
+    if operation is None or link_of(value) is not None or _is_no_part(value):
+        return None
+    if operation.name() not in _PARTS:
+        return None
+    base = operation.operand_source(0)
+    above = unknown_base(base)
+    while above is None and (link := link_of(base)) is not None:
+        base = link.base
+        above = unknown_base(base)
+    return base if above is None else above
+
+
+def _is_no_part(value: Any) -> bool:
+    capture = current()
+    return capture is not None and (value.id in capture.links or value.id in capture.copies)
+
+
+def _is_straight(value: Any, depth: int = _DEPTH) -> bool:
+    """Whether the elements of ``value`` lie beside each other in dygraph."""
+    capture = current()
+    operation = value.get_defining_op()
+    if capture is None or operation is None or depth == 0:
+        return False
+    link = link_of(value)
+    if link is not None:
+        return link.straight and _is_straight(link.base, depth - 1)
+    name = operation.name()
+    if name == "pd_op.data" and value.id in capture.roots:
+        return capture.lies_straight(capture.roots[value.id][1])
+    if name == "builtin.parameter":
+        tensor = bridge.tensor_of(value)
+        return tensor is not None and bool(tensor.is_contiguous())
+    if value.id not in capture.links and (name in _MAKERS or name in UNKNOWN):
+        return False
+    if "set_value" in name or "index_put" in name:
+        return _is_straight(operation.operand_source(0), depth - 1)
+    return value.id not in capture.copies
+
+
+def views_of(value: Any) -> Iterator[Link]:
+    """The values that are views of ``value`` itself."""
+    capture = current()
+    if capture is None:
+        return
+    for link in list(capture.links.values()):
+        if link is not None and link.base.id == value.id:
+            yield link
+    for operation in value.all_used_ops():
+        for result in operation.results():
+            if result.id not in capture.links:
+                link = link_of(result)
+                if link is not None and link.base.id == value.id:
+                    yield link
+
+
+def may_be(value: Any) -> Iterator[Any]:
+    """Values that are the same tensor as ``value`` in dygraph, on some runs and not on others.
+
+    A branch that hands a tensor on, or a loop without a trip, leaves the tensor that there was::
+
+        z = y                   y is what ``z`` may be behind the ``if``, and the other way round
+        if x.sum() > 0:
+            z = z + 1
+    """
+    for step in (_origins, _outcomes):
+        seen = {value.id}
+        queue = [value]
+        while queue:
+            for other in step(queue.pop()):
+                if other.id not in seen:
+                    seen.add(other.id)
+                    queue.append(other)
+                    yield other
+
+
+def _origins(value: Any) -> Iterator[Any]:
+    """What ``value`` may be, from the operation that made it."""
+    operation = value.get_defining_op()
+    if operation is None:
+        return
+    if _is_copy(operation):
+        yield operation.operand_source(0)
+    loop = operation.name() == "pd_op.while"
+    if loop or operation.name() == "pd_op.if":
+        ids = [result.id for result in operation.results()]
+        index = ids.index(value.id) + loop
+        if loop:
+            yield operation.operand_source(index)
+        for block in bridge.blocks_of(operation):
+            end = block.ops[-1] if block.ops else None
+            if end is not None and end.name() == "cf.yield" and index < end.num_operands():
+                yield end.operand_source(index)
+
+
+def _outcomes(value: Any) -> Iterator[Any]:
+    """What may be ``value``, from the operations that take it."""
+    for user in value.all_used_ops():
+        name = user.name()
+        if _is_copy(user):
+            yield user.result(0)
+            continue
+        at = user.get_parent_block().parent_op if name == "cf.yield" else user
+        if name not in ("cf.yield", "pd_op.while"):
+            continue
+        loop = at.name() == "pd_op.while"
+        for index, operand in enumerate(user.operands_source()[loop:]):
+            if operand.id == value.id and index < at.num_results():
+                yield at.result(index)
+
+
+def _is_copy(operation: Any) -> bool:
+    capture = current()
+    return (
+        capture is not None
+        and operation.num_results() == 1
+        and operation.result(0).id in capture.copies
+    )
+
+
+def relink(merged: list[tuple[Any, Any, Any]]) -> None:
+    """Note what is still a view behind an ``if``.
+
+    Args:
+        merged: what the true side and the false side have left, and what was made of it.
+    """
+    capture = current()
+    assert capture is not None
+    leaves = [leaf for case in merged for leaf in _leaves(*case)]
+    values = [leaf for leaf in leaves if all(map(bridge.is_value, leaf))]
+    for true, false, view in values:
+        if view.id in (true.id, false.id):
+            continue
+        links = link_of(true), link_of(false)
+        if links[0] is None or links[1] is None or links[0].origin != links[1].origin:
+            continue
+        for left, right, base in values:
+            if (left.id, right.id) == (links[0].base.id, links[1].base.id):
+                capture.links[view.id] = links[0].between(view, base)
+
+
+def _leaves(true: Any, false: Any, made: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """What stands in the same place of three things, two of them snapshots."""
+    if isinstance(true, Frozen) and isinstance(false, Frozen) and type(made) is list:
+        for case in zip(true.items, false.items, made, strict=False):
+            yield from _leaves(*case)
+    else:
+        yield true, false, made
+
+
+class Sharing:
+    """All values of one storage, as a write to one of them finds them.
+
+    Attributes:
+        above: from the written value to the whole: what each is a view of.
+    """
+
+    def __init__(self, old: Any) -> None:
+        self.old = old
+        self.above: list[Link] = []
+        at = old
+        while (link := link_of(at)) is not None and len(self.above) < _DEPTH:
+            self.above.append(link)
+            at = link.base
+        self.whole = at
+        self.below: dict[int, list[Link]] = {}
+        queue = [self.whole]
+        while queue:
+            at = queue.pop()
+            if at.id not in self.below:
+                self.below[at.id] = list(views_of(at))
+                queue.extend(link.view for link in self.below[at.id])
+
+    def others(self) -> list[Any]:
+        """The values besides the one that is written."""
+        found = {self.whole.id: self.whole}
+        for links in self.below.values():
+            found.update((link.view.id, link.view) for link in links)
+        found.pop(self.old.id, None)
+        return list(found.values())
+
+    def settle(self, fresh: Any, wanted: set[int]) -> list[tuple[Any, Any]]:
+        """Make new values of the others, after ``fresh`` was written.
+
+        Args:
+            fresh: what the written value has become.
+            wanted: ids of the others that are still known to somebody.
+
+        Returns:
+            Old and new values, the written one's not among them.
+        """
+        capture = current()
+        assert capture is not None
+        made: dict[int, Any] = {self.old.id: fresh}
+        group = {fresh.id}
+        pairs: list[tuple[Any, Any]] = []
+        at = fresh
+        fixed: list[tuple[Any, Link | None]] = []
+        for link in self.above:
+            raw = link.put(link.base, at)
+            base = with_contents(link.base, raw)
+            group |= {raw.id, base.id}
+            capture.links[raw.id] = None
+            fixed.append((at, link.between(at, base)))
+            made[link.base.id] = base
+            pairs.append((link.base, base))
+            at = base
+        fixed.append((at, None))
+        queue = [self.whole]
+        while queue:
+            parent = queue.pop()
+            for link in self.below[parent.id]:
+                if link.view.id not in made and self._leads_to(link.view, wanted):
+                    raw = link.take(made[parent.id])
+                    view = with_contents(link.view, raw)
+                    group |= {raw.id, view.id}
+                    made[link.view.id] = view
+                    pairs.append((link.view, view))
+                    base = made[parent.id]
+                    fixed.append((view, link.between(view, base)))
+                if link.view.id in made:
+                    queue.append(link.view)
+        for value, link_ in fixed:
+            capture.links[value.id] = link_
+        settled = frozenset(group)
+        capture.settled.update(dict.fromkeys(group, settled))
+        return pairs
+
+    def _leads_to(self, view: Any, wanted: set[int]) -> bool:
+        return view.id in wanted or any(
+            self._leads_to(link.view, wanted) for link in self.below.get(view.id, ())
+        )
+
+
+def with_contents(old: Any, new: Any) -> Any:
+    """``new``, with the gradient of ``old``."""
+    if old.stop_gradient:
+        return bridge_copy(new)
+    contents = bridge_copy(new)
+    keep = bridge.static_py_layer(
+        lambda context, before, after: paddle.assign(after),
+        lambda context, gradient: (gradient, paddle.zeros_like(gradient)),
+    )
+    kept = keep([old, contents])
+    kept.stop_gradient = False
+    return kept

@@ -1,0 +1,1 @@
+"""Built-in functions and the module ``math`` on what the run decides."""

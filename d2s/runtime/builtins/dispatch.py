@@ -1,0 +1,83 @@
+"""Which operator stands for which built-in function while a program is captured (rule E1).
+
+What calls back into the user's code (``map``, ``sorted`` with a key) is in ``runtime.calls.call``,
+which converts the callback.
+"""
+
+from __future__ import annotations
+
+import builtins
+import operator
+import types
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Callable
+from typing import Any, Final
+
+from d2s.runtime.builtins import maths, ranked, reductions
+from d2s.runtime.control_flow import effects
+from d2s.runtime.host import streams
+from d2s.runtime.lists import iteration
+from d2s.runtime.python import casts, comparing, items, kinds, logic, texts
+
+OPERATORS: Final[dict[Any, Callable[..., Any]]] = {
+    builtins.abs: casts.abs_,
+    builtins.all: reductions.all_,
+    builtins.any: reductions.any_,
+    builtins.ascii: texts.ascii_,
+    builtins.bool: casts.bool_,
+    builtins.divmod: casts.divmod_,
+    builtins.enumerate: iteration.enumerate_,
+    builtins.float: casts.float_,
+    builtins.format: texts.format_,
+    builtins.getattr: kinds.getattr_,
+    builtins.hasattr: kinds.hasattr_,
+    builtins.int: casts.int_,
+    builtins.isinstance: kinds.isinstance_,
+    builtins.len: casts.len_,
+    builtins.pow: casts.pow_,
+    builtins.print: effects.print_,
+    builtins.range: iteration.range_,
+    builtins.repr: texts.repr_,
+    builtins.reversed: iteration.reversed_,
+    builtins.round: casts.round_,
+    builtins.str: texts.str_,
+    builtins.sum: reductions.sum_,
+    builtins.type: kinds.type_,
+    builtins.next: iteration.next_,
+    builtins.open: streams.open_,
+    builtins.zip: iteration.zip_,
+    operator.contains: lambda container, item, /: logic.in_(item, container),
+    operator.eq: comparing.eq,
+    operator.getitem: items.getitem,
+    operator.is_: logic.is_,
+    operator.is_not: logic.is_not,
+    operator.ne: comparing.ne,
+    operator.not_: logic.not_,
+    operator.truth: casts.bool_,
+    **maths.OPERATORS,
+}
+"""Functions and classes that are called with things and give a thing."""
+
+KEYED: Final[dict[Any, Callable[..., Any]]] = {
+    builtins.max: reductions.max_,
+    builtins.min: reductions.min_,
+    builtins.sorted: reductions.sorted_,
+    **ranked.OPERATORS,
+}
+"""Functions that take a callback as ``key``."""
+
+METHODS: Final[dict[tuple[type, str], Callable[..., Any]]] = {
+    (str, "format"): texts.format_template,
+    (str, "join"): texts.join,
+    (types.GeneratorType, "send"): iteration.send,
+    (types.GeneratorType, "throw"): iteration.throw,
+    **{(kind, "get"): items.get for kind in (dict, OrderedDict, defaultdict, Counter)},
+    **{(kind, "index"): items.index_of for kind in (list, tuple)},
+    **{(kind, "count"): items.count_of for kind in (list, tuple)},
+}
+"""Methods of built-in types."""
+
+KEYED_METHODS: Final[dict[tuple[type, str], Callable[..., Any]]] = {
+    (list, "sort"): reductions.sort_,
+}
+"""Methods of built-in types that take a callback as ``key``."""

@@ -1,0 +1,421 @@
+"""Built-in functions of many things: ``any all min max sum sorted`` and ``list.sort`` (rule E1).
+
+Items are compared as Python compares them: one wins over another only if it is greater (or less),
+so the first of equals stays.  Keys become one tensor, whose order the run finds; the items are
+then picked by position.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.errors import UnsupportedInGraphError
+from d2s.runtime.control_flow.cond import select
+from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.iteration import Indexed, indexed, items_of
+from d2s.runtime.loops.comprehensions import list_, list_of
+from d2s.runtime.python.casts import bool_, over
+from d2s.runtime.python.items import picked
+from d2s.runtime.python.logic import and_, or_
+from d2s.runtime.python.orders import (
+    STACKED,
+    Order,
+    beginnings,
+    column,
+    is_structured,
+    order_of,
+    turned,
+    vector,
+)
+from d2s.runtime.trace import current, error_here
+from d2s.runtime.values.callbacks import raise_when
+from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.contents import tuple_like
+from d2s.runtime.values.tensors import (
+    as_value,
+    cast_plain,
+    condition,
+    is_array,
+    is_float,
+    is_tensor,
+    mark_number,
+    number_kind,
+)
+
+Key = Callable[[Any], Any]
+
+NESTED: Final = 80
+"""How many items of a generator ``any`` and ``all`` look at; each is a branch in the one before."""
+
+
+# -- what is folded ------------------------------------------------------------------------------
+
+
+class _Rows:
+    """Items whose number the run decides, stacked along a first axis.
+
+    Attributes:
+        stacked: the tensor.
+        length: its first dimension, a value that stands for a Python int.
+        kind: the type of the Python numbers that the items stand for.
+    """
+
+    def __init__(self, stacked: Any, length: Any, kind: type | None = None) -> None:
+        self.stacked = stacked
+        self.length = length
+        self.kind = kind
+
+    def marked(self, item: Any) -> Any:
+        """``item``, one of the rows, as the number that it stands for."""
+        return item if self.kind is None else mark_number(item, self.kind)
+
+
+def _rows(things: Any, what: str) -> _Rows | None:
+    """``things`` when the run decides how many they are, else ``None``."""
+    found = indexed(things)
+    if found is None:
+        return None
+    if isinstance(things, Choice):
+        things = things.get()
+    if isinstance(things, Indexed):
+        things = list_of(things)
+    if isinstance(things, DynamicList) and things.element.form is None:
+        return _Rows(things.stacked(), found.length, things.element.leaves[0].kind)
+    if isinstance(things, DynamicList):
+        raise _refused(f"{what}() is asked for tuples or texts, and a tensor decides how many")
+    return _Rows(as_value(things), found.length)
+
+
+def _refused(cause: str, cure: str = "use a tensor, or a list whose length is known") -> Exception:
+    return error_here(UnsupportedInGraphError, cause, cure)
+
+
+def items_known(things: Any, what: str) -> list[Any]:
+    """The items of an iterable, whose number must be known now."""
+    if indexed(things) is not None:
+        raise _refused(f"{what}() is asked for items whose number a tensor decides")
+    return list(items_of(things))
+
+
+def _dynamic(thing: Any) -> bool:
+    return is_tensor(thing) or isinstance(thing, Choice) or is_array(thing)
+
+
+# -- picking by position -------------------------------------------------------------------------
+
+
+def _alike(items: list[Any]) -> type | bool | None:
+    """The number type (``None`` for tensors) of items that can be stacked, else ``False``."""
+    if not all(is_tensor(item) or number_kind(item) is not None for item in items):
+        return False
+    kinds = {number_kind(item) for item in items}
+    if len(kinds) != 1:
+        return False
+    (kind,) = kinds
+    if kind is None:
+        forms = {(str(item.dtype), *item.shape) for item in items}
+        if len(forms) != 1 or items[0].dtype not in STACKED or -1 in items[0].shape:
+            return False
+    return kind
+
+
+def _columns(items: list[Any]) -> list[list[Any]] | None:
+    """The parts of tuples of one type and length, side by side."""
+    kinds = {type(item) for item in items}
+    if len(kinds) != 1 or not isinstance(items[0], tuple):
+        return None
+    if len({len(item) for item in items}) != 1:
+        return None
+    return [list(column) for column in zip(*items, strict=True)]
+
+
+def _tuple_like(first: Any, parts: list[Any]) -> Any:
+    return tuple_like(first, parts)
+
+
+def _at(items: list[Any], position: Any) -> Any:
+    """The item at ``position``; tuples of one form part by part."""
+    columns = _columns(items)
+    if columns is not None:
+        return _tuple_like(items[0], [_at(column, position) for column in columns])
+    if all(item is items[0] for item in items):
+        return items[0]
+    return picked(items, position)
+
+
+def _reordered(items: list[Any], order: Any) -> list[Any]:
+    """The items at the positions that the 1-D tensor ``order`` holds."""
+    columns = _columns(items)
+    if columns is not None:
+        parts = [_reordered(column, order) for column in columns]
+        return [_tuple_like(items[0], list(row)) for row in zip(*parts, strict=True)]
+    kind = _alike(items)
+    if kind is False:
+        return [_at(items, order[index]) for index in range(len(items))]
+    rows = paddle.unbind(paddle.gather(paddle.stack([as_value(item) for item in items]), order))
+    return [mark_number(row, kind) for row in rows] if isinstance(kind, type) else list(rows)
+
+
+# -- any, all ------------------------------------------------------------------------------------
+
+
+def any_(things: Any, /) -> Any:
+    """``any``: stops at the first item that is true."""
+    return _decided(things, True)
+
+
+def all_(things: Any, /) -> Any:
+    """``all``: stops at the first item that is false."""
+    return _decided(things, False)
+
+
+def _decided(things: Any, stop: bool) -> Any:
+    """Whether an item has the truth ``stop``, which ends the search; the answer then is ``stop``.
+
+    Items of an iterator are evaluated only in the side of an ``if`` that needs them.
+    """
+    if isinstance(things, Choice):
+        return over(lambda found: _decided(found, stop), things)
+    name = "any" if stop else "all"
+    if current() is None:
+        return any(things) if stop else all(things)
+    rows = _rows(things, name)
+    if rows is not None:
+        stacked = rows.stacked
+        if len(stacked.shape) != 1:
+            vector(stacked, name)
+            stacked = paddle.reshape(stacked, [-1])
+        if stacked.dtype != paddle.bool:
+            stacked = stacked > 0 if rows.kind is None else stacked != 0
+        return mark_number(stacked.any() if stop else stacked.all(), bool)
+    items = items_of(things)
+    if isinstance(items, Iterator):
+        return _decided_by(items, stop)
+    found: Any = None
+    for item in items:
+        test = condition(item)
+        if not bridge.is_value(test):
+            if bool(test) is stop:
+                return stop
+            continue
+        found = test if found is None else found | test if stop else found & test
+    return not stop if found is None else mark_number(paddle.assign(found), bool)
+
+
+def _decided_by(items: Iterator[Any], stop: bool, depth: int = 0) -> Any:
+    if depth > NESTED:
+        raise _refused(
+            f"{'any' if stop else 'all'}() would nest more than {NESTED} branches, one for each "
+            "item of a generator",
+            "give it a list, whose items are all evaluated, or a function of Paddle on one tensor",
+        )
+    for item in items:
+        test = condition(item)
+        if not bridge.is_value(test):
+            if bool(test) is stop:
+                return stop
+            continue
+        if stop:
+            return or_(bool_(test), lambda: _decided_by(items, stop, depth + 1))
+        return and_(bool_(test), lambda: _decided_by(items, stop, depth + 1))
+    return not stop
+
+
+# -- min, max ------------------------------------------------------------------------------------
+
+
+def _kept(thing: Any) -> Callable[[], Any]:
+    return lambda: thing
+
+
+def _best(keys: Any, name: str) -> Any:
+    """The position of the winner among ``keys``, a 1-D tensor: the first of equals.
+
+    NaN wins from nobody, and nobody wins from it: it stays if it comes first.
+    """
+    found = paddle.argmax if name == "max" else paddle.argmin
+    if not is_float(keys.dtype):
+        return found(keys)
+    nan = paddle.isnan(keys)
+    worst = paddle.full([1], -float("inf") if name == "max" else float("inf"), keys.dtype)
+    position = found(paddle.where(nan, paddle.expand_as(worst, keys), keys))
+    return paddle.where(nan[0], paddle.full([], 0, position.dtype), position)
+
+
+def _extreme(name: str) -> Any:
+    original = getattr(builtins, name)
+
+    def extreme(*things: Any, **options: Any) -> Any:
+        if current() is None or not things or not set(options) <= {"key", "default"}:
+            return original(*things, **options)
+        if len(things) > 1:
+            if "default" in options:
+                return original(*things, **options)
+            return among(list(things), options.get("key"))
+        if isinstance(things[0], Choice):
+            return over(lambda found: extreme(found, **options), things[0])
+        rows = _rows(things[0], name)
+        if rows is not None:
+            return of_rows(rows, **options)
+        items = list(items_of(things[0]))
+        if not items:
+            return original((), **options)
+        return among(items, options.get("key"))
+
+    symbol = ">" if name == "max" else "<"
+
+    def among(items: list[Any], key: Key | None) -> Any:
+        measures = items if key is None else [key(item) for item in items]
+        if len(items) > 1 and is_structured(measures):
+            known = beginnings(measures)
+            order = None if known else Order(measures, symbol)
+            if order is not None and not order.known:
+                return _at(items, order.best())
+            measures = known or measures
+            return items[original(range(len(items)), key=measures.__getitem__)]
+        if key is None:
+            if not any(map(_dynamic, items)):
+                return original(items)
+            if _alike(items) is False:
+                return folded(items)
+        keys = column(measures, name)
+        if keys is None:
+            return items[original(range(len(items)), key=measures.__getitem__)]
+        return items[0] if len(items) == 1 else _at(items, _best(keys, name))
+
+    def folded(items: list[Any]) -> Any:
+        best = items[0]
+        for item in items[1:]:
+            better = condition(item > best if name == "max" else item < best)
+            if bridge.is_value(better):
+                best = select(better, _kept(item), _kept(best))
+            elif better:
+                best = item
+        return best
+
+    def of_rows(rows: _Rows, key: Key | None = None, **default: Any) -> Any:
+        if key is not None:
+            raise _refused(f"{name}() with a key is asked for items whose number a tensor decides")
+        keys = vector(rows.stacked, name)
+        if not default:
+            try:
+                original(())
+            except ValueError as error:
+                raise_when(rows.length == 0, error.with_traceback(None))
+            return rows.marked(rows.stacked[_best(keys, name)])
+        return select(
+            condition(rows.length > 0),
+            lambda: rows.marked(rows.stacked[_best(keys, name)]),
+            _kept(default["default"]),
+        )
+
+    extreme.__name__ = extreme.__qualname__ = name
+    return extreme
+
+
+max_ = _extreme("max")
+min_ = _extreme("min")
+
+
+# -- sum, prod -----------------------------------------------------------------------------------
+
+
+def sum_(things: Any, /, start: Any = 0) -> Any:
+    """``sum``."""
+    if current() is None:
+        return sum(things, start)
+    if isinstance(things, Choice):
+        return over(lambda found: sum_(found, start), things)
+    rows = _rows(things, "sum")
+    if rows is not None:
+        total = rows.stacked.sum(0)
+        wanted = rows.stacked.dtype
+        if wanted == paddle.bool:
+            wanted = paddle.int64
+        total = cast_plain(total, wanted)
+        first = _as_row(start, total)
+        if first is not None:
+            total = paddle.concat([first.unsqueeze(0), rows.stacked]).cumsum(0)[-1]
+        if rows.kind is not None:
+            mark_number(total, int if rows.kind is bool else rows.kind)
+        return total if first is not None or (type(start) is int and start == 0) else start + total
+    items = list(items_of(things))
+    if not (_dynamic(start) or any(map(_dynamic, items))):
+        return sum(items, start)
+    total = start
+    for item in items:
+        total = total + item
+    return total
+
+
+def _as_row(start: Any, total: Any) -> Any | None:
+    """``start`` as a row before those that are added, so that floats are added in Python's order.
+
+    ``sum(0)`` adds in an order of its own, which rounds otherwise; ``None`` where no order matters,
+    or ``start`` is not like the rows.
+    """
+    if not paddle.is_floating_point(total):
+        return None
+    if type(start) in (int, float):
+        return paddle.full_like(total, start)
+    alike = bridge.is_value(start) and start.dtype == total.dtype
+    return start if alike and list(start.shape) == list(total.shape) else None
+
+
+# -- sorted --------------------------------------------------------------------------------------
+
+
+def sorted_(*iterables: Any, key: Key | None = None, reverse: Any = False, **wrong: Any) -> Any:
+    """``sorted``: the order is found by the run when a key is a tensor."""
+    if wrong:
+        return sorted(*iterables, **wrong)  # it says what is wrong
+    if current() is None or len(iterables) != 1:
+        return sorted(*iterables, key=key, reverse=reverse)
+    (things,) = iterables
+    if isinstance(things, Choice):
+        found: list[Any] = over(lambda one: sorted_(one, key=key, reverse=reverse), things)
+        return found
+    if isinstance(reverse, Choice) or bridge.is_value(reverse):
+        raise _refused("a tensor decides whether sorted() reverses", "sort in each side of an if")
+    if indexed(things) is not None:
+        whole = list_of(things)
+        keys = whole if key is None else list_(whole, lambda item: key(item))
+        return whole.ordered(keys, bool(reverse))
+    if is_tensor(things) and key is None and len(things.shape) == 1 and things.dtype in STACKED:
+        value = as_value(things)
+        return list(paddle.unbind(paddle.gather(value, order_of(value, reverse))))
+    return _sorted_items(list(items_of(things)), key, reverse)
+
+
+def _sorted_items(items: list[Any], key: Key | None, reverse: Any) -> list[Any]:
+    measures = items if key is None else [key(item) for item in items]
+    if len(items) < 2:
+        return items
+    keys = None
+    if is_structured(measures):
+        beginning = beginnings(measures)
+        order = None if beginning else Order(measures[::-1] if reverse else measures, "<")
+        if order is not None and not order.known:
+            places = order.positions()
+            return _reordered(items, turned(places, len(items)) if reverse else places)
+        measures = beginning or measures
+    else:
+        keys = column(measures, "sorted")
+    if keys is None:
+        known = sorted(range(len(items)), key=measures.__getitem__, reverse=reverse)
+        return [items[position] for position in known]
+    return _reordered(items, order_of(keys, reverse))
+
+
+def sort_(
+    things: list[Any], *others: Any, key: Key | None = None, reverse: Any = False, **wrong: Any
+) -> None:
+    """``list.sort``: in place."""
+    if others or wrong:
+        things.sort(*others, **wrong)  # it says what is wrong
+    things[:] = sorted_(list(things), key=key, reverse=reverse)

@@ -1,0 +1,1 @@
+"""What a call in converted code calls: converted functions, stand-ins, classes, hooks."""

@@ -1,0 +1,205 @@
+"""Code of the user's that runs without a call expression of a converted function.
+
+A property, ``__iter__``, ``__enter__`` or ``__add__`` of a class of the user's, a layer that
+``nn.Sequential`` calls, a hook: Python or Paddle calls these, not generated code.  While a program
+is captured, the classes of the objects that take part hold forms of these methods that convert
+themselves on the first call; they are put back when the capture ends.  Outside of a capture, in
+another thread say, these forms call the original.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import enum
+import functools
+import sys
+import types
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import paddle
+
+from d2s.errors import NoSourceError, SyntaxNotSupportedError
+from d2s.runtime.calls.call import call, layer_call
+from d2s.runtime.python.comparing import COMPARISONS
+from d2s.runtime.trace import Capture, current
+from d2s.runtime.values.fields import slot_fields, slots_of
+from d2s.runtime.values.objects import COMPARING, dict_of, is_library, is_user_object, stays
+
+_LEFT_ALONE: Final = frozenset(
+    f"__{name}__"
+    for name in [
+        "new",
+        "getattribute",
+        "getattr",
+        "setattr",
+        "delattr",
+        "del",
+        "init_subclass",
+        "set_name",
+        "class_getitem",
+        "repr",
+        "str",
+        "format",
+        "hash",
+        "reduce",
+        "reduce_ex",
+        "getstate",
+        "setstate",
+        "copy",
+        "deepcopy",
+        "instancecheck",
+        "subclasscheck",
+        "sizeof",
+        "dir",
+        "fspath",
+    ]
+)
+"""Methods that no tensor decides, or that Python needs as they are."""
+
+
+class Adoption:
+    """The classes whose methods are replaced for the time of one capture."""
+
+    def __init__(self) -> None:
+        self._seen: dict[int, type] = {}
+        self._saved: list[tuple[type, str, Any]] = []
+
+    def adopt(self, thing: Any) -> None:
+        """The class of ``thing``, or ``thing`` itself if it is one, and what a layer holds."""
+        kind = thing if isinstance(thing, type) else type(thing)
+        for owner in kind.__mro__:
+            self._class(owner)
+        # One that is being made has no layers yet: its ``__init__`` is about to call Paddle's.
+        if isinstance(thing, paddle.nn.Layer) and "_sub_layers" in thing.__dict__:
+            for layer in thing.sublayers():
+                for owner in type(layer).__mro__:
+                    self._class(owner)
+        fields = dict_of(thing)
+        if fields is not None and not isinstance(thing, type):
+            for value in list(fields.values()):
+                for owner in type(value).__mro__:
+                    self._class(owner)
+
+    def _class(self, owner: type) -> None:
+        if id(owner) in self._seen:
+            return
+        self._seen[id(owner)] = owner
+        if not _is_users(owner):
+            return
+        for name, member in list(vars(owner).items()):
+            self._descriptor(type(member))
+            replaced = _converting(name, member)
+            if replaced is not member:
+                self._replace(owner, name, member, replaced)
+
+    def _descriptor(self, kind: type) -> None:
+        """The class of what a class holds, if Python calls methods of it for the objects."""
+        if hasattr(kind, "__get__") or hasattr(kind, "__set__"):
+            for owner in kind.__mro__:
+                self._class(owner)
+
+    def _replace(self, owner: type, name: str, member: Any, replaced: Any) -> None:
+        try:
+            setattr(owner, name, replaced)
+        except (AttributeError, TypeError):  # a class that lets nobody set anything
+            return
+        self._saved.append((owner, name, member))
+
+    def give_back(self) -> None:
+        """Put every method back."""
+        while self._saved:
+            owner, name, member = self._saved.pop()
+            setattr(owner, name, member)
+
+
+def _is_users(owner: type) -> bool:
+    if issubclass(owner, type | enum.Enum):
+        return False
+    home = getattr(owner, "__module__", "")  # Paddle's PyLayer has none
+    module = sys.modules.get(home)
+    file = getattr(module, "__file__", None)
+    if module is None:  # made by ``exec``, say
+        return any(
+            isinstance(member, types.FunctionType) and not is_library(member.__code__.co_filename)
+            for member in vars(owner).values()
+        )
+    if file is None:
+        return home not in sys.builtin_module_names
+    return not is_library(file)
+
+
+def _converting(name: str, member: Any) -> Any:
+    if isinstance(member, property):
+        parts = [None if part is None else _lazily(part) for part in (member.fget, member.fset)]
+        return property(parts[0], parts[1], member.fdel, member.__doc__)
+    if isinstance(member, functools.cached_property):
+        return member
+    if isinstance(member, types.FunctionType) and name.startswith("__") and name.endswith("__"):
+        return member if name in _LEFT_ALONE else _lazily(member)
+    return member
+
+
+def _is_new(thing: Any) -> bool:
+    """Whether ``thing``, whose ``__init__`` is called, has nothing in it yet."""
+    held = is_user_object(thing) or isinstance(thing, paddle.nn.Layer)
+    if not held and not slots_of(type(thing)):
+        return False
+    return not dict_of(thing) and not slot_fields(thing)
+
+
+def _lazily(function: Any) -> Any:
+    """``function``, converted when it is called during a capture."""
+    if not isinstance(function, types.FunctionType) or stays(function):
+        return function
+
+    begins = function.__name__ == "__init__"
+
+    @functools.wraps(function)
+    def run(*arguments: Any, **options: Any) -> Any:
+        capture = current()
+        if capture is None:
+            return function(*arguments, **options)
+        if begins and _is_new(arguments[0]):
+            capture.born[id(arguments[0])] = arguments[0]
+        try:
+            converted = call(types.MethodType(function, arguments[0]))
+        except (NoSourceError, SyntaxNotSupportedError):  # made by exec, as for data classes
+            symbol = COMPARING.get(function.__name__)
+            if symbol is not None and dataclasses.is_dataclass(arguments[0]):
+                return _by_fields(symbol, *arguments)
+            return function(*arguments, **options)
+        return converted(*arguments[1:], **options)
+
+    return run
+
+
+def _by_fields(symbol: str, left: Any, right: Any) -> Any:
+    """A comparison that ``dataclasses`` has made: of the fields, as tuples."""
+    if type(left) is not type(right):
+        return NotImplemented
+    names = [field.name for field in dataclasses.fields(left) if field.compare]
+    parts = [tuple(getattr(side, name) for name in names) for side in (left, right)]
+    return COMPARISONS[symbol](*parts)
+
+
+@contextlib.contextmanager
+def methods(capture: Capture) -> Iterator[None]:
+    """For the time of a capture: see the module's text."""
+    adoption = Adoption()
+    original: Callable[..., Any] = paddle.nn.Layer.__call__
+
+    def layer(self: Any, *arguments: Any, **options: Any) -> Any:
+        if current() is None:
+            return original(self, *arguments, **options)
+        return layer_call(self, original, arguments, options)
+
+    capture.adopt = adoption.adopt
+    paddle.nn.Layer.__call__ = layer
+    try:
+        yield
+    finally:
+        paddle.nn.Layer.__call__ = original
+        capture.adopt = None
+        adoption.give_back()

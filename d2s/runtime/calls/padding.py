@@ -1,0 +1,53 @@
+"""``paddle.nn.functional.pad`` by numbers that the run decides, which a program does not take.
+
+The items of the longer tensor are gathered, and those beyond the ends replaced::
+
+    F.pad(x, [0, size - x.shape[0]])   ->   places = arange(size);  inside = places < x.shape[0]
+                                            where(inside, gather(x, clip(places)), 0.)
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import paddle
+
+from d2s.runtime.trace import current
+from d2s.runtime.values.tensors import as_value, cast_plain, is_tensor, shape
+
+_LAST: Final = ("NLC", "NHWC", "NDHWC")
+"""Formats in which the channels come last."""
+
+
+def is_decided(pad: Any, mode: Any) -> bool:
+    """Whether a tensor is padded with a constant as often as the run says."""
+    decided = isinstance(pad, list | tuple) and any(map(is_tensor, pad))
+    return current() is not None and decided and mode == "constant"
+
+
+def padded(x: Any, pad: Any, value: Any, data_format: Any, from_left: bool) -> Any:
+    """``x`` with ``value`` around it."""
+    rank = len(x.shape)
+    axes = list(range(rank))[::-1]
+    if len(pad) == (rank - 2) * 2:
+        channels = (0, rank - 1) if data_format in _LAST else (0, 1)
+        axes = [axis for axis in axes if axis not in channels]
+    elif len(pad) == 2 * rank and from_left:
+        axes = axes[::-1]
+    for axis, before, after in zip(axes, pad[::2], pad[1::2], strict=False):
+        if is_tensor(before) or is_tensor(after) or before or after:
+            x = _along(x, axis, before, after, value)
+    return x
+
+
+def _along(x: Any, axis: int, before: Any, after: Any, value: Any) -> Any:
+    """``x`` padded along one axis; a negative number takes items away."""
+    size = cast_plain(as_value(shape(x)[axis]), "int64")
+    before, after = (cast_plain(as_value(each), "int64") for each in (before, after))
+    places = paddle.arange(0, size + before + after, dtype="int64") - before
+    inside = paddle.logical_and(places >= 0, places < size)
+    taken = paddle.gather(x, paddle.minimum(paddle.clip(places, min=0), size - 1), axis=axis)
+    lifted = [1] * len(x.shape)
+    lifted[axis] = -1
+    beyond = paddle.full([], value, x.dtype)
+    return paddle.where(paddle.reshape(inside, lifted), taken, beyond)

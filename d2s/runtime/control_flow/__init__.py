@@ -1,0 +1,1 @@
+"""``if``, ``try``, ``raise``: one ``if`` of the program, and how its sides become one."""

@@ -1,0 +1,419 @@
+"""``if`` statements and conditional expressions: Python, or one ``if`` of the program (B1)."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.diagnostics.blame import is_defect
+from d2s.errors import ContainerInGraphError, D2SError
+from d2s.runtime.aliasing.holders import choices_with
+from d2s.runtime.aliasing.origins import Origins, note_form
+from d2s.runtime.aliasing.replays import calling
+from d2s.runtime.aliasing.storage import relink
+from d2s.runtime.aliasing.variables import (
+    Attribute,
+    Frozen,
+    Slot,
+    State,
+    freeze,
+    same_items,
+    thaw,
+)
+from d2s.runtime.control_flow.effects import BlockLeft, error, raise_later
+from d2s.runtime.control_flow.ends import Ends
+from d2s.runtime.control_flow.guards import End, close, extent, handed_out, skip_where
+from d2s.runtime.control_flow.merge import Builder, Merger
+from d2s.runtime.control_flow.raises import Raised
+from d2s.runtime.control_flow.unbound import as_local
+from d2s.runtime.lists.divided import join_again
+from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.trace import current, error_here
+from d2s.runtime.values.callbacks import raise_with
+from d2s.runtime.values.choice import UNBOUND, Choice, spread_with
+from d2s.runtime.values.contents import refill
+from d2s.runtime.values.fields import is_object
+from d2s.runtime.values.objects import is_list, is_user_class, owner_of
+from d2s.runtime.values.tensors import condition
+
+Body = Callable[[], Any]
+
+
+def if_(test: Any, body: Body, orelse: Body | None, names: tuple[str, ...]) -> None:
+    """An ``if`` statement.
+
+    Args:
+        test: the condition, evaluated.
+        body, orelse: the two sides; ``orelse`` may be ``None``.
+        names: the state that the sides change and somebody reads afterwards.
+    """
+    test = condition(test)
+    if bridge.is_value(test):
+        decide(test, body, orelse, State(names, body, orelse))
+        return
+    try:
+        if test:
+            body()
+        elif orelse is not None:
+            orelse()
+    except NameError as error:
+        raise as_local(error)  # noqa: B904 - mostly the same one
+
+
+def ifelse(test: Any, body: Body, orelse: Body) -> Any:
+    """A conditional expression."""
+    test = condition(test)
+    if not bridge.is_value(test):
+        try:
+            return body() if test else orelse()
+        except NameError as error:
+            raise as_local(error)  # noqa: B904 - mostly the same one
+    return choose(test, body, orelse, (body, orelse))
+
+
+@dataclass
+class _Outcome(Slot):
+    """The value of an expression, handed on like a variable."""
+
+    value: Any = None
+
+    def get(self) -> Any:
+        return self.value
+
+    def set(self, value: Any) -> None:
+        self.value = value
+
+
+def choose(test: Any, body: Body, orelse: Body, parts: tuple[Body, ...]) -> Any:
+    """:func:`select` of code of the user's, which may change what it reaches.
+
+    Args:
+        test: a bool value.
+        body, orelse: the two sides.
+        parts: the user's code in them, as functions.
+    """
+    outcome = _Outcome()
+    state = State((), *parts)
+    state.names = (*state.names, "value")
+    state.slots.append(outcome)
+
+    def side(make: Body) -> Body:
+        def run() -> None:
+            outcome.value = None
+            outcome.value = make()
+
+        return run
+
+    decide(test, side(body), side(orelse), state)
+    return outcome.value
+
+
+def select(test: Any, body: Body, orelse: Body, name: str = "value") -> Any:
+    """The value of ``body()`` where the bool value ``test`` holds, else of ``orelse()``."""
+    outcome: list[Any] = [None]
+
+    def side(make: Body) -> Body:
+        def run() -> None:
+            outcome[0] = None
+            outcome[0] = freeze(make())
+
+        return run
+
+    sides = _sides(test, side(body), side(orelse), lambda: list(outcome), (name,))
+    build = sides.merger.merge(*sides.outcomes(0), name)
+    results = sides.finish()
+    value = build(results)
+    sides.go_on()
+    return value
+
+
+def _each(use: Callable[[Any], Any], thing: Choice) -> Any:
+    """``use`` of both alternatives of ``thing``, each in a side of its own.
+
+    A list or dict among the alternatives may be changed there: what it holds afterwards is handed
+    out with the result.
+    """
+    if any(map(_may_run_code, thing.leaves())):
+        return _each_with_code(use, thing)
+    outcome: list[Any] = [None]
+    alternatives = (thing.true, thing.false)
+    subjects = _subject(thing.true), _subject(thing.false)
+    before = freeze(subjects[0]), freeze(subjects[1])
+    turn = iter((0, 1))
+
+    def side(alternative: Any) -> Body:
+        def run() -> None:
+            outcome[0] = None
+            if alternative is UNBOUND:
+                raise thing.unbound()
+            outcome[0] = freeze(use(alternative))
+
+        return run
+
+    def snapshot() -> list[Any]:
+        return [outcome[0], freeze(subjects[next(turn)])]
+
+    def between() -> None:
+        for state in before:
+            thaw(state)
+
+    run = [side(alternative) for alternative in alternatives]
+    sides = _sides(thing.flag, run[0], run[1], snapshot, (thing.name, thing.name), between)
+    merger = sides.merger
+    build = merger.merge(*sides.outcomes(0), thing.name)
+    found = [
+        {id(now.container): (was, now) for was, now in _containers(left, right)}
+        for left, right in zip(before, sides.outcomes(1), strict=True)
+    ]
+    changed: list[Callable[[list[Any]], Any]] = []
+    for key in found[0] | found[1]:
+        pairs = [each[key] for each in found if key in each]
+        container = pairs[0][1].container
+        if all(same_items(was, now) for was, now in pairs):
+            continue
+        _refuse_other_choices(container, thing)
+        if len(pairs) == 2:  # it may be the one on both sides
+            _refuse_other_form(pairs[0][1], pairs[1][1], thing)
+            changed.append(merger.containers(pairs[0][1], pairs[1][1], thing.name))
+        else:
+            contents = merger.changed(key in found[0], *pairs[0], thing.name)
+            changed.append(_filling(container, contents))
+    results = sides.finish()
+    value = build(results)
+    for change in changed:
+        change(results)
+    sides.go_on()
+    return value
+
+
+def _may_run_code(thing: Any) -> bool:
+    """Whether using ``thing`` may run code of the user's, which changes what it likes."""
+    called = isinstance(thing, types.FunctionType | types.MethodType | functools.partial)
+    held = isinstance(thing, paddle.nn.Layer)
+    return called or held or is_object(thing) or is_user_class(type(thing))
+
+
+def _each_with_code(use: Callable[[Any], Any], thing: Choice) -> Any:
+    """The same for alternatives whose use may change whatever can be reached from them."""
+
+    def side(alternative: Any) -> Body:
+        def run() -> Any:
+            if alternative is UNBOUND:
+                raise thing.unbound()
+            return use(alternative)
+
+        return run
+
+    body, orelse = side(thing.true), side(thing.false)
+    return choose(thing.flag, body, orelse, (body, orelse, *map(side, thing.leaves())))
+
+
+def _filling(container: Any, contents: Builder) -> Builder:
+    return lambda results: refill(container, contents(results))
+
+
+def _refuse_other_form(true: Frozen, false: Frozen, thing: Choice) -> None:
+    """A list or dict that both sides reach must not be left with two lengths, or other keys."""
+    if isinstance(true.container, dict):
+        same = [key for key, _ in true.items] == [key for key, _ in false.items]
+    else:
+        same = isinstance(true.container, DynamicList) or len(true.items) == len(false.items)
+    if not same:
+        raise error_here(
+            ContainerInGraphError,
+            f"{thing.name!r} is one of several lists or dicts, which a tensor decides; one of "
+            "them that several ways lead to would not be changed on each of them",
+            f"change a copy: {thing.name} = list({thing.name})",
+        )
+
+
+def _refuse_other_choices(container: Any, thing: Choice) -> None:
+    """What is changed as one of several lists must not be one of several elsewhere, too."""
+    others = choices_with(container, _subject(thing))
+    if others:
+        raise error_here(
+            ContainerInGraphError,
+            f"{thing.name!r} is one of several lists or dicts, which a tensor decides; it is "
+            f"changed, and {others[0]!r} may be the same one",
+            f"change a copy: {thing.name} = list({thing.name})",
+        )
+
+
+def _containers(was: Any, now: Any) -> Iterator[tuple[Frozen, Frozen]]:
+    """The containers in two snapshots of one thing, beside each other."""
+    if isinstance(was, Frozen) and isinstance(now, Frozen):
+        yield was, now
+    elif isinstance(was, Choice) and isinstance(now, Choice):
+        yield from _containers(was.true, now.true)
+        yield from _containers(was.false, now.false)
+
+
+def _subject(thing: Any) -> Any:
+    """What using ``thing`` may change: itself, or the object that it is a method of."""
+    if isinstance(thing, Choice):
+        return thing.like(_subject(thing.true), _subject(thing.false))
+    owner = owner_of(thing)
+    return owner if is_list(owner) or isinstance(owner, dict) else thing
+
+
+spread_with(_each)
+
+
+class _Sides:
+    """The two sides of an ``if``, captured, and what each of them leaves behind.
+
+    Attributes:
+        merger: makes one value of what the sides leave.
+    """
+
+    def __init__(self, op: bridge.IfOp, ends: list[End]) -> None:
+        self.ends = ends
+        self.merger = Merger(op, (ends[0].left, ends[1].left), select)
+        self._pending = handed_out(self.merger, ends[0].raised, ends[1].raised)
+        self._raised: Raised | None = None
+
+    def outcomes(self, index: int) -> tuple[Any, Any]:
+        """The thing at ``index`` of what the two sides leave."""
+        return self.ends[0].outcome[index], self.ends[1].outcome[index]
+
+    def finish(self) -> list[Any]:
+        """Yield everything; the results in order."""
+        results = self.merger.finish()
+        self._raised = self._pending(results)
+        return results
+
+    def go_on(self) -> None:
+        """What follows runs only where no side has raised; never when both have."""
+        if self.ends[0].left and self.ends[1].left:
+            leave(self._raised)
+        if self._raised is not None:
+            skip_where(self._raised)
+
+
+def leave(raised: Raised | None) -> None:
+    """The present path ends here; the run has raised what a ``try`` around may catch."""
+    capture = current()
+    assert capture is not None
+    if raised is not None:
+        capture.extents[-1].raised = raised
+    raise BlockLeft
+
+
+def _sides(
+    test: Any,
+    body: Body,
+    orelse: Body | None,
+    snapshot: Callable[[], list[Any]],
+    names: tuple[str, ...],
+    between: Callable[[], None] = lambda: None,
+    state: State | None = None,
+) -> _Sides:
+    """Capture the two sides.
+
+    Args:
+        test: the condition, a bool value.
+        body, orelse: the sides.
+        snapshot: gives, frozen, what a side leaves behind at its end.
+        names: what that is.
+        between: called after each side.
+        state: the variables and attributes that the sides hand on.
+    """
+    capture = current()
+    assert capture is not None
+    op = bridge.IfOp(test)
+    handed_on = () if state is None else state.names
+    ends = []
+    try:
+        for which, side in ((True, body), (False, orelse)):
+            with (
+                capture.block("branch", handed_on) as block,
+                op.side(which),
+                extent(block.frame, handed_on) as stretch,
+            ):
+                block.state = state
+                block.known = bridge.implied(test, which)
+                try:
+                    if side is not None:
+                        calling(side)
+                except BlockLeft:
+                    block.left = True
+                except D2SError:
+                    raise
+                except (Exception, SystemExit) as error:  # dygraph raises it on these runs
+                    if is_defect(error):
+                        raise
+                    raise_later(as_local(error))
+                    block.left = True
+                outcome = snapshot()
+                labels = (*names, *(["state"] * (len(outcome) - len(names))))
+                ends.append(close(stretch, block.left, outcome, labels))
+                between()
+        return _Sides(op, ends)
+    except BaseException:
+        capture.drop(op)
+        raise
+
+
+def decide(test: Any, body: Body, orelse: Body | None, state: State) -> None:
+    """An ``if`` of the program on the bool value ``test``; ``state`` is what it hands on."""
+    before = state.freeze()
+    origins = Origins(before)
+
+    def snapshot() -> list[Any]:
+        found = state.freeze()
+        origins.side(found)
+        return found
+
+    def between() -> None:
+        state.thaw(before)
+        origins.back()
+
+    try:
+        sides = _sides(test, body, orelse, snapshot, state.names, between, state)
+    except BaseException:
+        state.thaw(before)
+        origins.back()
+        raise
+    for end in sides.ends:
+        end.outcome = state.padded(end.outcome)
+    sides.merger.state = state
+    sides.merger.ends = (
+        Ends(state.slots, sides.ends[0].outcome),
+        Ends(state.slots, sides.ends[1].outcome),
+    )
+    builders = [
+        sides.merger.merge(*sides.outcomes(index), name) for index, name in enumerate(state.names)
+    ]
+    dropped = [(root, sides.merger.aside(true, false)) for root, true, false in origins.leavings()]
+    results = sides.finish()
+    values = [build(results) for build in builders]
+    forms = [(root, build(results)) for root, build in dropped]
+    for slot, value in zip(state.slots, values, strict=True):
+        if isinstance(slot, Attribute) and isinstance(value, Choice):
+            value.missing = slot.missing_error()
+    state.write(values)
+    if not any(end.left for end in sides.ends):
+        relink([(*sides.outcomes(index), value) for index, value in enumerate(values)])
+    origins.note(values, [end.left for end in sides.ends])
+    for root, form in forms:
+        note_form(root, form)
+    join_again(state, select)
+    sides.go_on()
+
+
+def _raise_where(test: Any, make: Callable[[], Any]) -> None:
+    """Raise the exception that ``make`` gives, on the runs on which ``test`` holds."""
+
+    def body() -> None:
+        raise error(make)
+
+    decide(test, body, None, State(()))
+
+
+raise_with(_raise_where)

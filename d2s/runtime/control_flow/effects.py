@@ -1,0 +1,179 @@
+"""Effects: ``print``, ``assert`` and ``raise`` of a captured program happen on every run.
+
+What they show of tensors travels to the host, see :mod:`d2s.runtime.host.text`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.diagnostics.location import Location
+from d2s.diagnostics.tracebacks import name_tensors, places_in
+from d2s.runtime.control_flow.raises import catching, note
+from d2s.runtime.host.lowering import lowered
+from d2s.runtime.host.text import HostText, Shipment, is_dynamic, is_growing, members
+from d2s.runtime.trace import NeedsPythonError, current
+from d2s.runtime.values.callbacks import host_call, places_here, raise_where
+from d2s.runtime.values.choice import Choice, check_taken, each
+from d2s.runtime.values.tensors import condition
+
+
+class BlockLeft(BaseException):
+    """Ends the capture of a branch side or loop body that raises; never seen by user code."""
+
+
+def print_(*things: Any, **options: Any) -> None:
+    """``print``: on every run of a program, with the text that dygraph prints."""
+    capture = current()
+    if capture is None:
+        print(*things, **options)
+        return
+    if capture.export:
+        _print_in_file(things)
+        return
+    stream = options.get("file")
+    name = next((n for n in ("stdout", "stderr") if stream is getattr(sys, n)), None)
+    shipment = Shipment()
+    arguments, keywords = shipment.pack(things), shipment.pack(options)
+
+    def host(*tensors: Any) -> None:
+        options = keywords(tensors)
+        if stream is not None and name is not None:  # whatever is there by then
+            options["file"] = getattr(sys, name)
+        print(*arguments(tensors), **options)
+
+    host_call(host, shipment.values)
+
+
+def _print_in_file(things: tuple[Any, ...]) -> None:
+    """``print`` as Paddle's own operation: each tensor with the text before it."""
+    said: list[str] = []
+    for piece in _pieces(things):
+        if bridge.is_value(piece):
+            paddle.static.Print(piece, message=" ".join(said) or None)
+            said.clear()
+        else:
+            said.append(str(piece).strip())
+    lowered("print shows the tensors, in Paddle's format")
+
+
+def _pieces(things: Any) -> Iterator[Any]:
+    """Tensors, and what has a text already, in their order."""
+    for thing in things:
+        if isinstance(thing, HostText):
+            for part in thing.parts:
+                yield from _pieces(part[:1] if isinstance(part, tuple) else [part])
+        elif bridge.is_value(thing) or not is_dynamic(thing):
+            yield thing
+        elif is_growing(thing):
+            yield from thing.d2s_shown()[0]
+        elif (held := members(thing)) is not None:
+            yield from _pieces(held[0])
+
+
+def assert_(test: Any, message: Callable[[], Any] | None = None) -> None:
+    """``assert test, message()``: on the run when ``test`` is a tensor of a program."""
+    test = condition(test)
+    capture = current()
+
+    def failure() -> AssertionError:
+        return AssertionError(*(() if message is None else (message(),)))
+
+    if capture is None or not (bridge.is_value(test) or capture.guarded):
+        if not test:
+            raise failure()
+        return
+    if not bridge.is_value(test):
+        if not test:
+            raise error(failure)
+        return
+    caught = catching(AssertionError) is not None
+    if capture.export and not caught:
+        lowered("assert fails without its message")
+        paddle.static.nn.control_flow.Assert(test)
+    elif caught or message is not None:  # the message is made when it is needed, as in Python
+        raise_where(paddle.logical_not(test), failure)
+    else:
+
+        def host(holds: Any) -> None:
+            if not bool(holds):
+                raise AssertionError
+
+        host_call(host, [test], raises=True)
+
+
+def error(make: Callable[[], Any], cause: Callable[[], Any] | None = None) -> Any:
+    """The exception of a ``raise`` statement.
+
+    Under a tensor condition it is not returned: the run raises it, and the capture of the side
+    ends here.
+    """
+    made = make()
+    capture = current()
+    if capture is None or not capture.guarded:
+        return made
+    if isinstance(made, type):
+        if not issubclass(made, BaseException):
+            return made  # Python says that it is no exception
+        made = made()
+    if not isinstance(made, BaseException):
+        return made
+    found = catching(type(made))
+    if found is not None and found[0].depth == len(capture.blocks):
+        return made  # no tensor decides between the try and here
+    if cause is not None:
+        of = cause()
+        if isinstance(of, Choice):  # one raise for each of them
+            return each(lambda one: error(make, lambda: one), of, none=True)
+        made.__cause__ = _instance(of)
+    context = sys.exc_info()[1]
+    if made.__context__ is None and context is not made and context is not capture.handled:
+        made.__context__ = context
+    if found is None:
+        _raise_on_run(made, [*places_here(), *places_in(made.__traceback__)])
+    else:
+        note(*found, made)
+    raise BlockLeft
+
+
+def _instance(error: Any) -> Any:
+    return error() if isinstance(error, type) else error
+
+
+def _raise_on_run(made: BaseException, places: list[Location]) -> None:
+    """Raise ``made`` on the run, where no ``try`` of the program catches it."""
+    capture = current()
+    assert capture is not None
+    if capture.export:
+        lowered(f"the {type(made).__name__} is a failed assertion")
+        paddle.static.nn.control_flow.Assert(paddle.full([], False, "bool"))
+        return
+    object.__setattr__(made, "__traceback__", None)
+    shipment = Shipment()
+    rebuilt = shipment.pack_error(made)
+
+    def host(*tensors: Any) -> None:
+        raise rebuilt(tensors[: len(shipment.values)])
+
+    host_call(host, shipment.values, places, raises=True)
+
+
+def raise_later(made: BaseException) -> None:
+    """Raise on the run, from where it came, what one side of a branch raised at capture."""
+    check_taken(made)
+    capture = current()
+    if capture is not None and capture.tentative:
+        raise made
+    if capture is not None and capture.rolling:  # a Python number might not have raised it
+        raise NeedsPythonError(made)
+    name_tensors(made)
+    found = catching(type(made))
+    if found is not None:
+        note(*found, made)
+        return
+    _raise_on_run(made, places_here(made))

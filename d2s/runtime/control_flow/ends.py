@@ -1,0 +1,208 @@
+"""What the sides of a branch leave in objects, and who else knows these.
+
+A branch that makes a new object on one side leaves one of two objects behind it::
+
+    if x.sum() > 5:
+        state.n += 1                    the old one, with a changed attribute
+    else:
+        state = State(state.x, 0)       a new one
+
+Where nobody else knows either, one object with the attributes of both stands for them.  What an
+old object held at the end of a side is part of the side's outcome: it is put back for the other.
+"""
+
+from __future__ import annotations
+
+import dis
+import types
+from collections.abc import Iterator
+from typing import Any
+
+from d2s.runtime.aliasing.holders import Holder, holders_of
+from d2s.runtime.aliasing.origins import snapshots_in
+from d2s.runtime.aliasing.variables import REACH, Attribute, Cell, Frozen, Slot, State, freeze
+from d2s.runtime.trace import current
+from d2s.runtime.values.choice import UNBOUND, Choice
+from d2s.runtime.values.contents import members
+from d2s.runtime.values.fields import CONTAINERS, attributes_of, is_object
+from d2s.runtime.values.objects import dict_of
+
+
+def made_like(thing: Any) -> Any:
+    """An object of the same class without attributes; ``None`` if only the class can make one."""
+    try:
+        return born(object.__new__(type(thing)))
+    except TypeError:
+        return None
+
+
+def born(thing: Any) -> Any:
+    """``thing``, which the capture has made: it is no state of the user's."""
+    capture = current()
+    if capture is not None:
+        capture.born[id(thing)] = thing
+    return thing
+
+
+def is_born(thing: Any) -> bool:
+    """Whether ``thing`` is an object that the captured code has made."""
+    capture = current()
+    return capture is not None and capture.born.get(id(thing)) is thing and is_object(thing)
+
+
+class Ends:
+    """What is held at the end of one side of a branch.
+
+    Args:
+        slots: the state that the branch hands on.
+        outcome: what the side has left there, frozen.
+    """
+
+    def __init__(self, slots: list[Slot] | None = None, outcome: list[Any] | None = None) -> None:
+        self._outcome = outcome or []
+        self._keys: list[Any] = [_key_of(slot) for slot in slots or ()]
+        self._fields: dict[int, dict[str, Any]] = {}
+        self._known: dict[int, set[Any]] | None = None
+        self._too_many = False
+        self._snapshots: dict[int, Frozen] | None = None
+        for slot, value in zip(slots or (), self._outcome, strict=True):
+            if isinstance(slot, Attribute):
+                self._fields.setdefault(id(slot.owner), {})[slot.name] = value
+
+    def attributes(self, thing: Any) -> dict[str, Any]:
+        """The attributes of an object, lists and dicts frozen."""
+        found = {name: self.frozen(value) for name, value in attributes_of(thing).items()}
+        found.update(self._fields.get(id(thing), {}))
+        return {name: value for name, value in found.items() if value is not UNBOUND}
+
+    def frozen(self, value: Any) -> Any:
+        """A list, dict, set or deque with what it held, also in a choice; the rest as it is."""
+        if isinstance(value, Choice):
+            return value.like(self.frozen(value.true), self.frozen(value.false))
+        if type(value) is tuple:
+            return tuple(map(self.frozen, value))
+        if not isinstance(value, CONTAINERS):
+            return value
+        if self._snapshots is None:
+            self._snapshots = snapshots_in(self._outcome)
+        return self._snapshots.get(id(value)) or freeze(value)
+
+    def is_shared(self, thing: Any) -> bool:
+        """Whether what the side leaves holds an object in more than one place."""
+        if self._known is None:
+            self._known = {}
+            self._look()
+        return self._too_many or len(self._known.get(id(thing), ())) > 1
+
+    def _look(self) -> None:
+        assert self._known is not None
+        queue: list[tuple[Any, Any]] = list(zip(self._keys, self._outcome, strict=True))
+        seen: dict[int, Any] = {}
+        while queue:
+            key, thing = queue.pop()
+            if is_object(thing):
+                self._known.setdefault(id(thing), set()).add(key)
+            if id(thing) in seen:
+                continue
+            seen[id(thing)] = thing
+            self._too_many = self._too_many or len(seen) > REACH
+            if not self._too_many:
+                queue.extend(((id(thing), place), part) for place, part in self._parts(thing))
+
+    def _parts(self, thing: Any) -> Iterator[tuple[Any, Any]]:
+        if isinstance(thing, Frozen):
+            held = isinstance(thing.container, dict)
+            yield from thing.items if held else enumerate(thing.items)
+            if dict_of(thing.container):
+                yield from attributes_of(thing.container).items()
+        elif isinstance(thing, Choice):
+            yield from (("true", thing.true), ("false", thing.false))
+        elif isinstance(thing, tuple):
+            yield from enumerate(members(thing))
+        elif is_object(thing):
+            yield from self.attributes(thing).items()
+
+
+def _key_of(slot: Slot) -> Any:
+    if isinstance(slot, Attribute):
+        return id(slot.owner), slot.name
+    return id(slot.cell) if isinstance(slot, Cell) else id(slot)
+
+
+def is_named_elsewhere(thing: Any, state: State | None = None, path: str | None = None) -> bool:
+    """Whether something besides ``state`` and ``path`` may go on to know an object."""
+    capture = current()
+    if capture is None or _is_known_outside(thing):
+        return True
+    found = holders_of(thing)
+    mine = {next((holder.place for holder in found if holder.path == path), None)}
+    for slot, name in zip(state.slots, state.names, strict=True) if state is not None else ():
+        if slot.get() is thing:
+            place = next((holder.place for holder in found if holder.path == name), None)
+            mine.add(place)
+    return any(_is_live(holder, found) for holder in found if holder.place not in mine)
+
+
+def _is_known_outside(thing: Any) -> bool:
+    capture = current()
+    assert capture is not None
+    return capture.callers.get(id(thing)) is thing or any(
+        record.object is thing for record in capture.watched()
+    )
+
+
+def _is_live(holder: Holder, found: list[Holder]) -> bool:
+    """Whether a variable may be read again; the innermost function that says so decides."""
+    if holder.frame is None:
+        return True
+    for other in found:
+        if other.place == holder.place and other.frame is not None:
+            fate = _fate(other.frame, other.path)
+            if fate != "open":
+                return fate == "read"
+    return False
+
+
+def _fate(frame: types.FrameType, name: str) -> str:
+    """What the rest of a function does with a variable first.
+
+    Returns:
+        ``"read"`` if it may read it, ``"bound"`` if it surely binds it before, else ``"open"``.
+    """
+    code = frame.f_code
+    steps = list(dis.get_instructions(code))
+    handlers = getattr(code, "co_exceptiontable", b"") or any(
+        step.opname.startswith("SETUP_") for step in steps
+    )
+    if handlers:
+        named = any(step.opname.startswith("LOAD_") and _names(step, name) for step in steps)
+        return "read" if named else "open"
+    at = {step.offset: index for index, step in enumerate(steps)}
+    queue = [next((i for i, step in enumerate(steps) if step.offset > frame.f_lasti), len(steps))]
+    seen: set[int] = set()
+    fate = "bound"
+    while queue:
+        index = queue.pop()
+        if index in seen or index >= len(steps):
+            continue
+        seen.add(index)
+        step = steps[index]
+        if _names(step, name) and step.opname.startswith("LOAD_"):
+            return "read"
+        if _names(step, name) and step.opname.startswith(("STORE_", "DELETE_")):
+            continue
+        if step.opname.startswith(("RETURN_", "RAISE", "RERAISE")):
+            fate = "open"
+            continue
+        if "JUMP" in step.opname or step.opname in ("FOR_ITER", "SEND"):
+            queue.append(at[step.argval])
+            if step.opname in ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_ABSOLUTE") or (
+                step.opname == "JUMP_BACKWARD_NO_INTERRUPT"
+            ):
+                continue
+        queue.append(index + 1)
+    return fate
+
+
+def _names(step: dis.Instruction, name: str) -> bool:
+    return step.argval == name or (isinstance(step.argval, tuple) and name in step.argval)

@@ -1,0 +1,242 @@
+"""Code that is skipped on the runs on which something before it has raised.
+
+When a branch may have raised an exception that a ``try`` around it catches, the rest of the
+present extent (the side of a branch, or the body of the ``try``) is captured into an ``if`` that
+is left open: whatever Python code comes next belongs to the runs that have not raised.  At the
+end of the extent the ``if`` is closed, and what is known of both paths is handed out of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.runtime.aliasing.variables import freeze, thaw
+from d2s.runtime.control_flow.merge import Builder, Merger
+from d2s.runtime.control_flow.raises import Raised, Try
+from d2s.runtime.trace import Block, Extent, current
+from d2s.runtime.values.tensors import as_value
+
+
+@dataclass
+class Guard:
+    """An ``if`` that is being captured: its true side is the code that comes next.
+
+    Attributes:
+        op: the ``if``.
+        side: the context of its true side, entered.
+        raised: what the runs of the other side have raised.
+    """
+
+    op: bridge.IfOp
+    side: Any
+    raised: Raised
+
+
+@contextlib.contextmanager
+def extent(frame: types.FrameType | None, names: tuple[str, ...]) -> Iterator[Extent]:
+    """A stretch of the capture: a side of a branch, or the body of a ``try``.
+
+    Args:
+        frame: the frame in which it is entered.
+        names: the state that it hands on.
+    """
+    capture = current()
+    assert capture is not None
+    made = Extent(frame, names)
+    capture.extents.append(made)
+    try:
+        yield made
+    except BaseException:
+        abandon(made)
+        raise
+    finally:
+        capture.extents.pop()
+        made.frame = None
+
+
+def abandon(made: Extent) -> None:
+    """Take the open guards of ``made`` out of the program again."""
+    while made.guards:
+        op, capture = _leave(made).op, current()
+        if capture is None:
+            op.drop()
+        else:
+            capture.drop(op)
+
+
+def skip_where(raised: Raised) -> None:
+    """What follows in the present extent runs where nothing of ``raised`` was raised."""
+    capture = current()
+    assert capture is not None
+    op = bridge.IfOp(paddle.equal(raised.number, paddle.full([], 0, "int64")))
+    side = op.side(True)
+    side.__enter__()
+    inside = capture.extents[-1]
+    capture.blocks.append(Block("branch", inside.frame, inside.names))
+    inside.guards.append(Guard(op, side, raised))
+
+
+def _leave(made: Extent) -> Guard:
+    capture = current()
+    assert capture is not None
+    guard: Guard = made.guards.pop()
+    capture.blocks.pop().frame = None
+    guard.side.__exit__(None, None, None)
+    return guard
+
+
+@dataclass
+class End:
+    """How an extent ends.
+
+    Attributes:
+        left: every path of it has raised.
+        outcome: frozen, what it leaves behind on the other paths.
+        raised: what the run may have raised in it for a ``try`` around.
+    """
+
+    left: bool
+    outcome: list[Any]
+    raised: Raised | None
+
+
+def close(made: Extent, left: bool, outcome: list[Any], names: tuple[str, ...]) -> End:
+    """End an extent: its guards are closed, innermost first.
+
+    Args:
+        made: the extent.
+        left: whether the present path has raised.
+        outcome: frozen values that the extent leaves behind; not read when ``left``.
+        names: what they are, for messages.
+    """
+    raised = made.raised
+    while made.guards:
+        guard = _leave(made)
+        merger = Merger(guard.op, (left, True))
+        pending = handed_out(merger, raised, guard.raised)
+        builders = (
+            []
+            if left
+            else [
+                _kept(merger, True, item, name) for item, name in zip(outcome, names, strict=True)
+            ]
+        )
+        results = merger.finish()
+        raised = pending(results)
+        if not left:
+            outcome = [freeze(build(results)) for build in builders]
+    return End(left, outcome, raised)
+
+
+def _kept(merger: Merger, side: bool, item: Any, name: str) -> Builder:
+    """``item`` of one side; as it is when nothing of it was made there."""
+    if not merger.made_here(item):
+        return lambda results: thaw(item)
+    return merger.merge(item if side else None, None if side else item, name)
+
+
+def handed_out(
+    merger: Merger, true: Raised | None, false: Raised | None
+) -> Callable[[list[Any]], Raised | None]:
+    """Yield what the two sides may have raised.
+
+    Returns:
+        From the results of the ``if`` to what it may have raised.
+    """
+    if true is None and false is None:
+        return lambda results: None
+    sides = true, false
+    before = merger.left
+    number = merger.output(
+        *(
+            merger.copied(which, 0 if side is None else side.number, "int64")
+            for which, side in zip((True, False), sides, strict=True)
+        )
+    )
+
+    def both(parts: list[Any], name: str) -> Builder:
+        """The value of one thing that the sides have, or one of them."""
+        present = [part is not None for part in parts]
+        merger.left = (not present[0], not present[1])
+        try:
+            if all(present):
+                return merger.merge(parts[0][0], parts[1][0], name)
+            which = present[0]
+            return _kept(merger, which, parts[0 if which else 1][0], name)
+        finally:
+            merger.left = before
+
+    snapshots: dict[Try, list[Builder]] = {}
+    contents: dict[int, Builder] = {}
+    for side in sides:
+        for attempt in () if side is None else side.snapshots:
+            if attempt in snapshots or attempt.state is None:
+                continue
+            found = [None if s is None else s.snapshots.get(attempt) for s in sides]
+            found = [part if part is None else attempt.state.padded(part) for part in found]
+            snapshots[attempt] = [
+                both([None if part is None else (part[index],) for part in found], name)
+                for index, name in enumerate(attempt.state.names)
+            ]
+        for case in () if side is None else side.contents:
+            if case not in contents:
+                contents[case] = both(
+                    [
+                        (s.contents[case],) if s is not None and case in s.contents else None
+                        for s in sides
+                    ],
+                    "exception",
+                )
+
+    def build(results: list[Any]) -> Raised:
+        made = {}
+        for attempt, builders in snapshots.items():
+            assert attempt.state is not None
+            live = attempt.state.freeze()
+            made[attempt] = [freeze(builder(results)) for builder in builders]
+            attempt.state.thaw(live)
+        held = {case: freeze(builder(results)) for case, builder in contents.items()}
+        return Raised(number(results), tuple(sorted(held)), made, held)
+
+    return build
+
+
+def split(raised: Raised | None, cases: set[int]) -> tuple[Raised | None, Raised | None]:
+    """``raised`` for the given cases, and for the others."""
+    if raised is None:
+        return None, None
+    found: list[Raised | None] = []
+    for wanted in (
+        [case for case in raised.cases if case in cases],
+        [case for case in raised.cases if case not in cases],
+    ):
+        if len(wanted) in (0, len(raised.cases)):
+            found.append(raised if wanted else None)
+            continue
+        number = as_value(raised.number)
+        mine = is_one_of(number, wanted)
+        found.append(
+            Raised(
+                paddle.where(mine, number, paddle.full([], 0, "int64")),
+                tuple(wanted),
+                raised.snapshots,
+                {case: raised.contents[case] for case in wanted},
+            )
+        )
+    return found[0], found[1]
+
+
+def is_one_of(number: Any, cases: list[int]) -> Any:
+    """A bool value: whether ``number`` is one of ``cases``."""
+    result: Any = None
+    for case in cases:
+        part = paddle.equal(as_value(number), paddle.full([], case, "int64"))
+        result = part if result is None else result | part
+    return result

@@ -1,0 +1,81 @@
+"""Files and the console: what a program writes is written by each run, in order.
+
+``log.write(f"{loss.item()}")`` writes when a run comes to it, as ``print`` does.  A file that the
+function itself opens for writing is refused: it would be opened once, while the program is
+captured.
+"""
+
+from __future__ import annotations
+
+import builtins
+import io
+import sys
+from collections.abc import Callable
+from typing import Any, Final
+
+from d2s.errors import UnsupportedInGraphError
+from d2s.runtime.host.lowering import lowered
+from d2s.runtime.host.text import Shipment
+from d2s.runtime.trace import current, error_here
+from d2s.runtime.values.callbacks import host_call
+from d2s.runtime.values.objects import attribute, owner_of
+
+_METHODS: Final = frozenset(("write", "writelines", "flush"))
+_FILES: Final = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom, io.RawIOBase)
+_CONSOLE: Final = ("stdout", "stderr")
+
+
+def writes(function: Any) -> bool:
+    """Whether ``function`` is a method that writes to a file or to the console."""
+    if getattr(type(function), "__name__", "") not in ("builtin_function_or_method", "method"):
+        return False
+    if attribute(function, "__name__", "") not in _METHODS:
+        return False
+    owner = owner_of(function)
+    return isinstance(owner, _FILES) or _of_console(owner) is not None
+
+
+def _of_console(owner: Any) -> str | None:
+    """Under which name ``sys`` knows a stream."""
+    return next((name for name in _CONSOLE if getattr(sys, name, None) is owner), None)
+
+
+def write(method: Callable[..., Any], *things: Any) -> int | None:
+    """A method of a stream: on every run of a program.
+
+    Returns:
+        How many characters a text has that holds nothing of the run; else ``None``.
+    """
+    capture = current()
+    if capture is None:
+        written: int | None = method(*things)
+        return written
+    if capture.export:
+        lowered(f"{method.__name__}() of a stream is left out")
+        return None
+    name, console = method.__name__, _of_console(owner_of(method))
+    shipment = Shipment()
+    arguments = shipment.pack(things)
+
+    def host(*tensors: Any) -> None:
+        call = method if console is None else getattr(getattr(sys, console), name)
+        call(*arguments(tensors))
+
+    host_call(host, shipment.values)
+    text = things[0] if len(things) == 1 else None
+    return len(text) if name == "write" and isinstance(text, str | bytes) else None
+
+
+def open_(file: Any, mode: Any = "r", *others: Any, **options: Any) -> Any:
+    """``open``: files are read while the program is captured, and not written.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) the file is opened for writing.
+    """
+    if current() is not None and isinstance(mode, str) and set(mode) & set("wax+"):
+        raise error_here(
+            UnsupportedInGraphError,
+            "a file is opened for writing, which would happen once, while the program is captured",
+            "open it outside of the converted function, and write to it there",
+        )
+    return builtins.open(file, mode, *others, **options)  # noqa: PTH123

@@ -1,0 +1,492 @@
+"""What is shown of tensors: texts that the run fills in, and things with the run's tensors in them.
+
+::
+
+    t = f"loss {loss:.3f} of {steps}"        HostText(("loss ", (loss, None, ".3f"), " of 10"))
+    print(t, {"at": best})                   a Shipment of loss and best to the host
+
+A text is made of what things are at its place, as in Python: the containers in it are copied, and
+what changes a tensor in place afterwards does not reach it.  On the run the host puts the tensors
+where they belong and formats, and the result is letter for letter what dygraph shows.  That goes
+for objects of the user's, too: ``__repr__`` meets tensors there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import types
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.diagnostics.tracebacks import settled
+from d2s.errors import NotStaticError
+from d2s.runtime.trace import current, error_here, tentatively
+from d2s.runtime.values.choice import Choice, simplified
+from d2s.runtime.values.objects import is_list, is_user_object
+from d2s.runtime.values.structure import parts
+from d2s.runtime.values.tensors import Sizes, is_array, is_tensor, number_kind
+
+_CONVERSIONS: Final[dict[str, Callable[[Any], str]]] = {"r": repr, "s": str, "a": ascii}
+
+
+class HostText:
+    """Text of which the run fills in the tensors.
+
+    Attributes:
+        parts: strings, and ``(value, conversion, spec)`` for what is formatted; see
+            :func:`formatted_text`.
+    """
+
+    d2s_keeps = True
+    """What it was made of does not change with the variables that hold it."""
+
+    def __init__(self, parts: tuple[Any, ...]) -> None:
+        self.parts = parts
+
+    def __add__(self, other: Any) -> Any:
+        return HostText((*self.parts, (other, "s", ""))) if _is_text(other) else NotImplemented
+
+    def __radd__(self, other: Any) -> Any:
+        return HostText(((other, "s", ""), *self.parts)) if _is_text(other) else NotImplemented
+
+    def __mul__(self, times: Any) -> Any:
+        if type(times) is int:
+            return HostText(self.parts * times)
+        return HostText(((self, ".__mul__", (times,)),)) if number_kind(times) else NotImplemented
+
+    __rmul__ = __mul__
+
+    def __mod__(self, things: Any) -> Any:
+        return HostText(((snapshot(things), "%", self),))
+
+    def __getitem__(self, key: Any) -> Any:
+        return HostText(((self, "[]", key),))
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _TEXT_METHODS:
+            raise AttributeError(f"'str' object has no attribute {name!r}")
+        return lambda *arguments: HostText(((self, f".{name}", arguments),))
+
+    def __str__(self) -> str:
+        raise error_here(
+            NotStaticError,
+            "text that contains a tensor is needed while the program is being captured",
+            "use it in print, assert or raise only, or return the tensor and format it outside",
+        )
+
+    def __format__(self, spec: str) -> str:
+        return str(self)
+
+    def __repr__(self) -> str:
+        return f"<text that the run fills in, {len(self.parts)} parts>"
+
+    def __bool__(self) -> bool:
+        return bool(str(self))
+
+    def __len__(self) -> int:
+        return len(str(self))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(str(self))
+
+    def __contains__(self, item: Any) -> bool:
+        return item in str(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (_is_text(other) and str(self) == other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+
+_TEXT_METHODS: Final = frozenset(
+    (
+        "capitalize", "center", "expandtabs", "ljust", "lower", "lstrip", "replace", "rjust",
+        "rstrip", "strip", "swapcase", "title", "upper", "zfill",
+    )
+)  # fmt: skip
+"""Methods of text that give text."""
+
+
+class HostObject(HostText):
+    """What only the host can make of a tensor, such as ``x.numpy()``; it can be printed.
+
+    Attributes:
+        value: the tensor.
+        make: from the run's tensor to the object.
+    """
+
+    def __init__(self, value: Any, make: Callable[[Any], Any]) -> None:
+        super().__init__(((value, "", make),))
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name)
+
+
+def _is_text(thing: object) -> bool:
+    return isinstance(thing, str | HostText)
+
+
+Made = Callable[[list[Any]], Any]
+"""From parts to a thing that has them."""
+
+_PLAIN: Final = frozenset((str, int, float, bool, complex, bytes, type(None), type))
+"""What shows no tensor and does not change."""
+
+_CONTAINERS: Final = frozenset((list, tuple, set, dict))
+"""What may have more in it by the time that the host comes by."""
+
+
+def _exactly(thing: Any) -> tuple[list[Any], Made] | None:
+    """The parts of what Python's own containers hold, and what makes their like."""
+    kind = type(thing)
+    if kind is set:
+        return list(thing), set
+    if kind in _VIEWS:
+        entries = dict(thing.mapping)
+        return list(entries.values()), _view_of(_VIEWS[kind], list(entries))
+    if kind is slice:
+        return [thing.start, thing.stop, thing.step], lambda found: slice(*found)
+    if isinstance(thing, list) and not (is_list(thing) or kind is Sizes):  # out of a grown one
+        return list(thing), list
+    return None
+
+
+_VIEWS: Final[dict[type, str]] = {
+    type({}.keys()): "keys",
+    type({}.values()): "values",
+    type({}.items()): "items",
+}
+
+
+def _view_of(name: str, keys: list[Any]) -> Made:
+    return lambda found: getattr(dict(zip(keys, found, strict=True)), name)()
+
+
+def _fields(thing: Any) -> tuple[list[Any], Made] | None:
+    """The attributes of an object of the user's, and what makes its like."""
+    kind: Any = type(thing)
+    base: Any = types.SimpleNamespace if isinstance(thing, types.SimpleNamespace) else object
+    try:
+        base.__new__(kind)
+    except TypeError:  # it is a number or the like, too
+        return None
+    names = list(thing.__dict__)
+
+    def make(found: list[Any]) -> Any:
+        fresh = base.__new__(kind)
+        fresh.__dict__.update(zip(names, found, strict=True))
+        return fresh
+
+    return list(thing.__dict__.values()), make
+
+
+def members(thing: Any) -> tuple[list[Any], Made] | None:
+    """What ``thing`` holds, one level deep, and a function that makes its like of others.
+
+    ``None`` for what holds nothing that could be a tensor of a program.
+    """
+    if type(thing) in _PLAIN or bridge.is_eager(thing):
+        return None
+    if is_array(thing):
+        held, make = thing.d2s_parts()
+        return [item for _, item in held], make
+    exact = _exactly(thing)
+    if exact is not None:
+        return exact
+    if is_user_object(thing) and not isinstance(thing, list | dict | tuple | BaseException):
+        return _fields(thing)
+    held = parts(thing)
+    return None if held is None else ([item for _, item in held[0]], held[1])
+
+
+def is_dynamic(thing: object) -> bool:
+    """Whether the run decides what ``thing`` looks like."""
+    return _is_dynamic(thing, set())
+
+
+def _is_dynamic(thing: Any, around: set[int]) -> bool:
+    if type(thing) in _PLAIN:
+        return False
+    if is_tensor(thing) or isinstance(thing, HostText | Choice) or is_growing(thing):
+        return True
+    if is_array(thing):
+        return True
+    if id(thing) in around:
+        return False
+    if isinstance(thing, BaseException):
+        return any(_is_dynamic(item, around | {id(thing)}) for item in thing.args)
+    held = members(thing)
+    if held is None or not any(_is_dynamic(item, around | {id(thing)}) for item in held[0]):
+        return False
+    return not is_user_object(thing) or isinstance(thing, list | dict | tuple) or _shows(thing)
+
+
+def _shows(thing: Any) -> bool:
+    """Whether an object of the user's shows the tensors that it holds."""
+    try:
+        with tentatively():
+            shown = f"{thing!s}{thing!r}"
+    except Exception:  # its own formatting asks for more than a value of the program has
+        return True
+    return bridge.shows_value(shown) or any(mark in shown for mark in _STANDINGS)
+
+
+_STANDINGS: Final = ("<text that the run", "<list that grows on the run", "<d2s.runtime.")
+"""How texts, lists and choices of a program show themselves."""
+
+
+def is_growing(thing: Any) -> bool:
+    """Whether it is a list whose length the run decides."""
+    return hasattr(type(thing), "d2s_shown")
+
+
+def snapshot(thing: Any) -> Any:
+    """``thing`` as it looks now: what is put into its containers later is not in it."""
+    return _snapshot(thing, set())
+
+
+def _snapshot(thing: Any, around: set[int]) -> Any:
+    if type(thing) in _PLAIN or is_tensor(thing) or isinstance(thing, HostText | Choice):
+        return thing
+    if is_growing(thing):
+        return thing.copy()
+    if id(thing) in around or not (type(thing) in _CONTAINERS or is_dynamic(thing)):
+        return thing
+    held = members(thing)
+    if held is None:
+        return thing
+    items, make = held
+    return make([_snapshot(item, around | {id(thing)}) for item in items])
+
+
+def text(*parts: Any) -> Any:
+    """An f-string: formatted now when no tensor of a program is in it.
+
+    Args:
+        *parts: strings, and ``(value, conversion, spec)`` where conversion is ``None`` or one of
+            ``"r"``, ``"s"``, ``"a"``.
+    """
+    if current() is None or not any(map(_is_dynamic_part, parts)):
+        return formatted_text(parts)
+    return text_of(
+        tuple(part if _is_dynamic_part(part) else formatted_text((part,)) for part in parts)
+    )
+
+
+def formatted(value: Any, conversion: str | None, spec: Any) -> Any:
+    """A part of an f-string with code behind it that may change ``value``: formatted in its place.
+
+    Returns:
+        Text, or the part for :func:`text` where the run decides what it looks like.
+    """
+    part = (value, conversion, spec)
+    if current() is None or not _is_dynamic_part(part):
+        return formatted_text((part,))
+    return snapshot(value), conversion, spec
+
+
+def _is_dynamic_part(part: Any) -> bool:
+    return type(part) is tuple and (is_dynamic(part[0]) or is_dynamic(part[2]))
+
+
+def text_of(parts: tuple[Any, ...]) -> Any:
+    """The text of ``parts``: one of several constants where a tensor chooses only among these."""
+    if _is_open(parts):
+        return HostText(snapshot(parts))
+    try:
+        return _folded(parts)
+    except Exception:  # one of them has no such text: the run says so, if it comes to it
+        return HostText(snapshot(parts))
+
+
+def _is_open(thing: Any) -> bool:
+    """Whether more than a choice among constants is in ``thing``."""
+    if isinstance(thing, Choice):
+        return not thing.plain
+    if isinstance(thing, list | tuple | set):
+        return any(map(_is_open, thing))
+    if isinstance(thing, dict):
+        return any(map(_is_open, thing.values()))
+    return is_dynamic(thing)
+
+
+def _folded(parts: tuple[Any, ...]) -> Any:
+    chosen = _first_choice(parts)
+    if chosen is None:
+        return formatted_text(parts)
+    return simplified(chosen.spread(lambda found: _folded(_with(parts, chosen, found))))
+
+
+def _first_choice(thing: Any) -> Choice | None:
+    if isinstance(thing, Choice):
+        return thing
+    if isinstance(thing, dict):
+        thing = tuple(thing.values())
+    if isinstance(thing, list | tuple):
+        found = map(_first_choice, thing)
+        return next((item for item in found if item is not None), None)
+    return None
+
+
+def _with(thing: Any, chosen: Choice, found: Any) -> Any:
+    """``thing`` with ``found`` in the place of ``chosen``."""
+    if thing is chosen:
+        return found
+    if type(thing) in (list, tuple):
+        return type(thing)(_with(item, chosen, found) for item in thing)
+    if type(thing) is dict:
+        return {key: _with(item, chosen, found) for key, item in thing.items()}
+    return thing
+
+
+def percent(template: Any, things: Any) -> Any:
+    """``template % things``, where the template is plainly text, or ``things`` is a tuple."""
+    if not isinstance(template, str | HostText):
+        return template % things
+    if current() is None or not (is_dynamic(template) or is_dynamic(things)):
+        return template % things
+    return text_of(((things, "%", template),))
+
+
+def late(value: Any, make: Callable[[Any], Any]) -> Any:
+    """What ``make`` gives for the tensor ``value``, made on the run: for ``print`` and texts."""
+    if current() is None or not bridge.is_value(value) or number_kind(value) is not None:
+        return make(value)
+    return HostObject(value, make)
+
+
+def formatted_text(parts: tuple[Any, ...]) -> str:
+    """The text of ``parts``.
+
+    The conversion of a part is what an f-string has (``None``, ``"r"``, ``"s"``, ``"a"``), or
+    ``"%"`` (the third item is the template), ``"[]"`` (the key) or ``".name"`` (the arguments of
+    that method).
+    """
+    done: list[str] = []
+    for part in parts:
+        if isinstance(part, str):
+            done.append(part)
+            continue
+        value, conversion, spec = part
+        if conversion == "%":
+            value, spec = spec % value, ""
+        elif conversion == "[]":
+            value, spec = value[spec], ""
+        elif conversion is not None and conversion.startswith("."):
+            value, spec = getattr(value, conversion[1:])(*spec), ""
+        elif conversion is not None:
+            value = _CONVERSIONS[conversion](value)
+        done.append(format(value, spec))
+    return "".join(done)
+
+
+def _members(error: BaseException) -> Iterator[tuple[str, Any]]:
+    """What ``error`` keeps outside of its ``__dict__``: ``errno``, ``__slots__`` and the like."""
+    for kind in type(error).__mro__:
+        for name, item in vars(kind).items():
+            if isinstance(item, types.MemberDescriptorType | types.GetSetDescriptorType) and not (
+                name.startswith("__") or name == "args"
+            ):
+                value = getattr(error, name, None)
+                if value is not None:
+                    yield name, value
+
+
+class Shipment:
+    """Collects the tensors in some objects, and puts the run's tensors back in their place."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self._around: set[int] = set()
+
+    def pack(self, thing: Any) -> Callable[[tuple[Any, ...]], Any]:
+        """A function from the run's tensors to ``thing`` with them in it."""
+        if is_tensor(thing):
+            if not bridge.is_value(thing):
+                return lambda tensors: thing
+            self.values.append(thing)
+            position = len(self.values) - 1
+            return lambda tensors: tensors[position]
+        if isinstance(thing, HostObject):
+            ((value, _, make),) = thing.parts
+            inner = self.pack(value)
+            return lambda tensors: make(inner(tensors))
+        if isinstance(thing, HostText):
+            parts = [self.pack(part) for part in thing.parts]
+            return lambda tensors: formatted_text(tuple(part(tensors) for part in parts))
+        if isinstance(thing, Choice):
+            flag = self.pack(thing.flag)
+            true, false = self.pack(thing.true), self.pack(thing.false)
+            return lambda tensors: (true if bool(flag(tensors)) else false)(tensors)
+        if isinstance(thing, BaseException) and is_dynamic(thing):
+            return self.pack_error(thing)
+        if is_growing(thing):
+            rows, put = thing.d2s_shown()
+            stacks = [self.pack(row) for row in rows]
+
+            def listed(tensors: tuple[Any, ...]) -> Any:
+                with paddle.enable_grad():  # items show whether they have a gradient
+                    return put([stack(tensors) for stack in stacks])
+
+            return listed
+        held = None if id(thing) in self._around else members(thing)
+        if held is None:
+            return self._whole(thing)
+        inside, make = held
+        if type(thing) not in _CONTAINERS and not is_dynamic(thing):
+            return lambda tensors: thing
+        self._around.add(id(thing))
+        items = [self.pack(item) for item in inside]
+        self._around.discard(id(thing))
+        return lambda tensors: make([item(tensors) for item in items])
+
+    def _whole(self, thing: Any) -> Callable[[tuple[Any, ...]], Any]:
+        """``thing`` as it is, if it shows no value of the program that the host cannot put in."""
+        known = type(thing) in _PLAIN or bridge.is_eager(thing) or is_user_object(thing)
+        if not known and bridge.shows_value(repr(thing)):
+            raise error_here(
+                NotStaticError,
+                f"a {type(thing).__name__} with a tensor in it is shown; d2s cannot look into it",
+                "show the tensor itself, or put it into a list, a dict or an object of your own",
+            )
+        return lambda tensors: thing
+
+    def pack_error(self, error: Any) -> Callable[[tuple[Any, ...]], BaseException]:
+        """A function from the run's tensors to a fresh exception like ``error``.
+
+        Its ``__init__`` is not called again: it may take other arguments than ``args``.
+        """
+        if isinstance(error, type):
+            return lambda tensors: error()
+        arguments = self.pack(tuple(error.args))
+        fields = self.pack(dict(vars(error)))
+        members = self.pack(dict(_members(error)))
+        chain = [
+            None if other is None or other is error else self.pack_error(other)
+            for other in (error.__cause__, error.__context__)
+        ]
+        trace = settled(error.__traceback__)
+
+        def rebuilt(tensors: tuple[Any, ...]) -> BaseException:
+            base = next(kind for kind in type(error).__mro__ if kind.__module__ == "builtins")
+            fresh: BaseException = base.__new__(type(error), *error.args)
+            for name, value in members(tensors).items():
+                with contextlib.suppress(AttributeError, TypeError):  # read-only ones are there
+                    object.__setattr__(fresh, name, value)
+            object.__setattr__(fresh, "args", arguments(tensors))
+            vars(fresh).update(fields(tensors))
+            cause, context = (None if other is None else other(tensors) for other in chain)
+            for name, value in (
+                ("__cause__", cause),
+                ("__context__", context),
+                ("__suppress_context__", error.__suppress_context__),
+            ):
+                object.__setattr__(fresh, name, value)
+            object.__setattr__(fresh, "__traceback__", trace)
+            return fresh
+
+        return rebuilt

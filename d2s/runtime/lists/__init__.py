@@ -1,0 +1,1 @@
+"""Lists whose length the run decides, and what is iterated like them."""

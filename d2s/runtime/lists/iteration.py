@@ -1,0 +1,327 @@
+"""What a ``for`` iterates when the run decides how long it is: things with a length and an index.
+
+``range``, ``enumerate``, ``zip`` and ``reversed`` give Python's own objects on Python values, and
+an :class:`Indexed` as soon as a tensor takes part (rule C5).
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterator
+from functools import partial
+from operator import attrgetter
+from typing import Any, Final
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.errors import ConditionError, UnsupportedInGraphError
+from d2s.runtime.aliasing.holders import Holder, holders_of
+from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.trace import Block, current, error_here
+from d2s.runtime.values.callbacks import raise_when
+from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.objects import KEEP_ELSEWHERE, changes
+from d2s.runtime.values.tensors import (
+    as_value,
+    is_array,
+    is_tensor,
+    mark_number,
+    number_kind,
+    number_value,
+)
+
+UNROLLED: Final = 32
+"""A loop over one of several ranges is unrolled for each up to so many trips in all."""
+
+
+class Indexed:
+    """``item(0)`` to ``item(length - 1)``; ``length`` is a value that stands for a Python int.
+
+    A list may change while it is iterated, so its length is asked for anew for each item.
+    """
+
+    def __init__(self, length: Any, item: Callable[[Any], Any]) -> None:
+        self._length = length
+        self.item = item
+
+    @property
+    def length(self) -> Any:
+        """The number of items as it is now."""
+        return self._length() if callable(self._length) else self._length
+
+    def __iter__(self) -> Iterator[Any]:
+        raise error_here(
+            UnsupportedInGraphError,
+            "code that stays Python iterates something whose length a tensor decides",
+            "use a for statement of a converted function",
+        )
+
+
+def _scalar(value: Any) -> Any:
+    """A 0-D int64 value that stands for a Python int."""
+    if number_kind(value) is int and bridge.is_value(value):
+        return value
+    if not is_tensor(value):
+        return number_value(int(value))
+    value = as_value(value)
+    if any(size > 1 for size in value.shape):
+        raise error_here(
+            ConditionError,
+            f"a tensor of shape {list(value.shape)} is used as a bound, which needs one element",
+            "take one element of it",
+        )
+    if value.dtype != paddle.int64:
+        value = paddle.cast(value, "int64")
+    if list(value.shape):
+        value = paddle.reshape(value, [])
+    return mark_number(paddle.assign(value), int)  # a copy: the tensor itself is no number
+
+
+def range_(*bounds: Any) -> Any:
+    """``range``: Python's, or an :class:`Indexed` when a bound is a tensor."""
+    for position, bound in enumerate(bounds):
+        if isinstance(bound, Choice) and bound.plain and _short(bound):
+            before, after = bounds[:position], bounds[position + 1 :]
+            return bound.spread(partial(_range_with, before, after))
+    bounds = tuple(b.get(builtins.range) if isinstance(b, Choice) else b for b in bounds)
+    bounds = tuple(b.d2s_index() if is_array(b) else b for b in bounds)
+    if current() is None or not any(is_tensor(bound) for bound in bounds):
+        return builtins.range(*bounds)
+    for bound in bounds:
+        if number_kind(bound) is float:
+            raise TypeError("'float' object cannot be interpreted as an integer")
+    start: Any = 0
+    stop: Any = bounds[0]
+    step: Any = 1
+    if len(bounds) > 1:
+        start, stop = bounds[0], bounds[1]
+    if len(bounds) > 2:
+        step = bounds[2]
+    if type(start) is int and start == 0 and type(step) is int and step == 1:
+        return Indexed(_no_less_than_0(_scalar(stop)), lambda index: mark_number(index, int))
+    first, last, by = _scalar(start), _scalar(stop), _scalar(step)
+    if type(step) is int:
+        if step == 0:
+            raise ValueError("range() arg 3 must not be zero")
+        distance = last - first if step > 0 else first - last
+        length = distance if abs(step) == 1 else (distance + (abs(step) - 1)) // abs(step)
+    else:
+        raise_when(by == 0, ValueError("range() arg 3 must not be zero"))
+        up = (last - first + by - 1) // by
+        down = (first - last - by - 1) // (-by)
+        length = paddle.where(by > 0, up, down)
+    return Indexed(_no_less_than_0(length), lambda index: mark_number(first + index * by, int))
+
+
+def _no_less_than_0(length: Any) -> Any:
+    return mark_number(paddle.maximum(length, paddle.full([], 0, "int64")), int)
+
+
+def _short(bound: Choice) -> bool:
+    """Whether the loops over all alternatives are short enough to be unrolled side by side."""
+    numbers = list(bound.leaves())
+    return all(type(n) is int for n in numbers) and sum(map(abs, numbers)) <= UNROLLED
+
+
+def _range_with(before: tuple[Any, ...], after: tuple[Any, ...], bound: int) -> Any:
+    return range_(*before, bound, *after)
+
+
+def indexed(thing: Any) -> Indexed | None:
+    """``thing`` as an :class:`Indexed` when the run decides its length, else ``None``."""
+    if isinstance(thing, Indexed):
+        return thing
+    if isinstance(thing, Choice):
+        return indexed(thing.get(iter)) if thing.single else _one_range(thing)
+    if is_array(thing):
+        found: Indexed | None = thing.d2s_indexed()
+        return found
+    if isinstance(thing, DynamicList):
+        if not thing.carried:
+            thing.need_rows()  # inside of the loop over them it would be too late
+        return Indexed(thing.d2s_len, thing.__getitem__)
+    if current() is not None and is_tensor(thing) and list(thing.shape)[:1] == [-1]:
+        length = mark_number(paddle.shape(thing)[0].astype("int64"), int)
+        return Indexed(length, lambda index: thing[index])
+    return None
+
+
+def _one_range(thing: Choice) -> Indexed | None:
+    """One of several ranges, as one whose bounds the run knows."""
+    if not all(type(leaf) is range for leaf in thing.leaves()):
+        return None
+    parts = [thing.spread(attrgetter(name)).get() for name in ("start", "stop", "step")]
+    return indexed(
+        range_(*(parts[:2] if all(leaf.step == 1 for leaf in thing.leaves()) else parts))
+    )
+
+
+def items_of(thing: Any) -> Any:
+    """``thing`` as something that Python can iterate: the rows of a tensor of known length."""
+    _let_be(thing)
+    if current() is not None and bridge.is_value(thing):
+        if list(thing.shape)[:1] == [-1]:
+            raise error_here(
+                UnsupportedInGraphError,
+                "a built-in function iterates a tensor whose length a tensor decides",
+                "use a for statement, or a function of Paddle on the whole tensor",
+            )
+        return [thing[index] for index in builtins.range(_rows(thing))]
+    if current() is not None and bridge.is_eager(thing):
+        value = as_value(thing)
+        return [value[index] for index in builtins.range(_rows(value))]
+    moving(thing)
+    return thing
+
+
+def _let_be(thing: Any) -> None:
+    """Refuse to move an iterator that was there before: a run would not.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205).
+    """
+    capture = current()
+    if capture is None or capture.outside is None or not isinstance(thing, Iterator):
+        return
+    path = capture.outside(thing)
+    if path is not None:
+        raise error_here(UnsupportedInGraphError, changes(thing, path), KEEP_ELSEWHERE)
+
+
+def _rows(value: Any) -> int:
+    """How many items Python iterates: none of a 0-D tensor."""
+    return int(value.shape[0]) if value.shape else 0
+
+
+def _at(thing: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """Length and item function of a partner of something dynamic."""
+    found = indexed(thing)
+    if found is not None:
+        return found.length, found.item
+    if is_tensor(thing):
+        value = as_value(thing)
+        return number_value(value.shape[0]), lambda index: value[index]
+    items = list(thing)
+    if items and all(is_tensor(item) or number_kind(item) is not None for item in items):
+        kinds = {number_kind(item) for item in items}
+        stacked = paddle.stack([as_value(item) for item in items])
+        (kind,) = kinds if len(kinds) == 1 else (None,)
+        if kind is None:
+            return number_value(len(items)), lambda index: stacked[index]
+        return number_value(len(items)), lambda index: mark_number(stacked[index], kind)
+    raise error_here(
+        UnsupportedInGraphError,
+        "a Python sequence of other things than tensors runs beside one whose length a tensor "
+        "decides",
+        "make it a tensor, or iterate over Python values only",
+    )
+
+
+def enumerate_(iterable: Any, start: Any = 0) -> Any:
+    """``enumerate``."""
+    if isinstance(start, Choice):
+        start = start.get(builtins.range)
+    found = indexed(iterable)
+    if found is None:
+        if is_tensor(start):
+            return ((mark_number(start + k, int), v) for k, v in enumerate(items_of(iterable)))
+        return builtins.enumerate(items_of(iterable), start)
+
+    def item(index: Any) -> Any:
+        return (mark_number(index + start, int) if start != 0 else index, found.item(index))
+
+    return Indexed(lambda: found.length, item)
+
+
+def zip_(*things: Any, strict: bool = False) -> Any:
+    """``zip``."""
+    if not any(indexed(thing) is not None for thing in things):
+        return builtins.zip(*(items_of(thing) for thing in things), strict=strict)
+    pairs = [_at(thing) for thing in things]
+    length = pairs[0][0]
+    for position, (other, _) in enumerate(pairs[1:], start=2):
+        if strict:
+            first = "argument 1" if position == 2 else f"arguments 1-{position - 1}"
+            for differs, word in ((other < length, "shorter"), (other > length, "longer")):
+                raise_when(differs, ValueError(f"zip() argument {position} is {word} than {first}"))
+        length = mark_number(paddle.minimum(length, other), int)
+    return Indexed(length, lambda index: tuple(item(index) for _, item in pairs))
+
+
+def next_(iterator: Any, /, *default: Any) -> Any:
+    """``next``: an iterator of Python moves at capture, so no branch may move one from outside."""
+    if isinstance(iterator, Choice):
+        iterator = iterator.get(next)
+    moving(iterator)
+    return next(iterator, *default)
+
+
+def send(generator: Any, /, value: Any) -> Any:
+    """``generator.send``: as :func:`next_`."""
+    moving(generator)
+    return generator.send(value)
+
+
+def throw(generator: Any, /, *error: Any) -> Any:
+    """``generator.throw``: as :func:`next_`."""
+    moving(generator)
+    return generator.throw(*error)
+
+
+def moving(iterator: Any) -> None:
+    """An item is taken from ``iterator``, or from what may be one.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) see :func:`going_on`.
+    """
+    if current() is not None and isinstance(iterator, Iterator):
+        _let_be(iterator)
+        going_on(iterator, "takes an item from the iterator", "take the item")
+
+
+def going_on(thing: Any, does: str, cure: str) -> None:
+    """Code that is captured once does something to an object of Python that goes on from there.
+
+    Args:
+        thing: an iterator, or a generator of random numbers.
+        does: what is done, for messages.
+        cure: the same, as a cure.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) that is done in a branch, and outside of it too, or in a
+            static loop, whose trips go on where the last one left it.
+    """
+    capture = current()
+    assert capture is not None
+    blocks = tuple(capture.blocks)
+    _, before = capture.moved.get(id(thing), (None, ()))
+    left = len(before) > len(blocks) or any(
+        one is not other for one, other in zip(before, blocks, strict=False)
+    )
+    for holder in holders_of(thing) if blocks or left else ():
+        if left or any(_goes_on(holder, block) for block in holder.left):
+            raise error_here(
+                UnsupportedInGraphError,
+                f"a branch or loop {does} {holder.path!r}, which is used outside of it too; how "
+                "far it has come is known to the run only",
+                f"{cure} before the branch, or keep a list and a position",
+            )
+    if blocks:
+        capture.moved[id(thing)] = thing, blocks
+
+
+def _goes_on(holder: Holder, block: Block) -> bool:
+    """Whether what ``holder`` has is used again when ``block``, which it is outside of, is over."""
+    if block.kind == "loop":
+        return True
+    return holder.live and holder.frame is None  # of a variable it is seen when it is used again
+
+
+def reversed_(thing: Any, /) -> Any:
+    """``reversed``."""
+    found = indexed(thing)
+    if found is None:
+        return builtins.reversed(items_of(thing))
+    length = found.length
+    return Indexed(length, lambda index: found.item(mark_number(length - 1 - index, int)))

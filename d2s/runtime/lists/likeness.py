@@ -1,0 +1,152 @@
+"""Descriptions of values that outlive them: dtype, shape and number type.
+
+When a capture of a loop is dropped, its values are gone (touching one is a crash); what was
+learned from them is kept in these descriptions, and zeros of the same kind are made from them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.runtime.aliasing.variables import Frozen
+from d2s.runtime.host.text import HostText
+from d2s.runtime.trace import current
+from d2s.runtime.values.choice import Choice, optional_parts
+from d2s.runtime.values.contents import tuple_like
+from d2s.runtime.values.tensors import NUMBER_DTYPES, is_tensor, mark_number, number_kind
+
+
+class Like:
+    """Dtype, shape and number type of a value of a capture that was dropped."""
+
+    def __init__(self, value: Any) -> None:
+        self.kind = number_kind(value)
+        made = value if is_tensor(value) else None
+        self.dtype = made.dtype if made is not None else NUMBER_DTYPES[self.kind or int]
+        self.shape = list(made.shape) if made is not None else []
+        self.stop_gradient = made is None or made.stop_gradient
+
+    def zeros(self) -> Any:
+        made = paddle.zeros([max(size, 1) if size else 0 for size in self.shape], self.dtype)
+        if any(size < 0 for size in self.shape):
+            bridge.relax(made, self.shape)
+        return made
+
+
+class Labels:
+    """Constants, such as texts, one of which a tensor chooses; as an item of a list."""
+
+    def __init__(self, values: tuple[Any, ...]) -> None:
+        self.values = values
+
+
+class Maybe:
+    """A tensor or number, or ``None``; as an item of a list."""
+
+    def __init__(self, absent: Any, present: Any) -> None:
+        self.absent = absent
+        self.present = present
+
+
+def maybe(item: Any) -> Maybe | None:
+    """``item`` where a tensor decides whether it is ``None`` or a tensor or number."""
+    if isinstance(item, Maybe):
+        return item
+    parts = optional_parts(item) if isinstance(item, Choice) else None
+    if parts is None or parts[0] is not None or parts[2] is None:
+        return None
+    return Maybe(mark_number(paddle.assign(parts[1]), bool), parts[2])
+
+
+def labels_of(item: Any) -> tuple[Any, ...] | None:
+    """The texts, bytes and ``None`` one of which ``item`` is; ``None`` if it is something else."""
+    if isinstance(item, Labels):
+        return item.values
+    found = item.leaves() if isinstance(item, Choice) else [item]
+    if all(type(each) in (str, bytes, type(None)) for each in found):
+        return tuple(dict.fromkeys(found))
+    return None
+
+
+def wants_gradients() -> bool:
+    """Whether the program that is being captured is to be differentiated."""
+    capture = current()
+    return capture is not None and capture.gradients
+
+
+def description_of(item: Any) -> Any:
+    """A description of an item of a dropped capture, as zeros can be made from it."""
+    labels = labels_of(item)
+    if labels is not None:
+        return Labels(labels)
+    if isinstance(item, HostText):
+        return HostText(
+            tuple(
+                part if isinstance(part, str) else (description_of(part[0]), *part[1:])
+                for part in item.parts
+            )
+        )
+    found = maybe(item)
+    if found is not None:
+        return Maybe(True, description_of(found.present))
+    if isinstance(item, Choice):
+        return description_of(item.get(check=False))
+    if isinstance(item, Frozen):
+        if isinstance(item.container, dict):
+            return {key: description_of(part) for key, part in item.items}
+        return [description_of(part) for part in item.items]
+    if isinstance(item, tuple):
+        return tuple_like(item, [description_of(part) for part in item])
+    if isinstance(item, list):
+        return [description_of(part) for part in item]
+    if isinstance(item, dict):
+        return {key: description_of(part) for key, part in item.items()}
+    return Like(item) if is_tensor(item) or number_kind(item) is not None else item
+
+
+def common(known: Any, found: Any) -> Any:
+    """A description of both: a dimension that differs is open, gradients pass if one lets them."""
+    if isinstance(known, Like) and isinstance(found, Like):
+        if known.dtype == found.dtype and len(known.shape) == len(found.shape):
+            pairs = zip(known.shape, found.shape, strict=True)
+            found.shape = [a if a == b else -1 for a, b in pairs]
+            found.stop_gradient = known.stop_gradient and found.stop_gradient
+        return found
+    if isinstance(known, Maybe) and isinstance(found, Maybe):
+        return Maybe(True, common(known.present, found.present))
+    if isinstance(known, Labels) and isinstance(found, Labels):
+        return Labels(tuple(dict.fromkeys((*known.values, *found.values))))
+    if type(known) is type(found):
+        if isinstance(known, dict) and list(known) == list(found):
+            return {key: common(known[key], found[key]) for key in known}
+        if isinstance(known, list | tuple) and len(known) == len(found):
+            parts = [common(a, b) for a, b in zip(known, found, strict=True)]
+            return tuple_like(found, parts) if isinstance(found, tuple) else type(found)(parts)
+    return found
+
+
+def sample(shape: Any) -> Any:
+    """An item made from its description."""
+    if isinstance(shape, Like):
+        zeros = shape.zeros()
+        zeros.stop_gradient = shape.stop_gradient
+        return zeros if shape.kind is None else mark_number(zeros, shape.kind)
+    if isinstance(shape, Maybe):
+        return Maybe(True, sample(shape.present))
+    if isinstance(shape, HostText):
+        return HostText(
+            tuple(
+                part if isinstance(part, str) else (sample(part[0]), *part[1:])
+                for part in shape.parts
+            )
+        )
+    if isinstance(shape, tuple):
+        return tuple_like(shape, [sample(part) for part in shape])
+    if isinstance(shape, list):
+        return type(shape)(sample(part) for part in shape)
+    if isinstance(shape, dict):
+        return {key: sample(part) for key, part in shape.items()}
+    return shape

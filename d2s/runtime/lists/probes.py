@@ -1,0 +1,102 @@
+"""``d2s.probe``: notes what a statement has bound, for the self-check.
+
+In dygraph the value is noted at once.  In a capture its tensors are shipped to the host, as those
+of a ``print`` are, so that each run notes its own values, in the order of the program.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from d2s.diagnostics.location import Location
+from d2s.runtime.host.text import HostText, Shipment
+from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.trace import current
+from d2s.runtime.values.callbacks import host_call
+
+Note = Callable[[Location, str, str, Any], None]
+"""Takes the place, the kind of statement, the variable, and the value of this run."""
+
+
+class _Hidden:
+    """Stands for a value that cannot be shown; it equals anything."""
+
+    def __repr__(self) -> str:
+        return "..."
+
+
+HIDDEN: Final = _Hidden()
+
+LONG: Final = 64
+"""Of a longer container only the length is shown."""
+
+
+class _Active(threading.local):
+    note: Note | None = None
+
+
+_active = _Active()
+
+
+def probing() -> bool:
+    """Whether functions that are converted now get probes."""
+    return _active.note is not None
+
+
+@contextmanager
+def probes(note: Note) -> Iterator[None]:
+    """Hand what probes see in this thread to ``note``."""
+    before, _active.note = _active.note, note
+    try:
+        yield
+    finally:
+        _active.note = before
+
+
+def probe(kind: str, name: str, value: Any) -> None:
+    """Note that ``name`` holds ``value`` on the caller's line.
+
+    Args:
+        kind: the kind of statement: ``value``, ``argument``, ``return``, or the word it begins
+            with.
+        name: the variable or attribute.
+        value: what it holds.
+    """
+    frame = sys._getframe(1)
+    place = Location(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+    capture = current()
+    if capture is None:
+        _note(place, kind, name, _shown(value))
+        return
+    if capture.export:
+        return
+    shipment = Shipment()
+    pack = shipment.pack(_shown(value))
+
+    def host(*tensors: Any) -> None:
+        if _active.note is not None:
+            _note(place, kind, name, pack(tensors[: len(shipment.values)]))
+
+    host_call(host, shipment.values)
+
+
+def _note(place: Location, kind: str, name: str, value: Any) -> None:
+    if _active.note is not None:
+        _active.note(place, kind, name, value)
+
+
+def _shown(value: Any) -> Any:
+    """``value`` with what has no host form, or is too long, hidden."""
+    if isinstance(value, DynamicList | HostText):
+        return HIDDEN
+    if type(value) in (list, tuple, set):
+        if len(value) > LONG:
+            return HIDDEN
+        return type(value)(map(_shown, value)) if type(value) is not set else value
+    if type(value) is dict:
+        return HIDDEN if len(value) > LONG else {key: _shown(item) for key, item in value.items()}
+    return value

@@ -1,0 +1,246 @@
+"""Comprehensions: Python's, or a static loop, or a list of which the run keeps a part (rule C6).
+
+The iterable decides.  On Python values ``list_`` and ``generator`` do what the comprehension did:
+each item is asked for, tested and used in turn.  One whose length the run decides becomes a static
+loop that appends.  A filter that is a tensor makes a list whose length the run decides.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.errors import ContainerInGraphError
+from d2s.runtime.aliasing.variables import Cell
+from d2s.runtime.control_flow.cond import if_, select
+from d2s.runtime.lists.dynamic_list import DynamicList, Element, of_tensor
+from d2s.runtime.lists.iteration import Indexed, indexed, items_of
+from d2s.runtime.loops.while_loop import Like, for_indexed
+from d2s.runtime.python.logic import and_, not_, or_
+from d2s.runtime.trace import current, error_here
+from d2s.runtime.values.choice import UNBOUND, Choice, each
+from d2s.runtime.values.tensors import as_value, condition, is_tensor
+
+Use = Callable[..., Any]
+"""The element or the filter of a comprehension, as a function of its target."""
+
+
+def list_(iter_: Any, element: Use, accept: Use | None = None, names: tuple[str, ...] = ()) -> Any:
+    """A list comprehension.
+
+    Args:
+        iter_: what is iterated, evaluated.
+        element: the element; it takes the items of a tuple apart if it has several parameters.
+        accept: the filter.
+        names: variables that ``:=`` binds in the two.
+    """
+    element = _taking(element)
+    if accept is not None:
+        accept = _taking(accept)
+    if current() is None:
+        if accept is None:
+            return [element(item) for item in iter_]
+        return [element(item) for item in iter_ if accept(item)]
+    if isinstance(iter_, Choice) and not iter_.single:
+        return each(lambda found: list_(found, element, accept, names), iter_)
+    found = indexed(iter_)
+    if found is not None:
+        return _grown(found, element, accept, names)
+    kept: list[tuple[Any, Any]] = []
+    for item in items_of(iter_):
+        holds = True if accept is None else condition(accept(item))
+        if bridge.is_value(holds):
+            kept.append((_where(holds, item, element, names), holds))
+        elif holds:
+            kept.append((element(item), True))
+    if all(holds is True for _, holds in kept):
+        return [value for value, _ in kept]
+    return _filtered([(value, holds) for value, holds in kept if value is not UNBOUND])
+
+
+def _taking(use: Use) -> Use:
+    """``use`` as a function of one item."""
+    count = use.__code__.co_argcount
+    if count == 1:
+        return use
+
+    def apart(item: Any) -> Any:
+        parts = list(itertools.islice(items_of(item), count + 1))
+        if len(parts) < count:
+            raise ValueError(f"not enough values to unpack (expected {count}, got {len(parts)})")
+        if len(parts) > count:
+            raise ValueError(f"too many values to unpack (expected {count})")
+        return use(*parts)
+
+    apart.__wrapped__ = use  # type: ignore[attr-defined]
+    return apart
+
+
+def _closure_of(use: Use) -> Use:
+    """A function with the closure of ``use`` that does nothing."""
+    return Like(getattr(use, "__wrapped__", use), lambda: None)
+
+
+def _grown(sequence: Indexed, element: Use, accept: Use | None, names: tuple[str, ...]) -> Any:
+    comprehension: list[Any] = []
+
+    def trip(item: Any) -> None:
+        if accept is None:
+            comprehension.append(element(item))
+            return
+
+        def body() -> None:
+            comprehension.append(element(item))
+
+        if_(accept(item), body, _closure_of(element), ("comprehension", *names))
+
+    others = [_closure_of(use) for use in (element, accept) if use is not None]
+    for_indexed(sequence, trip, ("comprehension", *names), None, *others)
+    return comprehension
+
+
+def _where(holds: Any, item: Any, element: Use, names: tuple[str, ...]) -> Any:
+    """The element of ``item``, evaluated only where the filter holds; zeros elsewhere."""
+    value: Any = UNBOUND
+
+    def body() -> None:
+        nonlocal value
+        value = element(item)
+
+    (cell,) = (
+        cell
+        for name, cell in zip(body.__code__.co_freevars, body.__closure__ or (), strict=True)
+        if name == "value"
+    )
+    Cell(cell).set(UNBOUND)
+    if_(holds, body, _closure_of(element), ("value", *names))
+    found = Cell(cell).get()
+    if isinstance(found, Choice):
+        return found.false if found.true is UNBOUND else found.true
+    return found
+
+
+def _filtered(kept: list[tuple[Any, Any]]) -> DynamicList:
+    """The values whose flags hold on the run."""
+    flags = [paddle.full([], True, "bool") if holds is True else holds for _, holds in kept]
+    flags = [paddle.reshape(flag, []) for flag in flags]
+    values = _alike([value for value, _ in kept], flags)
+    return DynamicList.of(values, "comprehension").where(paddle.stack(flags))
+
+
+def _alike(values: list[Any], flags: list[Any]) -> list[Any]:
+    """``values``; in the place of one that is not kept stand zeros of the shape that others have.
+
+    Only the kept ones have their shape on the run, where the capture does not know it.
+    """
+    element = Element(values[0])
+    for value in values:
+        element.flatten(value)  # it raises for one that does not fit
+        element.widen(value)
+    rows = [element.flatten(value) for value in values]
+    for position, leaf in enumerate(element.leaves):
+        if -1 not in leaf.shape:
+            continue
+        column = [row[position] for row in rows]
+        target = _largest([paddle.shape(value) for value in column], flags)
+        for row, value, flag in zip(rows, column, flags, strict=True):
+            row[position] = select(
+                flag,
+                functools.partial(paddle.assign, value),
+                functools.partial(paddle.zeros, target, leaf.dtype),
+            )
+    return [element.build(row) for row in rows]
+
+
+def _largest(sizes: list[Any], flags: list[Any]) -> Any:
+    """The shape of those whose ``flags`` hold, the larger sizes where they differ; 1s for none."""
+    none = paddle.logical_not(paddle.any(paddle.stack(flags)))
+    found = [
+        paddle.cast(size, "int64") * paddle.cast(flag, "int64")
+        for size, flag in zip(sizes, flags, strict=True)
+    ]
+    return paddle.max(paddle.stack(found), axis=0) + paddle.cast(none, "int64")
+
+
+def generator(
+    iter_: Any,
+    element: Use,
+    accept: Use | None = None,
+    names: tuple[str, ...] = (),
+    consumer: str = "",
+) -> Any:
+    """A generator expression.
+
+    Args:
+        iter_, element, accept, names: as for :func:`list_`.
+        consumer: the built-in function that it is the only argument of, if any.
+    """
+    if current() is None:
+        return _lazily(iter(iter_), _taking(element), accept and _taking(accept))
+    if isinstance(iter_, Choice) and not iter_.single:
+        return each(lambda found: generator(found, element, accept, names, consumer), iter_)
+    if indexed(iter_) is not None:
+        return list_(iter_, element, accept, names)
+    things = iter(items_of(iter_))
+    take = _taking(element)
+    if accept is None:
+        return _lazily(things, take, None)
+    passes = _taking(accept)
+    if consumer == "any":
+        return (and_(passes(item), _later(take, item)) for item in things)
+    if consumer == "all":
+        return (or_(not_(passes(item)), _later(take, item)) for item in things)
+    if consumer:
+        return list_(things, element, accept, names)
+    return _lazily(things, take, lambda item: _decided_now(passes(item)))
+
+
+def _later(use: Use, item: Any) -> Callable[[], Any]:
+    return lambda: use(item)
+
+
+def _lazily(things: Iterator[Any], element: Use, accept: Use | None) -> Iterator[Any]:
+    if accept is None:
+        return (element(item) for item in things)
+    return (element(item) for item in things if accept(item))
+
+
+def _decided_now(test: Any) -> bool:
+    """The truth of a filter, which must be a Python value here."""
+    holds = condition(test)
+    if bridge.is_value(holds):
+        raise error_here(
+            ContainerInGraphError,
+            "a tensor filters the items of a generator expression that Python code consumes",
+            "write a list comprehension, or hand the generator to sum, any, all, min, max, list, "
+            "tuple or sorted at once",
+        )
+    return bool(holds)
+
+
+def list_of(things: Any = (), /) -> Any:
+    """``list``."""
+    if isinstance(things, Choice) and not things.single:
+        return each(list_of, things)
+    if isinstance(things, DynamicList):
+        return things.copy()
+    found = indexed(things)
+    if found is None:
+        return builtins.list(items_of(things))
+    if is_tensor(things):
+        return of_tensor(as_value(things), "list")
+    return list_(found, lambda item: item)
+
+
+def tuple_of(things: Iterable[Any] = (), /) -> Any:
+    """``tuple``."""
+    made = list_of(things)
+    if isinstance(made, DynamicList):
+        return made.d2s_tuple()
+    return each(builtins.tuple, made)

@@ -1,0 +1,161 @@
+"""``==``, ``!=`` and ``<`` of lists, tuples, dicts and data classes that hold what the run decides.
+
+Python compares them item by item, and asks each answer for its truth, which only the run knows::
+
+    y.shape == z.shape                 ->   all sizes are equal, a bool of the run
+    (cost, index) < (best, other)      ->   the first items that differ decide
+
+Items that are one object are equal, as in Python; what holds no tensor is left to Python itself.
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+import inspect
+import operator
+from collections.abc import Callable
+from typing import Any, Final
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.runtime.control_flow.cond import select
+from d2s.runtime.trace import current
+from d2s.runtime.values.choice import Choice, each, holds_tensors
+from d2s.runtime.values.structure import is_dataclass_instance, parts
+from d2s.runtime.values.tensors import SIZE, Sizes, condition, mark_number, number_kind
+
+Thunk = Callable[[], Any]
+
+_ORDERS: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+
+_KINDS: Final[tuple[Any, ...]] = (list, tuple, dict, collections.deque)
+_ITEM_BY_ITEM: Final = (SIZE.__eq__, *(kind.__eq__ for kind in _KINDS))
+"""How classes compare that leave it to Python's containers."""
+
+
+def eq(left: Any, right: Any, /) -> Any:
+    """``left == right``."""
+    if current() is None:
+        return left == right
+    if _has_containers(left) or _has_containers(right):
+        return each(lambda mine: each(lambda other: eq(mine, other), right, none=True), left,
+                    none=True)  # fmt: skip
+    pairs = _pairs(left, right)
+    if pairs is None:
+        return left == right
+    return _all_same(pairs)
+
+
+def ne(left: Any, right: Any, /) -> Any:
+    """``left != right``."""
+    if current() is None:
+        return left != right
+    if not (_has_containers(left) or _has_containers(right) or _pairs(left, right) is not None):
+        return left != right
+    same = condition(eq(left, right))
+    return mark_number(paddle.logical_not(same), bool) if bridge.is_value(same) else not same
+
+
+def ordered(symbol: str, left: Any, right: Any) -> Any:
+    """``left < right`` and its like: the first items that differ decide."""
+    order = _ORDERS[symbol]
+    if current() is None:
+        return order(left, right)
+    if _has_containers(left) or _has_containers(right):
+        return each(lambda mine: each(lambda other: ordered(symbol, mine, other), right), left)
+    alike = any(isinstance(left, kind) and isinstance(right, kind) for kind in _KINDS[:2])
+    if not alike or not (holds_tensors(left) or holds_tensors(right)):
+        return order(left, right)
+
+    def at(place: int) -> Any:
+        if place == min(len(left), len(right)):
+            return order(len(left), len(right))
+        same = _same(left[place], right[place])
+        if bridge.is_value(same):
+            return select(same, lambda: at(place + 1), lambda: here(place))
+        return at(place + 1) if same else here(place)
+
+    def here(place: int) -> Any:
+        return ordered(symbol, left[place], right[place])
+
+    return at(0)
+
+
+def is_late_key(key: Any) -> bool:
+    """Whether only the run knows a key of a dict: a number, or a tuple with such numbers."""
+    if type(key) is tuple:
+        return any(map(is_late_key, key))
+    return bridge.is_value(key) and number_kind(key) is not None
+
+
+def _has_containers(thing: Any) -> bool:
+    """Whether a tensor decides between things of which one is a container."""
+    return isinstance(thing, Choice) and any(parts(leaf) is not None for leaf in thing.leaves())
+
+
+def _pairs(left: Any, right: Any) -> list[tuple[Any, Any]] | None:
+    """The parts that are to be equal; ``None`` where Python compares.  ``[(0, 1)]`` is never."""
+    if not (holds_tensors(left) or holds_tensors(right)):
+        return None
+    if is_dataclass_instance(left):
+        if type(left) is not type(right) or not _compares_fields(type(left)):
+            return None
+        return [
+            (getattr(left, name), getattr(right, name))
+            for name, field in type(left).__dataclass_fields__.items()
+            if field.compare
+        ]
+    alike = any(isinstance(left, kind) and isinstance(right, kind) for kind in _KINDS)
+    if any(isinstance(side, Sizes | SIZE) for side in (left, right)):  # which equal tuples, too
+        alike = all(isinstance(side, list | tuple) for side in (left, right))
+    if not alike or any(type(side).__eq__ not in _ITEM_BY_ITEM for side in (left, right)):
+        return None
+    if len(left) != len(right):
+        return [(0, 1)]
+    if isinstance(left, dict):
+        if any(key not in right for key in left):
+            return [(0, 1)]
+        return [(value, right[key]) for key, value in left.items()]
+    return list(zip(left, right, strict=True))
+
+
+def _compares_fields(kind: Any) -> bool:
+    """Whether ``@dataclass`` has written ``__eq__`` of this class."""
+    code = getattr(inspect.unwrap(kind.__eq__), "__code__", None)
+    return bool(kind.__dataclass_params__.eq) and getattr(code, "co_filename", "") == "<string>"
+
+
+def _same(left: Any, right: Any) -> Any:
+    """Whether two items are equal, as what decides a branch."""
+    return True if left is right else condition(eq(left, right))
+
+
+def _all_same(pairs: list[tuple[Any, Any]]) -> Any:
+    """Whether the two of each pair are equal; a pair behind one that differs is not compared."""
+    if not pairs:
+        return True
+    (left, right), *rest = pairs
+    same = _same(left, right)
+    if not bridge.is_value(same):
+        return _all_same(rest) if same else False
+    if any(number_kind(item) is None for pair in rest for item in pair):
+        return select(same, lambda: _all_same(rest), lambda: False)
+    for one, other in rest:  # numbers: to compare them costs nothing, and cannot fail
+        also = _same(one, other)
+        if bridge.is_value(also):
+            same = same & also
+        elif not also:
+            return False
+    return mark_number(paddle.assign(same), bool)
+
+
+COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    **{symbol: functools.partial(ordered, symbol) for symbol in _ORDERS},
+    "==": eq,
+    "!=": ne,
+}
+"""What compares two things, by the operator."""

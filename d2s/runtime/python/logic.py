@@ -1,0 +1,170 @@
+"""``and``, ``or``, ``not``, ``in``, ``is`` and chained comparisons (rule B5).
+
+On Python values they are Python's own: operands are returned, the right side waits.  With a
+tensor of a program on the left, the right side is captured into one side of an ``if``, so it runs
+only when it must.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, KeysView
+from typing import Any, Final
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.diagnostics.location import is_ours
+from d2s.errors import UnsupportedInGraphError
+from d2s.runtime.control_flow.cond import choose, select
+from d2s.runtime.control_flow.unbound import as_local
+from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.python.comparing import COMPARISONS, eq, is_late_key
+from d2s.runtime.trace import current, error_here
+from d2s.runtime.values.choice import Choice, each, holds_tensors, possible
+from d2s.runtime.values.tensors import (
+    condition,
+    is_tensor,
+    mark_number,
+    number_kind,
+    special_method,
+)
+
+Thunk = Callable[[], Any]
+
+
+def _kept(operand: Any) -> Thunk:
+    return lambda: operand
+
+
+def _rest(operator_: Callable[..., Any], thunks: tuple[Thunk, ...]) -> Thunk:
+    """The part of an ``and`` or ``or`` that waits: its operands are evaluated one by one."""
+    return lambda: operator_(thunks[0](), *thunks[1:])
+
+
+def and_(left: Any, *thunks: Thunk) -> Any:
+    """``left and thunk() and ...``: the first operand that is false, else the last."""
+    for position, thunk in enumerate(thunks):
+        test = condition(left)
+        if bridge.is_value(test):
+            return _chosen(test, _rest(and_, thunks[position:]), _kept(left), thunks[position:])
+        if not test:
+            return left
+        left = _operand(thunk)
+    return left
+
+
+def or_(left: Any, *thunks: Thunk) -> Any:
+    """``left or thunk() or ...``: the first operand that is true, else the last."""
+    for position, thunk in enumerate(thunks):
+        test = condition(left)
+        if bridge.is_value(test):
+            return _chosen(test, _kept(left), _rest(or_, thunks[position:]), thunks[position:])
+        if test:
+            return left
+        left = _operand(thunk)
+    return left
+
+
+def _operand(thunk: Thunk) -> Any:
+    try:
+        return thunk()
+    except NameError as error:
+        raise as_local(error)  # noqa: B904 - mostly the same one
+
+
+def _chosen(test: Any, body: Thunk, orelse: Thunk, thunks: tuple[Thunk, ...]) -> Any:
+    """One of two sides; ``thunks`` may be the user's code, and change what they reach."""
+    if all(is_ours(thunk.__code__.co_filename) for thunk in thunks):
+        return select(test, body, orelse)
+    return choose(test, body, orelse, thunks)
+
+
+def not_(operand: Any, /) -> Any:
+    """``not operand``."""
+    test = condition(operand)
+    if bridge.is_value(test):
+        return mark_number(paddle.logical_not(test), bool)
+    return not test
+
+
+def is_(left: Any, right: Any, /) -> Any:
+    """``left is right``; where a tensor decides what ``left`` is, a bool that the run knows."""
+    left = possible(left)
+    if isinstance(left, Choice):
+        answer = left.holds(lambda side: side is right)
+        return answer if isinstance(answer, bool) else mark_number(answer, bool)
+    if type(right) is bool and number_kind(left) is bool and bridge.is_value(left):
+        return mark_number(paddle.assign(left), bool) if right else not_(left)
+    if left is right:
+        return True
+    if bridge.is_value(left) and bridge.is_value(right):
+        for side in (left, right):
+            if bridge.is_chosen(side):
+                raise error_here(
+                    UnsupportedInGraphError,
+                    "'is' compares a tensor that a branch or loop has chosen, and which one that "
+                    "is only the run knows",
+                    "compare a flag that is set in the same places instead",
+                )
+    return False
+
+
+def is_not(left: Any, right: Any, /) -> Any:
+    """``left is not right``."""
+    return not_(is_(left, right))
+
+
+def in_(item: Any, container: Any) -> Any:
+    """``item in container``: one comparison for each item, as Python does it."""
+    if isinstance(container, Choice):
+        return each(lambda found: in_(item, found), container, plainly=True)
+    if current() is None:
+        return item in container
+    if is_tensor(container):
+        value = bridge.as_value(container) if bridge.is_eager(container) else container
+        return mark_number(value.equal(item).any(), bool)
+    if isinstance(container, DynamicList):
+        return container.contains(item)
+    asked = special_method(container, "__contains__")
+    if asked is not None:
+        holds = condition(asked(container, item))
+        return mark_number(paddle.assign(holds), bool) if bridge.is_value(holds) else bool(holds)
+    hashed = isinstance(container, set | frozenset | dict | KeysView)
+    if not (hashed or isinstance(container, list | tuple | range)):
+        return item in container
+    asks = is_late_key if hashed else holds_tensors
+    among = () if isinstance(container, dict | KeysView | range) else container
+    if not (asks(item) or isinstance(item, Choice) or any(map(asks, among))):
+        return item in container  # a tensor is found in a dict or set if it is the same one
+    found: Any = None
+    for other in container:
+        same = True if other is item else condition(eq(item, other))
+        if bridge.is_value(same):
+            found = same if found is None else found | same
+        elif same:
+            return True
+    return False if found is None else mark_number(paddle.assign(found), bool)
+
+
+def not_in(item: Any, container: Any) -> Any:
+    """``item not in container``."""
+    return not_(in_(item, container))
+
+
+_OPERATORS: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    **COMPARISONS,
+    "in": in_,
+    "not in": not_in,
+    "is": is_,
+    "is not": is_not,
+}
+
+
+def compare(left: Any, *pairs: tuple[str, Thunk]) -> Any:
+    """``left < thunk() < ...``: each operand is evaluated once, and only if it must be."""
+    (symbol, thunk), rest = pairs[0], pairs[1:]
+    middle = _operand(thunk)
+    holds = _OPERATORS[symbol](left, middle)
+    if not rest:
+        return holds
+    return and_(holds, lambda: compare(middle, *rest))

@@ -1,0 +1,180 @@
+"""``paddle.to_tensor`` and its sisters, of tensors: new ones, to which no gradient comes back.
+
+In a program Paddle 3.3.1 hands the tensor itself on and says of it that it has no gradient, and
+asks for the values of those in a list::
+
+    paddle.to_tensor(x)              a copy of x
+    paddle.to_tensor([x.sum(), 1])   stack of a copy and a constant, of the dtype NumPy gives them
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.python.numpy_calls import array as np_array
+from d2s.runtime.values.choice import UNBOUND, Choice
+from d2s.runtime.values.tensors import (
+    NUMBER_DTYPES,
+    as_value,
+    cast_plain,
+    is_array,
+    is_tensor,
+    number_kind,
+)
+
+_COMPLEX: Final = {"float16": "complex64", "float32": "complex64"}
+"""The default complex dtype, by the default dtype; complex128 for others."""
+
+
+def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bool = True) -> Any:
+    """``paddle.to_tensor`` while a program is captured.
+
+    Args:
+        data: a tensor or number, or a nest of lists, tuples and arrays with such in it.
+        dtype: that of the result; that of the data unless given.
+        place: where Paddle puts what it makes of constants.
+        stop_gradient: whether no gradient comes to it.
+    """
+    if is_array(data):
+        return _of_array(data, dtype, stop_gradient)
+    things = list(_leaves(data))
+    if any(map(is_array, things)):
+        return to_tensor(np_array(data), dtype, place, stop_gradient)
+    if not any(_is_of_run(thing) for thing in things) or _is_odd(things):
+        return paddle.to_tensor(data, dtype, place, stop_gradient)
+    joint = _joint(things)
+    wanted = bridge.dtype_name(dtype) if dtype else _default(data, joint)
+    made = paddle.assign(cast_plain(_stacked(data, joint), wanted))
+    made.stop_gradient = True
+    if stop_gradient:
+        return made
+    leaf = paddle.assign(made)
+    leaf.stop_gradient = False
+    return leaf
+
+
+def _of_array(array: Any, dtype: Any, stop_gradient: bool) -> Any:
+    """The tensor of an array of NumPy that the run decides, of the dtype that dygraph gives it."""
+    with bridge.outside_of_capture():
+        wanted = paddle.to_tensor(array.sample(odd=1), dtype).dtype
+    made = paddle.assign(cast_plain(array.value, wanted))
+    made.stop_gradient = True
+    if stop_gradient:
+        return made
+    leaf = paddle.assign(made)
+    leaf.stop_gradient = False
+    return leaf
+
+
+def tensor(
+    data: Any,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Any:
+    """``paddle.tensor``; memory is not pinned on a CPU."""
+    return to_tensor(data, dtype, device, not requires_grad)
+
+
+def asarray(
+    obj: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    copy: bool | None = None,
+    requires_grad: bool = False,
+) -> Any:
+    """``paddle.asarray``, which always copies."""
+    return to_tensor(obj, dtype, device, not requires_grad)
+
+
+def settled(data: Any) -> Any:
+    """A nest in which each choice between numbers, or between tensors of one kind, is one value."""
+    if isinstance(data, Choice):
+        whole = all(value is not None and value is not UNBOUND for value in data.leaves())
+        return data.get(check=False) if whole and data.single else data
+    if type(data) in (list, tuple):
+        return type(data)(settled(item) for item in data)
+    return data
+
+
+def _leaves(data: Any) -> Iterator[Any]:
+    if isinstance(data, list | tuple):
+        for item in data:
+            yield from _leaves(item)
+    else:
+        yield data
+
+
+def _is_of_run(thing: Any) -> bool:
+    return is_tensor(thing) or (isinstance(thing, DynamicList) and len(thing.element.leaves) == 1)
+
+
+def _is_odd(things: list[Any]) -> bool:
+    """Whether there is something among them of which Paddle makes no tensor like this."""
+    for thing in things:
+        if is_tensor(thing):
+            if len(things) > 1 and thing.dtype == paddle.bfloat16:
+                return True
+        elif not isinstance(thing, bool | int | float | complex | np.generic | np.ndarray):
+            return len(things) > 1 or not isinstance(thing, DynamicList)
+    return False
+
+
+def _joint(things: list[Any]) -> Any:
+    """The dtype of them all; as in dygraph, NumPy says what it is."""
+    if len(things) == 1 and is_tensor(things[0]) and number_kind(things[0]) is None:
+        return things[0].dtype
+    return np.result_type(*map(_numpys, things)).name
+
+
+def _numpys(thing: Any) -> Any:
+    kind = number_kind(thing)
+    if kind is not None:
+        return np.dtype(NUMBER_DTYPES[kind])
+    if isinstance(thing, DynamicList):
+        thing = thing.stacked()
+    if is_tensor(thing):
+        return np.dtype(str(thing.dtype).rsplit(".", 1)[-1])
+    return np.asarray(thing).dtype
+
+
+def _default(data: Any, joint: Any) -> Any:
+    """The dtype of the result where none is given."""
+    if is_tensor(data) and number_kind(data) is None:
+        return joint
+    if isinstance(data, list | tuple) and any(
+        is_tensor(item) and number_kind(item) is None for item in data
+    ):
+        return joint
+    name = str(joint).rsplit(".", 1)[-1]
+    default = paddle.get_default_dtype()
+    if name.startswith("complex"):
+        return _COMPLEX.get(default, "complex128")
+    if name.startswith("float"):
+        return default
+    return "int64" if name == "int32" else name
+
+
+def _stacked(data: Any, dtype: Any) -> Any:
+    """One tensor of a nest."""
+    if isinstance(data, DynamicList):
+        return cast_plain(data.stacked(), dtype)
+    if isinstance(data, list | tuple):
+        return paddle.stack([_stacked(item, dtype) for item in data])
+    if is_tensor(data):
+        return cast_plain(as_value(data), dtype)
+    return paddle.to_tensor(np.asarray(data), dtype)
+
+
+OPERATORS: Final[dict[Any, Any]] = {paddle.to_tensor: to_tensor}
+for _name, _operator in (("tensor", tensor), ("as_tensor", tensor), ("asarray", asarray)):
+    if callable(getattr(paddle, _name, None)):
+        OPERATORS[getattr(paddle, _name)] = _operator

@@ -1,0 +1,499 @@
+"""Functions of NumPy that each run calls, with the contents of its arrays (rule E5).
+
+What a function gives for arrays of the run is found while the program is captured, by calling it
+on samples: arrays of the same dtype and shape with several contents.  A dimension in which the
+results differ is open; a dtype, a number of dimensions or a kind of result that differs is refused,
+and a run that gives something else than the samples did ends with an error, never with a wrong
+array.  Samples cannot be written, which tells whether a function changes its arguments.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.errors import NotStaticError
+from d2s.runtime.host.text import Shipment
+from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.python import arrays
+from d2s.runtime.python.arrays import Array, Scalar, unknown_view, write
+from d2s.runtime.trace import current, error_here
+from d2s.runtime.values.callbacks import host_values
+from d2s.runtime.values.choice import Choice, each
+from d2s.runtime.values.objects import attribute
+from d2s.runtime.values.tensors import is_tensor, mark_number, number_kind
+
+Function = Callable[..., Any]
+
+_LARGE: Final = 100_000
+"""Of arrays with more elements there are fewer samples."""
+
+
+# -- samples ---------------------------------------------------------------------------------------
+
+
+def _mixed(shape: tuple[int, ...], dtype: Any) -> Any:
+    count = np.arange(int(np.prod(shape)))
+    if dtype.kind == "b":
+        return (count % 3 == 0).reshape(shape)
+    if dtype.kind in "iu":
+        return ((count * 3 + 4) % 5).astype(dtype).reshape(shape)
+    return (((count * 7 + 8) % 11) / 4 - 1).astype(dtype).reshape(shape)
+
+
+def _unit(shape: tuple[int, ...], dtype: Any) -> Any:
+    rows = np.eye(*shape[-2:], dtype=dtype) if len(shape) > 1 else np.ones(shape, dtype)
+    return np.array(np.broadcast_to(rows, shape))
+
+
+_CONTENTS: Final[tuple[tuple[Function, int, int], ...]] = (
+    (np.ones, 3, 1),
+    (_mixed, 5, 2),
+    (np.zeros, 4, 0),
+    (_unit, 3, 1),
+)
+"""What samples hold, how long an open dimension is, and what a number of the run is."""
+
+
+@dataclass(frozen=True)
+class _Slot:
+    """Where an array of the run stands among the arguments."""
+
+    number: int
+
+
+class _Call:
+    """A call of a function with arrays, tensors and numbers of the run among its arguments.
+
+    Attributes:
+        arrays: the arrays among them.
+        writable: the function changes some of its arguments.
+        locked: the array that may not be written all the same.
+    """
+
+    def __init__(self, function: Function, arguments: list[Any], options: dict[str, Any]) -> None:
+        self.function = function
+        self.arrays: list[Array] = []
+        self._shipment = Shipment()
+        self._rest = self._shipment.pack([self._slotted(arguments), self._slotted(options)])
+        self.writable = False
+        self.locked: int | None = None
+
+    def _slotted(self, thing: Any) -> Any:
+        """``thing`` with slots in the place of arrays of the run, and copies of constant ones."""
+        if isinstance(thing, Array):
+            known = [index for index, array in enumerate(self.arrays) if array is thing]
+            self.arrays.extend([] if known else [thing])
+            return _Slot(known[0] if known else len(self.arrays) - 1)
+        if isinstance(thing, np.ndarray):
+            copy = thing.copy()
+            copy.flags.writeable = False
+            return copy
+        return _mapped(self._slotted, thing)
+
+    @property
+    def values(self) -> list[Any]:
+        """What a run needs."""
+        return [*(array.value for array in self.arrays), *self._shipment.values]
+
+    def apply(self, contents: list[Any], others: list[Any]) -> Any:
+        """Call the function.
+
+        Args:
+            contents: an array of NumPy for each array of the run.
+            others: a tensor or number for each other value.
+        """
+        for index, array in enumerate(contents):
+            if isinstance(array, np.ndarray):
+                array.flags.writeable = self.writable and index != self.locked
+
+        def filled(thing: Any) -> Any:
+            if isinstance(thing, _Slot):
+                return contents[thing.number]
+            return _mapped(filled, thing)
+
+        arguments, options = map(filled, self._rest(tuple(others)))
+        return self.function(*arguments, **options)
+
+    def samples(self) -> Iterator[tuple[list[Any], list[Any]]]:
+        """Contents and others for :meth:`apply`, several times."""
+        large = sum(np.size(array.sample()) for array in self.arrays) > _LARGE
+        for of, odd, number in _CONTENTS[: 2 if large else None]:
+            others = []
+            for value in self._shipment.values:
+                kind = number_kind(value)
+                if kind is not None:
+                    others.append(kind(number))
+                    continue
+                made = Array(value).sample(of, odd)
+                with bridge.outside_of_capture():
+                    others.append(paddle.to_tensor(made))
+            yield [array.sample(of, odd) for array in self.arrays], others
+
+
+def _mapped(use: Function, thing: Any) -> Any:
+    """``thing`` with ``use`` of each part, if it is a list, tuple, dict or slice."""
+    if isinstance(thing, tuple) and hasattr(thing, "_make"):
+        return thing._make(map(use, thing))
+    if type(thing) in (list, tuple):
+        return type(thing)(map(use, thing))
+    if type(thing) is dict:
+        return {key: use(item) for key, item in thing.items()}
+    if type(thing) is slice:
+        return slice(*map(use, (thing.start, thing.stop, thing.step)))
+    return thing
+
+
+# -- what a function gives -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    """An array or number in a result.
+
+    Attributes:
+        dtype: of the array.
+        shape: -1 for a dimension that only the run knows.
+        scalar: it is a number of NumPy.
+        kind: the type of a number of Python's.
+        same: which of the arguments it is.
+        shares: which of them it shares its memory with.
+    """
+
+    dtype: Any
+    shape: tuple[int, ...]
+    scalar: bool = False
+    kind: type | None = None
+    same: int | None = None
+    shares: frozenset[int] = frozenset()
+
+    def fits(self, found: _Leaf) -> bool:
+        """Whether a run that gives ``found`` gives what the samples did."""
+        sizes = zip(self.shape, found.shape, strict=False)
+        mine = self.dtype, self.scalar, self.kind, self.same
+        return (
+            mine == (found.dtype, found.scalar, found.kind, found.same)
+            and len(self.shape) == len(found.shape)
+            and all(mine in (-1, size) for mine, size in sizes)
+        )
+
+    def joined(self, other: _Leaf) -> _Leaf | None:
+        """What both are."""
+        shape = tuple(a if a == b else -1 for a, b in zip(self.shape, other.shape, strict=False))
+        made = _Leaf(
+            self.dtype, shape, self.scalar, self.kind, self.same, self.shares | other.shares
+        )
+        return made if made.fits(other) and self.same == other.same else None
+
+    def words(self) -> str:
+        """What it is, for messages."""
+        if self.kind is not None:
+            return f"a Python {self.kind.__name__}"
+        return f"an array of {self.dtype} and shape {list(self.shape)}"
+
+
+_NUMBERS: Final = (bool, int, float)
+
+
+def _flat(result: Any, leaves: list[Any]) -> Any:
+    """``result`` with positions in the place of arrays and numbers, which ``leaves`` gets."""
+    if isinstance(result, np.ndarray | np.generic) or type(result) in _NUMBERS:
+        leaves.append(result)
+        return _Slot(len(leaves) - 1)
+    if result is None or isinstance(result, str) or result is NotImplemented:
+        return result
+    mapped = _mapped(lambda part: _flat(part, leaves), result)
+    if mapped is result:
+        raise _Odd(type(result).__name__)
+    return mapped
+
+
+class _Odd(Exception):
+    """A function has given something else than arrays and numbers."""
+
+
+def _leaf_of(leaf: Any, contents: list[Any]) -> _Leaf:
+    if type(leaf) in _NUMBERS:
+        return _Leaf(None, (), kind=type(leaf))
+    if leaf.dtype.name not in arrays.KNOWN:
+        raise _Odd(f"array of {leaf.dtype}")
+    scalar = not isinstance(leaf, np.ndarray)
+    known = [index for index, array in enumerate(contents) if array is leaf and not scalar]
+    shares = frozenset(
+        index
+        for index, array in enumerate(contents)
+        if not scalar and isinstance(array, np.ndarray) and np.may_share_memory(leaf, array)
+    )
+    return _Leaf(leaf.dtype, leaf.shape, scalar, None, known[0] if known else None, shares)
+
+
+@dataclass
+class _Form:
+    """What a function gives, as the samples show it.
+
+    Attributes:
+        tree: the result, with slots for its leaves.
+        leaves: what these are.
+        changed: which of the arguments it changes.
+    """
+
+    tree: Any
+    leaves: list[_Leaf]
+    changed: set[int]
+
+
+def _form_of(call: _Call) -> _Form:
+    """What the function gives.
+
+    Raises:
+        NotStaticError: (D2S208) the samples do not tell.
+        Exception: what the function raises, whatever the arrays hold.
+    """
+    form: _Form | None = None
+    raised: list[Exception] = []
+    for contents, others in call.samples():
+        before = [np.array(array) for array in contents]
+        leaves: list[Any] = []
+        try:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                tree = _flat(call.apply(contents, others), leaves)
+                found = [_leaf_of(leaf, contents) for leaf in leaves]
+        except _Odd as error:
+            raise _refused(call, f"gives a {error}, which no program has") from None
+        except Exception as error:
+            if "read-only" in str(error) and not call.writable:
+                call.writable = True
+                return _form_of(call)
+            raised.append(error)
+            continue
+        changed = {
+            index
+            for index, (was, array) in enumerate(zip(before, contents, strict=True))
+            if call.writable and not np.array_equal(was, array, equal_nan=array.dtype.kind in "fc")
+        }
+        form = _joined(call, form, _Form(tree, found, changed))
+    if form is not None:
+        written = _written(call) if call.writable else set()
+        return _Form(form.tree, form.leaves, form.changed | written)
+    if len({(type(error), str(error)) for error in raised}) == 1 and isinstance(
+        raised[0], TypeError | ValueError | IndexError | AttributeError
+    ):
+        raise raised[0].with_traceback(None)
+    raise _refused(call, f"raises {raised[0]!r} for every sample that d2s knows") from raised[0]
+
+
+def _written(call: _Call) -> set[int]:
+    """Which arrays the function writes into: what it writes may be what was there."""
+    found = set()
+    for index in range(len(call.arrays)):
+        call.locked = index
+        for contents, others in call.samples():
+            try:
+                with np.errstate(all="ignore"), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    call.apply(contents, others)
+            except Exception as error:  # any other one says nothing of this array
+                if "read-only" in str(error):
+                    found.add(index)
+                    break
+    call.locked = None
+    return found
+
+
+def _joined(call: _Call, form: _Form | None, other: _Form) -> _Form:
+    """What two samples show."""
+    if form is None:
+        return other
+    leaves = [mine.joined(theirs) for mine, theirs in zip(form.leaves, other.leaves, strict=False)]
+    if form.tree != other.tree or any(leaf is None for leaf in leaves):
+        raise _refused(call, "gives things of several types, as the contents of its arrays are")
+    kept = [leaf for leaf in leaves if leaf is not None]
+    return _Form(form.tree, kept, form.changed | other.changed)
+
+
+def _name(function: Function) -> str:
+    return str(attribute(function, "__name__", "a function of NumPy"))
+
+
+def _refused(call: _Call, what: str) -> Exception:
+    return error_here(
+        NotStaticError,
+        f"{_name(call.function)}(), called with an array that each run decides, {what}",
+        "compute it with other functions of NumPy or with tensors, or outside of the function",
+    )
+
+
+# -- the call --------------------------------------------------------------------------------------
+
+
+def call(function: Function, arguments: list[Any], options: dict[str, Any]) -> Any:
+    """``function(*arguments, **options)``, on each run, with arrays of the run among these."""
+    chosen = _first_choice([arguments, options])
+    if chosen is not None:
+        return each(
+            lambda found: call(function, *_with([arguments, options], chosen, found)),
+            chosen,
+            none=True,
+        )
+    made = _Call(function, arguments, options)
+    form = _form_of(made)
+    changed = sorted(form.changed)
+    kinds = [type(array) for array in made.arrays]
+    count = len(kinds)
+    given = [leaf for leaf in form.leaves if leaf.same is None]
+
+    def host(*values: Any) -> list[Any]:
+        contents = [kind.on_host(value) for kind, value in zip(kinds, values, strict=False)]
+        leaves: list[Any] = []
+        tree = _flat(made.apply(contents, list(values[count:])), leaves)
+        found = [_leaf_of(leaf, contents) for leaf in leaves]
+        if tree != form.tree or not all(map(_Leaf.fits, form.leaves, found)):
+            raise _disagrees(function, form.leaves, found)
+        results = [
+            leaf for leaf, known in zip(leaves, form.leaves, strict=True) if known.same is None
+        ]
+        return [*results, *(contents[index] for index in changed)] or [True]
+
+    metas = [_meta(leaf) for leaf in given]
+    metas += [(list(made.arrays[i].value.shape), made.arrays[i].dtype.name) for i in changed]
+    if not (metas or form.leaves):
+        return form.tree
+    values = host_values(host, made.values, metas or [([], "bool")], _name(function))
+    for index, value in zip(changed, values[len(given) :], strict=False):
+        write(made.arrays[index], value)
+    result = _built(form, made, values)
+    made.arrays.clear()  # what a run needs of them it has; a view may outlive its base
+    return result
+
+
+def _meta(leaf: _Leaf) -> tuple[list[int], str]:
+    if leaf.kind is not None:
+        return [], {bool: "bool", int: "int64", float: "float64"}[leaf.kind]
+    return list(leaf.shape), leaf.dtype.name
+
+
+def _built(form: _Form, made: _Call, values: list[Any]) -> Any:
+    """The result, with arrays of the run."""
+    rest = iter(values)
+    parts: list[Any] = []
+    for leaf in form.leaves:
+        if leaf.same is not None:
+            parts.append(made.arrays[leaf.same])
+        elif leaf.kind is not None:
+            parts.append(mark_number(next(rest), leaf.kind))
+        else:
+            part = (Scalar if leaf.scalar else Array)(next(rest))
+            for index in sorted(leaf.shares):
+                unknown_view(part, made.arrays[index])
+            parts.append(part)
+
+    def filled(thing: Any) -> Any:
+        return parts[thing.number] if isinstance(thing, _Slot) else _mapped(filled, thing)
+
+    return filled(form.tree)
+
+
+def _disagrees(function: Function, known: list[_Leaf], found: list[_Leaf]) -> Exception:
+    """The error of a run that gives something else than the samples did."""
+    words = [", ".join(leaf.words() for leaf in leaves) for leaves in (found, known)]
+    return NotStaticError(
+        f"{_name(function)}() gives {words[0]}, and the program was captured for {words[1]}",
+        cure="compute it with other functions of NumPy or with tensors, or outside of the function",
+    )
+
+
+def _first_choice(thing: Any) -> Choice | None:
+    """The first choice among the arguments."""
+    if isinstance(thing, Choice):
+        return thing
+    parts: Any = thing.values() if type(thing) is dict else thing
+    if type(thing) not in (list, tuple, dict):
+        return None
+    return next((found for found in map(_first_choice, parts) if found is not None), None)
+
+
+def _with(thing: Any, chosen: Choice, found: Any) -> Any:
+    if thing is chosen:
+        return found
+    return _mapped(lambda part: _with(part, chosen, found), thing)
+
+
+def _holds(thing: Any, is_it: Callable[[Any], bool], depth: int) -> bool:
+    if is_it(thing):
+        return True
+    if not depth or type(thing) not in (list, tuple, dict, slice):
+        return False
+    parts: Any = thing.values() if type(thing) is dict else thing
+    if type(thing) is slice:
+        parts = (thing.start, thing.stop, thing.step)
+    return any(_holds(part, is_it, depth - 1) for part in parts)
+
+
+def holds_arrays(thing: Any, depth: int = 4) -> bool:
+    """Whether an array of the run is among the arguments of a function."""
+    return _holds(thing, lambda part: isinstance(part, Array), depth)
+
+
+def holds_tensors(thing: Any) -> bool:
+    """Whether a tensor of the program is among them."""
+    return _holds(thing, lambda part: bridge.is_value(part) and number_kind(part) is None, 5)
+
+
+def holds_values(thing: Any) -> bool:
+    """Whether anything that the run decides is among them."""
+    return _holds(
+        thing,
+        lambda part: isinstance(part, Array | Choice | DynamicList) or bridge.is_value(part),
+        5,
+    )
+
+
+def is_numpys(function: Any) -> bool:
+    """Whether ``function`` is one of NumPy."""
+    if isinstance(function, np.ufunc):
+        return True
+    if isinstance(function, type):
+        return issubclass(function, np.generic) or function is np.ndarray
+    home = str(attribute(function, "__module__", "") or "")
+    return home == "numpy" or home.startswith("numpy.")
+
+
+def numpy_(x: Any) -> Any:
+    """``x.numpy()``."""
+    return Array.of(x)
+
+
+def asarray(a: Any, dtype: Any = None, *arguments: Any, **options: Any) -> Any:
+    """``np.asarray``, of what the run decides."""
+    return _as_array(np.asarray, a, dtype, arguments, options)
+
+
+def array(object: Any, dtype: Any = None, *arguments: Any, **options: Any) -> Any:
+    """``np.array``, of what the run decides."""
+    return _as_array(np.array, object, dtype, arguments, options)
+
+
+def _as_array(
+    function: Any, thing: Any, dtype: Any, arguments: tuple[Any, ...], options: dict[str, Any]
+) -> Any:
+    given = {} if dtype is None else {"dtype": dtype}
+    if current() is None or not (holds_values(thing) or bridge.is_eager(thing)):
+        return function(thing, *arguments, **given, **options)
+    if not arguments and not options:
+        if is_tensor(thing) and number_kind(thing) is None:
+            made = Array.of(thing)
+            return made if dtype is None else made.astype(dtype)
+        if isinstance(thing, Array) and not thing.scalar and dtype in (None, thing.dtype):
+            return thing if function is np.asarray else thing.copy()
+    return call(function, [thing, *arguments], {**given, **options})
+
+
+arrays.call_numpy_by(sys.modules[__name__])

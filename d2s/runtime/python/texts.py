@@ -1,0 +1,101 @@
+"""``str``, ``repr``, ``format`` and ``str.join`` of tensors: text that the run fills in (F1).
+
+It can be printed, logged, raised and put into other text; see :class:`effects.HostText`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import itertools
+import string
+from collections.abc import Callable
+from typing import Any, Final
+
+from d2s.runtime.host.text import HostText, is_dynamic, is_growing, snapshot, text_of
+from d2s.runtime.lists.iteration import items_of
+from d2s.runtime.python.casts import over
+from d2s.runtime.trace import current
+from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.tensors import is_tensor
+
+_FIELDS: Final = string.Formatter()
+
+
+def _text_of(name: str, conversion: str) -> Any:
+    original: Callable[..., Any] = getattr(builtins, name)
+
+    def make(*things: Any, **options: Any) -> Any:
+        if name == "str" and not things and options.keys() == {"object"}:
+            return make(options["object"])
+        if current() is None or len(things) != 1 or options:
+            return original(*things, **options)
+        (thing,) = things
+        if isinstance(thing, Choice) and thing.plain:
+            return over(make, thing)
+        if isinstance(thing, HostText) and conversion == "s":
+            return thing
+        if is_dynamic(thing):
+            return HostText(((snapshot(thing), conversion, ""),))
+        return original(thing)
+
+    make.__name__ = make.__qualname__ = name
+    return make
+
+
+str_ = _text_of("str", "s")
+repr_ = _text_of("repr", "r")
+ascii_ = _text_of("ascii", "a")
+
+
+def format_(thing: Any, spec: Any = "", /) -> Any:
+    """``format``."""
+    if current() is None or not (is_dynamic(thing) or is_dynamic(spec)):
+        return format(thing, spec)
+    if isinstance(thing, Choice) and thing.plain and isinstance(spec, str):
+        return over(lambda found: format(found, spec), thing)
+    return HostText(((snapshot(thing), None, spec),))
+
+
+def join(separator: str, things: Any) -> Any:
+    """``str.join``."""
+    if current() is None:
+        return separator.join(things)
+    if isinstance(things, Choice) and not things.single:
+        return over(lambda found: join(separator, found), things)
+    if is_growing(things):
+        return HostText(((HostText((separator,)), ".join", (snapshot(things),)),))
+    items = list(items_of(things))
+    if not any(map(is_dynamic, items)):
+        return separator.join(items)
+    parts: list[Any] = []
+    for position, item in enumerate(items):
+        if is_tensor(item):
+            raise TypeError(f"sequence item {position}: expected str instance, Tensor found")
+        if position:
+            parts.append(separator)
+        parts.append(item if isinstance(item, str) else (item, "s", ""))
+    return text_of(tuple(parts))
+
+
+def format_template(template: str, *things: Any, **named: Any) -> Any:
+    """``str.format``."""
+    if current() is None or not (is_dynamic(things) or is_dynamic(named)):
+        return template.format(*things, **named)
+    return text_of(_parts(template, things, named, itertools.count()))
+
+
+def _parts(
+    template: str, things: tuple[Any, ...], named: dict[str, Any], count: itertools.count[int]
+) -> tuple[Any, ...]:
+    parts: list[Any] = []
+    for literal, field, spec, conversion in _FIELDS.parse(template):
+        if literal:
+            parts.append(literal)
+        if field is None:
+            continue
+        if not field or field[0] in ".[":
+            field = f"{next(count)}{field}"
+        value, _ = _FIELDS.get_field(field, things, named)
+        inner = HostText(_parts(spec, things, named, count)) if spec and "{" in spec else spec
+        parts.append((value, conversion, inner))
+    return tuple(parts)

@@ -1,0 +1,1 @@
+"""Whole training steps in a program: gradients, optimizers, flags of gradients."""

@@ -1,0 +1,356 @@
+"""Host operators: Python functions that run inside a captured program.
+
+They are made with ``paddle.static.register_op``.  One whose output nobody reads is kept by
+Paddle, and it runs inside branches and loops.  An exception in one is kept here, the program is
+stopped, and the caller raises it as it was, at the user's line (decision 0005).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import numpy as np
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.diagnostics.frames import of_stack, of_traceback, users
+from d2s.diagnostics.location import Location
+from d2s.diagnostics.tracebacks import is_made, traceback_of, user_traceback
+from d2s.errors import D2SError, UnsupportedInGraphError
+from d2s.runtime.trace import current, error_here
+from d2s.runtime.values.tensors import as_value, number_kind
+
+PREFIX: Final = "d2s_host"
+"""With what the names of all our operations in a program begin."""
+
+_count = itertools.count()
+
+
+class HostStopError(Exception):
+    """Raised inside a host operator to stop the program; users never see it."""
+
+
+class _Failure(threading.local):
+    error: BaseException | None = None
+
+
+_failure = _Failure()
+
+
+class _Present(threading.local):
+    run: Any = None
+
+
+_present = _Present()
+
+
+@contextlib.contextmanager
+def running(run: Any) -> Iterator[None]:
+    """While a program runs: ``run`` is the call whose changes an exception in it leaves."""
+    before, _present.run = _present.run, run
+    try:
+        yield
+    finally:
+        _present.run = before
+
+
+def take_failure() -> BaseException | None:
+    """The exception that stopped the program just run in this thread, once."""
+    error, _failure.error = _failure.error, None
+    return error
+
+
+def host_call(
+    function: Callable[..., None],
+    inputs: list[Any],
+    places: list[Location] | None = None,
+    *,
+    raises: bool = False,
+) -> None:
+    """Call ``function`` with the tensors of ``inputs`` at this point of every run.
+
+    Args:
+        function: gets one dygraph tensor for each input, with the input's ``stop_gradient``; a
+            value that stands for a Python number arrives as that number.
+        inputs: values of the program; empty is allowed.
+        places: the frames of what it raises; the user's present ones unless given.
+        raises: it stands for an exception of the user's: what the function has changed until
+            here stays changed when it raises.
+    """
+    capture = current()
+    assert capture is not None
+    kinds = [number_kind(item) for item in inputs]
+    changed: list[Any] = []
+    change: Callable[[Any, list[Any]], None] | None = None
+    if raises and capture.steps is not None:
+        capture.steps.check_raise()
+    capture.effects = capture.effects or not raises
+    if raises and capture.leaving is not None:
+        changed, change = capture.leaving()
+    count = len(inputs)
+    values = [*map(as_value, inputs), *changed] or [paddle.full([], True, "bool")]
+    flags = [value.stop_gradient for value in values]
+    places = places_here() if places is None else places
+
+    def host(*tensors: Any) -> Any:
+        arguments: list[Any] = []
+        for tensor, kind, flag in zip(tensors, kinds, flags, strict=False):
+            if kind is not None:
+                arguments.append(kind(tensor.item()))
+            else:
+                arguments.append(_kept(tensor, flag))
+        try:
+            function(*arguments)
+        except BaseException as error:
+            refused = isinstance(error, D2SError)  # which is as if nothing had happened
+            if change is not None and _present.run is not None and not refused:
+                last = zip(tensors[count:], flags[count:], strict=False)
+                change(_present.run, [_kept(tensor, flag) for tensor, flag in last])
+            _failure.error = raised_at(error, places)
+            _silence()
+            raise HostStopError from None
+        return paddle.full([], True, "bool")
+
+    names = [f"a{index}" for index in range(len(values))]
+    operation = paddle.static.register_op(
+        _with_arity(host, names),
+        name=f"{PREFIX}_{next(_count)}",
+        infer_meta=_with_arity(_done, names),
+        input_names=names,
+        output_names=["done"],
+    )
+    done = operation(*values)
+    done.stop_gradient = True
+    capture.hosts.append((operation, host))
+
+
+def host_values(
+    function: Callable[..., list[Any]],
+    inputs: list[Any],
+    metas: list[tuple[list[int], str]],
+    name: str,
+) -> list[Any]:
+    """Call ``function`` with the tensors of ``inputs`` on every run: values of what it gives.
+
+    Args:
+        function: gets what :func:`host_call` says; gives an array, number or tensor for each meta.
+        inputs: values of the program.
+        metas: shape, with -1 for open dimensions, and dtype of each result.
+        name: what is called, for messages.
+    """
+    capture = current()
+    assert capture is not None
+    places = places_here()
+    if capture.export:
+        capture.wanting.setdefault(name, []).append(places[-1])
+        return [_zeros(*meta) for meta in metas]
+    kinds = [number_kind(item) for item in inputs]
+    values = [_fixed(as_value(item)) for item in inputs] or [paddle.full([], True, "bool")]
+
+    def host(*tensors: Any) -> Any:
+        given = [
+            _kept(tensor, True) if kind is None else kind(tensor.item())
+            for tensor, kind in zip(tensors, kinds, strict=False)
+        ]
+        try:
+            found = function(*given)
+        except BaseException as error:
+            _failure.error = raised_at(error, places)
+            _silence()
+            raise HostStopError from None
+        made = [
+            item.astype(dtype) if isinstance(item, paddle.Tensor) else _as_tensor(item, dtype)
+            for item, (_, dtype) in zip(found, metas, strict=True)
+        ]
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def infer(*found: Any) -> Any:
+        made = [
+            paddle.static.MetaTensor(shape=shape, dtype=getattr(paddle, dtype))
+            for shape, dtype in metas
+        ]
+        return made[0] if len(made) == 1 else tuple(made)
+
+    names = [f"a{index}" for index in range(len(values))]
+    operation = paddle.static.register_op(
+        _with_arity(host, names),
+        name=f"{PREFIX}_{next(_count)}",
+        infer_meta=_with_arity(infer, names),
+        input_names=names,
+        output_names=[f"r{index}" for index in range(len(metas))],
+    )
+    made = operation(*values)
+    results = [made] if len(metas) == 1 else list(made)
+    for result in results:
+        result.stop_gradient = True
+    capture.hosts.append((operation, host))
+    return results
+
+
+def _fixed(value: Any) -> Any:
+    """``value``, to which no gradient comes back from here."""
+    if value.stop_gradient:
+        return value
+    made = paddle.assign(value)
+    made.stop_gradient = True
+    return made
+
+
+def _as_tensor(item: Any, dtype: str) -> Any:
+    return paddle.to_tensor(np.ascontiguousarray(item).reshape(np.shape(item)), dtype)
+
+
+def _zeros(shape: list[int], dtype: str) -> Any:
+    """What stands for a result that the program cannot have; it is never run."""
+    made = paddle.zeros([1 if size < 0 else size for size in shape], dtype)
+    if any(size < 0 for size in shape):
+        bridge.relax(made, shape)
+    return made
+
+
+def _kept(tensor: Any, flag: bool) -> Any:
+    """A copy; the program goes on to use its own buffer."""
+    kept = tensor.clone()
+    kept.stop_gradient = flag
+    return kept
+
+
+def _done(*metas: Any) -> Any:
+    return paddle.static.MetaTensor(shape=[], dtype=paddle.bool)
+
+
+def _with_arity(function: Callable[..., Any], names: list[str]) -> Any:
+    """``function`` with exactly the parameters ``names``, which Paddle reads off its signature."""
+    listed = ", ".join(names)
+    scope: dict[str, Any] = {"function": function}
+    exec(f"def host({listed}):\n    return function({listed})", scope)
+    return scope["host"]
+
+
+def _silence() -> None:
+    """Keep Paddle's binding from printing the traceback of ``HostStopError`` to stderr."""
+    before = sys.excepthook
+    last = {name: getattr(sys, name) for name in _LAST if hasattr(sys, name)}
+
+    def hook(kind: Any, value: Any, trace: Any) -> None:
+        sys.excepthook = before
+        if kind is not HostStopError:
+            before(kind, value, trace)
+            return
+        for name in _LAST:  # it leads to the user's exception, frames and arguments
+            vars(sys).pop(name, None)
+        vars(sys).update(last)
+
+    sys.excepthook = hook
+
+
+_LAST: Final = ("last_type", "last_value", "last_traceback", "last_exc")
+"""Where Python keeps the last exception that it has printed."""
+
+
+def raised_at(error: BaseException, places: list[Location]) -> BaseException:
+    """``error``, raised by a host operator, as if what it did were done at ``places``."""
+    trace = traceback_of(places, user_traceback(error.__traceback__))
+    object.__setattr__(error, "__traceback__", trace)
+    return error
+
+
+def places_here(error: BaseException | None = None) -> list[Location]:
+    """Where the user's functions stand that are being captured, the outermost first.
+
+    Args:
+        error: what has been raised and caught: the places at which it was, instead.
+    """
+    capture = current()
+    stack = list(of_stack(sys._getframe(1), None if capture is None else capture.entry))
+    trace = None if error is None else error.__traceback__
+    if trace is None:
+        return [step.place for step in users(stack)]
+    known = [index for index, step in enumerate(stack) if step.frame is trace.tb_frame]
+    found = users([*stack[: known[0] if known else None], *of_traceback(trace)])
+    for index, (step, after) in enumerate(itertools.pairwise(found)):
+        if is_made(after.frame) and not is_made(step.frame):  # the same function, before and now
+            del found[index]
+            break
+    return [step.place for step in found]
+
+
+def check_uncaught(error: BaseException | type[BaseException]) -> None:
+    """Refuse an exception of the run that a ``try`` around it means to catch.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) a handler would catch it in dygraph.
+    """
+    capture = current()
+    kind = error if isinstance(error, type) else type(error)
+    if capture is None:
+        return
+    for attempt in capture.attempts:
+        if attempt.caught is not None and attempt.handler_of(kind) is not None:
+            raise error_here(
+                UnsupportedInGraphError,
+                f"a {kind.__name__} that only the run can raise would be caught by a try "
+                "statement, which is over by then",
+                "decide with if instead of raising, or catch the exception in the caller of the "
+                "converted function",
+            )
+
+
+class _Raising:
+    """Where ``control_flow.cond``, which needs this module, hands in how a run may raise."""
+
+    where: Callable[[Any, Callable[[], Any]], None]
+
+
+def raise_with(where: Callable[[Any, Callable[[], Any]], None]) -> None:
+    """Tell how a run raises under a condition; called once, by ``runtime.control_flow.cond``."""
+    _Raising.where = staticmethod(where)
+
+
+def raise_where(test: Any, make: Callable[[], Any]) -> None:
+    """Raise the exception that ``make`` gives on each run on which the bool value ``test`` holds.
+
+    What follows is skipped on these runs, and a ``try`` around may catch it.
+    """
+    _Raising.where(test, make)
+
+
+def raise_when(flag: Any, error: BaseException) -> None:
+    """Raise ``error`` on each run on which the bool value ``flag`` holds (``True``: on all).
+
+    Out of a static loop it goes past ``finally`` and ``with``, like the failure of a kernel.  In a
+    program that is saved, which runs without Python, it is a failed assertion.
+    """
+    if is_seen(error):
+        raise_where(paddle.full([], True, "bool") if flag is True else flag, lambda: error)
+        return
+    capture = current()
+    if capture is not None and capture.export:
+        fine = paddle.full([], False, "bool") if flag is True else paddle.logical_not(flag)
+        paddle.static.nn.control_flow.Assert(fine)
+        return
+
+    def check(holds: Any = True) -> None:
+        if bool(holds):
+            raise error
+
+    host_call(check, [] if flag is True else [flag], raises=True)
+
+
+def is_seen(error: BaseException) -> bool:
+    """Whether a ``try`` or ``with`` around sees ``error``, as far as the run can go there."""
+    capture = current()
+    assert capture is not None
+    for attempt in reversed(capture.attempts):
+        if attempt.handler_of(type(error)) is None:
+            continue
+        blocks = capture.blocks[attempt.depth :]
+        if attempt.caught is not None:
+            return True  # where the run cannot go, it is refused
+        return attempt.state is not None and not any(block.kind == "loop" for block in blocks)
+    return False

@@ -1,0 +1,210 @@
+"""Attributes that no ``__dict__`` holds, as dictionaries that are always up to date.
+
+State is watched, frozen and put back entry by entry; a class and an object with ``__slots__`` take
+part in that as if their attributes were in a dictionary:
+
+    class_fields(Counter)["total"] = 3      Counter.total = 3
+    slot_fields(point)["x"]                 point.x
+"""
+
+from __future__ import annotations
+
+import collections
+import enum
+import types
+import weakref
+from collections.abc import Iterator
+from typing import Any, Final
+
+from d2s.runtime.values.objects import (
+    defines,
+    dict_of,
+    fields_of,
+    is_user_class,
+    is_user_object,
+    on_class,
+)
+
+CONTAINERS: Final = (list, dict, set, collections.deque)
+
+
+class Fields(dict[str, Any]):
+    """Some attributes of ``owner``; what is in the dictionary itself is never looked at."""
+
+    def __init__(self, owner: Any) -> None:
+        super().__init__()
+        self.owner = owner
+
+    def found(self) -> dict[str, Any]:
+        """The attributes now."""
+        raise NotImplementedError
+
+    def put(self, name: str, value: Any) -> None:
+        """Bind one."""
+        raise NotImplementedError
+
+    def drop(self, name: str) -> None:
+        """Unbind one."""
+        raise NotImplementedError
+
+    def __getitem__(self, name: str) -> Any:
+        return self.found()[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.put(name, value)
+
+    def __delitem__(self, name: str) -> None:
+        self.drop(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.found()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.found())
+
+    def __len__(self) -> int:
+        return len(self.found())
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self.found().get(name, default)
+
+    def pop(self, name: str, default: Any = None) -> Any:
+        value = self.get(name, default)
+        if name in self:
+            self.drop(name)
+        return value
+
+    def keys(self) -> Any:
+        return self.found().keys()
+
+    def values(self) -> Any:
+        return self.found().values()
+
+    def items(self) -> Any:
+        return self.found().items()
+
+    def clear(self) -> None:
+        for name in self.found():
+            self.drop(name)
+
+    def update(self, other: Any) -> None:  # type: ignore[override]
+        for name, value in other.items():
+            self.put(name, value)
+
+
+class ClassFields(Fields):
+    """The attributes of a class that are no methods."""
+
+    def found(self) -> dict[str, Any]:
+        return {
+            name: value
+            for name, value in vars(self.owner).items()
+            if not hasattr(type(value), "__get__")
+            and not (name.startswith("__") and name.endswith("__"))
+        }
+
+    def put(self, name: str, value: Any) -> None:
+        setattr(self.owner, name, value)
+
+    def drop(self, name: str) -> None:
+        delattr(self.owner, name)
+
+
+class SlotFields(Fields):
+    """The attributes of an object that are kept in slots."""
+
+    def found(self) -> dict[str, Any]:
+        found = {}
+        for name in slots_of(type(self.owner)):
+            try:
+                found[name] = object.__getattribute__(self.owner, name)
+            except AttributeError:  # not bound
+                continue
+        return found
+
+    def put(self, name: str, value: Any) -> None:
+        object.__setattr__(self.owner, name, value)
+
+    def drop(self, name: str) -> None:
+        object.__delattr__(self.owner, name)
+
+
+# By identity: a metaclass may say that its classes are equal, or have no hash.
+_names: dict[int, tuple[weakref.ref[type], tuple[str, ...]]] = {}
+
+
+def slots_of(kind: type) -> tuple[str, ...]:
+    """The names of the slots that classes of the user's give an object of ``kind``."""
+    key = id(kind)
+    known = _names.get(key)
+    if known is None or known[0]() is not kind:
+        names = tuple(
+            name
+            for base in kind.__mro__
+            if "__slots__" in vars(base) and is_user_class(base)
+            for name, member in vars(base).items()
+            if isinstance(member, types.MemberDescriptorType)
+        )
+        known = _names[key] = (weakref.ref(kind, lambda _: _names.pop(key, None)), names)
+    return known[1]
+
+
+# What is kept holds its owner, so that no other object can have the id.
+_classes: weakref.WeakValueDictionary[int, ClassFields] = weakref.WeakValueDictionary()
+_slots: weakref.WeakValueDictionary[int, SlotFields] = weakref.WeakValueDictionary()
+
+
+def class_fields(kind: type) -> ClassFields:
+    """The attributes of ``kind``; the same object for as long as somebody holds it."""
+    found = _classes.get(id(kind))
+    if found is None:
+        found = _classes[id(kind)] = ClassFields(kind)
+    return found
+
+
+def slot_fields(thing: Any) -> SlotFields:
+    """The slots of ``thing``; the same object for as long as somebody holds it."""
+    found = _slots.get(id(thing))
+    if found is None:
+        found = _slots[id(thing)] = SlotFields(thing)
+    return found
+
+
+def is_object(thing: Any) -> bool:
+    """Whether ``thing`` is an object with attributes of a class of the user's, and nothing more."""
+    if isinstance(thing, (*CONTAINERS, tuple, enum.Enum, type, BaseException)):
+        return False
+    return is_user_object(thing) or bool(slots_of(type(thing)))
+
+
+def attributes_of(thing: Any) -> dict[str, Any]:
+    """The attributes that an object has now."""
+    slots = slot_fields(thing) if slots_of(type(thing)) else {}
+    return {**dict(slots.items()), **(dict_of(thing) or {})}
+
+
+def keeps(thing: Any, name: str) -> bool:
+    """Whether reading an attribute of an object gives what it holds, and runs no code."""
+    if not is_object(thing) or defines(type(thing), "__getattribute__"):
+        return False
+    return name in attributes_of(thing) and not is_computed(type(thing), name)
+
+
+def is_computed(kind: type, name: str) -> bool:
+    """Whether a property, or another descriptor, keeps elsewhere what is assigned to ``name``."""
+    found = on_class(kind, name)
+    return hasattr(type(found), "__set__") and not isinstance(found, types.MemberDescriptorType)
+
+
+def set_attributes(thing: Any, values: dict[str, Any]) -> Any:
+    """Give an object these attributes, and no others; no method of its class runs."""
+    slots = slots_of(type(thing))
+    if slots:
+        table = slot_fields(thing)
+        table.clear()
+        table.update({name: value for name, value in values.items() if name in slots})
+    if dict_of(thing) is not None:
+        fields = fields_of(thing)
+        fields.clear()
+        fields.update({name: value for name, value in values.items() if name not in slots})
+    return thing
