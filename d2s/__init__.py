@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from d2s.config import options
     from d2s.debug.on_run import debug_on_run
     from d2s.debug.show import dump, source_map
+    from d2s.diagnostics.log import set_log_level
     from d2s.patch import patch_paddle
     from d2s.selfcheck.check import Checker, check
     from d2s.selfcheck.report import Report
@@ -49,6 +50,7 @@ __all__ = [
     "options",
     "patch_paddle",
     "save",
+    "set_log_level",
     "source_map",
     "to_static",
 ]
@@ -59,6 +61,7 @@ _HOMES = {
     "options": "d2s.config",
     "debug_on_run": "d2s.debug.on_run",
     **dict.fromkeys(("dump", "source_map"), "d2s.debug.show"),
+    "set_log_level": "d2s.diagnostics.log",
     **dict.fromkeys(("Checker", "check"), "d2s.selfcheck.check"),
     "patch_paddle": "d2s.patch",
     "Report": "d2s.selfcheck.report",
@@ -86,6 +89,13 @@ def __getattr__(name: str) -> _Any:
     return globals().setdefault(name, value)
 
 
-if "d2s_command" not in _sys.modules:
+def _as_command() -> bool:
+    """Whether the package is imported for the command: ``d2s``, or ``python -m d2s``."""
+    given = _sys.orig_argv
+    run = _sys.argv[:1] == ["-m"] and "d2s" in given and given[given.index("d2s") - 1].endswith("m")
+    return run or "d2s_command" in _sys.modules
+
+
+if not _as_command():
     for _name in _HOMES:
         __getattr__(_name)

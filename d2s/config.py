@@ -20,7 +20,9 @@ class Config:
     """All options of d2s.
 
     Attributes:
-        log: 0 is silent; 1 names each conversion and capture, with its reason (``D2S_LOG``).
+        log: what d2s tells of itself (``D2S_LOG``): topics with commas between them, as
+            ``capture,guards``; 1 is all of them, 0 none.  See ``d2s.diagnostics.log``.
+        log_json: each event is a line of JSON (``D2S_LOG_JSON``).
         verify: check the tree after every pass (``D2S_VERIFY``; tests switch it on).
         full_traceback: show the frames of d2s and Paddle in tracebacks (``D2S_FULL_TRACEBACK``).
         max_programs: how many programs one function keeps; the one that was used least recently
@@ -38,7 +40,8 @@ class Config:
             them, where ``to_static`` says nothing else (``D2S_FULL_GRAPH``).
     """
 
-    log: int = 0
+    log: int | str = 0
+    log_json: bool = False
     verify: bool = False
     full_traceback: bool = False
     max_programs: int = 64
@@ -54,7 +57,9 @@ def from_environment(environment: dict[str, str] | os._Environ[str]) -> Config:
     changes: dict[str, Any] = {}
     for field in fields(Config):
         text = environment.get(f"D2S_{field.name.upper()}", "")
-        if text.strip().isdigit():
+        if field.name == "log" and text.strip():
+            changes["log"] = text
+        elif text.strip().isdigit():
             number = int(text)
             changes[field.name] = bool(number) if field.type in (bool, "bool") else number
     return Config(**changes)
@@ -62,6 +67,12 @@ def from_environment(environment: dict[str, str] | os._Environ[str]) -> Config:
 
 _config: ContextVar[Config] = ContextVar("d2s_config")
 _default = from_environment(os.environ)
+
+
+def set_default(**changes: Any) -> None:
+    """Change the options that are in force, in every thread, where no ``with`` says otherwise."""
+    global _default
+    _default = replace(_default, **changes)
 
 
 def get() -> Config:

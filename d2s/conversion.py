@@ -11,6 +11,7 @@ import dataclasses
 import functools
 import inspect
 import threading
+import time
 import types
 import weakref
 from collections.abc import Callable, Iterator
@@ -21,6 +22,7 @@ import gast
 
 from d2s.analysis.scopes import local_names, reads_in
 from d2s.analysis.walk import walk
+from d2s.diagnostics.log import event
 from d2s.errors import NoSourceError, SyntaxNotSupportedError
 from d2s.passes.base import Context
 from d2s.passes.names import privates
@@ -157,6 +159,7 @@ def _convert(
     function: types.FunctionType, pipeline: str
 ) -> tuple[weakref.ref[types.CodeType], _Converted]:
     code = function.__code__
+    begin = time.perf_counter()
     try:
         with deep():
             trace = trace_of(function, pipeline=pipeline)
@@ -171,6 +174,12 @@ def _convert(
             line=code.co_firstlineno,
         ) from None
     note_made(compiled)
+    seconds = time.perf_counter() - begin
+    event(
+        "passes", "converted", function.__qualname__,
+        f"converted in {seconds * 1000:.1f} ms by {', '.join(trace.ran) or 'no pass'}",
+        code=code, seconds=round(seconds, 6), passes=trace.ran, pipeline=pipeline,
+    )  # fmt: skip
     key = id(code), pipeline
     entry = (
         weakref.ref(code, lambda ref: _drop(_known, key, ref)),

@@ -101,6 +101,7 @@ class Trace:
         tree: the final tree.
         namespace: the name under which the generated code reaches the operators.
         generated: the names of the body functions.
+        ran: the names of the passes that had something to do.
     """
 
     source: FunctionSource
@@ -108,6 +109,7 @@ class Trace:
     tree: Any
     namespace: str
     generated: frozenset[str] = frozenset()
+    ran: tuple[str, ...] = ()
 
 
 def _nothing(name: str) -> Any:
@@ -151,11 +153,13 @@ def transform(
     tree = copied(source.tree)
     ctx = Context.of(source, resolve)
     steps = [Step("source", copied(tree))] if keep_steps else []
+    ran: list[str] = []
     declared = False
     text = ""
     for step in passes:
         concerned = ctx.concerns(step)
         if concerned:
+            ran.append(step.name)
             tree = step.run(tree, ctx)
             text = ""
             ctx.marks.update(step.makes)
@@ -174,4 +178,4 @@ def transform(
                     file=source.file,
                     line=problems[0].line,
                 )
-    return Trace(source, tuple(steps), tree, ctx.namespace, ctx.generated_names)
+    return Trace(source, tuple(steps), tree, ctx.namespace, ctx.generated_names, tuple(ran))

@@ -6,11 +6,13 @@ and help is wanted at once.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
+from d2s import config
 from d2s.cli.progress import working
 
 _LOADING: Final = "loading Paddle"
@@ -33,10 +35,23 @@ InputSpecs = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="For programs.")]
+LogJson = Annotated[
+    bool,
+    typer.Option("--log-json", help="What d2s does, on stderr: a line of JSON for each event."),
+]
 Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="Write here.", show_default=False),
 ]
+
+
+def _log(as_json: bool) -> None:
+    """Let what d2s does be told in JSON, here and in the processes that are started from here."""
+    if not as_json:
+        return
+    os.environ["D2S_LOG_JSON"] = "1"
+    os.environ.setdefault("D2S_LOG", "all")
+    config.set_default(log=os.environ["D2S_LOG"], log_json=True)
 
 
 def dump(
@@ -65,6 +80,7 @@ def dump(
     ] = None,
     as_json: AsJson = False,
     output: Output = None,
+    log_json: LogJson = False,
 ) -> None:
     """Show what d2s makes of a function.
 
@@ -72,6 +88,7 @@ def dump(
     file or module is imported, and nothing is called (with --program, the function is captured).
     Calls and operators are plain where they stayed what they were; --exact shows what runs.
     """
+    _log(log_json)
     with working(_LOADING):
         from d2s.cli import dump as work
     work.dump(
@@ -112,6 +129,7 @@ def bench(
     ] = 60.0,
     as_json: AsJson = False,
     output: Output = None,
+    log_json: LogJson = False,
 ) -> None:
     """Time a function in dygraph, by Paddle's own converters, and by d2s.
 
@@ -119,6 +137,7 @@ def bench(
     reported, not timed. Exit status: 0, 1 when d2s is not among those that were timed, 2 after an
     error.
     """
+    _log(log_json)
     with working(_LOADING):
         from d2s.cli import bench as work
     work.bench(
@@ -146,6 +165,7 @@ def compare(
         float | None, typer.Option(help="Absolute tolerance.", show_default="by dtype")
     ] = None,
     as_json: AsJson = False,
+    log_json: LogJson = False,
 ) -> None:
     """Run a function in dygraph and as a program on made-up inputs, and compare.
 
@@ -153,6 +173,7 @@ def compare(
     status: 0 when the program does what dygraph does, 1 when it differs, 2 after an error, such as
     a refusal.
     """
+    _log(log_json)
     with working(_LOADING):
         from d2s.cli import test as work
     work.compare(
@@ -286,12 +307,14 @@ def run(
             "--output", "-o", metavar="FILE", help="Write the summary here.", show_default=False
         ),
     ] = None,
+    log_json: LogJson = False,
 ) -> None:
     """Run a program unchanged: each paddle.jit.to_static in it is that of d2s.
 
     At its end, a summary on stderr names the functions, the programs and the reason for each, and
     the seconds. The exit status is that of the program.
     """
+    _log(log_json)
     with working(_LOADING):
         from d2s.cli import run as work
     work.run(

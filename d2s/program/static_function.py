@@ -22,14 +22,14 @@ from d2s import config
 from d2s import paddle_bridge as bridge
 from d2s.analysis.exits import return_lines
 from d2s.conversion import trace_of
-from d2s.diagnostics import log
 from d2s.diagnostics.blame import is_defect
 from d2s.diagnostics.leaving import leave
 from d2s.errors import InputSpecError, NotCapturedError, SaveError, StaticModeError
 from d2s.program.capture.capture import capture, capture_lock
 from d2s.program.capture.captured import Captured
 from d2s.program.capture.parameters import MakesParametersError
-from d2s.program.dispatch.program_cache import Entry, Programs, Reason, explain
+from d2s.program.dispatch import events
+from d2s.program.dispatch.program_cache import Entry, Programs, Reason, differences, explain
 from d2s.program.dispatch.recent_calls import Modes, Parts, parts_of
 from d2s.program.dispatch.specialized_call import ANOTHER
 from d2s.program.islands.breaks import Break, leaves_graph, note, tell
@@ -101,6 +101,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         self._programs = Programs(self._name, function)
         self._layer_modes = Modes()
         self._dimensions = Dimensions()
+        self._returning = events.Returning()
         self._constant: set[Any] = set()
         self._decided: set[Any] = set()
         self._spec_program: Any = None
@@ -267,6 +268,11 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
             call.write_back()
         return self._driven(driver)(*args, **kwargs)
 
+    @property
+    def _written(self) -> types.CodeType:
+        """The code that the user has written, for what is told of it."""
+        return _plain(self.d2s_original).__code__
+
     # -- several programs ------------------------------------------------------------------------
 
     def _whole(self) -> bool:
@@ -280,6 +286,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         found = note(error, function.__code__, seconds)
         self._driver = Driver(function, functools.partial(StaticFunction, **self._options))
         if found is not None:
+            events.broken(self._name, self._written, found.line, found.code, found.cause)
             tell(self._name, found)
         return self._driver
 
@@ -310,7 +317,9 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         except MakesParametersError:
             raise
         except Exception as error:  # a later call may be another one, or never come
-            log.kept(self._name, "what is to run from now on is captured later", error)
+            events.kept(
+                self._name, self._written, "what is to run from now on is captured later", error
+            )
         return result
 
     def _modes(self) -> tuple[Any, ...]:
@@ -340,6 +349,9 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
             entry = self._fitting(call)
             if entry is not None:
                 return entry
+            known = self._programs.entries
+            if known:
+                events.differs(self._name, self._written, differences(call, known), len(known))
             shapes = shapes_of(call)
             if self._spec is None and config.get().dynamic_dims:
                 for trial in self._dimensions.trials(shapes):
@@ -355,19 +367,21 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
 
     def _exact(self, call: Call) -> Entry:
         reason = explain(call, self._programs.entries)
-        log.capture(self._name, reason.text)
-        return self._kept(call, Runner(self._lifted(call)), reason)
+        with events.capturing(self._name, self._written, reason) as now:
+            now.runner = runner = Runner(self._lifted(call))
+        return self._kept(call, runner, reason)
 
     def _opened(self, call: Call, trial: Trial) -> Entry | None:
         """A program with open dimensions; ``None`` if the function does not go with them."""
         wide = with_shapes(call, trial.shapes)
         reason = explain(wide, self._programs.entries)
-        log.capture(self._name, reason.text)
         try:
-            runner = Runner(self._lifted(wide, tentative=True))
-            runner.prepare()
+            with events.capturing(self._name, self._written, reason) as now:
+                runner = Runner(self._lifted(wide, tentative=True))
+                runner.prepare()
+                now.runner = runner
         except Exception as error:  # what the function makes of a size that it does not know
-            log.kept(self._name, "the sizes stay as they are", error)
+            events.kept(self._name, self._written, "the sizes stay as they are", error)
             return None
         return self._kept(wide, runner, reason)
 
@@ -376,6 +390,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
             call.key, dataclasses.replace(call, tensors=[], containers=[]), runner, reason
         )
         self._programs.add(entry)
+        self._returning.note(self._name, self._written, entry)
         return entry
 
     def _run_open(self, entry: Entry, call: Call) -> Any:
@@ -386,7 +401,9 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         try:
             return entry.runner(call.tensors, call.containers)
         except Exception as error:
-            log.kept(self._name, "a program of this size alone is captured", error)
+            events.kept(
+                self._name, self._written, "a program of this size alone is captured", error
+            )
         with capture_lock:
             exact = self._programs.fitting(call.key) or self._exact(call)
         return exact.runner(call.tensors, call.containers)
@@ -416,7 +433,9 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
                 except Exception as error:  # what is made of a number that is not known
                     if is_defect(error):
                         raise
-                    log.kept(self._name, "numbers of the state stay as they are", error)
+                    events.kept(
+                        self._name, self._written, "numbers of the state stay as they are", error
+                    )
                 else:
                     self._decided.update(counters if decided else ())
                     return made

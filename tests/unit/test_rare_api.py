@@ -407,10 +407,11 @@ def test_the_log_is_shown_where_nobody_has_set_up_logging(
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
     monkeypatch.setattr(ours, "handlers", [])
     monkeypatch.setattr(ours, "level", ours.level)
+    monkeypatch.setattr(ours, "propagate", True)
     with config.options(log=True):
         static = d2s.to_static(branchy)
         static(PLUS)
         static(tensor(1.0, 2.0, 3.0))
-    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("d2s: ")]
+    lines = [line for line in capsys.readouterr().err.splitlines() if "captured in" in line]
     assert len(lines) == 2
-    assert all("capture branchy" in line for line in lines)
+    assert all(line.startswith("d2s.capture: branchy (") for line in lines)

@@ -49,7 +49,7 @@ CURES: Final = {
 }
 
 
-_UNSETTLED: Final = frozenset(("value", "object", "state"))
+UNSETTLED: Final = frozenset(("value", "object", "state"))
 """What may be another one on every call, so that no program fits the next one."""
 
 _PATIENCE: Final = 15
@@ -190,7 +190,7 @@ class Programs:
         The while gets longer each time that it has not helped.
         """
         runs = sum(old.runner.runs for old in self.entries)
-        again = runs - self._runs > 1 or entry.reason.kind not in _UNSETTLED or entry.call.arrays
+        again = runs - self._runs > 1 or entry.reason.kind not in UNSETTLED or entry.call.arrays
         self._runs = runs
         self._vain = 0 if again else self._vain + 1
         if again:
@@ -226,11 +226,15 @@ def explain(call: Call, entries: tuple[Entry, ...]) -> Reason:
     """Why no program fits ``call``: how it differs from the program that is closest to it."""
     if not entries:
         return Reason("first", "", "first call")
-    found = [_differences(call, entry) for entry in reversed(entries)]
-    closest = min(found, key=len)
+    closest = differences(call, entries)
     if not closest:
         return Reason("state", "other arguments", "other arguments")
     return closest[0]
+
+
+def differences(call: Call, entries: tuple[Entry, ...]) -> list[Reason]:
+    """All that ``call`` differs in from the program that is closest to it."""
+    return min((_differences(call, entry) for entry in reversed(entries)), key=len)
 
 
 def _differences(call: Call, entry: Entry) -> list[Reason]:

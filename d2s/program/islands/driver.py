@@ -19,6 +19,7 @@ import paddle
 
 from d2s.conversion import driven, trace_of
 from d2s.errors import NoSourceError, SyntaxNotSupportedError
+from d2s.program.dispatch import events
 from d2s.program.islands.breaks import Break, belongs_to, breaks_of, home_of
 from d2s.program.islands.island import Converted, Island
 from d2s.runtime.calls.call import call_method
@@ -97,6 +98,8 @@ class Driver:
                 self.islands = tuple(self._island(tree, made) for tree, made in parts.islands)
                 self._made = parts.bind(_Words(self.islands, self._converted))
                 self._tree = parts.tree
+                lines = [island.tree.lines for island in self.islands]
+                events.divided(self.function.__qualname__, self.function.__code__, lines)
         self._version = version
 
     def _island(self, tree: IslandTree, function: types.FunctionType) -> Island:

@@ -18,6 +18,7 @@ import numpy as np
 import paddle
 
 from d2s.conversion import island_function
+from d2s.program.dispatch import events
 from d2s.program.islands.breaks import note_reads
 from d2s.splitting import IslandTree, taking_numbers
 
@@ -132,6 +133,8 @@ class Island:
         captures = sum(each.captures for each in self.programs())
         if captures >= _PATIENCE and captures * 2 > self.calls:
             self.rests = "nearly every call has made a new program"
+            code = self.function.__code__
+            events.rests(self.function.__qualname__, code, self.tree.lines, self.rests)
 
 
 def _is_foreign(value: Any) -> bool:
