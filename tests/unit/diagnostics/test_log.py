@@ -245,8 +245,8 @@ def test_one_line_of_json_for_each_event(tmp_path: Path) -> None:
 def test_a_topic_with_a_slip_of_the_pen_is_told_of(tmp_path: Path) -> None:
     lines = told_by(tmp_path, D2S_LOG="captures,guards")
     assert lines == [
-        "d2s: D2S_LOG: there is no topic 'captures'; they are passes, capture, guards, islands, each "
-        "alone or as in capture:debug"
+        "d2s: D2S_LOG: there is no topic 'captures'; they are passes, capture, guards, islands, "
+        "each alone or as in capture:debug"
     ]
 
 

@@ -1,0 +1,92 @@
+"""``python -m d2s`` is the command ``d2s``; any command can tell in JSON what d2s does."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+SAME = [
+    ["--help"],
+    ["--version"],
+    ["explain", "D2S204"],
+    ["dump", "--help"],
+    ["dump", "none.py:f"],
+    ["run"],
+    ["nothing"],
+]
+COMMAND = ["-c", "import sys; from d2s_command import main; sys.exit(main())"]
+
+
+def run(*args: str, cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *args],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "GLOG_minloglevel": "3", **env},
+    )
+
+
+@pytest.mark.parametrize("args", SAME, ids=" ".join)
+def test_the_module_is_the_command(args: list[str]) -> None:
+    """The same words, and the same exit status."""
+    command, module = run(*COMMAND, *args), run("-m", "d2s", *args)
+    found = (module.returncode, module.stdout, module.stderr)
+    assert found == (command.returncode, command.stdout, command.stderr)
+
+
+@pytest.mark.parametrize("options", [["-m"], ["-X", "utf8", "-m"], ["-Bm"]], ids=" ".join)
+def test_the_module_loads_no_more_than_the_command(options: list[str]) -> None:
+    done = run("-X", "importtime", *options, "d2s", "--version")
+    assert done.stdout == run(*COMMAND, "--version").stdout
+    assert " numpy" not in done.stderr
+    assert " paddle" not in done.stderr
+
+
+def test_the_package_has_its_names_where_another_module_is_run(tmp_path: Path) -> None:
+    """Only the command is told apart: what imports d2s has all of it, at once."""
+    (tmp_path / "other.py").write_text(
+        "import sys, d2s\nprint('to_static' in vars(d2s), 'abs' in sys.argv)\n"
+    )
+    assert run("-m", "other", "d2s", "abs", cwd=tmp_path).stdout.strip() == "True True"
+
+
+NET = """
+import d2s
+
+@d2s.to_static
+def net(x):
+    return x if x.sum() > 0 else -x
+"""
+
+
+def told(done: subprocess.CompletedProcess[str]) -> list[str]:
+    """The events on stderr."""
+    lines = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
+    return [one["event"] for one in lines]
+
+
+def test_events_as_json_beside_what_a_command_says(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(NET + "\nimport paddle\nnet(paddle.ones([2]))\n")
+    done = run(*COMMAND, "run", "--log-json", "net.py", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert told(done) == ["converted", "captured"]
+
+
+def test_events_of_the_processes_that_a_command_starts(tmp_path: Path) -> None:
+    """``D2S_LOG`` says which topics."""
+    (tmp_path / "net.py").write_text(NET)
+    done = run(
+        *COMMAND, "bench", "net.py:net", "-i", "float32[2]", "--rounds", "1", "--log-json",
+        cwd=tmp_path, D2S_LOG="capture",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "captured" in told(done)
+    assert "converted" not in told(done)
