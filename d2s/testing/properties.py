@@ -78,7 +78,7 @@ PROPERTIES: Final = (
     Property("no Python on later calls", "G2", no_python_on_later_calls, without=_EFFECTS),
     Property("saved and loaded", "G3", saved_and_loaded, without=_OUTSIDE),
     Property("printed is the same", "A2", printed_is_the_same),
-    Property("split as dygraph", "E5", split_as_dygraph),
+    Property("split as dygraph", "H1", split_as_dygraph),
     Property("same as Python", "A1", same_as_python, tensors=False),
     Property("same after each pass", "A1", same_after_each_pass, tensors=False),
     Property("converted twice", "A2", converted_twice, tensors=False),

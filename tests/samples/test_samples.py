@@ -599,7 +599,7 @@ def test_a_process_ends_well_after_a_leaked_value(tmp_path: Path) -> None:
 
 
 def test_a_function_that_reads_a_layer_is_not_saved(tmp_path: Path) -> None:
-    """H1: Paddle saves the parameters of layers only, and died with an UnboundLocalError."""
+    """G3: Paddle saves the parameters of layers only, and died with an UnboundLocalError."""
     linear = paddle.nn.Linear(2, 2)
     static = d2s.to_static(lambda x: linear(x))
     with pytest.raises(d2s.D2SError) as caught:

@@ -139,7 +139,7 @@ def returns_early(x):
     ids=lambda function: function.__name__,
 )  # fmt: skip
 def test_what_is_split_does_what_it_did(function) -> None:
-    """E5: statements that need Python run there, everything else in programs, with gradients."""
+    """H1: statements that need Python run there, everything else in programs, with gradients."""
     inputs = [paddle.to_tensor(v) for v in ([0.5, 1.5, -0.2], [3.0, 4.0, 2.0], [-1.0, -2.0, 0.1])]
     converted = assert_same(function, *inputs, static=islands(function))
     assert converted.breaks
@@ -147,7 +147,7 @@ def test_what_is_split_does_what_it_did(function) -> None:
 
 
 def test_a_break_is_told_once_with_its_line_and_the_cure() -> None:
-    """E5: one warning for each break, about the user's line."""
+    """H1: one warning for each break, about the user's line."""
 
     def broken(x):
         y = paddle.tanh(x * 2 + 1) - x
@@ -170,7 +170,7 @@ def test_a_break_is_told_once_with_its_line_and_the_cure() -> None:
 
 
 def test_without_the_flag_it_is_refused() -> None:
-    """E5: a function that was asked to be one program is never split, nor is a saved one."""
+    """H1: a function that was asked to be one program is never split, nor is a saved one."""
     with pytest.raises(D2SError):
         d2s.to_static(middle, full_graph=True)(paddle.ones([3]))
     spec = [paddle.static.InputSpec([3], "float32")]
@@ -179,7 +179,7 @@ def test_without_the_flag_it_is_refused() -> None:
 
 
 def test_the_option_is_the_default() -> None:
-    """E5: ``full_graph`` of the options holds where ``to_static`` says nothing."""
+    """H1: ``full_graph`` of the options holds where ``to_static`` says nothing."""
     converted = d2s.to_static(middle)
     with d2s.options(full_graph=False):
         converted(paddle.ones([3]))
@@ -214,7 +214,7 @@ class Model(paddle.nn.Layer):
 
 
 def test_layers_in_layers_train() -> None:
-    """E5: a sublayer's ``forward`` becomes a driver; hooks, state and gradients are dygraph's."""
+    """H1: a sublayer's ``forward`` becomes a driver; hooks, state and gradients are dygraph's."""
     paddle.seed(5)
     plain, converted = Model(), Model()
     converted.set_state_dict(plain.state_dict())
@@ -313,7 +313,7 @@ def numbers(x, k, rate):
 
 
 def test_numbers_that_change_are_inputs() -> None:
-    """E5: a Python number that is another one on each call makes no program for each."""
+    """H1: a Python number that is another one on each call makes no program for each."""
     converted = islands(numbers)
     x = paddle.to_tensor([0.1, 0.2, 0.3])
     for k in range(12):
@@ -384,7 +384,7 @@ def steps(trace):
 
 
 def test_generators_and_partials() -> None:
-    """E5: what is no plain function is split as well."""
+    """H1: what is no plain function is split as well."""
 
     def items(x):
         y = x * 2 - paddle.tanh(x) + 1
@@ -400,7 +400,7 @@ def test_generators_and_partials() -> None:
 
 
 def test_the_code_shows_the_driver_and_its_islands() -> None:
-    """E5: what became of a function can be read."""
+    """H1: what became of a function can be read."""
     converted = islands(middle)
     converted(paddle.ones([3]))
     assert "y = d2s.island_0(x)" in converted.code
@@ -410,7 +410,7 @@ def test_the_code_shows_the_driver_and_its_islands() -> None:
 
 
 def test_functions_without_a_text_run_in_dygraph() -> None:
-    """A1: a function made by ``exec`` is what it was."""
+    """H2: a function made by ``exec`` is what it was."""
     scope: dict[str, object] = {"paddle": paddle}
     exec("def made(x):\n    return x * 2 + paddle.tanh(x)", scope)
     made = scope["made"]
@@ -422,7 +422,7 @@ def test_functions_without_a_text_run_in_dygraph() -> None:
 
 
 def test_what_is_given_back_is_new_on_each_call() -> None:
-    """A3: an object that the function makes is another one on each call."""
+    """A1, H1: an object that the function makes is another one on each call."""
 
     class Counter:
         def __init__(self, start):
@@ -444,7 +444,7 @@ def test_what_is_given_back_is_new_on_each_call() -> None:
 
 
 def test_strict_errors_are_those_of_before() -> None:
-    """E5: what leaves the graph keeps its own class and code where it is refused."""
+    """H1: what leaves the graph keeps its own class and code where it is refused."""
     with pytest.raises(NotStaticError):
         d2s.to_static(lambda x: memoryview(x.numpy()))(paddle.ones([1]))
 
@@ -460,7 +460,7 @@ def counted(x):
 
 
 def test_what_only_the_run_refuses() -> None:
-    """E5: a refusal by the run itself leaves nothing behind, and dygraph goes on."""
+    """H1: a refusal by the run itself leaves nothing behind, and dygraph goes on."""
     x = paddle.to_tensor([0, 2, 0])
     converted = islands(counted)
     assert converted(x) == counted(x)

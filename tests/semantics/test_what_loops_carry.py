@@ -1,4 +1,4 @@
-"""Texts and objects that a static loop makes anew in each trip (rules A1, C3, D4)."""
+"""Texts and objects that a static loop makes anew in each trip (rules A1, C3, C4)."""
 
 from __future__ import annotations
 

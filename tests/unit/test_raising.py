@@ -1,4 +1,4 @@
-"""The line that raised, also where Python 3.11 names the line before it (rule E3)."""
+"""The line that raised, also where Python 3.11 names the line before it (rule F1)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def f(a, n):
 
 
 def test_a_variable_that_is_unbound_in_a_warm_function() -> None:
-    """E3: the line that reads the variable, whatever two instructions were run as one."""
+    """F1: the line that reads the variable, whatever two instructions were run as one."""
     function = function_of(WARM)
     with pytest.raises(UnboundLocalError) as caught:
         function(3, 50)

@@ -1,4 +1,4 @@
-"""Programs for lines that no other test runs (rules A5, D3, F1, G3)."""
+"""Programs for lines that no other test runs (rules A5, E1, F1, G3)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_cached_property_is_asked_for_once() -> None:
 
 
 def test_an_equality_that_a_dataclass_has_made() -> None:
-    """D3: ``__eq__`` of a dataclass has no text; objects without tensors are compared by it."""
+    """E1: ``__eq__`` of a dataclass has no text; objects without tensors are compared by it."""
     f = function_of("""
         import dataclasses
 

@@ -301,7 +301,7 @@ def test_sizes_in_turn_share_a_program() -> None:
 
 
 def test_programs_that_go_take_their_calls_with_them() -> None:
-    """H1: a dropped program is not run, and a dropped function leaves nothing."""
+    """G2: a dropped program is not run, and a dropped function leaves nothing."""
     static = d2s.to_static(function_of("def f(x): return x * 2"))
     heat(static, X)
     static.clear_programs()
