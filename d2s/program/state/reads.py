@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import paddle
 
-from d2s.program.state.places import ABSENT, Member, Place, Reading, Slot, keys_of
+from d2s.program.state.places import ABSENT, CONTAINERS, Member, Place, Reading, Slot, keys_of
 from d2s.runtime.values.objects import dict_of, is_library, is_user_class, is_user_object
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ def is_user_function(thing: Any) -> bool:
 
 _LEADS: Final = (
     types.ModuleType, type, types.FunctionType, types.MethodType, functools.partial, weakref.ref,
+    types.BuiltinMethodType, types.MethodWrapperType,
     contextvars.ContextVar, types.MappingProxyType, *_HOLDERS, _CACHED, paddle.nn.Layer,
 )  # fmt: skip
 """Classes of values from which something else is read, besides classes of the user's."""
@@ -90,6 +91,8 @@ class _Explorer:
             yield Reading(os.environ, _environment, "os.environ")
         for function in list(self.watch.called):
             yield from self.function(function, function.__name__)
+        for bound, path in list(self.watch.bound):
+            yield from self.visit(bound, path, None)
         done: set[int] = set()
         while True:
             records = [r for key, r in self.watch.records.items() if key not in done]
@@ -126,7 +129,9 @@ class _Explorer:
             yield from self.function(thing, path)
         elif isinstance(thing, types.MethodType):
             yield from self.visit(thing.__func__, path, None)
-            yield from self.new(thing.__self__, path, None)
+            yield from self.receiver(thing, path)
+        elif isinstance(thing, types.BuiltinMethodType | types.MethodWrapperType):
+            yield from self.receiver(thing, path)
         elif isinstance(thing, functools.partial):
             self.note(thing)
             yield from self.visit(thing.func, path, None)
@@ -148,6 +153,14 @@ class _Explorer:
             yield from self.layer(thing, path)
         elif is_user_class(type(thing)):
             yield from self.instance(thing, path)
+
+    def receiver(self, method: Any, path: str) -> Iterator[Place]:
+        """The object of a method; a list or dict there has no other name."""
+        self.note(method)
+        if isinstance(method.__self__, CONTAINERS):
+            yield from self.at(Slot(method, "__self__", path))
+        else:
+            yield from self.new(method.__self__, path, None)
 
     def note(self, thing: Any) -> None:
         """``thing`` is not visited again; it lives as long as this object."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 import array
 import dis
 import enum
+import functools
 import operator
 import sys
 import types
@@ -38,6 +39,7 @@ from d2s.program.state.places import (
     SCALARS,
     Place,
     Reading,
+    Slot,
 )
 from d2s.program.state.reads import EVERY, explore
 from d2s.runtime.host.text import HostText
@@ -101,6 +103,14 @@ class Record:
         Python values that the library keeps there are its own business.
         """
         return self.owner is not None and not is_user_class(type(self.owner))
+
+    @property
+    def loose(self) -> bool:
+        """Whether it is a container that a callable holds, under no name and in no attribute."""
+        place = self.place
+        while place is not None and type(place.scope) is tuple:
+            place = place.parent
+        return not self.fields and self.names is None and isinstance(place, Slot)
 
     def holder(self) -> Any:
         """What stands now where the scope was."""
@@ -249,6 +259,7 @@ class Watch:
         asked: those of them that it can do without: it asks with ``hasattr`` or ``getattr``, or
             catches the error.
         called: the functions of the user's that were captured.
+        bound: callables that hold what they are called with, and their paths.
         explored: places besides those of the records that the code may have read.
         read: tensors whose contents are constants of the program, by their ids.
         lifted: identities of places whose numbers are inputs of the program.
@@ -272,6 +283,7 @@ class Watch:
         self.names: set[str] = set()
         self.asked: set[str] = set()
         self.called: list[Any] = []
+        self.bound: list[tuple[Any, str]] = []
         self.explored: list[Place] = []
         self.read: dict[int, Any] = {}
         self.lifted: set[Any] = set()
@@ -325,6 +337,7 @@ class Watch:
         self.written_only |= reads.stored
         self.used |= set(reads.attributes) - reads.appended - reads.stored
         self.used |= reads.appended & self.written_only | reads.stored & self.appended
+        self._defaults(function)
         code = function.__code__
         cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
         for name in reads.outside:
@@ -332,6 +345,14 @@ class Watch:
                 self._cell(cells[name], name)
             else:
                 self._global(function.__globals__, name)
+
+    def _defaults(self, function: Any) -> None:
+        """The defaults of a function: what it changes in them lasts until its next call."""
+        for name in ("__defaults__", "__kwdefaults__"):
+            held = getattr(function, name)
+            if held:
+                path = f"{function.__name__}.{name}"
+                self.add(held, path, Slot(function, name, path))
 
     def seen(self, tensor: Any) -> None:
         """What is in a tensor was read while the program was captured."""
@@ -424,6 +445,11 @@ class Watch:
             self._kept.append(thing)
             if vars(thing) and not is_library(thing.__code__.co_filename):
                 self._fields(thing, path, place)
+        elif type(thing) in _BOUND:
+            self.bound.append((thing, path))
+            for name in _BOUND[type(thing)]:
+                part = f"{path}.{name}"
+                self.add(getattr(thing, name), part, Slot(thing, name, part))
         else:
             self._attributes(thing, path, place)
             self.opaque.add(thing, path)
@@ -633,6 +659,14 @@ class Watch:
                 found.add((id(record.scope), name))
         return found
 
+
+_BOUND: Final[dict[type, tuple[str, ...]]] = {
+    functools.partial: ("func", "args", "keywords"),
+    types.MethodType: ("__func__", "__self__"),
+    types.BuiltinMethodType: ("__self__",),
+    types.MethodWrapperType: ("__self__",),
+}
+"""Callables that hold what they are called with, and under which names."""
 
 _ASKING: Final = frozenset(("hasattr", "getattr", "AttributeError", "Exception"))
 

@@ -24,7 +24,8 @@ from typing import Any, Final
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.runtime.trace import current
+from d2s.errors import ContainerInGraphError
+from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import UNBOUND, Choice
 from d2s.runtime.values.contents import items, members, refill
 from d2s.runtime.values.fields import is_computed, slot_fields, slots_of
@@ -216,6 +217,13 @@ def freeze(value: Any, depth: int = 0) -> Any:
     return value
 
 
+def frozen(container: Any, held: Any) -> Frozen:
+    """A snapshot of ``container`` when it held the entries of ``held``."""
+    pairs = isinstance(held, dict)
+    parts = [(key, freeze(item)) for key, item in held.items()] if pairs else map(freeze, held)
+    return Frozen(container, tuple(parts))
+
+
 def thaw(snapshot: Any) -> Any:
     """The value of a snapshot, its containers holding again what they held."""
     if isinstance(snapshot, Frozen):
@@ -334,6 +342,42 @@ def _is_plain(value: Any) -> bool:
     )
 
 
+@dataclass
+class Held(Slot):
+    """A list, dict, set or deque that a callable is called with, or a tuple that holds some."""
+
+    value: Any
+    path: str
+
+    def get(self) -> Any:
+        return self.value
+
+    def set(self, value: Any) -> None:
+        """It stays what it is.
+
+        Raises:
+            ContainerInGraphError: (D2S207) it would have to be another one.
+        """
+        if value is not self.value and not same_items(value, self.value):
+            raise error_here(
+                ContainerInGraphError,
+                f"a {type(self.value).__name__} that {self.path!r} is called with is changed as a "
+                "tensor decides, and its length changes",
+                "change a list or dict that a variable or an attribute holds",
+            )
+
+
+@dataclass
+class Loose(Scope):
+    """What a callable is called with."""
+
+    def slot(self, name: str) -> Slot:
+        return Held(self.holder, name)
+
+    def keys(self) -> list[str]:
+        return [self.path]
+
+
 class _Reach:
     """What can be reached from the variables of some functions."""
 
@@ -364,12 +408,15 @@ class _Reach:
             yield path, value.false
         elif isinstance(value, types.FunctionType):
             yield from self._cells(value)
+            yield from self._held(path, value.__defaults__, value.__kwdefaults__)
         elif isinstance(value, types.MethodType):
-            yield path, value.__self__
+            yield from self._held(path, value.__self__)
             yield path, value.__func__
         elif isinstance(value, functools.partial):
             yield path, value.func
-            yield path, [*value.args, *value.keywords.values()]
+            yield from self._held(path, value.args, value.keywords)
+        elif isinstance(value, types.BuiltinMethodType | types.MethodWrapperType):
+            yield from self._held(path, value.__self__)
         elif isinstance(value, paddle.nn.Layer):
             for name, layer in value.named_sublayers(include_self=True):
                 prefix = f"{path}.{name}" if name else path
@@ -400,6 +447,13 @@ class _Reach:
             if name in _stored(code) or _is_container(value):
                 self._note(Scope(cell, name))
             yield name, value
+
+    def _held(self, path: str, *held: Any) -> Iterator[tuple[str, Any]]:
+        """What a callable is called with; containers there need have no name."""
+        for value in held:
+            if _is_container(value):
+                self._note(Loose(value, path))
+            yield path, value
 
     def _note(self, scope: Scope) -> Scope:
         return self.scopes.setdefault(id(scope.holder), scope)
@@ -432,7 +486,7 @@ class State:
         self._watched = list if capture is None else capture.watched
         self._scopes = {key: scope.note() for key, scope in reach.scopes.items()}
         for record in self._watched():
-            self._watch(record, {})
+            self._watch(record)
         self._known = {slot_key(slot) for slot in self.slots}
         self._bases: list[Any] = []
         self._scratch = [
@@ -468,21 +522,33 @@ class State:
             slot = Attribute(owner, name)
         return slot
 
-    def _watch(self, record: Any, before: dict[str, Any]) -> None:
-        """Compare something that is watched of the state outside, too."""
-        if id(record.scope) in self._scopes or not (
+    def _watch(self, record: Any, *, late: bool = False) -> None:
+        """Compare something that is watched of the state outside, too.
+
+        Args:
+            record: it.
+            late: the body may have changed it already.
+        """
+        if id(record.scope) in self._scopes:
+            return
+        if record.loose:
+            scope = Loose(record.scope, record.path)
+        elif not (
             record.fields or record.names is not None or isinstance(record.scope, types.CellType)
         ):
             return
-        scope = Scope(record.scope, record.path, record.object, record.names)
+        else:
+            scope = Scope(record.scope, record.path, record.object, record.names)
         self._scopes[id(record.scope)] = scope.note()
-        for name, value in before.items():  # it was noted after the body had begun
-            scope.base[name] = freeze(value)
+        if late and record.loose:
+            scope.base[record.path] = frozen(record.scope, record.before)
+        elif late:
+            scope.base.update({name: freeze(value) for name, value in record.before.items()})
 
     def find(self) -> None:
         """Let what has changed without being named join the state."""
         for record in self._watched():
-            self._watch(record, record.before)
+            self._watch(record, late=True)
             if record.names is not None:  # it may have got more names since
                 base = self._scopes[id(record.scope)].base
                 for name in record.names - base.keys():

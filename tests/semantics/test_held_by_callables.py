@@ -1,0 +1,150 @@
+"""Lists and dicts that a function is called with: by a default, a partial, a method of a list.
+
+They are state like what has a name (F3): what a capture changes there is put back, each run changes
+it anew, and a program relies on what it held (G2).
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+
+import paddle
+import pytest
+
+import d2s
+from d2s.errors import ContainerInGraphError
+
+pytestmark = pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
+
+
+def add(store, key, value):
+    store[key] = store.get(key, 0.0) + value
+
+
+def by_default():
+    held = {}
+
+    def put(key, value, store=held):
+        add(store, key, value)
+
+    return put, held
+
+
+def by_keyword_default():
+    held = {}
+
+    def put(key, value, *, store=held):
+        add(store, key, value)
+
+    return put, held
+
+
+def inside_a_default():
+    held = {}
+
+    def put(key, value, stores=([held],)):
+        add(stores[0][0], key, value)
+
+    return put, held
+
+
+def by_partial():
+    held = {}
+    return functools.partial(add, held), held
+
+
+def by_method_of_a_dict():
+    held = {}
+    return held.__setitem__, held
+
+
+def by_function_bound_to_a_dict():
+    held = {}
+    return types.MethodType(add, held), held
+
+
+def by_append_as_default():
+    held = []
+    return (lambda key, value, append=held.append: append((key, value))), held
+
+
+def by_static_method():
+    class Store:
+        held = {}
+
+        @staticmethod
+        def put(key, value, store=held):
+            add(store, key, value)
+
+    return Store.put, Store.held
+
+
+def on_a_path(x, put):
+    y = x * 2 + 1 - x.mean()
+    put(0, y.sum())
+    put(0, y.max())
+    if y.sum() > 0:
+        put(1, y.mean())
+    return y - 1 + y.max()
+
+
+def for_numbers(x, put):
+    for index, number in enumerate(x.tolist()):
+        if number < 0.5:
+            continue
+        put(index % 2, number)
+        put(2, number)
+    return x + 1
+
+
+def always(x, put):
+    y = x * 2 + 1
+    put(0, y.sum())
+    put(0, y.max())
+    return y - x.mean()
+
+
+def shown(held):
+    """What a dict or list of tensors holds."""
+    pairs = held.items() if isinstance(held, dict) else held
+    return [(key, round(float(value), 3)) for key, value in pairs]
+
+
+WAYS = [
+    by_default, by_keyword_default, inside_a_default, by_partial, by_method_of_a_dict,
+    by_function_bound_to_a_dict, by_append_as_default, by_static_method,
+]  # fmt: skip
+INPUTS = ([0.1, 0.7, 0.9], [0.6, 0.2, 0.9], [-1.0, -2.0, -1.5])
+
+
+def after(convert, function, way):
+    put, held = way()
+    converted = convert(function)
+    for numbers in INPUTS:
+        converted(paddle.to_tensor(numbers), put)
+    return shown(held)
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_it_changes_on_each_run(way) -> None:
+    """F3: in one program, which starts from what is there."""
+    want = after(lambda f: f, always, way)
+    assert after(lambda f: d2s.to_static(f, full_graph=True), always, way) == want
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+@pytest.mark.parametrize("function", [on_a_path, for_numbers], ids=lambda each: each.__name__)
+def test_it_changes_on_a_path(function, way) -> None:
+    """B8, E5: a change that a tensor decides is made by Python, where no program can make it."""
+    want = after(lambda f: f, function, way)
+    assert after(lambda f: d2s.to_static(f, full_graph=False), function, way) == want
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_a_refusal_leaves_it_as_it_was(way) -> None:
+    """F3: nothing of the capture is left in it."""
+    put, held = way()
+    with pytest.raises(ContainerInGraphError):
+        d2s.to_static(for_numbers, full_graph=True)(paddle.to_tensor(INPUTS[0]), put)
+    assert not held
