@@ -344,7 +344,7 @@ def _is_plain(value: Any) -> bool:
 
 @dataclass
 class Held(Slot):
-    """A list, dict, set or deque that a callable is called with, or a tuple that holds some."""
+    """A list, dict, set or deque that a callable is called with."""
 
     value: Any
     path: str
@@ -358,7 +358,7 @@ class Held(Slot):
         Raises:
             ContainerInGraphError: (D2S207) it would have to be another one.
         """
-        if value is not self.value and not same_items(value, self.value):
+        if value is not self.value:
             raise error_here(
                 ContainerInGraphError,
                 f"a {type(self.value).__name__} that {self.path!r} is called with is changed as a "
@@ -449,11 +449,23 @@ class _Reach:
             yield name, value
 
     def _held(self, path: str, *held: Any) -> Iterator[tuple[str, Any]]:
-        """What a callable is called with; containers there need have no name."""
+        """What a callable is called with; a container there need have no name."""
         for value in held:
-            if _is_container(value):
+            if type(value) is tuple:
+                yield from self._held(path, *value)
+            elif _is_container(value):
                 self._note(Loose(value, path))
-            yield path, value
+                yield from self._parts(path, value)
+            else:
+                yield path, value
+
+    def found(self) -> dict[int, Scope]:
+        """Where to look for changes: containers that a variable leads to are seen there."""
+        return {
+            key: scope
+            for key, scope in self.scopes.items()
+            if not (isinstance(scope, Loose) and key in self._seen)
+        }
 
     def _note(self, scope: Scope) -> Scope:
         return self.scopes.setdefault(id(scope.holder), scope)
@@ -484,7 +496,7 @@ class State:
             reach.add(name, Cell(cell).get())
         capture = current()
         self._watched = list if capture is None else capture.watched
-        self._scopes = {key: scope.note() for key, scope in reach.scopes.items()}
+        self._scopes = {key: scope.note() for key, scope in reach.found().items()}
         for record in self._watched():
             self._watch(record)
         self._known = {slot_key(slot) for slot in self.slots}
