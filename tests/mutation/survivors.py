@@ -242,15 +242,15 @@ EXPLAINED: Final[tuple[Explained, ...]] = (
         "Paddle puts a `reshape` into a program for `view`: none holds this operation.",
     ),
     Explained(
-        "d2s/runtime/training/training.py",
+        "d2s/runtime/training/methods.py",
         "_classes",
         "and/or swapped",
         "issubclass(kind, base) and kind is not base",
         "No other class of the two modules has a method that is replaced.",
     ),
     Explained(
-        "d2s/runtime/training/training.py",
-        "_Mark.__init__",
+        "d2s/runtime/training/leaves.py",
+        "Mark.__init__",
         "statement removed",
         "self.name = name",
         "Only a debugger shows the name.",

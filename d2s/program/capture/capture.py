@@ -50,7 +50,7 @@ from d2s.runtime.host.breakpoints import step_over_ours
 from d2s.runtime.host.lowering import check_on_host, tell_what_is_lowered
 from d2s.runtime.loops.unread import drop_unread
 from d2s.runtime.trace import Capture, capture_into
-from d2s.runtime.training.training import training_into
+from d2s.runtime.training.methods import training_into
 from d2s.runtime.values.choice import Choice, check_taken, returned
 from d2s.runtime.values.empties import enter_blocks
 from d2s.runtime.values.tensors import NUMBER_DTYPES, mark_number, number_kind
@@ -209,7 +209,7 @@ def _capture(
                 happened = (
                     state.hosts
                     or state.written
-                    or state.steps.used
+                    or state.steps.record.used
                     or watch.changed()
                     or arguments.changed()
                 )
@@ -245,7 +245,7 @@ def _capture(
                 tell_what_is_lowered(state.lowered)
                 bridge.without_copies(main)
                 bridge.copy_what_is_read_twice(main)
-            elif gradients and not state.steps.used:
+            elif gradients and not state.steps.record.used:
                 enter_blocks(main)
     except BaseException:
         watch.undo()
@@ -262,7 +262,7 @@ def _capture(
         set(state.copies),
         {number: [base.id for base in bases] for number, (_, bases) in state.shared().items()},
         state.settled,
-        state.steps.shown,
+        state.steps.record.shown,
     )
     parameters = context.get_params_with_values()
     if part:
@@ -314,7 +314,7 @@ def _capture(
         steps,
         straight,
         state.flags,
-        [(tensor, stops) for tensor, _, stops in state.steps.flags.values()],
+        [(tensor, stops) for tensor, _, stops in state.steps.parameters.flags.values()],
         results.stops,
         [tensor for tensor, value in zip(tensors, values, strict=True) if value.id in state.asked],
         state.effects,

@@ -1,7 +1,7 @@
 """What each run of a program with training in it does besides running it.
 
 Before: the gradients that parameters have are handed in.  Afterwards: those that are left become
-``.grad`` again, and schedulers step.  :mod:`d2s.runtime.training.training` makes such programs.
+``.grad`` again, and schedulers step.  :mod:`d2s.runtime.training.steps` makes such programs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from d2s.diagnostics.location import Location, here
 from d2s.errors import UnsupportedInGraphError
 from d2s.program.state.places import Place
 from d2s.program.state.tracker import Guard
-from d2s.runtime.training.training import CLEARED, DROPPED, ZEROS, Leaf, Steps
+from d2s.runtime.training.leaves import CLEARED, DROPPED, ZEROS, Leaf
+from d2s.runtime.training.steps import Steps
 
 
 @dataclass
@@ -164,12 +165,12 @@ def steps_of(steps: Steps, parameters: list[Any], results: list[Any]) -> StepsOf
         parameters: the tensors that the program reads.
         results: the values that it gives.
     """
-    leaves = list(steps.leaves.values())
+    leaves = list(steps.leaves.all.values())
     asked = [leaf for leaf in leaves if leaf.tensor is not None or leaf.index is not None]
-    if not steps.used and all(leaf.found is None for leaf in asked):
+    if not steps.record.used and all(leaf.found is None for leaf in asked):
         return None
     found = StepsOfRun()
-    found.leaves = {index for index, value in enumerate(results) if steps.begins_at(value)}
+    found.leaves = {index for index, value in enumerate(results) if steps.leaves.begins_at(value)}
     indexes = {id(tensor): index for index, tensor in enumerate(parameters)}
     for leaf in leaves:
         if leaf.tensor is not None:
@@ -183,7 +184,7 @@ def steps_of(steps: Steps, parameters: list[Any], results: list[Any]) -> StepsOf
                 found.guards.append(_relied(path, _has_gradient(leaf.tensor, leaf.found)))
         elif leaf.index is not None and (leaf.changed or leaf.found is not None):
             found.arguments.append((leaf.index, leaf.place))
-    for facts in steps.facts():
+    for facts in steps.optimizers.facts():
         found.guards.append(_relied(type(facts.optimizer).__name__, facts.hold))
     return found
 
@@ -192,7 +193,7 @@ def flags_of(steps: Steps) -> list[Guard]:
     """What the function relies on of the flags that it sets."""
     return [
         _relied(f"{tensor.name}.stop_gradient", _is_flagged(tensor, before))
-        for tensor, before, _ in steps.flags.values()
+        for tensor, before, _ in steps.parameters.flags.values()
     ]
 
 
@@ -206,7 +207,7 @@ def _has_gradient(tensor: Any, before: bool) -> Callable[[], bool]:
 
 def changes_of(steps: Steps) -> Iterator[tuple[Callable[[Any, Any], None], Any]]:
     """What a run changes, at this point of the capture: how, and the value that it needs."""
-    for leaf in steps.leaves.values():
+    for leaf in steps.leaves.all.values():
         if not leaf.changed or (leaf.tensor is None and leaf.index is None):
             continue
         if bridge.is_value(leaf.grad):
@@ -215,7 +216,7 @@ def changes_of(steps: Steps) -> Iterator[tuple[Callable[[Any, Any], None], Any]]
             yield _clearer(leaf, False), None
         elif leaf.grad in (CLEARED, ZEROS):
             yield _clearer(leaf, True, leaf.grad is ZEROS), None
-    for function, arguments, options in steps.after:
+    for function, arguments, options in steps.optimizers.after:
         yield _caller(function), (arguments, options)
 
 

@@ -34,7 +34,7 @@ from d2s.runtime.python.items import value_getitem
 from d2s.runtime.python.tolist import tolist
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.training.flags import set_flag
-from d2s.runtime.training.training import VALUE_METHODS
+from d2s.runtime.training.tensor_attributes import VALUE_METHODS
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import (
     NUMBER_DTYPES,

@@ -206,7 +206,7 @@ def _refuse_kept(old: Any, name: str) -> None:
         InplaceError: (D2S304) it is so.
     """
     capture = current()
-    if capture is None or not capture.gradients or capture.steps.used:
+    if capture is None or not capture.gradients or capture.steps.record.used:
         return
     for user in old.all_used_ops():
         if user.name() in _READING and not user.result(0).stop_gradient:
@@ -253,10 +253,11 @@ def parameter_with(owner: Any, fresh: Any, what: str, *, copies: bool = False) -
     state = None if capture is None else capture.steps
     kept = bridge.tensor_of(owner) if bridge.is_value(owner) else owner
     if capture is not None and state is not None and _is_carried(owner, capture, state):
-        state.check("a change of a parameter")
-    if state is None or not state.keeps(kept) or (paddle.is_grad_enabled() and not copies):
+        state.record.check("a change of a parameter")
+    differentiated = paddle.is_grad_enabled() and not copies
+    if state is None or not state.parameters.keeps(kept) or differentiated:
         return None
-    state.overwrite(kept, fresh)
+    state.parameters.overwrite(kept, fresh)
     if kept is not owner:
         _rebind(_live_holders(owner), owner, kept, what)
     return kept
@@ -265,7 +266,7 @@ def parameter_with(owner: Any, fresh: Any, what: str, *, copies: bool = False) -
 def _is_carried(owner: Any, capture: Capture, steps: Any) -> bool:
     """Whether ``owner`` is a parameter that a static loop around has as a variable."""
     return any(
-        now is owner and steps.keeps(was)
+        now is owner and steps.parameters.keeps(was)
         for block in capture.blocks
         for was, now in zip(block.before, block.given, strict=False)
     )
@@ -277,10 +278,10 @@ def changed_to(owner: Any, old: Any, fresh: Any, what: str) -> Any:
     written = fresh
     steps = None if capture is None else capture.steps
     kept = not (paddle.is_grad_enabled() or old.stop_gradient)
-    if kept and not (steps is not None and steps.is_gradient(old)):
+    if kept and not (steps is not None and steps.gradients.is_gradient(old)):
         fresh = with_contents(old, fresh)  # dygraph records nothing, and keeps the old gradient
     if steps is not None:
-        fresh = steps.renewed(old, fresh)
+        fresh = steps.gradients.renewed(old, fresh)
     note_written(root_to_change(owner), fresh)
     bind_anew(owner, fresh, what)
     _settle_picks(owner, old, fresh, what)

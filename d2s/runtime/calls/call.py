@@ -46,7 +46,8 @@ from d2s.runtime.python.comparing import is_late_key
 from d2s.runtime.python.kinds import type_
 from d2s.runtime.python.tolist import tolist
 from d2s.runtime.trace import Capture, capture_into, current, error_here
-from d2s.runtime.training import training
+from d2s.runtime.training import clip_functions
+from d2s.runtime.training import functions as training
 from d2s.runtime.values.choice import UNBOUND, Choice, each
 from d2s.runtime.values.fields import slots_of
 from d2s.runtime.values.objects import attribute, is_library, is_user_object, owner_of, stays
@@ -999,14 +1000,6 @@ def _add_n(inputs: Any, name: Any = None) -> Any:
     return _applied(paddle.add_n, [inputs], {})
 
 
-def _grad(*arguments: Any, **options: Any) -> Any:
-    """``paddle.grad``: without ``create_graph`` its results are constants, as in dygraph."""
-    if current() is None:
-        return paddle.grad(*arguments, **options)
-    options.pop("dump_backward_graph_path", None)  # for debugging Paddle
-    return training.grad_(*arguments, **options)
-
-
 def _assign(x: Any, output: Any = None) -> Any:
     """``paddle.assign``; into another tensor, it changes that one in place."""
     if training.writes(output):
@@ -1151,7 +1144,7 @@ _STANDING_IN: Final[dict[Any, Callable[..., Any]]] = {
         if function is not None
     },
     paddle.amp.auto_cast: _auto_cast,
-    paddle.grad: _grad,
+    paddle.grad: training.grad_,
     paddle.tile: _tile,
     paddle.normal: _normal,
     paddle.tensor.array_length: casts.len_,
@@ -1161,8 +1154,8 @@ _STANDING_IN: Final[dict[Any, Callable[..., Any]]] = {
     paddle.assign: _assign,
     **_MAKING,
     paddle.autograd.backward: training.backward_of,
-    paddle.nn.utils.clip_grad_norm_: training.clip_grad_norm_,
-    paddle.nn.utils.clip_grad_value_: training.clip_grad_value_,
+    paddle.nn.utils.clip_grad_norm_: clip_functions.clip_grad_norm_,
+    paddle.nn.utils.clip_grad_value_: clip_functions.clip_grad_value_,
     asyncio.gather: coroutines.gather,
     paddle.nn.Layer.set_state_dict: _set_state_dict,
     paddle.nn.Layer.register_buffer: _register_buffer,

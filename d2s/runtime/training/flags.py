@@ -3,7 +3,7 @@
     x = image            an argument            a gradient arrives at the argument, which says so
     y = x.detach()       no history             a gradient arrives there, and goes no further
     z = x * 2            a history, stopped     no gradient for what comes; the uses before keep it
-    net.weight           of the state           see ``training.Steps.set_flag``
+    net.weight           of the state           see ``parameters.Parameters.set_flag``
 
 What was computed before keeps what it was: dygraph records the way of a gradient when a tensor is
 used.  A program looks at a value's flag when it is differentiated, so where a value that has been

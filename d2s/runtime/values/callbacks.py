@@ -88,7 +88,7 @@ def host_call(
     changed: list[Any] = []
     change: Callable[[Any, list[Any]], None] | None = None
     if raises and capture.steps is not None:
-        capture.steps.check_raise()
+        capture.steps.parameters.check_raise()
     capture.effects = capture.effects or not raises
     if raises and capture.leaving is not None:
         changed, change = capture.leaving()

@@ -240,7 +240,7 @@ def root_to_change(value: Any) -> int | None:
     if capture is None or root is not None:
         return root
     tensor = value if bridge.is_eager(value) else bridge.tensor_of(value)
-    if tensor is None or (capture.steps is not None and capture.steps.stands_for(tensor)):
+    if tensor is None or (capture.steps is not None and capture.steps.gradients.stands_for(tensor)):
         return None
     root = root_of(tensor)
     if root is None:

@@ -1,0 +1,294 @@
+"""The gradients of leaves: ``loss.backward()``, ``w.grad``, ``w.clear_gradient()``.
+
+What was in ``.grad`` before the call is read by each run, if the program adds to it::
+
+    loss.backward()      g = gradient of loss; w.grad = (old w.grad or 0) + g
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.diagnostics.location import here
+from d2s.errors import UnsupportedInGraphError
+from d2s.runtime.aliasing.inplace import bind_anew
+from d2s.runtime.aliasing.variables import Slot
+from d2s.runtime.trace import error_here
+from d2s.runtime.training.branches import join_branches
+from d2s.runtime.training.leaves import CLEARED, DROPPED, UNTOUCHED, ZEROS, Leaf, Leaves, Mark
+from d2s.runtime.training.record import Record
+from d2s.runtime.values.empties import enter_blocks
+from d2s.runtime.values.tensors import as_value
+
+GRADIENT: Final[Any] = vars(bridge.EagerTensor)["grad"]
+
+
+def real_gradient(tensor: paddle.Tensor) -> paddle.Tensor | None:
+    """``tensor.grad`` of a dygraph tensor, whatever is being captured."""
+    return GRADIENT.__get__(tensor)
+
+
+def constant(value: bridge.Value) -> bridge.Value:
+    """``value``, through which no gradient goes."""
+    value.stop_gradient = True
+    return value
+
+
+class Gradients:
+    """The gradients that one capture makes, and those that its leaves have.
+
+    Args:
+        record: what training has added to the program.
+        leaves: the leaves.
+    """
+
+    def __init__(self, record: Record, leaves: Leaves) -> None:
+        self._record = record
+        self._leaves = leaves
+
+    def backward(self, outputs: list[bridge.Value], seeds: list[object] | None) -> None:
+        """Add the gradients of ``outputs`` to those of all leaves."""
+        self._record.check("backward()")
+        with paddle.no_grad():
+            pairs = [
+                (output, bridge.filled_like(output, 1.0) if seed is None else as_value(seed))
+                for output, seed in zip(outputs, seeds or [None] * len(outputs), strict=True)
+                if not output.stop_gradient
+            ]
+        reached = self._leaves.reached([output for output, _ in pairs])
+        if not reached:
+            return
+        if bridge.makes_sparse_gradients():
+            raise error_here(
+                UnsupportedInGraphError,
+                "backward() goes through an embedding with sparse=True, whose gradient is dense in "
+                "a program; optimizers treat the two differently",
+                "make the embedding with sparse=False, or call backward() and step() outside of "
+                "the converted function",
+            )
+        self._record.used = True
+        with paddle.no_grad():
+            made = self.compute(
+                [output for output, _ in pairs],
+                [value for value, _ in reached],
+                [seed for _, seed in pairs],
+            )
+            for (_, leaf), gradient in zip(reached, made, strict=True):
+                if gradient is not None:
+                    self._add(leaf, constant(gradient))
+
+    def compute(
+        self,
+        outputs: list[bridge.Value],
+        inputs: list[bridge.Value],
+        seeds: list[bridge.Value] | None,
+        kept: bool = False,
+    ) -> list[bridge.Value]:
+        """Gradients as values of the program; with ``kept`` they have gradients themselves."""
+        enter_blocks(paddle.static.default_main_program())
+        left_out = self._record.made | self._record.stepping
+        made, gone, operations = bridge.gradients_here(outputs, inputs, seeds, left_out, again=kept)
+        self._record.capture.forget(gone)
+        self._record.shown |= operations
+        if not kept:
+            self._record.made |= operations
+        return made
+
+    def _add(self, leaf: Leaf, gradient: bridge.Value) -> None:
+        if isinstance(leaf.grad, Mark):
+            if leaf.grad is UNTOUCHED and leaf.found is not False and leaf.tensor is not None:
+                gradient = self._content(leaf) + gradient
+        else:
+            gradient = leaf.grad + gradient
+        self.become(leaf, constant(gradient), "backward()")
+
+    def become(self, leaf: Leaf, gradient: bridge.Value | Mark, what: str) -> None:
+        """Give ``leaf`` another gradient; in dygraph it is the same tensor with other contents."""
+        old = leaf.grad
+        if leaf.shown and not isinstance(old, Mark):
+            if gradient is ZEROS:
+                with paddle.no_grad():
+                    gradient = constant(bridge.filled_like(leaf.like, 0.0))
+            if not isinstance(gradient, Mark):
+                bind_anew(old, self._as_leaf(leaf, gradient), what)
+        leaf.grad = gradient
+
+    def _as_leaf(self, leaf: Leaf, gradient: bridge.Value) -> bridge.Value:
+        """``gradient`` of ``leaf`` as user code meets it: in dygraph it is a leaf itself."""
+        gradient.stop_gradient = leaf.stops
+        if not leaf.stops and gradient.id not in self._leaves.contents:
+            own = self._leaves.all["gradient", gradient.id] = Leaf(
+                None, None, gradient, found=False
+            )
+            self._leaves.contents[gradient.id] = gradient, own
+        return gradient
+
+    def _content(self, leaf: Leaf) -> bridge.Value:
+        """The gradient that the leaf has when the call begins; zero if it may have none."""
+        if leaf.content is None:
+            tensor = leaf.tensor
+            assert tensor is not None
+            with bridge.in_dygraph(), paddle.no_grad():
+                leaf.stored = paddle.empty_like(tensor)
+                leaf.nothing = paddle.empty([0], tensor.dtype)
+                leaf.stored.name = f"d2s_gradient_of_{tensor.name}"
+            leaf.content = bridge.as_value(leaf.stored)
+            leaf.content.stop_gradient = True
+            found = real_gradient(tensor)
+            leaf.stops = found is not None and bool(found.stop_gradient)
+        return leaf.content
+
+    def stands_for(self, tensor: paddle.Tensor) -> bool:
+        """Whether ``tensor`` is where runs put a gradient: no tensor of the user's state."""
+        return any(leaf.stored is tensor for leaf in self._leaves.all.values())
+
+    def _ask(self, leaf: Leaf) -> bool:
+        """Whether the leaf has a gradient when the call begins; the program relies on it."""
+        if leaf.found is None:
+            leaf.found = leaf.tensor is not None and real_gradient(leaf.tensor) is not None
+            leaf.place = here()
+        return leaf.found
+
+    def read(self, leaf: Leaf) -> bridge.Value | None:
+        """``leaf.grad`` as a value, or ``None``."""
+        if leaf.grad is UNTOUCHED:
+            leaf.grad = self._content(leaf) if self._ask(leaf) else UNTOUCHED
+        elif leaf.grad is CLEARED:
+            leaf.grad = ZEROS if self._ask(leaf) else DROPPED
+        elif leaf.index is not None:
+            self._ask(leaf)
+        if leaf.grad is ZEROS:
+            leaf.alone = True
+            if self._record.in_block and leaf.tensor is not None:  # code around reads it, too
+                with bridge.in_dygraph(), paddle.no_grad():
+                    nothing = paddle.zeros_like(leaf.tensor)
+                leaf.grad = constant(bridge.as_value(nothing))
+                return leaf.grad
+            with paddle.no_grad():
+                leaf.grad = constant(bridge.filled_like(leaf.like, 0.0))
+        return None if isinstance(leaf.grad, Mark) else leaf.grad
+
+    def show(self, leaf: Leaf) -> bridge.Value | None:
+        """:meth:`read` for the user's code, which may keep what it gets."""
+        leaf.shown = True
+        gradient = self.read(leaf)
+        return None if gradient is None else self._as_leaf(leaf, gradient)
+
+    def clear(self, leaf: Leaf, zero: bool) -> None:
+        """``leaf.clear_gradient(zero)``."""
+        if self._record.in_block:
+            if self.in_branch(leaf, "clear_gradient()", keeps=zero):
+                with paddle.no_grad():
+                    nothing = constant(bridge.filled_like(leaf.like, 0.0))
+                self.become(leaf, nothing, "clear_gradient()")
+            return
+        self._record.check("clear_gradient()")
+        self._record.used = True
+        leaf.alone = True
+        if not zero:
+            leaf.grad = DROPPED
+        elif leaf.grad is UNTOUCHED:
+            leaf.grad = CLEARED
+        elif not isinstance(leaf.grad, Mark):
+            self.become(leaf, ZEROS, "clear_gradient()")
+
+    def assign(self, leaf: Leaf, gradient: object) -> None:
+        """``leaf.grad = gradient``."""
+        what = "an assignment to .grad"
+        if self._record.in_block:
+            if not self.in_branch(leaf, what, keeps=gradient is not None):
+                self._record.check(what)
+        else:
+            self._record.check(what)
+        self._record.used = True
+        leaf.alone = True
+        if gradient is None:
+            leaf.grad = DROPPED
+        else:
+            if leaf.grad is UNTOUCHED:
+                leaf.stops = leaf.tensor is None or real_gradient(leaf.tensor) is None
+            with paddle.no_grad():
+                copy = constant(paddle.assign(as_value(gradient)))
+            self.become(leaf, copy, "an assignment to .grad")
+
+    def in_branch(self, leaf: Leaf, what: str, *, keeps: bool) -> bool:
+        """Whether a branch has the gradient of ``leaf``, which it is about to change.
+
+        Args:
+            leaf: the leaf.
+            what: the change, for messages.
+            keeps: the leaf has a gradient after it, too.
+        """
+        self._record.check(what, branches=True)
+        there = self.read(leaf) is not None
+        if there and not keeps:
+            self._record.check(what)  # whether there is one would depend on the run
+        if there:
+            self._record.used = True
+            leaf.alone = True
+            join_branches(
+                self._record.capture, f"gradient of {leaf.like.name}", _Gradient(self, leaf)
+            )
+        return there
+
+    def put(self, leaf: Leaf, gradient: bridge.Value | Mark) -> None:
+        """Let ``gradient`` be that of ``leaf``, as a branch leaves it."""
+        leaf.grad = gradient if isinstance(gradient, Mark) else self._as_leaf(leaf, gradient)
+
+    def _leaf_with(self, gradient: bridge.Value) -> Leaf | None:
+        """The leaf whose gradient the value ``gradient`` is."""
+        for leaf in self._leaves.all.values():
+            if not isinstance(leaf.grad, Mark) and leaf.grad.id == gradient.id:
+                return leaf
+        return None
+
+    def is_gradient(self, value: bridge.Value) -> bool:
+        """Whether ``value`` is the gradient of a leaf."""
+        return self._leaf_with(value) is not None
+
+    def renewed(self, old: bridge.Value, fresh: bridge.Value) -> bridge.Value:
+        """``fresh``, the contents of ``old`` after a change in place, as the right leaf."""
+        leaf = self._leaf_with(old)
+        if leaf is not None:
+            what = "a change of a gradient in place"
+            if self._record.in_block:
+                self.in_branch(leaf, what, keeps=True)
+            else:
+                self._record.check(what)
+            self._record.used = True
+            leaf.grad = self._as_leaf(leaf, fresh)
+            return fresh
+        known = self._leaves.contents.get(old.id)
+        if known is None and not old.stop_gradient and not paddle.is_grad_enabled():
+            leaf_of_old = self._leaves.of_value(old)
+            known = None if leaf_of_old is None else (old, leaf_of_old)
+        if known is None or paddle.is_grad_enabled():
+            return fresh
+        fresh.stop_gradient = True
+        copy = paddle.assign(fresh)
+        copy.stop_gradient = known[0].stop_gradient
+        self._leaves.contents[copy.id] = copy, known[1]
+        return copy
+
+
+@dataclass
+class _Gradient(Slot):
+    """The gradient of a leaf, as state of a branch.
+
+    Attributes:
+        gradients: those of the capture.
+        subject: the leaf.
+    """
+
+    gradients: Gradients
+    subject: Leaf
+
+    def get(self) -> bridge.Value | Mark:
+        return self.subject.grad
+
+    def set(self, value: bridge.Value | Mark) -> None:
+        self.gradients.put(self.subject, value)

@@ -1,0 +1,195 @@
+"""Leaves: the tensors at which gradients arrive, and how they are found.
+
+net.weight           a dygraph tensor of the state
+f(x)                 an argument
+h = x.detach()       a tensor of the function's own, with ``h.stop_gradient = False``
+h.retain_grads()     not a leaf in dygraph, but its gradient is kept as one's is
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Final
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.diagnostics.location import Location
+from d2s.errors import UnsupportedInGraphError
+from d2s.runtime.trace import error_here
+from d2s.runtime.training.record import Record
+from d2s.runtime.values.tensors import root_of
+
+
+class Mark:
+    """What a gradient is where it is no value."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+UNTOUCHED: Final = Mark("as before the call")
+CLEARED: Final = Mark("zero if there was one")
+DROPPED: Final = Mark("none")
+ZEROS: Final = Mark("zero")
+
+
+@dataclass(eq=False)
+class Leaf:
+    """A tensor at which gradients arrive.
+
+    Attributes:
+        tensor: the dygraph tensor; ``None`` for an argument, or a tensor of the function's own.
+        index: the argument's; ``None`` for any other.
+        like: a value with its dtype and shape.
+        grad: its gradient at this point of the capture, or a mark.
+        found: whether it had a gradient when the call began; ``None`` while nobody has asked.
+        content: the value of that gradient.
+        stored: the dygraph tensor that stands for it.
+        nothing: a tensor without elements, to take its place between the runs.
+        alone: the argument's gradient does not add to that of before the call.
+        shown: the user's code has got the gradient, and may have kept it.
+        stops: what the gradient says of itself: ``stop_gradient``.
+        place: where the user's code has asked for the gradient of an argument.
+    """
+
+    tensor: paddle.Tensor | None
+    index: int | None
+    like: bridge.Value
+    grad: bridge.Value | Mark = UNTOUCHED
+    found: bool | None = None
+    content: bridge.Value | None = None
+    stored: paddle.Tensor | None = None
+    nothing: paddle.Tensor | None = None
+    alone: bool = False
+    shown: bool = False
+    stops: bool = False
+    place: Location | None = None
+
+    @property
+    def changed(self) -> bool:
+        """Whether the call leaves another gradient than it has found."""
+        return self.grad is not UNTOUCHED and self.grad is not self.content
+
+    @property
+    def added(self) -> bool:
+        """Whether the gradient of before the call is read, zero if there is none."""
+        return self.stored is not None and self.found is None
+
+
+class Leaves:
+    """The leaves that one capture has met.
+
+    Attributes:
+        all: every leaf, by the identity of its tensor, the argument's index, or the value.
+        contents: the leaf whose contents a value is, by the value's id; with the value, so that
+            the id stays its own.
+    """
+
+    def __init__(self, record: Record) -> None:
+        self.all: dict[Hashable, Leaf] = {}
+        self.contents: dict[int, tuple[bridge.Value, Leaf]] = {}
+        self._record = record
+        self._retained: set[Leaf] = set()
+
+    def of(self, tensor: paddle.Tensor | bridge.Value) -> Leaf | None:
+        """The leaf that ``tensor`` is, or ``None``."""
+        return self.of_tensor(tensor) if bridge.is_eager(tensor) else self.of_value(tensor)
+
+    def of_tensor(self, tensor: paddle.Tensor) -> Leaf:
+        """The leaf that a dygraph tensor is."""
+        leaf = self.all.get(id(tensor))
+        if leaf is None:
+            value = bridge.as_value(tensor)
+            if not tensor.is_leaf:
+                raise error_here(
+                    UnsupportedInGraphError,
+                    "backward() inside of the function would go on into a computation outside of "
+                    "it, which has made a tensor that the function reads",
+                    "compute it inside of the function, or read a .detach() of it",
+                )
+            if bridge.has_hooks(tensor):
+                raise error_here(
+                    UnsupportedInGraphError,
+                    f"the gradient of {tensor.name!r} is changed by a hook that was set outside of "
+                    "the function, where backward() is part of the program",
+                    "call backward() outside of the function, or change .grad inside of it",
+                )
+            leaf = self.all[id(tensor)] = Leaf(tensor, None, value)
+            self.contents[value.id] = value, leaf
+        return leaf
+
+    def of_value(self, value: bridge.Value) -> Leaf | None:
+        """The leaf whose contents ``value`` is, or ``None``."""
+        known = self.contents.get(value.id)
+        if known is not None:
+            return known[1]
+        index = root_of(value)
+        if index is not None and index >= 0:
+            return self.add(value, ("argument", index), index)
+        if value.stop_gradient:
+            return None
+        tensor = bridge.tensor_of(value)
+        if tensor is not None:
+            return self.of_tensor(tensor)
+        if self._is_own_leaf(value):
+            return self.add(value, ("value", value.id), None)
+        return None
+
+    def _is_own_leaf(self, value: bridge.Value) -> bool:
+        """Whether ``value`` has no history, and was given a gradient."""
+        maker = value.get_defining_op()
+        if maker is not None and bridge.is_cut(maker):
+            return True
+        return value.id in self._record.capture.detached or bridge.is_made_of_constants(value)
+
+    def add(self, value: bridge.Value, key: Hashable, index: int | None) -> Leaf:
+        """The leaf under ``key``, whose contents ``value`` is."""
+        leaf = self.all.get(key)
+        if leaf is None:
+            leaf = self.all[key] = Leaf(None, index, value)
+            if index is None:
+                leaf.found = False
+        self.contents[value.id] = value, leaf
+        return leaf
+
+    def is_leaf(self, value: bridge.Value) -> bool:
+        """Whether ``value`` is a leaf, not one whose gradient is kept as well."""
+        leaf = self.of_value(value)
+        return leaf is not None and leaf not in self._retained
+
+    def begins_at(self, value: bridge.Value) -> bool:
+        """Whether ``value`` is a leaf that the function has made, its gradient among them."""
+        known = self.contents.get(value.id)
+        if known is not None:
+            return known[1] not in self._retained
+        return not value.stop_gradient and self._is_own_leaf(value)
+
+    def retain(self, value: bridge.Value) -> None:
+        """``value.retain_grads()``: gradients of it are kept as well."""
+        if self.of_value(value) is None and not value.stop_gradient:
+            self._retained.add(self.add(value, ("value", value.id), None))
+
+    def reached(self, outputs: list[bridge.Value]) -> list[tuple[bridge.Value, Leaf]]:
+        """The leaves that ``outputs`` depend on, each with the value that they have read."""
+        found: dict[int, tuple[bridge.Value, Leaf]] = {}
+        seen: set[int] = set()
+        queue = list(outputs)
+        while queue:
+            value = queue.pop()
+            if value.id in seen or value.stop_gradient:
+                continue
+            seen.add(value.id)
+            leaf = self.of_value(value)
+            if leaf is not None:
+                found[value.id] = value, leaf
+                if leaf.tensor is None and leaf.index is None and leaf not in self._retained:
+                    # It may go on in Paddle's eyes.
+                    self._record.stepping.add(bridge.id_of_maker(value))
+            if leaf is None or leaf in self._retained:
+                queue.extend(bridge.sources(value))
+        return list(found.values())

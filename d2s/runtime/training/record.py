@@ -1,0 +1,61 @@
+"""What training has added to the program of one capture so far, and where it may stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from d2s.errors import UnsupportedInGraphError
+from d2s.runtime.trace import Capture, error_here
+
+
+@dataclass
+class Record:
+    """What the parts of a training step share.
+
+    Attributes:
+        capture: the capture.
+        made: ids of operations that are there for gradients, and have none themselves.
+        shown: ids of all operations that are there for gradients.
+        stepping: ids of operations of steps, and of leaves, at which a gradient ends.
+        used: a gradient was made, or a gradient or parameter changed.
+    """
+
+    capture: Capture
+    made: set[int] = field(default_factory=set)
+    shown: set[int] = field(default_factory=set)
+    stepping: set[int] = field(default_factory=set)
+    used: bool = False
+
+    @property
+    def in_block(self) -> bool:
+        """Whether the present code is in a branch or loop."""
+        return bool(self.capture.blocks)
+
+    def check(self, what: str, *, branches: bool = False) -> None:
+        """Refuse training where a program cannot have it.
+
+        Args:
+            what: the training.
+            branches: it may be in branches.
+
+        Raises:
+            UnsupportedInGraphError: (D2S205) in a branch or static loop, or in a saved program.
+        """
+        if self.capture.export:
+            raise error_here(
+                UnsupportedInGraphError,
+                f"{what} is part of a function that is to be saved; a file holds no training",
+                "save the layer, or the function that computes the result",
+            )
+        if self.capture.blocks:
+            kinds = [block.kind for block in self.capture.blocks if block.state is not None]
+            if branches and kinds == ["branch"] * len(self.capture.blocks):
+                return
+            kind = self.capture.blocks[-1].kind
+            raise error_here(
+                UnsupportedInGraphError,
+                f"{what} stands in a {kind} that a tensor decides, behind which nobody knows what "
+                "the gradients and parameters are",
+                "put it behind the branch or loop and let the loss depend on it, give the loop "
+                "Python bounds, or convert only the function that computes the loss",
+            )
