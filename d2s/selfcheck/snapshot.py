@@ -23,9 +23,8 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import NotCheckableError
 from d2s.runtime.calls.call import call_method
-from d2s.runtime.values.contents import refill
 from d2s.runtime.values.objects import is_library, is_user_class
-from d2s.runtime.values.structure import is_dataclass_instance, parts
+from d2s.runtime.values.tree import is_dataclass_instance, parts, refill
 from d2s.selfcheck.values import Fact, array_of, facts, fields_of, tensors_in
 
 _ABSENT: Final = object()

@@ -24,7 +24,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.runtime.lists.probes import HIDDEN
 from d2s.runtime.values.objects import LAYER_FIELDS, is_user_class
-from d2s.runtime.values.structure import parts
+from d2s.runtime.values.tree import parts
 
 _TOLERANCES: Final[dict[str, tuple[float, float]]] = {
     "float16": (1e-3, 1e-3),

@@ -13,7 +13,7 @@ from typing import Any
 import paddle
 
 from d2s.errors import D2SError, StaticModeError
-from d2s.runtime.values.structure import scan
+from d2s.runtime.values.tree import scan
 from d2s.selfcheck.check import Checker, target_of
 from d2s.selfcheck.report import Report
 

@@ -15,7 +15,7 @@ import paddle
 from d2s.errors import D2SError
 from d2s.pipeline import Trace
 from d2s.runtime import NAMESPACE
-from d2s.runtime.values.structure import scan
+from d2s.runtime.values.tree import scan
 from d2s.selfcheck.raising import raising_line
 from d2s.selfcheck.values import Tolerance, facts, mismatches
 from d2s.syntax.load import bind, compile_tree

@@ -13,7 +13,7 @@ import paddle
 from d2s import api, conversion
 from d2s.config import options
 from d2s.errors import D2SError
-from d2s.runtime.values.structure import scan
+from d2s.runtime.values.tree import scan
 from d2s.selfcheck.check import Checker, target_of
 from d2s.syntax.printer import to_source
 from d2s.testing.observing import (

@@ -22,8 +22,8 @@ from d2s.program.state.places import CONTAINERS
 from d2s.program.state.tracker import Change, Guard, Record, Watch
 from d2s.runtime.trace import Capture
 from d2s.runtime.values.choice import Choice
-from d2s.runtime.values.contents import refill
 from d2s.runtime.values.objects import dict_of
+from d2s.runtime.values.tree import refill
 
 
 class _HiddenError(Exception):

@@ -17,7 +17,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import ArgumentsError, InputSpecError
-from d2s.runtime.values.structure import Rebuild, scan
+from d2s.runtime.values.tree import Rebuild, scan
 
 
 @dataclass(frozen=True)

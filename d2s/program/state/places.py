@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import paddle
 
-from d2s.runtime.values import contents
+from d2s.runtime.values import tree
 from d2s.runtime.values.choice import UNBOUND
 from d2s.runtime.values.fields import SlotFields, class_fields, slot_fields, slots_of
 from d2s.runtime.values.objects import attribute, dict_of
@@ -79,7 +79,7 @@ class Place:
             except ValueError:
                 return ABSENT
         if isinstance(scope, dict | list | tuple | collections.deque):
-            return contents.get(scope, self.key, ABSENT)
+            return tree.get(scope, self.key, ABSENT)
         return ABSENT
 
     def set(self, value: Any) -> None:
@@ -95,11 +95,11 @@ class Place:
                 del scope.cell_contents
         elif value is ABSENT:
             if isinstance(scope, dict):
-                contents.drop(scope, self.key)
+                tree.drop(scope, self.key)
         elif self.owner is not None:
             paddle.nn.Layer.__setattr__(self.owner, self.key, value)
         elif scope is not None:
-            contents.put(scope, self.key, value)
+            tree.put(scope, self.key, value)
 
     def put(self, value: Any) -> None:
         """Bind it as it is, whoever owns it."""
@@ -107,7 +107,7 @@ class Place:
         if isinstance(scope, types.CellType):
             scope.cell_contents = value
         else:
-            contents.put(scope, self.key, value)
+            tree.put(scope, self.key, value)
 
     @property
     def identity(self) -> tuple[Any, Any]:

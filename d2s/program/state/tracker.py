@@ -44,7 +44,7 @@ from d2s.program.state.places import (
 from d2s.program.state.reads import EVERY, explore
 from d2s.runtime.host.text import HostText
 from d2s.runtime.lists.dynamic_list import DynamicList
-from d2s.runtime.values import contents
+from d2s.runtime.values import tree
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import Fields, class_fields, slot_fields, slots_of
 from d2s.runtime.values.objects import (
@@ -123,7 +123,7 @@ class Record:
         if self.names is not None:
             return {name: self.scope.get(name, ABSENT) for name in self.names}
         held = isinstance(self.scope, dict)
-        return dict(contents.items(self.scope)) if held else contents.members(self.scope)
+        return dict(tree.pairs(self.scope)) if held else tree.members(self.scope)
 
     def restore(self) -> None:
         """Give it its contents back."""
@@ -136,17 +136,17 @@ class Record:
                 else:
                     del self.scope[key]
         elif isinstance(self.scope, dict):
-            keys = [key for key, _ in contents.items(self.scope)]
+            keys = [key for key, _ in tree.pairs(self.scope)]
             if self.names is None and keys != list(self.before):
-                contents.refill(self.scope, self.before)
+                tree.refill(self.scope, self.before)
                 return
             for key, value in self.before.items():
                 if value is ABSENT:
-                    contents.drop(self.scope, key)
-                elif contents.get(self.scope, key, ABSENT) is not value:
-                    contents.put(self.scope, key, value)
+                    tree.drop(self.scope, key)
+                elif tree.get(self.scope, key, ABSENT) is not value:
+                    tree.put(self.scope, key, value)
         else:
-            contents.refill(self.scope, self.before)
+            tree.refill(self.scope, self.before)
 
 
 _OURS: Final = str(Path(__file__).resolve().parents[2])
@@ -210,7 +210,7 @@ class Change:
         elif isinstance(target, list) and self.added:
             list.extend(target, value)
         elif isinstance(target, CONTAINERS):
-            contents.refill(target, value)
+            tree.refill(target, value)
 
     @property
     def added(self) -> bool:
@@ -240,10 +240,10 @@ class Reordered(Change):
 
     def make(self, value: Any, target: Any) -> None:
         for key in value:
-            found = contents.get(target, key, ABSENT)
+            found = tree.get(target, key, ABSENT)
             if found is not ABSENT:
-                contents.drop(target, key)
-                contents.put(target, key, found)
+                tree.drop(target, key)
+                tree.put(target, key, found)
 
     @property
     def added(self) -> bool:

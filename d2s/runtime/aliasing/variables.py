@@ -27,7 +27,6 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import UNBOUND, Choice
-from d2s.runtime.values.contents import items, members, refill
 from d2s.runtime.values.fields import is_computed, slot_fields, slots_of
 from d2s.runtime.values.objects import (
     LAYER_FIELDS,
@@ -37,6 +36,7 @@ from d2s.runtime.values.objects import (
     is_user_class,
     is_user_object,
 )
+from d2s.runtime.values.tree import members, pairs, refill
 
 REACH: Final = 2000
 """So many objects are looked at for what a body may change."""
@@ -201,7 +201,7 @@ def freeze(value: Any, depth: int = 0) -> Any:
     if is_list(value) or isinstance(value, collections.deque):
         return Frozen(value, tuple(freeze(item, depth + 1) for item in members(value)))
     if isinstance(value, dict):
-        return Frozen(value, tuple((key, freeze(item, depth + 1)) for key, item in items(value)))
+        return Frozen(value, tuple((key, freeze(item, depth + 1)) for key, item in pairs(value)))
     if isinstance(value, set):
         return Frozen(value, tuple(members(value)))
     if isinstance(value, Choice):
@@ -399,7 +399,7 @@ class _Reach:
             for index, item in enumerate(members(value)[:REACH]):
                 yield f"{path}[{index}]", item
         elif isinstance(value, dict):
-            for key, item in items(value):
+            for key, item in pairs(value):
                 yield f"{path}[{key!r}]", item
         if isinstance(value, list | tuple | dict | set | collections.deque):
             yield from self._attributes(path, value)

@@ -35,7 +35,6 @@ from d2s.runtime.python.orders import (
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.choice import Choice
-from d2s.runtime.values.contents import tuple_like
 from d2s.runtime.values.tensors import (
     as_value,
     cast_plain,
@@ -46,6 +45,7 @@ from d2s.runtime.values.tensors import (
     mark_number,
     number_kind,
 )
+from d2s.runtime.values.tree import like
 
 Key = Callable[[Any], Any]
 
@@ -135,7 +135,7 @@ def _columns(items: list[Any]) -> list[list[Any]] | None:
 
 
 def _tuple_like(first: Any, parts: list[Any]) -> Any:
-    return tuple_like(first, parts)
+    return like(first, parts)
 
 
 def _at(items: list[Any], position: Any) -> Any:

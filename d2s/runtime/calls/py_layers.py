@@ -24,8 +24,8 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import LoopGradientError, UnsupportedInGraphError
 from d2s.runtime.trace import capture_into, current, error_here
-from d2s.runtime.values.structure import parts
 from d2s.runtime.values.tensors import Sizes, as_value, is_tensor
+from d2s.runtime.values.tree import parts
 
 
 def apply(

@@ -37,10 +37,10 @@ from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.callbacks import raise_with
 from d2s.runtime.values.choice import UNBOUND, Choice, spread_with
-from d2s.runtime.values.contents import refill
 from d2s.runtime.values.fields import is_object
 from d2s.runtime.values.objects import is_list, is_user_class, owner_of
 from d2s.runtime.values.tensors import condition
+from d2s.runtime.values.tree import refill
 
 Body = Callable[[], Any]
 

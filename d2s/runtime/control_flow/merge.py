@@ -47,7 +47,6 @@ from d2s.runtime.values.choice import (
     same_constant,
     simplified,
 )
-from d2s.runtime.values.contents import blank, like, refill, tuple_like
 from d2s.runtime.values.empties import axes_of, cut, may_be_empty, note_filled, padded
 from d2s.runtime.values.fields import attributes_of, is_object, set_attributes
 from d2s.runtime.values.objects import dict_of, is_list
@@ -64,6 +63,7 @@ from d2s.runtime.values.tensors import (
     root_of,
     weak_dtype,
 )
+from d2s.runtime.values.tree import blank, like, refill
 
 RESULT: Final = "result"
 """The variable that passes make for what a function returns."""
@@ -291,7 +291,7 @@ class Merger:
             self.merge(left, right, f"{name}[{index}]")
             for index, (left, right) in enumerate(zip(true, false, strict=True))
         ]
-        return lambda results: tuple_like(true, [item(results) for item in items])
+        return lambda results: like(true, [item(results) for item in items])
 
     def objects(self, true: Any, false: Any, name: str) -> Builder:
         """Two objects of one class: a new one, where nobody else knows either of them."""
@@ -521,7 +521,7 @@ class Merger:
             return self.kept_container(side, self.ends[0 if side else 1].frozen(thing))
         if isinstance(thing, tuple):
             items = [self.kept(side, item) for item in thing]
-            return lambda results: tuple_like(thing, [item(results) for item in items])
+            return lambda results: like(thing, [item(results) for item in items])
         if is_object(thing):
             return self.kept_object(side, thing)
         if isinstance(thing, HostText):

@@ -26,8 +26,8 @@ from d2s.errors import NotStaticError
 from d2s.runtime.trace import current, error_here, tentatively
 from d2s.runtime.values.choice import Choice, simplified
 from d2s.runtime.values.objects import is_list, is_user_object
-from d2s.runtime.values.structure import parts
 from d2s.runtime.values.tensors import Sizes, is_array, is_tensor, number_kind
+from d2s.runtime.values.tree import parts
 
 _CONVERSIONS: Final[dict[str, Callable[[Any], str]]] = {"r": repr, "s": str, "a": ascii}
 

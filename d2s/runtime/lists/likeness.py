@@ -15,8 +15,8 @@ from d2s.runtime.aliasing.variables import Frozen
 from d2s.runtime.host.text import HostText
 from d2s.runtime.trace import current
 from d2s.runtime.values.choice import Choice, optional_parts
-from d2s.runtime.values.contents import tuple_like
 from d2s.runtime.values.tensors import NUMBER_DTYPES, is_tensor, mark_number, number_kind
+from d2s.runtime.values.tree import like
 
 
 class Like:
@@ -99,7 +99,7 @@ def description_of(item: Any) -> Any:
             return {key: description_of(part) for key, part in item.items}
         return [description_of(part) for part in item.items]
     if isinstance(item, tuple):
-        return tuple_like(item, [description_of(part) for part in item])
+        return like(item, [description_of(part) for part in item])
     if isinstance(item, list):
         return [description_of(part) for part in item]
     if isinstance(item, dict):
@@ -124,7 +124,7 @@ def common(known: Any, found: Any) -> Any:
             return {key: common(known[key], found[key]) for key in known}
         if isinstance(known, list | tuple) and len(known) == len(found):
             parts = [common(a, b) for a, b in zip(known, found, strict=True)]
-            return tuple_like(found, parts) if isinstance(found, tuple) else type(found)(parts)
+            return like(found, parts) if isinstance(found, tuple) else type(found)(parts)
     return found
 
 
@@ -144,7 +144,7 @@ def sample(shape: Any) -> Any:
             )
         )
     if isinstance(shape, tuple):
-        return tuple_like(shape, [sample(part) for part in shape])
+        return like(shape, [sample(part) for part in shape])
     if isinstance(shape, list):
         return type(shape)(sample(part) for part in shape)
     if isinstance(shape, dict):

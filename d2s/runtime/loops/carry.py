@@ -43,8 +43,6 @@ from d2s.runtime.values.choice import (
     possible,
     same_constant,
 )
-from d2s.runtime.values.contents import blank, members, refill, tuple_like
-from d2s.runtime.values.contents import items as items_of
 from d2s.runtime.values.fields import attributes_of, is_object, set_attributes
 from d2s.runtime.values.tables import moments
 from d2s.runtime.values.tensors import (
@@ -62,6 +60,8 @@ from d2s.runtime.values.tensors import (
     root_to_change,
     weak_dtype,
 )
+from d2s.runtime.values.tree import blank, like, members, refill
+from d2s.runtime.values.tree import pairs as items_of
 
 
 class Replan(OnceMoreError):
@@ -504,7 +504,7 @@ class Sequence(Carrier):
         value = self.value
         container = value.container if isinstance(value, Frozen) else value
         if isinstance(container, tuple):
-            return tuple_like(container, items)
+            return like(container, items)
         if self.rebound:
             bare = made_like if is_object(container) else blank
             self.seen, self.given = container, items = born(bare(container)), items
@@ -753,10 +753,10 @@ class Chosen(Carrier):
         self.choices = choices
         tag, leaves = choices.flatten(value, select)
         self.inits = [_seed(tag), *map(_seed, leaves)]
-        for init, like in zip(self.inits[1:], choices.likes(), strict=True):
-            if list(init.shape) != like.shape:
-                bridge.relax(init, like.shape)
-            init.stop_gradient = like.stop_gradient
+        for init, found in zip(self.inits[1:], choices.likes(), strict=True):
+            if list(init.shape) != found.shape:
+                bridge.relax(init, found.shape)
+            init.stop_gradient = found.stop_gradient
 
     def rebuild(self, values: list[Any]) -> Any:
         return self.choices.build(values[0], list(values[1:]), self.path)

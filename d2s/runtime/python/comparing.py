@@ -23,8 +23,8 @@ from d2s import paddle_bridge as bridge
 from d2s.runtime.control_flow.cond import select
 from d2s.runtime.trace import current
 from d2s.runtime.values.choice import Choice, each, holds_tensors
-from d2s.runtime.values.structure import is_dataclass_instance, parts
 from d2s.runtime.values.tensors import SIZE, Sizes, condition, mark_number, number_kind
+from d2s.runtime.values.tree import is_dataclass_instance, parts
 
 Thunk = Callable[[], Any]
 

@@ -26,10 +26,8 @@ from d2s.diagnostics.location import Location, here, is_ours
 from d2s.errors import AmbiguousValueError, D2SError, Row
 from d2s.runtime.trace import current, error_here, tentatively
 from d2s.runtime.values.callbacks import raise_when
-from d2s.runtime.values.contents import tuple_like
 from d2s.runtime.values.fields import attributes_of, is_object, keeps
 from d2s.runtime.values.objects import attribute, is_user_class
-from d2s.runtime.values.structure import parts
 from d2s.runtime.values.tables import MOST_ROWS, bound_on, not_reached, noted, row, sides_at
 from d2s.runtime.values.tensors import (
     NUMBER_DTYPES,
@@ -42,6 +40,7 @@ from d2s.runtime.values.tensors import (
     number_kind,
     shape,
 )
+from d2s.runtime.values.tree import like, parts
 
 Use = Callable[[Any], Any]
 """What is done with a value."""
@@ -734,7 +733,7 @@ def returned(value: Any) -> Any:
     if all(map(operator.is_, items, value)):
         return value
     if isinstance(value, tuple):
-        return tuple_like(value, items)
+        return like(value, items)
     value[:] = items
     return value
 
