@@ -20,7 +20,7 @@ STAMP := $(VENV)/.installed-$(EXTRA)
 
 .DEFAULT_GOAL := demo
 .PHONY: help demo install test doctest nightly programs golden coverage mutants lint format types \
-        contracts docs support failures errors onnx zoo zooquick bench benchquick benchdocs ci clean FORCE
+        contracts house docs support failures errors onnx zoo zooquick bench benchquick benchdocs ci clean FORCE
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -97,6 +97,9 @@ types: install ## mypy, strict
 
 contracts: install ## the rooms and the direction of their imports
 	$(VENV)/bin/lint-imports
+
+house: install ## what the house is measured by; no figure may go up
+	$(PY) -m tests.house
 
 docs: install ## build the documentation into site/
 	@# The variable only turns off an announcement about the future of MkDocs.
