@@ -128,13 +128,6 @@ EXPLAINED: Final[tuple[Explained, ...]] = (
         "An item of another length is refused where it is appended, before the two are compared.",
     ),
     Explained(
-        "d2s/runtime/lists/dynamic_list.py",
-        "DynamicList.sample",
-        "statement removed",
-        "made.stop_gradient = leaf.stop_gradient",
-        "An item that lets gradients through opens the list when it comes.",
-    ),
-    Explained(
         "d2s/runtime/host/messages.py",
         "",
         "constant changed",
@@ -221,15 +214,8 @@ EXPLAINED: Final[tuple[Explained, ...]] = (
         "A tensor has no `random` to be used in its place, so it is refused all the same.",
     ),
     Explained(
-        "d2s/runtime/lists/dynamic_list.py",
-        "kept_list.build",
-        "comparison swapped",
-        "capture is None",
-        "The list has rows and gets no arrays, and where its home is matters for arrays alone.",
-    ),
-    Explained(
-        "d2s/runtime/lists/dynamic_list.py",
-        "_no_rows",
+        "d2s/runtime/lists/rows.py",
+        "no_rows",
         "statement removed",
         "made.stop_gradient = leaf.stop_gradient",
         "What the zeros are joined with, or the loop that carries them, lets gradients through.",

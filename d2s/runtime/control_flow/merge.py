@@ -31,13 +31,9 @@ from d2s.runtime.control_flow.ends import (
 )
 from d2s.runtime.control_flow.forms import Alternatives, Select
 from d2s.runtime.host.text import HostText
-from d2s.runtime.lists.dynamic_list import (
-    DynamicList,
-    NeedsElementError,
-    join_different,
-    join_lists,
-    kept_list,
-)
+from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.merging import join_different, join_lists, kept_list
+from d2s.runtime.lists.storage import NeedsElementError
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import (
     UNBOUND,
@@ -337,7 +333,7 @@ class Merger:
         if not same and any(names_of(each) or is_known_outside(each) for each in (first, second)):
             return self.either(true, false, name)  # a later change must reach the one that is meant
         if isinstance(first, DynamicList) and isinstance(second, DynamicList) and same:
-            return join_lists(self, first, true.items, false.items)
+            return join_lists(self, first, true, false)
         if not same and not _alike(first, second):
             return self.either(true, false, name)
         fresh = self.anew(first, second, name, same=same)

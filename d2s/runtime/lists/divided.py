@@ -21,7 +21,9 @@ from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.holders import choices_with, names_of
 from d2s.runtime.aliasing.origins import note_form, origin_of
 from d2s.runtime.aliasing.variables import Slot, State
-from d2s.runtime.lists.dynamic_list import DynamicList, Element, rows_of
+from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.elements import Element
+from d2s.runtime.lists.merging import rows_of
 from d2s.runtime.trace import tentatively
 from d2s.runtime.values.choice import Choice
 

@@ -10,12 +10,11 @@ from typing import Any
 
 import paddle
 
-from d2s import paddle_bridge as bridge
 from d2s.runtime.aliasing.variables import Frozen
 from d2s.runtime.host.text import HostText
 from d2s.runtime.trace import current
 from d2s.runtime.values.choice import Choice, optional_parts
-from d2s.runtime.values.tensors import NUMBER_DTYPES, is_tensor, mark_number, number_kind
+from d2s.runtime.values.tensors import NUMBER_DTYPES, is_tensor, mark_number, number_kind, zeros_of
 from d2s.runtime.values.tree import like
 
 
@@ -29,11 +28,9 @@ class Like:
         self.shape = list(made.shape) if made is not None else []
         self.stop_gradient = made is None or made.stop_gradient
 
-    def zeros(self) -> Any:
-        made = paddle.zeros([max(size, 1) if size else 0 for size in self.shape], self.dtype)
-        if any(size < 0 for size in self.shape):
-            bridge.relax(made, self.shape)
-        return made
+    def zeros(self) -> paddle.Tensor:
+        """A value like it."""
+        return zeros_of(self.shape, self.dtype)
 
 
 class Labels:

@@ -19,7 +19,8 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.variables import Cell
 from d2s.runtime.control_flow.cond import if_, select
-from d2s.runtime.lists.dynamic_list import DynamicList, Element, of_tensor
+from d2s.runtime.lists.dynamic_list import DynamicList, of_tensor
+from d2s.runtime.lists.elements import Element
 from d2s.runtime.lists.iteration import Indexed, indexed, items_of
 from d2s.runtime.loops.while_loop import Like, for_indexed
 from d2s.runtime.python.logic import and_, not_, or_

@@ -24,8 +24,9 @@ from d2s.runtime.aliasing.variables import Attribute, Cell, Slot, State
 from d2s.runtime.control_flow.cond import decide, if_
 from d2s.runtime.control_flow.effects import BlockLeft, raise_later
 from d2s.runtime.control_flow.unbound import as_local
-from d2s.runtime.lists.dynamic_list import DynamicList, NeedsElementError, NeedsRowsError
+from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.iteration import Indexed, indexed, items_of
+from d2s.runtime.lists.storage import NeedsElementError, NeedsRowsError
 from d2s.runtime.loops.carry import (
     Carrier,
     Leaf,

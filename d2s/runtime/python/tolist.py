@@ -14,7 +14,8 @@ from typing import Any, Final
 import paddle
 
 from d2s.errors import NotStaticError
-from d2s.runtime.lists.dynamic_list import DynamicList, Element, of_columns
+from d2s.runtime.lists.dynamic_list import DynamicList, of_columns
+from d2s.runtime.lists.elements import Element
 from d2s.runtime.trace import error_here
 from d2s.runtime.values.tensors import NUMBER_DTYPES, as_value, cast_plain, mark_number
 

@@ -8,6 +8,7 @@ the tensor's dtype, as a Python number does; leaving the function it is a Python
 from __future__ import annotations
 
 import types
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -57,6 +58,14 @@ def number_value(number: float, kind: type | None = None) -> Any:
     kind = kind or type(number)
     value = paddle.full([], number, NUMBER_DTYPES[kind])
     return mark_number(value, kind)
+
+
+def zeros_of(shape: Sequence[int], dtype: object) -> paddle.Tensor:
+    """Zeros of ``shape``; an open dimension has one element, and stays open."""
+    made = paddle.zeros([1 if size < 0 else size for size in shape], dtype)
+    if any(size < 0 for size in shape):
+        bridge.relax(made, list(shape))
+    return made
 
 
 def as_value(thing: Any) -> Any:

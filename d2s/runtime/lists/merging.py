@@ -1,0 +1,220 @@
+"""A dynamic list behind a branch: what its two sides have left becomes one list again.
+
+The branch is given as a :class:`Sides`; its class is in ``control_flow``, which imports this room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import paddle
+
+from d2s.errors import ContainerInGraphError
+from d2s.runtime.aliasing.holders import names_of
+from d2s.runtime.aliasing.variables import Frozen
+from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.elements import Element, leaf_value
+from d2s.runtime.lists.rows import no_rows, opened
+from d2s.runtime.lists.storage import ListSnapshot
+from d2s.runtime.trace import error_here, tentatively
+
+Builder = Callable[[list[Any]], Any]
+"""Makes what stands behind a branch of the results of the ``if``."""
+
+
+class Sides(Protocol):
+    """The two sides of one ``if``; ``control_flow.merge.Merger`` is one."""
+
+    def output(
+        self, true: Any, false: Any, kind: type | None = None, root: int | None = None
+    ) -> Builder:
+        """Yield ``true`` from one side and ``false`` from the other."""
+
+    def on(self, side: bool, make: Callable[[], Any]) -> Any:
+        """What ``make`` gives when its operations go into ``side``."""
+
+    def copied(self, side: bool, value: Any, dtype: Any = None) -> Any:
+        """A copy of a tensor or number in ``side``."""
+
+    def placeholder(self, side: bool, like: Any) -> Any:
+        """Zeros in ``side`` like a value; never read on the run."""
+
+    def as_flag(self, side: bool, flag: Any) -> Any:
+        """A bool, or bool value, as a fresh bool value of ``side``."""
+
+    def kept(self, side: bool, thing: Any) -> Builder:
+        """``thing`` of one side."""
+
+
+def snapshot_of(frozen: Frozen) -> ListSnapshot:
+    """What a list held when it was frozen."""
+    return ListSnapshot(*frozen.items)
+
+
+def join_lists(merger: Sides, target: DynamicList, true_end: Frozen, false_end: Frozen) -> Builder:
+    """The list after a branch.
+
+    Args:
+        merger: the branch.
+        target: the list.
+        true_end, false_end: what it held at the end of each side.
+    """
+    true, false = snapshot_of(true_end), snapshot_of(false_end)
+    if true.arrays and false.arrays:
+        return _join_pending(merger, target, true, false)
+    element, before, after = true.element, true.rows or (), false.rows or ()
+    same = all(left is right for left, right in zip(before, after, strict=True))
+    outputs = [] if same else _outputs(merger, element, before, after)
+
+    def build(results: list[Any]) -> DynamicList:
+        target.element = element
+        target.hold_rows(list(before) if same else [output(results) for output in outputs])
+        return target
+
+    return build
+
+
+def _outputs(
+    merger: Sides, element: Element, true: Sequence[paddle.Tensor], false: Sequence[paddle.Tensor]
+) -> list[Builder]:
+    """What gives the rows behind a branch, leaf by leaf."""
+    return [
+        merger.output(
+            opened(merger.copied(True, left), leaf.shape),
+            opened(merger.copied(False, right), leaf.shape),
+        )
+        for leaf, left, right in zip(element.leaves, true, false, strict=True)
+    ]
+
+
+def _join_pending(
+    merger: Sides, target: DynamicList, true: ListSnapshot, false: ListSnapshot
+) -> Builder:
+    """The list after a branch whose sides have left different pending items."""
+    base = len(target.pending)
+    sides = true.pending[base:], false.pending[base:]
+    builders = []
+    for position in range(max(len(sides[0]), len(sides[1]))):
+        entries = [side[position] if position < len(side) else None for side in sides]
+        if entries[0] is not None and entries[1] is not None:
+            item = _pending_item(merger, target, entries[0][0], entries[1][0])
+            counts = _counts(merger, entries[0][1], entries[1][1])
+        else:
+            which = entries[0] is not None
+            left, valid = entries[0] or entries[1] or (None, False)
+            item = merger.kept(which, _as_values(merger, which, left))
+            counts = _counts(merger, *((valid, False) if which else (False, valid)))
+        builders.append((item, counts))
+
+    def build(results: list[Any]) -> DynamicList:
+        target.settle([(item(results), counts(results)) for item, counts in builders])
+        return target
+
+    return build
+
+
+def _counts(merger: Sides, true: object, false: object) -> Builder:
+    """Whether an item counts, from whether it does on each side."""
+    if true is True and false is True:
+        return lambda results: True
+    return merger.output(merger.as_flag(True, true), merger.as_flag(False, false))
+
+
+def _pending_item(merger: Sides, target: DynamicList, true: object, false: object) -> Builder:
+    """The item that one side or the other has left: leaf by leaf, as the element says."""
+    element = target.element
+    pairs = [
+        merger.on(True, lambda: element.flatten(true)),
+        merger.on(False, lambda: element.flatten(false)),
+    ]
+    outputs = [
+        merger.output(
+            merger.copied(True, left),
+            merger.copied(False, right),
+            leaf.kind,
+        )
+        for left, right, leaf in zip(*pairs, element.leaves, strict=True)
+    ]
+    return lambda results: element.build([output(results) for output in outputs])
+
+
+def _as_values(merger: Sides, side: bool, item: Any) -> Any:
+    """``item`` with its numbers and dygraph tensors made values of ``side``."""
+    if type(item) in (tuple, list):
+        return type(item)(_as_values(merger, side, part) for part in item)
+    if type(item) is dict:
+        return {key: _as_values(merger, side, part) for key, part in item.items()}
+    return merger.on(side, lambda: leaf_value(item))
+
+
+def join_different(merger: Sides, true: Frozen, false: Frozen, name: str) -> Builder | None:
+    """A growing list of one side and another list of the other, as one; ``None``: impossible."""
+    target = true.container if isinstance(true.container, DynamicList) else false.container
+    others = [snapshot.container for snapshot in (true, false) if snapshot.container is not target]
+    if type(others[0]) not in (list, DynamicList):
+        return None
+    for container in (target, *others):
+        known = names_of(container, name)
+        if known:
+            raise error_here(
+                ContainerInGraphError,
+                f"the list {name!r}, known as {known[0]!r} too, is one of two lists behind a "
+                "tensor branch, whose lengths tensors decide",
+                "use one name for it",
+            )
+    element: Element = target.element
+    left = _rows_on(merger, element, True, true)
+    right = None if left is None else _rows_on(merger, element, False, false)
+    if left is None or right is None:
+        return None
+    if any(row.dtype != other.dtype for row, other in zip(left, right, strict=True)):
+        return None
+    outputs = _outputs(merger, element, left, right)
+
+    def build(results: list[Any]) -> DynamicList:
+        return DynamicList.of_rows(name, element, [output(results) for output in outputs])
+
+    return build
+
+
+def _rows_on(
+    merger: Sides, element: Element, side: bool, snapshot: Frozen
+) -> Sequence[paddle.Tensor] | None:
+    """The rows of a list of one side; ``None`` if its items are no items like ``element``."""
+    if isinstance(snapshot.container, DynamicList):
+        held = snapshot_of(snapshot)
+        return held.rows if held.element.form == element.form else None
+    items = list(snapshot.items)
+    with tentatively():
+        try:
+            rows: list[paddle.Tensor] = merger.on(side, lambda: rows_of(element, items))
+        except ContainerInGraphError:
+            return None
+    return rows
+
+
+def rows_of(element: Element, items: list[Any]) -> list[paddle.Tensor]:
+    """The rows of a list with these items."""
+    made = DynamicList.of_rows("", element, [no_rows(leaf) for leaf in element.leaves])
+    if items:
+        made.extend(items)
+    return made.need_rows()
+
+
+def kept_list(merger: Sides, side: bool, snapshot: Frozen) -> Builder:
+    """A list that only one side of a branch has, in a fresh one."""
+    target: DynamicList = snapshot.container
+    held = snapshot_of(snapshot)
+    outputs = []
+    for row in held.rows or ():
+        mine, other = merger.copied(side, row), merger.placeholder(not side, row)
+        outputs.append(merger.output(*((mine, other) if side else (other, mine))))
+
+    def build(results: list[Any]) -> DynamicList:
+        rows = [output(results) for output in outputs]
+        made = DynamicList.of_rows(target.name, held.element, rows)
+        made.frozen, made.origin = target.frozen, target.origin
+        return made
+
+    return build
