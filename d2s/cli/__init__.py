@@ -121,6 +121,15 @@ _command(
     "Say what is installed, set, and working here.",
     ["d2s doctor", "d2s doctor --json -o doctor.json"],
 )
+_command(
+    "minimize",
+    commands.minimize,
+    "Cut a failing function down to a file to attach.",
+    [
+        "d2s minimize net.py:net -i 'x:float32[2,8]' -o smallest.py",
+        "d2s minimize net.py:clip_mean --input-spec 'x:float32[None,8]' --code D2S204",
+    ],
+)
 
 
 def _version(wanted: bool) -> None:

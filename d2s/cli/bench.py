@@ -191,7 +191,7 @@ class Request:
         # Prints do not belong into the table; the process ends with this file open.
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
         function = undecorated(found.function)
-        arguments = self._bound(found.name, function)
+        arguments = self.bound(found.name, function)
         return Work(function, arguments.args, arguments.kwargs, self.kind)
 
     def check(self) -> None:
@@ -211,7 +211,7 @@ class Request:
             )
         with found.importable(), contextlib.redirect_stdout(sys.stderr):
             function = undecorated(found.function)
-            arguments = self._bound(found.name, function)
+            arguments = self.bound(found.name, function)
             work = Work(function, arguments.args, arguments.kwargs, self.kind)
             try:
                 with work.mode():
@@ -219,7 +219,12 @@ class Request:
             except Exception as error:
                 raise _cannot_be_called(found.name, error) from error
 
-    def _bound(self, name: str, function: Any) -> inspect.BoundArguments:
+    def bound(self, name: str, function: Any) -> inspect.BoundArguments:
+        """The arguments of a call of the function.
+
+        Raises:
+            BenchInputError: (D2S506) it takes other arguments.
+        """
         gradient = self.kind == "gradient"
         given = [(each.name, each.make(gradient=gradient)) for each in self.inputs]
         called = function.forward if isinstance(function, paddle.nn.Layer) else function

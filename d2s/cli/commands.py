@@ -325,3 +325,56 @@ def run(
         as_json=as_json,
         output=output,
     )
+
+
+def minimize(
+    target: Target,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--input",
+            "-i",
+            metavar="[NAME:]DTYPE[DIMS][=VALUE]",
+            help="One argument, as for d2s bench: 'x:float32[8,64]', 'n=10'. Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    input_spec: InputSpecs = None,
+    symptom: Annotated[
+        str | None,
+        typer.Option(
+            "--code",
+            metavar="CODE",
+            help="Look for this one: D2S204, or 'differs in result', 'hangs'.",
+            show_default="whatever is wrong",
+        ),
+    ] = None,
+    grad: Annotated[bool, typer.Option(help="Compare gradients too.")] = True,
+    limit: Annotated[float, typer.Option(min=1, help="Seconds that one program may take.")] = 20.0,
+    seconds: Annotated[float, typer.Option(min=1, help="How long to go on.")] = 600.0,
+    examples: Annotated[int, typer.Option(min=1, help="How many made-up calls to try.")] = 50,
+    seed: Annotated[int, typer.Option(help="What made-up calls depend on.")] = 0,
+    as_json: AsJson = False,
+    output: Output = None,
+    log_json: LogJson = False,
+) -> None:
+    """Cut a failing or differing function down to a file to attach.
+
+    The file of the function is made smaller as long as d2s fails with the same code, or differs
+    from dygraph in the same way, and dygraph does what it did; the inputs, too. Each program runs
+    in a process of its own: one that hangs or crashes can be made smaller as well. Without
+    --input, inputs are made up as for d2s test. Ctrl-C ends it with the smallest so far. Exit
+    status: 0, 1 when nothing is wrong with the function, 2 after an error.
+    """
+    _log(log_json)
+    with working(_LOADING):
+        from d2s.cli import minimize as work
+        from d2s.testing.minimize import Wanted
+    work.minimize(
+        target,
+        inputs=inputs or (),
+        input_spec=input_spec or (),
+        wanted=Wanted(work.code_of(symptom), grad, limit, seconds, examples, seed),
+        as_json=as_json,
+        output=output,
+    )
