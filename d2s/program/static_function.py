@@ -29,7 +29,8 @@ from d2s.program.capture.capture import capture, capture_lock
 from d2s.program.capture.captured import Captured
 from d2s.program.capture.parameters import MakesParametersError
 from d2s.program.dispatch import events
-from d2s.program.dispatch.program_cache import Entry, Programs, Reason, differences, explain
+from d2s.program.dispatch.entry import Entry, Reason
+from d2s.program.dispatch.program_cache import Programs, differences, explain
 from d2s.program.dispatch.recent_calls import Modes, Parts, parts_of
 from d2s.program.dispatch.specialized_call import ANOTHER
 from d2s.program.islands.breaks import Break, leaves_graph, note, tell
@@ -38,7 +39,7 @@ from d2s.program.keys.call_key import Call, Identity, Signature
 from d2s.program.keys.dimensions import Dimensions, Trial, shapes_of, with_shapes
 from d2s.program.running.execute import Runner
 from d2s.program.running.loaded import Sources, sources_of
-from d2s.program.state.tracker import Change
+from d2s.program.state.records import Change
 from d2s.runtime.calls.call import call as converted_of
 from d2s.runtime.calls.call import call_method
 from d2s.syntax.printer import to_source

@@ -37,10 +37,13 @@ from d2s.program.capture.views import check_results, check_views
 from d2s.program.capture.write_back import Leaving, leaving, updates_of, writes_of
 from d2s.program.keys.call_key import Call, TensorLeaf
 from d2s.program.keys.dimensions import SHAPE
+from d2s.program.state.guards import Guard
 from d2s.program.state.opaque import check_opaque
 from d2s.program.state.places import Place
+from d2s.program.state.records import Change
+from d2s.program.state.relied import guards_of, homes_of
 from d2s.program.state.shared_arguments import apart, check_state
-from d2s.program.state.tracker import Change, Guard, Watch
+from d2s.program.state.tracker import Watch
 from d2s.runtime.aliasing.replays import calling
 from d2s.runtime.calls.call import call as converted_of
 from d2s.runtime.calls.coroutines import finished
@@ -222,7 +225,7 @@ def _capture(
             if state.refused:  # the user's code has caught what stands for no error of its own
                 raise state.refused[0]
             check_on_host(state.wanting)
-            check_opaque(watch, arguments, function)
+            check_opaque((watch.opaque, arguments.opaque), function)
             results = Results(inputs, state, watch)
             results.watches = (watch, arguments)
             results.arguments = {id(made): number for number, made in containers.items()}
@@ -281,7 +284,7 @@ def _capture(
     steps = steps_of(state.steps, tensors, results.given)
     written = _positions((state.stored[root] for root in state.written if root < 0), tensors)
     check_state(written, tensors)
-    homes = watch.places_of(tensors)
+    homes = homes_of(watch, tensors)
     if steps is not None:
         homes = steps.keep(homes, tensors)
         relied += steps.guards
@@ -303,7 +306,7 @@ def _capture(
         ],
         results.ambiguous,
         results.texts,
-        [*watch.guards(changes, tensors), *results.find_homes(), *relied],
+        [*guards_of(watch, changes, tensors), *results.find_homes(), *relied],
         homes,
         [change.place for change in lifted],
         counters,

@@ -9,9 +9,10 @@ from typing import Any
 from d2s.program.capture.draws import Draw
 from d2s.program.capture.steps import StepsOfRun
 from d2s.program.keys.call_key import TensorLeaf
+from d2s.program.state.guards import Guard
 from d2s.program.state.places import Place
+from d2s.program.state.records import Change
 from d2s.program.state.shared_arguments import Apart
-from d2s.program.state.tracker import Change, Guard
 
 
 @dataclass(slots=True)

@@ -19,9 +19,12 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
 from d2s.program.capture.captured import Build, Output, Run
 from d2s.program.capture.stops import Paths
+from d2s.program.state.guards import Guard
 from d2s.program.state.opaque import is_opaque
 from d2s.program.state.places import CONTAINERS, Place
-from d2s.program.state.tracker import Guard, Watch, is_symbol
+from d2s.program.state.records import is_symbol
+from d2s.program.state.relied import homes_of
+from d2s.program.state.tracker import Watch
 from d2s.runtime.aliasing.origins import origin_of
 from d2s.runtime.host.text import HostText, Shipment
 from d2s.runtime.lists.dynamic_list import DynamicList
@@ -228,7 +231,7 @@ class Results:
     def find_homes(self) -> list[Guard]:
         """Note where the tensors of :meth:`eager` are kept; what the program relies on for it."""
         tensors = list(self.moved.values())
-        for index, place in self.watch.places_of(tensors):
+        for index, place in homes_of(self.watch, tensors):
             self.homes.setdefault(id(tensors[index]), []).append(place)
         return [
             Guard(other, _is_at(places[0]), True)

@@ -18,8 +18,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from d2s import paddle_bridge as bridge
+from d2s.program.state.guards import Guard, same_constant_now
 from d2s.program.state.places import Place, Reading
-from d2s.program.state.tracker import Guard, same_constant_now
 from d2s.runtime.values.tensors import number_kind
 
 Expression = Callable[[list[Any]], Any]

@@ -16,8 +16,8 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import Location, here
 from d2s.errors import UnsupportedInGraphError
+from d2s.program.state.guards import Guard
 from d2s.program.state.places import Place
-from d2s.program.state.tracker import Guard
 from d2s.runtime.training.leaves import CLEARED, DROPPED, ZEROS, Leaf
 from d2s.runtime.training.steps import Steps
 

@@ -23,7 +23,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import is_ours
 from d2s.errors import NotStaticError, UnsupportedInGraphError
-from d2s.program.state.tracker import is_symbol
+from d2s.program.state.records import is_symbol
 from d2s.runtime.aliasing import inplace
 from d2s.runtime.aliasing.replays import CHECKS, Method, as_in_dygraph
 from d2s.runtime.calls.call import APPLYING

@@ -18,8 +18,10 @@ from d2s.errors import InplaceError
 from d2s.program.capture.captured import Build, Run, Write
 from d2s.program.capture.results import Results
 from d2s.program.capture.steps import changes_of
+from d2s.program.state.guards import Guard
 from d2s.program.state.places import CONTAINERS
-from d2s.program.state.tracker import Change, Guard, Record, Watch
+from d2s.program.state.records import Change, Record
+from d2s.program.state.tracker import Watch
 from d2s.runtime.trace import Capture
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.objects import dict_of

@@ -13,7 +13,8 @@ from typing import Final
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.log import event
 from d2s.errors import D2SError
-from d2s.program.dispatch.program_cache import CURES, UNSETTLED, Entry, Reason
+from d2s.program.dispatch.entry import Entry, Reason
+from d2s.program.dispatch.program_cache import CURES, UNSETTLED
 from d2s.program.running.execute import Runner
 
 _LONG: Final = 300

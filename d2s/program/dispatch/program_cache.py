@@ -9,33 +9,15 @@ from __future__ import annotations
 import collections
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from d2s import config
 from d2s.diagnostics.location import user_level
 from d2s.errors import ManyProgramsWarning
+from d2s.program.dispatch.entry import CLOCK, Entry, Reason
 from d2s.program.dispatch.recent_calls import KnownCalls, Parts
-from d2s.program.dispatch.specialized_call import CLOCK, warm_call
+from d2s.program.dispatch.specialized_call import warm_call
 from d2s.program.keys.call_key import Call
-from d2s.program.keys.dimensions import is_open
-from d2s.program.running.execute import Runner
-
-
-@dataclass(frozen=True)
-class Reason:
-    """Why a program was captured.
-
-    Attributes:
-        kind: what sort of thing has changed; one of :data:`CURES`, or ``"first"``.
-        subject: the argument or the value that has changed, as a reader would write it.
-        text: the whole reason.
-    """
-
-    kind: str
-    subject: str
-    text: str
-
 
 CURES: Final = {
     "shape": "give to_static an input_spec with InputSpec([None, ...]) for the sizes that vary, "
@@ -57,31 +39,6 @@ _PATIENCE: Final = 15
 
 _LONGEST: Final = 16
 """So often that while gets longer, twice each time."""
-
-
-@dataclass
-class Entry:
-    """One program.
-
-    Attributes:
-        key: the key of the calls that it is for.
-        call: such a call, without its tensors.
-        runner: the program.
-        reason: why it was captured.
-        used: when it was last used, on a clock of its own.
-        fallible: Paddle may fail in it where a program of the very sizes would not; it can be run
-            again then.
-    """
-
-    key: Any
-    call: Call
-    runner: Runner
-    reason: Reason
-    used: int = field(default_factory=lambda: next(CLOCK))
-    fallible: bool = False
-
-    def __post_init__(self) -> None:
-        self.fallible = is_open(self.call) and self.runner.repeatable
 
 
 class Programs:

@@ -16,16 +16,14 @@ from __future__ import annotations
 
 import itertools
 import operator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import paddle
 
 from d2s import paddle_bridge as bridge
-
-if TYPE_CHECKING:
-    from d2s.program.dispatch.program_cache import Entry
-    from d2s.program.dispatch.specialized_call import WarmCall
+from d2s.program.dispatch.entry import Entry
 
 _TENSOR: Final = bridge.EagerTensor
 _CONSTANTS: Final = frozenset((int, bool, str, bytes, type(None)))
@@ -34,6 +32,9 @@ MOST: Final = 256
 """So many calls are known; then all are forgotten."""
 
 Parts = list[Any]
+
+WarmCall = Callable[[tuple[Any, ...], dict[str, Any], Any], Any]
+"""Given the arguments of a call, and train or eval: its result, or ``ANOTHER``."""
 
 
 def parts_of(

@@ -27,25 +27,17 @@ another one; the long way finds out.  What it runs is what the long way would ru
 from __future__ import annotations
 
 import functools
-import itertools
 import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from d2s import config
 from d2s import paddle_bridge as bridge
-
-if TYPE_CHECKING:
-    from d2s.program.dispatch.recent_calls import Known
+from d2s.program.dispatch.entry import CLOCK
+from d2s.program.dispatch.recent_calls import Known, WarmCall
 
 ANOTHER: Final = object()
 """What is given back where the call is another one."""
-
-WarmCall = Callable[[tuple[Any, ...], dict[str, Any], Any], Any]
-"""Given the arguments of a call, and train or eval: its result, or ``ANOTHER``."""
-
-CLOCK: Final = itertools.count(1)
-"""Tells what was used last."""
 
 
 class Names:

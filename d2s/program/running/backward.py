@@ -21,22 +21,90 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import paddle
 
+from d2s import config
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import here
 from d2s.diagnostics.tracebacks import user_traceback
 from d2s.errors import BackwardTwiceError, LoopGradientError, UnsupportedInGraphError
+from d2s.program.capture.captured import Captured
 from d2s.program.running.failures import in_dygraphs_words
 from d2s.runtime.values.callbacks import take_failure
 
-if TYPE_CHECKING:
-    from d2s.program.running.execute import Runner
-
 Which = tuple[bool, ...]
 """For each result that may get a gradient, whether it does."""
+
+
+class Wanted:
+    """The results that get gradients, as far as past calls tell.
+
+    Args:
+        outputs: values of the program.
+
+    Attributes:
+        is_open: there are several that may get one, so it may be any of them.
+        now: those for which the next call is built.
+        whole: sets of results that Paddle cannot go back through without the others.
+    """
+
+    def __init__(self, outputs: list[Any]) -> None:
+        count = sum(not value.stop_gradient for value in outputs)
+        self.is_open = count > 1
+        self.now: Which = (True,) * count
+        self.whole: set[Which] = set()
+        self._kept: int | None = None
+
+    def note(self, got: Which) -> None:
+        """A call got these gradients: the next ones are built for what comes more often."""
+        if got == self.now:
+            self._kept = min((self._kept or 0) + 1, _MEMORY)
+        elif not self._kept and any(got) and got not in self.whole:
+            self.now, self._kept = got, 1
+        elif self._kept:
+            self._kept -= 1
+
+
+_MEMORY: Final = 4
+"""So many calls in a row that got other gradients are built for the old ones."""
+
+
+class Trainable:
+    """A captured program, and what calls have told of its gradients.
+
+    Args:
+        captured: the program and how its result is rebuilt.
+
+    Attributes:
+        captured: the same.
+        program: it, made ready to run.
+        wanted: the results that get gradients, as far as calls have told.
+        reads_overwritten: it computes with what it writes into.
+    """
+
+    def __init__(self, captured: Captured) -> None:
+        self.captured = captured
+        self.program = self.ready()
+        self.wanted = Wanted(captured.outputs)
+        values = [captured.parameters[1][index] for index in captured.overwritten]
+        self.reads_overwritten = not all(map(bridge.is_only_written, values))
+
+    def ready(self) -> bridge.Program:
+        """The program with no stacks of a run."""
+        captured = self.captured
+        return bridge.Program(
+            captured.program,
+            captured.inputs,
+            captured.outputs,
+            captured.parameters,
+            keep=config.get().keep_memory_mb << 20,
+        )
+
+    def overwritten(self) -> list[bridge.EagerTensor]:
+        """The tensors that the program writes into."""
+        return [self.captured.parameters[0][index] for index in self.captured.overwritten]
 
 
 class Met:
@@ -50,7 +118,7 @@ class Met:
 
     __slots__ = ("kinds", "overwritten", "random", "read", "runner", "tensors")
 
-    def __init__(self, runner: Runner, tensors: list[Any], read: list[Any]) -> None:
+    def __init__(self, runner: Trainable, tensors: list[Any], read: list[Any]) -> None:
         self.runner = runner
         self.tensors = tensors
         self.read = read
@@ -110,7 +178,7 @@ class Joint(paddle.autograd.PyLayer):  # type: ignore[misc]
     """Forward by the inference program, backward by the joint program."""
 
     @staticmethod
-    def forward(ctx: Any, runner: Runner, *tensors: Any) -> Any:
+    def forward(ctx: Any, runner: Trainable, *tensors: Any) -> Any:
         count = len(runner.captured.inputs)
         ctx.met = Met(runner, [], [])
         ctx.goes_on = [not (tensor.stop_gradient or tensor.is_leaf) for tensor in tensors]
@@ -256,39 +324,6 @@ class Once:
             self.scope.enter_backward()
 
 
-class Wanted:
-    """The results that get gradients, as far as past calls tell.
-
-    Args:
-        outputs: values of the program.
-
-    Attributes:
-        is_open: there are several that may get one, so it may be any of them.
-        now: those for which the next call is built.
-        whole: sets of results that Paddle cannot go back through without the others.
-    """
-
-    def __init__(self, outputs: list[Any]) -> None:
-        count = sum(not value.stop_gradient for value in outputs)
-        self.is_open = count > 1
-        self.now: Which = (True,) * count
-        self.whole: set[Which] = set()
-        self._kept: int | None = None
-
-    def note(self, got: Which) -> None:
-        """A call got these gradients: the next ones are built for what comes more often."""
-        if got == self.now:
-            self._kept = min((self._kept or 0) + 1, _MEMORY)
-        elif not self._kept and any(got) and got not in self.whole:
-            self.now, self._kept = got, 1
-        elif self._kept:
-            self._kept -= 1
-
-
-_MEMORY: Final = 4
-"""So many calls in a row that got other gradients are built for the old ones."""
-
-
 class Gate(paddle.autograd.PyLayer):  # type: ignore[misc]
     """What a program reads; going back, it hands on what the passage has found."""
 
@@ -334,7 +369,7 @@ class Passage:
 
     __slots__ = ("_got", "_met", "_once", "_places", "_wanted", "found", "shaped")
 
-    def __init__(self, runner: Runner, tensors: list[Any], read: list[Any]) -> None:
+    def __init__(self, runner: Trainable, tensors: list[Any], read: list[Any]) -> None:
         self._met = Met(runner, tensors, read)
         self._wanted = runner.wanted.now
         self._got: list[Any] = []

@@ -22,13 +22,13 @@ from d2s.program.running.backward import (
     Joint,
     Once,
     Passage,
-    Wanted,
+    Trainable,
     copy_of,
     explained,
     random_state,
 )
 from d2s.program.running.failures import Again, point_out
-from d2s.program.state.guards import Check, Checks, in_place
+from d2s.program.state.guard_checks import Check, Checks, in_place
 from d2s.program.state.shared_arguments import check_tensors
 from d2s.runtime.values.callbacks import running, take_failure
 from d2s.runtime.values.tensors import NUMBER_DTYPES
@@ -70,19 +70,15 @@ def _set_flags(captured: Captured, tensors: list[Any], stops: bool) -> None:
             tensor.stop_gradient = flag
 
 
-class Runner:
+class Runner(Trainable):
     """A captured program, made ready to run.
 
     Attributes:
-        captured: the program and how its result is rebuilt.
         runs: how often it has run.
-        wanted: the results that get gradients, as far as calls have told.
-        reads_overwritten: it computes with what it writes into.
     """
 
     def __init__(self, captured: Captured) -> None:
-        self.captured = captured
-        self.program = self._ready()
+        super().__init__(captured)
         self.runs = 0
         self._checks = Checks(captured.guards)
         self._stateless = not (captured.parameters[0] or captured.homes)
@@ -109,20 +105,7 @@ class Runner:
         build = captured.build
         self._only = build.position if isinstance(build, Output) else None
         self._differentiable = any(not value.stop_gradient for value in captured.outputs)
-        self.wanted = Wanted(captured.outputs)
-        values = [captured.parameters[1][index] for index in captured.overwritten]
-        self.reads_overwritten = not all(map(bridge.is_only_written, values))
         bridge.show_backward_errors(explained, raise_with)
-
-    def _ready(self) -> bridge.Program:
-        captured = self.captured
-        return bridge.Program(
-            captured.program,
-            captured.inputs,
-            captured.outputs,
-            captured.parameters,
-            keep=config.get().keep_memory_mb << 20,
-        )
 
     def fresh(self) -> bool:
         """Whether the program still fits what it reads besides its arguments.
@@ -237,10 +220,6 @@ class Runner:
             return error.untouched or quiet
         return self.repeatable
 
-    def overwritten(self) -> list[Any]:
-        """The tensors that the program writes into."""
-        return [self.captured.parameters[0][index] for index in self.captured.overwritten]
-
     def __call__(self, tensors: list[Any], containers: list[Any]) -> Any:
         """The result of one call.
 
@@ -303,7 +282,7 @@ class Runner:
                 outputs = self._outputs(tensors)
         except BaseException:
             if captured.steps is not None:
-                self.program = self._ready()  # its stacks hold what a run saved that did not end
+                self.program = self.ready()  # its stacks hold what a run saved that did not end
             if present.drawn is not None:  # the exception comes before the other draws
                 undone = list(zip(captured.draws, states, strict=True))[present.drawn :]
                 for draw, state in reversed(undone):

@@ -14,16 +14,13 @@ import itertools
 import operator
 import queue
 import types
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
 
 import numpy as np
 
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.values.objects import KEEP_ELSEWHERE, changes
-
-if TYPE_CHECKING:
-    from d2s.program.state.tracker import Watch
 
 LARGEST: Final = 1_000_000
 """Arrays with more items are not looked at."""
@@ -114,14 +111,14 @@ def _restore(thing: Any, before: Any) -> None:
         thing.seek(position)
 
 
-def check_opaque(watch: Watch, arguments: Watch, function: Callable[..., Any]) -> None:
+def check_opaque(watched: Iterable[Opaque], function: Callable[..., object]) -> None:
     """Refuse a function that changes what no run of a program can change.
 
     Raises:
         UnsupportedInGraphError: (D2S205) it writes into an array of NumPy, asks an iterator for
             its next item, and the like.
     """
-    found = [*watch.opaque.changed(), *arguments.opaque.changed()]
+    found = [changed for objects in watched for changed in objects.changed()]
     if not found:
         return
     thing, path = found[0]

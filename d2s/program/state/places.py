@@ -191,3 +191,7 @@ class Reading(Place):
 def keys_of(table: Any) -> tuple[Any, ...]:
     """What a :class:`Reading` of a table's keys gives, in their order."""
     return tuple(table)
+
+
+EVERY: Final = "*"
+"""Among the names of attributes: one that the code computes, so any may be meant."""

@@ -15,15 +15,22 @@ import os
 import types
 import weakref
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import paddle
 
-from d2s.program.state.places import ABSENT, CONTAINERS, Member, Place, Reading, Slot, keys_of
-from d2s.runtime.values.objects import dict_of, is_library, is_user_class, is_user_object
-
-if TYPE_CHECKING:
-    from d2s.program.state.tracker import Watch
+from d2s.program.state.places import (
+    ABSENT,
+    CONTAINERS,
+    EVERY,
+    Member,
+    Place,
+    Reading,
+    Slot,
+    keys_of,
+)
+from d2s.program.state.tracker import Watch
+from d2s.runtime.values.objects import dict_of, is_library, is_user_class
 
 _HOLDERS: Final = (
     argparse.Namespace,
@@ -43,9 +50,6 @@ _HOOKS: Final = ("_forward_pre_hooks", "_forward_post_hooks")
 
 _COMPUTING: Final = frozenset(("__dict__", "getattr", "setattr", "vars"))
 """Names in code that may mean any attribute."""
-
-EVERY: Final = "*"
-"""Among the names of attributes: one that the code computes, so any may be meant."""
 
 
 def explore(watch: Watch) -> list[Place]:
@@ -328,6 +332,3 @@ def _current(variable: Any) -> Any:
 
 def _pairs(proxy: Any) -> Any:
     return tuple(proxy.items())
-
-
-__all__ = ["EVERY", "explore", "is_user_function", "is_user_object"]

@@ -15,7 +15,8 @@ from typing import Any
 from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError, InplaceError
 from d2s.program.state.places import CONTAINERS
-from d2s.program.state.tracker import Record, Watch
+from d2s.program.state.records import Record
+from d2s.program.state.tracker import Watch
 
 
 @dataclass

@@ -9,9 +9,9 @@ import pytest
 
 import d2s
 from d2s.program.keys.call_key import Identity
-from d2s.program.state.guards import Checks
+from d2s.program.state.guard_checks import Checks
+from d2s.program.state.guards import Guard, form, scalar
 from d2s.program.state.places import ABSENT, Member, Place, Reading, Slot
-from d2s.program.state.tracker import Guard, form, scalar
 from tests.helpers import function_of, tensor
 
 

@@ -1,0 +1,233 @@
+"""From what a capture has seen to what its program relies on (rule G2).
+
+What the captured code names becomes guards: a run finds the same Python values, structure and kinds
+of tensors there, or another program is captured.  Where a tensor that the program reads is kept is
+its home: a run reads the tensor that stands there then.
+"""
+
+from __future__ import annotations
+
+import operator
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.program.keys.call_key import Identity
+from d2s.program.state.guards import (
+    BUFFERS,
+    Guard,
+    constant,
+    contents_of,
+    form,
+    is_constant,
+    kind_of_tensor,
+    modes,
+    numbers_in,
+    scalar,
+)
+from d2s.program.state.places import (
+    ABSENT,
+    CONTAINERS,
+    EVERY,
+    LARGE,
+    NAMED,
+    SCALARS,
+    Place,
+    Reading,
+)
+from d2s.program.state.reads import explore
+from d2s.program.state.records import Change, entries
+from d2s.program.state.tracker import Watch
+from d2s.runtime.values.objects import defines
+
+
+def homes_of(watch: Watch, tensors: list[Any]) -> list[tuple[int, Place]]:
+    """Every place where one of ``tensors`` is kept, with its index; after :meth:`Watch.undo`."""
+    wanted = {id(tensor): index for index, tensor in enumerate(tensors)}
+    found: list[tuple[int, Place]] = []
+    for record in watch.records.values():
+        for key, value in entries(record.before):
+            index = wanted.get(id(value))
+            if index is not None:
+                found.append((index, record.entry(key)))
+            elif type(value) is tuple:
+                found.extend(_inside(record.entry(key), value, wanted))
+    watch.explored = watch.explored or explore(watch)
+    for place in watch.explored:
+        index = wanted.get(id(place.get()))
+        if index is not None:
+            found.append((index, place))
+    return sorted(found, key=lambda item: item[0])
+
+
+def _inside(place: Place, value: Any, wanted: dict[int, int]) -> Iterator[tuple[int, Place]]:
+    for index, item in enumerate(value):
+        part = Place(value, index, f"{place.path}[{index}]", place)
+        if type(item) is tuple:
+            yield from _inside(part, item, wanted)
+        elif id(item) in wanted:
+            yield wanted[id(item)], part
+
+
+def guards_of(watch: Watch, changes: list[Change], tensors: list[Any]) -> list[Guard]:
+    """What must be as it was for the program to be used again; call it after :meth:`Watch.undo`.
+
+    Args:
+        watch: what the capture has seen.
+        changes: what the capture has changed.
+        tensors: those that the program reads, which :func:`homes_of` has.
+    """
+    written = {change.place.identity for change in changes if not change.whole}
+    given = _given(watch, changes)
+    places = watch.explored = explore(watch)
+    maker = _Guards(watch, written, {id(tensor) for tensor in tensors})
+    for record in list(watch.records.values()):
+        if record.names is not None or isinstance(record.scope, types.CellType):
+            for key in record.before:
+                maker.value(record.entry(key))
+        elif record.fields:
+            for key in record.before.keys() & watch.names:
+                if (id(record.scope), key) not in given:
+                    maker.value(record.entry(key))
+            if EVERY in watch.names:
+                for key in record.before:
+                    maker.value(record.entry(key))
+            if record.library:
+                for key, value in record.before.items():
+                    if not key.startswith("_") and isinstance(value, SCALARS):
+                        maker.value(record.entry(key))
+            for key in watch.names - record.before.keys():
+                known = record.entry(key).identity in written
+                if known and (id(record.scope), key) not in given:
+                    maker.value(record.entry(key))
+    for place in [*places, *(Reading(t, numbers_in, t.name) for t in watch.read.values())]:
+        maker.value(place)
+    return maker.found
+
+
+def _given(watch: Watch, changes: list[Change]) -> set[tuple[int, str]]:
+    """Attributes that get a new value on each run, whatever they held: nobody relies on that.
+
+    The code only assigns them, or they were not there, and it would have failed without them.
+    """
+    only = watch.only(watch.written_only)
+    found: set[tuple[int, str]] = set()
+    for change in changes:
+        record, name = change.record, change.key
+        if change.whole or not record.fields or record.names is not None:
+            continue
+        kind = type(record.object)
+        needed = change.before is ABSENT and not (
+            name in watch.asked
+            or EVERY in watch.names
+            or hasattr(kind, name)
+            or defines(kind, "__getattr__")
+        )
+        surely = change.value is not ABSENT and (id(record.object), name) not in watch.handed
+        if (name in only or needed) and surely and not isinstance(record.object, type):
+            found.add((id(record.scope), name))
+    return found
+
+
+class _Guards:
+    """Makes guards of places."""
+
+    def __init__(self, watch: Watch, written: set[Any], tensors: set[int]) -> None:
+        self.watch = watch
+        self.written = written
+        self.tensors = tensors
+        self.found: list[Guard] = []
+        self.seen: set[Any] = set()
+        self.known: dict[int, Place] = {}
+
+    def value(self, place: Place) -> None:
+        """Guard what is at ``place``."""
+        identity, way = place.identity, place.way
+        if way in self.seen:
+            return
+        self.seen.add(way)
+        value = place.get()
+        if identity in self.watch.lifted:
+            self.found.append(Guard(place, type, type(value)))
+        elif value is ABSENT or is_constant(value):
+            kept = value if isinstance(value, SCALARS) else ABSENT
+            self.found.append(Guard(place, constant, constant(value), kept))
+        elif bridge.is_eager(value):
+            if id(value) in self.watch.read:
+                self.found.append(Guard(place, Identity, Identity(value), value))
+            elif id(value) not in self.tensors:
+                self.found.append(Guard(place, kind_of_tensor, kind_of_tensor(value)))
+        elif isinstance(value, (np.ndarray, *BUFFERS)):
+            self.found.append(Guard(place, contents_of, contents_of(value)))
+        elif isinstance(value, (*CONTAINERS, tuple)):
+            self._container(place, value)
+        elif isinstance(value, paddle.nn.Layer):
+            self.watch.keep(value)
+            self.found.append(Guard(place, modes, modes(value)))
+        elif identity in self.written:
+            self.found.append(Guard(place, type, type(value)))
+        else:
+            self.found.append(Guard(place, Identity, Identity(value), value))
+
+    def _container(self, place: Place, value: Any) -> None:
+        watch = self.watch
+        appended = place.attribute and place.key in watch.only(watch.appended)
+        if type(value) is list and (appended or place.path in watch.filled):
+            self.found.append(Guard(place, Identity, Identity(value), value))
+            return
+        if len(value) > NAMED and (len(value) > LARGE or not _nested(value)):
+            self.found.append(Guard(place, _shallow(value), True))
+            return
+        self.found.append(Guard(place, form, form(value)))
+        first = self.known.setdefault(id(value), place)
+        if first is not place:  # known under two names: both must go on to mean one object
+            self.found.append(Guard(place, lambda now: now is first.get(), True))
+            return
+        if isinstance(value, set):
+            self.found.append(Guard(place, _members, _members(value)))
+            return
+        for key, _ in entries(value if isinstance(value, dict) else list(value)):
+            self.value(Place(value, key, f"{place.path}[{key!r}]", place))
+
+
+def _nested(value: Any) -> bool:
+    """Whether something else than constants and tensors is in a container."""
+    items = value.values() if isinstance(value, dict) else value
+    return not all(isinstance(item, SCALARS) or bridge.is_eager(item) for item in items)
+
+
+def _shallow(value: Any) -> Callable[[Any], bool]:
+    """Whether a container has the items that it has now, or constants and tensors like them."""
+    kind, items = type(value), _flat(value)
+
+    def same(now: Any) -> bool:
+        if type(now) is not kind or len(now) != count:
+            return False
+        found = _flat(now)
+        return all(map(operator.is_, found, items)) or all(map(_alike, found, items))
+
+    count = len(value)
+    if isinstance(value, set):
+        members = set(value)
+        return lambda now: type(now) is kind and now == members
+    return same
+
+
+def _flat(value: Any) -> list[Any]:
+    return [*value, *value.values()] if isinstance(value, dict) else list(value)
+
+
+def _alike(one: Any, other: Any) -> bool:
+    if one is other:
+        return True
+    if bridge.is_eager(one):
+        return bool(bridge.is_eager(other) and kind_of_tensor(one) == kind_of_tensor(other))
+    return isinstance(one, SCALARS) and bool(scalar(one) == scalar(other))
+
+
+def _members(value: Any) -> Any:
+    return {scalar(item) for item in value} if isinstance(value, set) else None
