@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from d2s.analysis.scopes import own_nodes
-from d2s.lint import modules
 from d2s.lint.findings import Finding
-from d2s.lint.follow import Follower
+from d2s.lint.reading import modules
+from d2s.lint.reading.follow import Follower
 from d2s.lint.settings import Settings
 from d2s.syntax.depth import deep
 

@@ -2,37 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gast
 
 from d2s.analysis.scopes import own_nodes
 from d2s.errors import HappensOnceWarning, StaleValueWarning
-from d2s.lint import tables
 from d2s.lint.findings import Edit
-from d2s.lint.values import PLAIN, Kind, Value
+from d2s.lint.reading import tables
+from d2s.lint.reading.reader import Reader
+from d2s.lint.reading.values import PLAIN, Kind, Value
 
-if TYPE_CHECKING:
-    from d2s.lint.follow import Follower
 
-
-def leaves(follower: Follower, node: Any, what: str) -> None:
+def leaves(reader: Reader, node: Any, what: str) -> None:
     """D2S208: the values of a tensor go to NumPy or Python, and not into text that is shown."""
-    if follower.values.shown:
+    if reader.shown:
         return
-    follower.report(
+    reader.report(
         node,
         "D2S208",
         f"{what} takes the values of a tensor out of the program",
         "compute with the tensor itself, with functions of Paddle; a saved program cannot do this",
         "note",
-        _shortened(follower, node),
+        _shortened(reader, node),
     )
 
 
-def _shortened(follower: Follower, node: Any) -> tuple[Edit, ...]:
+def _shortened(reader: Reader, node: Any) -> tuple[Edit, ...]:
     """``x.numpy().item()`` and ``float(x.numpy())`` mean the same without ``numpy()``."""
-    if id(node) not in follower.module.doubled or node.args or node.keywords:
+    if id(node) not in reader.module.doubled or node.args or node.keywords:
         return ()
     owner = node.func.value
     if owner.end_lineno != node.end_lineno:
@@ -40,15 +38,15 @@ def _shortened(follower: Follower, node: Any) -> tuple[Edit, ...]:
     return (Edit(node.end_lineno, owner.end_col_offset, node.end_col_offset, ""),)
 
 
-def named(follower: Follower, node: Any, path: str) -> None:
+def named(reader: Reader, node: Any, path: str) -> None:
     """D2S702: something of another module that is read where it stands."""
     if path == "os.environ":
-        _stale(follower, node, path)
+        _stale(reader, node, path)
 
 
-def _stale(follower: Follower, node: Any, path: str) -> None:
+def _stale(reader: Reader, node: Any, path: str) -> None:
     name = f"{path}()" if isinstance(node, gast.Call) else path
-    follower.report(
+    reader.report(
         node,
         StaleValueWarning.code,
         f"{name} is asked once, while the function is captured; every run has "
@@ -58,47 +56,47 @@ def _stale(follower: Follower, node: Any, path: str) -> None:
     )
 
 
-def called(follower: Follower, node: Any, path: str, arguments: list[Value]) -> None:
+def called(reader: Reader, node: Any, path: str, arguments: list[Value]) -> None:
     """A call of something of another module."""
     head = path.partition(".")[0]
     if any(value.holds_decided or value.kind is Kind.TEXT for value in arguments):
         if path in tables.NEEDS_VALUES:
-            _needs_values(follower, node, path)
+            _needs_values(reader, node, path)
             return
         if path in tables.HEAP or path in tables.COMPARING:
-            _compares(follower, node, path)
+            _compares(reader, node, path)
     decided = any(value.kind is Kind.TENSOR for value in arguments)
     if head in ("random", "numpy") and "random." in path:
-        _drawn(follower, node, path, decided=decided or follower.decided)
+        _drawn(reader, node, path, decided=decided or reader.decided)
     elif head == "numpy" and decided:
-        leaves(follower, node, f"{path.replace('numpy.', 'np.')}()")
+        leaves(reader, node, f"{path.replace('numpy.', 'np.')}()")
     elif path == "paddle.grad":
-        _second_derivative(follower, node)
+        _second_derivative(reader, node)
     elif (path in tables.STALE and not path.startswith("os.environ.")) or path == "os.environ.get":
-        _stale(follower, node, path)
+        _stale(reader, node, path)
     elif path in tables.ONCE:
-        _once(follower, node, f"{path}()")
+        _once(reader, node, f"{path}()")
     elif path in tables.DYGRAPH_ONLY:
-        follower.report(
+        reader.report(
             node,
             "D2S902",
             f"{path}() is there in dygraph only",
             "compute it outside of the converted function, and pass the result",
         )
     elif path == "paddle.create_parameter":
-        _made(follower, node, "a parameter")
+        _made(reader, node, "a parameter")
 
 
-def _second_derivative(follower: Follower, node: Any) -> None:
+def _second_derivative(reader: Reader, node: Any) -> None:
     """D2S307: the gradient of a gradient, of an operation that has none in Paddle."""
     again = [k.value for k in node.keywords if k.arg == "create_graph"]
-    function = follower.scope.function
+    function = reader.scope.function
     if not again or getattr(again[0], "value", None) is not True or function is None:
         return
     for one in own_nodes(function.body):
-        path = follower.module.resolved(one.func) if isinstance(one, gast.Call) else ""
+        path = reader.module.resolved(one.func) if isinstance(one, gast.Call) else ""
         if path in tables.WITHOUT_SECOND:
-            follower.report(
+            reader.report(
                 one,
                 "D2S307",
                 f"Paddle has no gradient of the gradient of {path}()",
@@ -106,8 +104,8 @@ def _second_derivative(follower: Follower, node: Any) -> None:
             )
 
 
-def _needs_values(follower: Follower, node: Any, path: str) -> None:
-    follower.report(
+def _needs_values(reader: Reader, node: Any, path: str) -> None:
+    reader.report(
         node,
         tables.NEEDS_VALUES[path],
         f"{path}() needs the values of a tensor, which only the run knows",
@@ -115,8 +113,8 @@ def _needs_values(follower: Follower, node: Any, path: str) -> None:
     )
 
 
-def _compares(follower: Follower, node: Any, path: str) -> None:
-    follower.report(
+def _compares(reader: Reader, node: Any, path: str) -> None:
+    reader.report(
         node,
         "D2S205",
         f"{path}() compares values that only the run knows, in code that stays Python",
@@ -124,20 +122,20 @@ def _compares(follower: Follower, node: Any, path: str) -> None:
     )
 
 
-def _drawn(follower: Follower, node: Any, path: str, *, decided: bool) -> None:
+def _drawn(reader: Reader, node: Any, path: str, *, decided: bool) -> None:
     name = path.rpartition(".")[2]
     several = name in tables.ARRAYS_DRAWN or (
         path.startswith("numpy.") and name in tables.NUMBERS_DRAWN and _has_size(node, name)
     )
     if several or (name in tables.NUMBERS_DRAWN and decided):
-        follower.report(
+        reader.report(
             node,
             "D2S205",
             f"{name}() of Python or NumPy would be drawn once, while the function is captured",
             "draw with paddle.rand, paddle.randint or paddle.randperm, or pass what was drawn",
         )
     elif name == "seed":
-        _once(follower, node, f"{path}()")
+        _once(reader, node, f"{path}()")
 
 
 def _has_size(node: Any, name: str) -> bool:
@@ -147,8 +145,8 @@ def _has_size(node: Any, name: str) -> bool:
     return len(node.args) > limit.get(name, 3)
 
 
-def _once(follower: Follower, node: Any, what: str) -> None:
-    follower.report(
+def _once(reader: Reader, node: Any, what: str) -> None:
+    reader.report(
         node,
         HappensOnceWarning.code,
         f"{what} happens once, while the function is captured, and not on its runs",
@@ -157,21 +155,21 @@ def _once(follower: Follower, node: Any, what: str) -> None:
     )
 
 
-def opened(follower: Follower, node: Any) -> None:
+def opened(reader: Reader, node: Any) -> None:
     """D2S205, D2S702: a file is opened."""
     modes = [*node.args[1:2], *(k.value for k in node.keywords if k.arg == "mode")]
     mode = getattr(modes[0], "value", None) if modes else "r"
     if not isinstance(mode, str):
         return
     if set(mode) & set("wax+"):
-        follower.report(
+        reader.report(
             node,
             "D2S205",
             "a file is opened for writing, which would happen once, while the function is captured",
             "open it in the caller, and write to it there",
         )
     else:
-        follower.report(
+        reader.report(
             node,
             StaleValueWarning.code,
             "a file is read once, while the function is captured; every run has what it held then",
@@ -180,10 +178,10 @@ def opened(follower: Follower, node: Any) -> None:
         )
 
 
-def written(follower: Follower, node: Any, arguments: list[Value]) -> Value:
+def written(reader: Reader, node: Any, arguments: list[Value]) -> Value:
     """D2S902: text with tensors goes into a file."""
     if node.func.attr == "write" and any(v.kind is Kind.TEXT or v.decided for v in arguments):
-        follower.report(
+        reader.report(
             node,
             "D2S902",
             "the text for a file has tensors in it, and is there on the run only",
@@ -192,16 +190,16 @@ def written(follower: Follower, node: Any, arguments: list[Value]) -> Value:
     return PLAIN
 
 
-def layer_made(follower: Follower, node: Any, made: Value) -> None:
+def layer_made(reader: Reader, node: Any, made: Value) -> None:
     """D2S205: a layer with parameters is made on each call."""
     if made.name in tables.PARAMETRIC:
-        _made(follower, node, f"a layer with parameters, {made.name},")
+        _made(reader, node, f"a layer with parameters, {made.name},")
 
 
-def _made(follower: Follower, node: Any, what: str) -> None:
-    if follower.scope.function is not None and follower.scope.function.name == "__init__":
+def _made(reader: Reader, node: Any, what: str) -> None:
+    if reader.scope.function is not None and reader.scope.function.name == "__init__":
         return
-    follower.report(
+    reader.report(
         node,
         "D2S205",
         f"{what} is made in a converted function; dygraph makes a new one on each call",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from d2s.lint.values import ARRAY, PLAIN, TENSOR, TENSORS, UNKNOWN, Kind, Value
+from d2s.lint.reading.values import ARRAY, PLAIN, TENSOR, TENSORS, UNKNOWN, Kind, Value
 
 
 def _words(text: str) -> frozenset[str]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import gast
 
 from d2s.analysis.scopes import own_nodes
-from d2s.lint import tables
-from d2s.lint.modules import Module
-from d2s.lint.values import PLAIN, TENSOR, UNKNOWN, Value
-
-if TYPE_CHECKING:
-    from d2s.lint.follow import Follower
-
+from d2s.lint.reading import tables
+from d2s.lint.reading.modules import Module
+from d2s.lint.reading.reader import Reader
+from d2s.lint.reading.values import PLAIN, TENSOR, UNKNOWN, Value
 
 _PYTHON: Final = frozenset(("int", "float", "bool", "str", "bytes", "complex", "None", "dtype"))
 
@@ -57,7 +54,7 @@ def annotated(module: Module, annotation: Any) -> Value | None:
 
 
 def narrowed(
-    follower: Follower, test: Any, values: dict[str, Value], *, holds: bool
+    reader: Reader, test: Any, values: dict[str, Value], *, holds: bool
 ) -> dict[str, Value]:
     """The variables where ``isinstance(x, kind)`` holds, or does not."""
     values = dict(values)
@@ -65,7 +62,7 @@ def narrowed(
         test, holds = test.operand, not holds
     if not isinstance(test, gast.Call) or not test.args or not isinstance(test.args[0], gast.Name):
         return values
-    name, path = test.args[0].id, follower.module.resolved(test.func)
+    name, path = test.args[0].id, reader.module.resolved(test.func)
     if path == "paddle.is_tensor":
         values[name] = TENSOR if holds else UNKNOWN
     elif path == "isinstance" and len(test.args) == 2:
@@ -78,11 +75,11 @@ def narrowed(
     return values
 
 
-def is_open(follower: Follower, source: Any) -> bool:
+def is_open(reader: Reader, source: Any) -> bool:
     """Whether a loop over ``source`` has a number of trips that the run decides."""
     while isinstance(source, gast.Call) and isinstance(source.func, gast.Name):
         if source.func.id == "range":
-            return any(follower.values.of(argument).decided for argument in source.args)
+            return any(reader.of(argument).decided for argument in source.args)
         if source.func.id not in ("enumerate", "reversed", "zip", "list", "tuple", "tqdm"):
             return False
         if not source.args:

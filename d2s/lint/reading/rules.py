@@ -7,26 +7,23 @@ holds them against the programs of the corpus.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gast
 
 from d2s.analysis.exits import jumps, returns
 from d2s.analysis.scopes import changes_in, dotted, own_nodes, reads_in
-from d2s.lint import tables
-from d2s.lint.values import UNKNOWN, VECTOR, Kind, Value
-
-if TYPE_CHECKING:
-    from d2s.lint.follow import Follower
-
+from d2s.lint.reading import tables
+from d2s.lint.reading.reader import Reader
+from d2s.lint.reading.values import UNKNOWN, VECTOR, Kind, Value
 
 # -- what a branch or loop of the program cannot have ---------------------------------------------
 
 
-def condition(follower: Follower, node: Any, value: Value) -> None:
+def condition(reader: Reader, node: Any, value: Value) -> None:
     """D2S204: a condition that has more than one element."""
     if value == VECTOR:
-        follower.report(
+        reader.report(
             node,
             "D2S204",
             "the condition is a tensor of more than one element",
@@ -34,7 +31,7 @@ def condition(follower: Follower, node: Any, value: Value) -> None:
         )
 
 
-def trained(follower: Follower, node: Any, owner: Value) -> None:
+def trained(reader: Reader, node: Any, owner: Value) -> None:
     """D2S205: a backward where a tensor decides, or a step in a loop that it ends."""
     name = node.func.attr
     called = (dotted(node.func.value) or "").rpartition(".")[2].strip("_")
@@ -42,8 +39,8 @@ def trained(follower: Follower, node: Any, owner: Value) -> None:
         owner.kind is Kind.UNKNOWN and called in tables.OPTIMIZERS
     )
     backward = name == "backward" and owner.kind in (Kind.TENSOR, Kind.UNKNOWN)
-    if (backward and follower.decided) or (optimizer and name in tables.STEPS and follower.in_loop):
-        follower.report(
+    if (backward and reader.decided) or (optimizer and name in tables.STEPS and reader.in_loop):
+        reader.report(
             node,
             "D2S205",
             f"{name}() stands in a branch or loop that a tensor decides",
@@ -51,11 +48,11 @@ def trained(follower: Follower, node: Any, owner: Value) -> None:
         )
 
 
-def yielded(follower: Follower, node: Any) -> None:
+def yielded(reader: Reader, node: Any) -> None:
     """D2S205: a yield that a tensor decides."""
-    marks = [getattr(m, "attr", getattr(m, "id", "")) for m in follower.marks]
-    if len(follower.around) > follower.scope.depth and "contextmanager" not in marks:
-        follower.report(
+    marks = [getattr(m, "attr", getattr(m, "id", "")) for m in reader.marks]
+    if len(reader.around) > reader.scope.depth and "contextmanager" not in marks:
+        reader.report(
             node,
             "D2S205",
             "a yield stands under a condition that a tensor decides",
@@ -63,12 +60,12 @@ def yielded(follower: Follower, node: Any) -> None:
         )
 
 
-def awaited(follower: Follower, node: Any) -> None:
+def awaited(reader: Reader, node: Any) -> None:
     """D2S205: waiting for what is not there yet."""
     call = node.value
-    path = follower.module.resolved(call.func) if isinstance(call, gast.Call) else ""
+    path = reader.module.resolved(call.func) if isinstance(call, gast.Call) else ""
     if path.startswith(("asyncio.", "aiohttp.")):
-        follower.report(
+        reader.report(
             node,
             "D2S205",
             f"the coroutine awaits {path}(), which is not there while the program is captured",
@@ -76,22 +73,22 @@ def awaited(follower: Follower, node: Any) -> None:
         )
 
 
-def advanced(follower: Follower, node: Any, arguments: list[Value]) -> None:
+def advanced(reader: Reader, node: Any, arguments: list[Value]) -> None:
     """D2S205: an iterator moves on where a tensor decides, or is one of outside."""
     if not arguments or not isinstance(node.args[0], gast.Name):
         return
     name = node.args[0].id
     if isinstance(arguments[0].home, gast.For):
-        _moved(follower, node, name)
-    outside = arguments[0].kind is Kind.NAMED or follower.scope.is_outer(name)
-    if (follower.decided and arguments[0].kind in (Kind.ITERATOR, Kind.UNKNOWN)) or (
+        _moved(reader, node, name)
+    outside = arguments[0].kind is Kind.NAMED or reader.scope.is_outer(name)
+    if (reader.decided and arguments[0].kind in (Kind.ITERATOR, Kind.UNKNOWN)) or (
         outside and arguments[0].kind is Kind.ITERATOR
     ):
-        _moved(follower, node, name)
+        _moved(reader, node, name)
 
 
-def _moved(follower: Follower, node: Any, name: str) -> None:
-    follower.report(
+def _moved(reader: Reader, node: Any, name: str) -> None:
+    reader.report(
         node,
         "D2S205",
         f"the iterator {name!r} moves on where a tensor decides, or outside of the program",
@@ -99,17 +96,17 @@ def _moved(follower: Follower, node: Any, name: str) -> None:
     )
 
 
-def loop_left(follower: Follower, node: Any, source: Value) -> None:
+def loop_left(reader: Reader, node: Any, source: Value) -> None:
     """D2S205: what a loop that a tensor leaves cannot iterate."""
     if source.kind is Kind.ITERATOR and _endless(source.home):
-        follower.report(
+        reader.report(
             node.iter,
             "D2S205",
             "a tensor leaves a loop over a generator that has no end of its own",
             "write the loop with while, and let a tensor decide its condition",
         )
     elif source.kind is Kind.ITERATOR and isinstance(node.iter, gast.Name):
-        follower.scope.values[node.iter.id] = Value(Kind.ITERATOR, UNKNOWN, home=node)
+        reader.scope.values[node.iter.id] = Value(Kind.ITERATOR, UNKNOWN, home=node)
 
 
 def _endless(function: Any) -> bool:
@@ -121,13 +118,13 @@ def _endless(function: Any) -> bool:
     return False
 
 
-def iterated(follower: Follower, node: Any, value: Value) -> None:
+def iterated(reader: Reader, node: Any, value: Value) -> None:
     """D2S205: an iterator that a loop has used which a tensor has left."""
     if value.kind is Kind.ITERATOR and isinstance(value.home, gast.For) and value.home is not node:
-        _moved(follower, node.iter, dotted(node.iter) or "it")
+        _moved(reader, node.iter, dotted(node.iter) or "it")
 
 
-def while_test(follower: Follower, node: Any, test: Value) -> None:
+def while_test(reader: Reader, node: Any, test: Value) -> None:
     """D2S207: a deque that a tensor fills decides how long a loop goes on."""
     if test.kind is not Kind.DEQUE or not isinstance(node.test, gast.Name):
         return
@@ -135,8 +132,8 @@ def while_test(follower: Follower, node: Any, test: Value) -> None:
     branches = [item for item in own_nodes(node.body) if isinstance(item, gast.If)]
     for branch in branches:
         filled = name in changes_in(branch.body).mutated
-        if filled and follower.values.of(branch.test).decided:
-            follower.report(
+        if filled and reader.of(branch.test).decided:
+            reader.report(
                 branch,
                 "D2S207",
                 f"a tensor decides what the deque {name!r} holds, and it decides the loop",
@@ -145,11 +142,11 @@ def while_test(follower: Follower, node: Any, test: Value) -> None:
             return
 
 
-def raised(follower: Follower, node: Any, *, decided: bool) -> None:
+def raised(reader: Reader, node: Any, *, decided: bool) -> None:
     """D2S205: an exception of the run, out of a loop of the program into a ``try``."""
-    inside = any(one.kind == "loop" and one.tries for one in follower.around)
-    if decided and inside and follower.tries:
-        follower.report(
+    inside = any(one.kind == "loop" and one.tries for one in reader.around)
+    if decided and inside and reader.tries:
+        reader.report(
             node,
             "D2S205",
             "an exception that a tensor decides leaves a loop of the program into a try",
@@ -157,11 +154,11 @@ def raised(follower: Follower, node: Any, *, decided: bool) -> None:
         )
 
 
-def finally_returns(follower: Follower, node: Any) -> None:
+def finally_returns(reader: Reader, node: Any) -> None:
     """D2S205: a ``return`` in a ``finally`` around what a tensor decides."""
     for item in own_nodes(node.finalbody):
         if isinstance(item, gast.Return):
-            follower.report(
+            reader.report(
                 item,
                 "D2S205",
                 "a return stands in a finally, around what a tensor decides",
@@ -169,15 +166,15 @@ def finally_returns(follower: Follower, node: Any) -> None:
             )
 
 
-def identity(follower: Follower, node: Any) -> None:
+def identity(reader: Reader, node: Any) -> None:
     """D2S205: which object a name is, behind a branch that a tensor decides."""
     parts = [node.left, *node.comparators]
     if not all(isinstance(part, gast.Name) for part in parts):
         return
-    merged = [part.id for part in parts if part.id in follower.scope.merged]
-    kinds = {follower.values.of(part).kind for part in parts}
+    merged = [part.id for part in parts if part.id in reader.scope.merged]
+    kinds = {reader.of(part).kind for part in parts}
     if merged and kinds == {Kind.TENSOR}:
-        follower.report(
+        reader.report(
             node,
             "D2S205",
             f"which tensor {merged[0]!r} is depends on a tensor, and 'is' asks for it",
@@ -185,11 +182,11 @@ def identity(follower: Follower, node: Any) -> None:
         )
 
 
-def py_layer(follower: Follower, node: Any, owner: Value) -> None:
+def py_layer(reader: Reader, node: Any, owner: Value) -> None:
     """D2S205: a PyLayer in a loop of the program."""
-    bases = [follower.module.resolved(base) for base in owner.home.bases]
-    if follower.in_loop and any(base.endswith("PyLayer") for base in bases):
-        follower.report(
+    bases = [reader.module.resolved(base) for base in owner.home.bases]
+    if reader.in_loop and any(base.endswith("PyLayer") for base in bases):
+        reader.report(
             node,
             "D2S205",
             f"the PyLayer {owner.home.name!r} is applied in a loop that a tensor ends",
@@ -197,14 +194,14 @@ def py_layer(follower: Follower, node: Any, owner: Value) -> None:
         )
 
 
-def recursion(follower: Follower, function: Any, at: Any) -> None:
+def recursion(reader: Reader, function: Any, at: Any) -> None:
     """D2S206: a recursion that only tensors end."""
-    index = follower._stack.index(function)
-    if not follower.decided or index != len(follower._stack) - 1:
+    index = reader.stack.index(function)
+    if not reader.decided or index != len(reader.stack) - 1:
         return
     tests = [n.test for n in own_nodes(function.body) if isinstance(n, gast.If | gast.IfExp)]
-    if tests and all(follower.values.of(test).decided for test in tests):
-        follower.report(
+    if tests and all(reader.of(test).decided for test in tests):
+        reader.report(
             at,
             "D2S206",
             f"{function.name!r} calls itself, and only tensors say when to stop",
@@ -212,16 +209,16 @@ def recursion(follower: Follower, function: Any, at: Any) -> None:
         )
 
 
-def returned(follower: Follower, node: Any, value: Value) -> None:
+def returned(reader: Reader, node: Any, value: Value) -> None:
     """D2S205: what leaves a converted function and would compute later."""
     later = {Kind.ITERATOR: "a generator or iterator", Kind.FUNCTION: "a function"}
     if value.kind not in later:
         return
-    if value.kind is Kind.FUNCTION and not _uses_locals(follower, value.home):
+    if value.kind is Kind.FUNCTION and not _uses_locals(reader, value.home):
         return
     if value.kind is Kind.ITERATOR and (value.item is None or not value.item.decided):
         return
-    follower.report(
+    reader.report(
         node,
         "D2S205",
         f"{later[value.kind]} leaves the function, and would be used when the program is gone",
@@ -229,35 +226,35 @@ def returned(follower: Follower, node: Any, value: Value) -> None:
     )
 
 
-def _uses_locals(follower: Follower, function: Any) -> bool:
+def _uses_locals(reader: Reader, function: Any) -> bool:
     names = reads_in(function)
     return any(
-        value.kind is Kind.TENSOR and name in names for name, value in follower.scope.values.items()
+        value.kind is Kind.TENSOR and name in names for name, value in reader.scope.values.items()
     )
 
 
 # -- containers -----------------------------------------------------------------------------------
 
 
-def mutated(follower: Follower, node: Any, owner: Value, arguments: list[Value]) -> None:
+def mutated(reader: Reader, node: Any, owner: Value, arguments: list[Value]) -> None:
     """D2S207, D2S208: a method changes a container."""
     name, path = node.func.attr, dotted(node.func.value) or ""
     if owner.kind is Kind.SET and name == "add" and arguments:
-        hashed(follower, node.args[0], arguments[0])
-    if not follower.decided:
+        hashed(reader, node.args[0], arguments[0])
+    if not reader.decided:
         return
-    if any(loop.source == path and path for loop in follower.loops):
-        follower.report(
+    if any(loop.source == path and path for loop in reader.loops):
+        reader.report(
             node,
             "D2S207",
             f"{path!r} is changed while a loop iterates over it, where a tensor decides",
             "collect in another list",
         )
-    if name == "append" and follower.in_loop:
+    if name == "append" and reader.in_loop:
         if path:
-            follower.scope.grown.add(path)
-        if arguments and _varying(follower, node.args[0]):
-            follower.report(
+            reader.scope.grown.add(path)
+        if arguments and _varying(reader, node.args[0]):
+            reader.report(
                 node,
                 "D2S207",
                 "items of different shapes are put into a list in a loop that a tensor ends",
@@ -265,22 +262,22 @@ def mutated(follower: Follower, node: Any, owner: Value, arguments: list[Value])
             )
 
 
-def _varying(follower: Follower, item: Any) -> bool:
+def _varying(reader: Reader, item: Any) -> bool:
     """Whether an item is a slice of a tensor up to a number of the run."""
     if not isinstance(item, gast.Subscript) or not isinstance(item.slice, gast.Slice):
         return False
-    bounds = [follower.values.of(p) for p in (item.slice.lower, item.slice.upper) if p is not None]
-    sliced = follower.values.of(item.value).kind is Kind.TENSOR
+    bounds = [reader.of(p) for p in (item.slice.lower, item.slice.upper) if p is not None]
+    sliced = reader.of(item.value).kind is Kind.TENSOR
     return sliced and len(bounds) == 1 and bounds[0].decided
 
 
-def unpacked(follower: Follower, target: Any, value: Value) -> None:
+def unpacked(reader: Reader, target: Any, value: Value) -> None:
     """D2S207: a list of unknown length is unpacked."""
     if not any(isinstance(part, gast.Starred) for part in target.elts):
         return
-    for name, known in follower.scope.values.items():
-        if known is value and name in follower.scope.grown:
-            follower.report(
+    for name, known in reader.scope.values.items():
+        if known is value and name in reader.scope.grown:
+            reader.report(
                 target,
                 "D2S207",
                 f"{name!r} has a length that a tensor decides, and is unpacked",
@@ -289,27 +286,27 @@ def unpacked(follower: Follower, target: Any, value: Value) -> None:
             return
 
 
-def item_set(follower: Follower, target: Any, owner: Value, key: Value) -> None:
+def item_set(reader: Reader, target: Any, owner: Value, key: Value) -> None:
     """D2S207, D2S208: an item is assigned."""
     if owner.kind is not Kind.TABLE or isinstance(target.slice, gast.Slice):
         return
-    if key.kind is Kind.NUMBER or (follower.in_loop and _counts(follower, target)):
-        follower.report(
+    if key.kind is Kind.NUMBER or (reader.in_loop and _counts(reader, target)):
+        reader.report(
             target,
             "D2S207",
             "a dict gets an item under a key that only the run knows",
             "make the keys before, or use a list or a tensor",
         )
     elif key.kind in (Kind.TENSOR, Kind.TEXT):
-        hashed(follower, target.slice, key)
+        hashed(reader, target.slice, key)
 
 
-def _counts(follower: Follower, target: Any) -> bool:
+def _counts(reader: Reader, target: Any) -> bool:
     """Whether a key is another one in each trip: ``d[len(d)]``, ``d[i]`` behind ``i += 1``."""
     key = target.slice
     if isinstance(key, gast.Call) and dotted(key.func) == "len":
         return True
-    loop = follower.loops[-1].node if follower.loops else None
+    loop = reader.loops[-1].node if reader.loops else None
     return (
         isinstance(key, gast.Name)
         and loop is not None
@@ -320,20 +317,20 @@ def _counts(follower: Follower, target: Any) -> bool:
     )
 
 
-def item_read(follower: Follower, node: Any, owner: Value, key: Value) -> None:
+def item_read(reader: Reader, node: Any, owner: Value, key: Value) -> None:
     """D2S208: a text with tensors is a key; a number of the run may be."""
     if owner.kind is Kind.TABLE and key.kind is Kind.TEXT:
-        hashed(follower, node.slice, key)
+        hashed(reader, node.slice, key)
 
 
-def hashed(follower: Follower, node: Any, value: Value) -> None:
+def hashed(reader: Reader, node: Any, value: Value) -> None:
     """D2S208: a key of a dict, or an item of a set, that only the run knows."""
     if value.kind is Kind.PLAIN and isinstance(node, gast.Name):
-        _text_of_two(follower, node)
+        _text_of_two(reader, node)
     if value.kind not in (Kind.NUMBER, Kind.TEXT):
         return
     what = "a text with tensors in it" if value.kind is Kind.TEXT else "a number of the run"
-    follower.report(
+    reader.report(
         node,
         "D2S208",
         f"{what} is a key of a dict or an item of a set",
@@ -341,10 +338,10 @@ def hashed(follower: Follower, node: Any, value: Value) -> None:
     )
 
 
-def _text_of_two(follower: Follower, node: Any) -> None:
+def _text_of_two(reader: Reader, node: Any) -> None:
     """D2S203: a text that a tensor has chosen is a key of a dict that is made."""
-    function = follower.scope.function
-    if function is None or node.id not in follower.scope.merged:
+    function = reader.scope.function
+    if function is None or node.id not in reader.scope.merged:
         return
     texts = {
         getattr(one.value, "value", None)
@@ -352,7 +349,7 @@ def _text_of_two(follower: Follower, node: Any) -> None:
         if isinstance(one, gast.Assign) and dotted(one.targets[0]) == node.id
     }
     if len(texts) > 1 and all(isinstance(text, str) for text in texts):
-        follower.report(
+        reader.report(
             node,
             "D2S203",
             f"{node.id!r} is one of several texts, as a tensor decides, and a key of a dict",
@@ -360,13 +357,13 @@ def _text_of_two(follower: Follower, node: Any) -> None:
         )
 
 
-def template(follower: Follower, node: Any, right: Value) -> None:
+def template(reader: Reader, node: Any, right: Value) -> None:
     """D2S208: a template in a variable is filled with a tensor."""
     if isinstance(node.left, gast.Name) and right.kind is Kind.TENSOR:
         name = node.left.id
-        function = follower.scope.function
+        function = reader.scope.function
         if function is not None and _is_text(function, name):
-            follower.report(
+            reader.report(
                 node,
                 "D2S208",
                 f"{name!r} is filled with a tensor",
@@ -391,22 +388,22 @@ def _is_text(function: Any, name: str) -> bool:
 # -- tensors that change --------------------------------------------------------------------------
 
 
-def assigned(follower: Follower, node: Any, value: Value) -> None:
+def assigned(reader: Reader, node: Any, value: Value) -> None:
     """D2S202: a variable that has one dimension more in each trip; and what another name is."""
     names = [target.id for target in node.targets if isinstance(target, gast.Name)]
     if isinstance(node.value, gast.Name) and value.kind is Kind.TENSOR:
         for name in names:
-            follower.scope.aliases[name] = node.value.id
+            reader.scope.aliases[name] = node.value.id
     else:
         for name in names:
-            follower.scope.aliases.pop(name, None)
-    if not follower.in_loop or not names or value.kind is not Kind.TENSOR:
+            reader.scope.aliases.pop(name, None)
+    if not reader.in_loop or not names or value.kind is not Kind.TENSOR:
         return
     called = node.value.func if isinstance(node.value, gast.Call) else None
     if isinstance(called, gast.Attribute) and called.attr == "unsqueeze":
         inner = [n for n in gast.walk(node.value) if isinstance(n, gast.Attribute)]
         if names[0] in reads_in(called.value) and not _reduces(inner):
-            follower.report(
+            reader.report(
                 node,
                 "D2S202",
                 f"{names[0]!r} gets one dimension more in each trip of the loop",
@@ -419,14 +416,14 @@ def _reduces(attributes: list[Any]) -> bool:
     return any(node.attr in less for node in attributes)
 
 
-def in_place(follower: Follower, node: Any, name: str) -> None:
+def in_place(reader: Reader, node: Any, name: str) -> None:
     """D2S304: a tensor changes in place in a loop, and another name is that tensor."""
-    if not name.endswith("_") or name.endswith("__") or not follower.in_loop:
+    if not name.endswith("_") or name.endswith("__") or not reader.in_loop:
         return
     path = dotted(node.func.value) or ""
-    other = follower.scope.aliases.get(path)
+    other = reader.scope.aliases.get(path)
     if other is not None and other != path:
-        follower.report(
+        reader.report(
             node,
             "D2S304",
             f"{name}() changes a tensor in a loop of the program, which {other!r} is, too",
@@ -434,14 +431,14 @@ def in_place(follower: Follower, node: Any, name: str) -> None:
         )
 
 
-def property_set(follower: Follower, target: Any, owner: Value, value: Value) -> None:
+def property_set(reader: Reader, target: Any, owner: Value, value: Value) -> None:
     """D2S205: a tensor is assigned to a property of a layer; Paddle makes a buffer as well."""
     if owner.kind is not Kind.OBJECT or value.kind is not Kind.TENSOR:
         return
-    method = follower.module.method(owner.home, target.attr)
+    method = reader.module.method(owner.home, target.attr)
     marks = [getattr(mark, "id", "") for mark in method.decorator_list] if method else []
-    if "property" in marks and follower.module.is_layer(owner.home):
-        follower.report(
+    if "property" in marks and reader.module.is_layer(owner.home):
+        reader.report(
             target,
             "D2S205",
             f"a tensor is assigned to {target.attr!r}, a property of a layer",
@@ -449,15 +446,15 @@ def property_set(follower: Follower, target: Any, owner: Value, value: Value) ->
         )
 
 
-def attribute_set(follower: Follower, target: Any, owner: Value) -> None:
+def attribute_set(reader: Reader, target: Any, owner: Value) -> None:
     """D2S205: the gradient of a computed tensor is assigned."""
     if target.attr != "grad" or owner.kind is not Kind.TENSOR:
         return
-    if isinstance(target.value, gast.Name) and target.value.id in follower.scope.values:
-        function = follower.scope.function
+    if isinstance(target.value, gast.Name) and target.value.id in reader.scope.values:
+        function = reader.scope.function
         names = {a.id for a in function.args.args} if function is not None else set()
         if target.value.id not in names:
-            follower.report(
+            reader.report(
                 target,
                 "D2S205",
                 f"the gradient of {target.value.id!r}, a computed tensor, is assigned",

@@ -104,3 +104,18 @@ def together(values: Iterable[Value]) -> Value:
     for value in values:
         found = value if found is None else join(found, value)
     return PLAIN if found is None else found
+
+
+ITERABLE: Final = (Kind.MANY, Kind.DEQUE, Kind.SET, Kind.ITERATOR)
+"""Kinds of what is iterated item by item."""
+
+
+def item_of(value: Value) -> Value:
+    """What an item of a value is, or what iterating gives."""
+    if value.kind is Kind.TENSOR:
+        return TENSOR
+    if value.kind is Kind.ARRAY:
+        return NUMBER
+    if value.kind in ITERABLE and value.item is not None:
+        return value.item
+    return PLAIN if value.kind is Kind.PLAIN else UNKNOWN

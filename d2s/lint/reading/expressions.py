@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import gast
 
 from d2s.analysis.scopes import dotted
-from d2s.lint import calls, hints, outside, rules, tables
-from d2s.lint.scope import Around
-from d2s.lint.values import (
+from d2s.lint.reading import calls, hints, outside, rules, tables
+from d2s.lint.reading.reader import Reader
+from d2s.lint.reading.scope import Around
+from d2s.lint.reading.values import (
+    ITERABLE,
     NUMBER,
     PLAIN,
     TENSOR,
@@ -20,35 +21,21 @@ from d2s.lint.values import (
     VECTOR,
     Kind,
     Value,
+    item_of,
     join,
     together,
 )
-
-if TYPE_CHECKING:
-    from d2s.lint.follow import Follower
-
-_ITERABLE: Final = (Kind.MANY, Kind.DEQUE, Kind.SET, Kind.ITERATOR)
 
 
 class Expressions:
     """Says of expressions what they are.
 
     Args:
-        follower: reads the statements around them.
+        reader: reads the statements around them.
     """
 
-    def __init__(self, follower: Follower) -> None:
-        self.follower = follower
-        self.shown = 0
-
-    @contextmanager
-    def showing(self) -> Iterator[None]:
-        """For what ``print`` and its like show: the run makes the text."""
-        self.shown += 1
-        try:
-            yield
-        finally:
-            self.shown -= 1
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
 
     def of(self, node: Any) -> Value:
         """What an expression is."""
@@ -63,37 +50,27 @@ class Expressions:
             self.of(child)
         return UNKNOWN
 
-    def item_of(self, value: Value) -> Value:
-        """What an item of a value is, or what iterating gives."""
-        if value.kind is Kind.TENSOR:
-            return TENSOR
-        if value.kind is Kind.ARRAY:
-            return NUMBER
-        if value.kind in _ITERABLE and value.item is not None:
-            return value.item
-        return PLAIN if value.kind is Kind.PLAIN else UNKNOWN
-
     def _constant(self, node: Any) -> Value:
         return PLAIN
 
     def _name(self, node: Any) -> Value:
-        found = self.follower.scope.get(node.id)
+        found = self.reader.scope.get(node.id)
         if found is not None:
             return found
-        path = self.follower.module.resolved(node)
+        path = self.reader.module.resolved(node)
         if path != node.id:
             return Value(Kind.NAMED, name=path)
-        functions = self.follower.module.functions_named(node.id)
-        free = [one for one in functions if id(one) not in self.follower.module.owners]
+        functions = self.reader.module.functions_named(node.id)
+        free = [one for one in functions if id(one) not in self.reader.module.owners]
         if len(free) == 1:
             return Value(Kind.FUNCTION, home=free[0])
-        owner = self.follower.module.class_named(node.id)
+        owner = self.reader.module.class_named(node.id)
         return UNKNOWN if owner is None else Value(Kind.CLASS, home=owner)
 
     def _attribute(self, node: Any) -> Value:
-        path = self.follower.module.resolved(node)
-        if path and (dotted(node) or "").partition(".")[0] in self.follower.module.names:
-            outside.named(self.follower, node, path)
+        path = self.reader.module.resolved(node)
+        if path and (dotted(node) or "").partition(".")[0] in self.reader.module.names:
+            outside.named(self.reader, node, path)
             return Value(Kind.NAMED, name=path)
         owner = self.of(node.value)
         if owner.kind is Kind.TENSOR:
@@ -109,32 +86,32 @@ class Expressions:
         return UNKNOWN
 
     def _of_object(self, owner: Value, name: str) -> Value:
-        method = self.follower.module.method(owner.home, name)
+        method = self.reader.module.method(owner.home, name)
         if method is not None:
             marks = [getattr(mark, "id", "") for mark in method.decorator_list]
             if "property" in marks:
-                return self.follower.call(method, [], {}, owner.home, method)
+                return self.reader.call(method, [], {}, owner.home, method)
             return Value(Kind.FUNCTION, home=method)
-        found = self.follower.attribute(owner.home, name)
+        found = self.reader.attribute(owner.home, name)
         return UNKNOWN if found is None else found
 
     def _subscript(self, node: Any) -> Value:
         owner, key = self.of(node.value), self.of(node.slice)
         if owner.kind is Kind.NAMED:
-            outside.named(self.follower, node, owner.name)
+            outside.named(self.reader, node, owner.name)
         if owner.kind in (Kind.TENSOR, Kind.ARRAY):
             return Value(owner.kind)
-        if owner.kind in (Kind.TABLE, *_ITERABLE):
+        if owner.kind in (Kind.TABLE, *ITERABLE):
             if isinstance(node.slice, gast.Slice):
                 return owner
-            rules.item_read(self.follower, node, owner, key)
+            rules.item_read(self.reader, node, owner, key)
             return owner.item or UNKNOWN
         return UNKNOWN
 
     def _binary(self, node: Any) -> Value:
         left, right = self.of(node.left), self.of(node.right)
         if isinstance(node.op, gast.Mod):
-            rules.template(self.follower, node, right)
+            rules.template(self.reader, node, right)
             if isinstance(node.left, gast.Constant) and isinstance(node.left.value, str):
                 return TEXT if right.holds_decided else PLAIN
         found = _arithmetic(left, right)
@@ -148,12 +125,12 @@ class Expressions:
 
     def _logic(self, node: Any) -> Value:
         values = []
-        depth = len(self.follower.around)
+        depth = len(self.reader.around)
         for part in node.values:
             values.append(self.of(part))
             if values[-1].decided:
-                self.follower.around.append(Around("branch", self.follower.tries))
-        del self.follower.around[depth:]
+                self.reader.around.append(Around("branch", self.reader.tries))
+        del self.reader.around[depth:]
         if any(value.decided for value in values):
             return NUMBER if all(value.kind is not Kind.TENSOR for value in values) else TENSOR
         return together(values)
@@ -161,7 +138,7 @@ class Expressions:
     def _compare(self, node: Any) -> Value:
         values = [self.of(part) for part in (node.left, *node.comparators)]
         if all(isinstance(op, gast.Is | gast.IsNot) for op in node.ops):
-            rules.identity(self.follower, node)
+            rules.identity(self.reader, node)
             return PLAIN
         if VECTOR in values:
             return VECTOR
@@ -173,13 +150,13 @@ class Expressions:
 
     def _ternary(self, node: Any) -> Value:
         test = self.of(node.test)
-        rules.condition(self.follower, node.test, test)
+        rules.condition(self.reader, node.test, test)
         decided = test.decided
-        depth = len(self.follower.around)
+        depth = len(self.reader.around)
         if decided:
-            self.follower.around.append(Around("branch", self.follower.tries))
+            self.reader.around.append(Around("branch", self.reader.tries))
         found = join(self.of(node.body), self.of(node.orelse))
-        del self.follower.around[depth:]
+        del self.reader.around[depth:]
         return found
 
     def _sequence(self, node: Any) -> Value:
@@ -189,40 +166,40 @@ class Expressions:
     def _set(self, node: Any) -> Value:
         items = [self.of(item) for item in node.elts]
         for item, value in zip(node.elts, items, strict=True):
-            rules.hashed(self.follower, item, value)
+            rules.hashed(self.reader, item, value)
         return Value(Kind.SET, together(items))
 
     def _dict(self, node: Any) -> Value:
         for key in node.keys:
             if key is not None:
-                rules.hashed(self.follower, key, self.of(key))
+                rules.hashed(self.reader, key, self.of(key))
         return Value(Kind.TABLE, together(map(self.of, node.values)))
 
     def _comprehension(self, node: Any) -> Value:
-        follower = self.follower
-        before, depth = dict(follower.scope.values), len(follower.around)
+        reader = self.reader
+        before, depth = dict(reader.scope.values), len(reader.around)
         for part in node.generators:
-            follower.bind(part.target, self.item_of(self.of(part.iter)))
-            if hints.is_open(follower, part.iter):
-                follower.around.append(Around("loop", follower.tries))
+            reader.bind(part.target, item_of(self.of(part.iter)))
+            if hints.is_open(reader, part.iter):
+                reader.around.append(Around("loop", reader.tries))
             for test in part.ifs:
                 if self.of(test).decided:
-                    follower.around.append(Around("branch", follower.tries))
+                    reader.around.append(Around("branch", reader.tries))
         if isinstance(node, gast.DictComp):
-            rules.hashed(follower, node.key, self.of(node.key))
+            rules.hashed(reader, node.key, self.of(node.key))
             found = Value(Kind.TABLE, self.of(node.value))
         else:
             item = self.of(node.elt)
             kind = {gast.SetComp: Kind.SET, gast.GeneratorExp: Kind.ITERATOR}
             found = Value(kind.get(type(node), Kind.MANY), item)
             if isinstance(node, gast.SetComp):
-                rules.hashed(follower, node.elt, item)
-        del follower.around[depth:]
-        follower.scope.values = before
+                rules.hashed(reader, node.elt, item)
+        del reader.around[depth:]
+        reader.scope.values = before
         return found
 
     def _text(self, node: Any) -> Value:
-        with self.showing():
+        with self.reader.showing():
             parts = [self.of(part.value) for part in node.values if hasattr(part, "conversion")]
         return TEXT if any(part.holds_decided for part in parts) else PLAIN
 
@@ -231,18 +208,18 @@ class Expressions:
 
     def _walrus(self, node: Any) -> Value:
         value = self.of(node.value)
-        self.follower.bind(node.target, value)
+        self.reader.bind(node.target, value)
         return value
 
     def _await(self, node: Any) -> Value:
         self.of(node.value)
-        rules.awaited(self.follower, node)
+        rules.awaited(self.reader, node)
         return UNKNOWN
 
     def _yield(self, node: Any) -> Value:
         if node.value is not None:
             self.of(node.value)
-        rules.yielded(self.follower, node)
+        rules.yielded(self.reader, node)
         return UNKNOWN
 
     def _slice(self, node: Any) -> Value:
@@ -250,13 +227,13 @@ class Expressions:
         return NUMBER if any(part.decided for part in parts) else PLAIN
 
     def _starred(self, node: Any) -> Value:
-        return self.item_of(self.of(node.value))
+        return item_of(self.of(node.value))
 
     def _call(self, node: Any) -> Value:
-        if dotted(node.func) == "print" or calls.is_logging(self.follower.module, node.func):
-            with self.showing():
-                return calls.call(self.follower, node)
-        return calls.call(self.follower, node)
+        if dotted(node.func) == "print" or calls.is_logging(self.reader.module, node.func):
+            with self.reader.showing():
+                return calls.call(self.reader, node)
+        return calls.call(self.reader, node)
 
 
 def _arithmetic(left: Value, right: Value) -> Value:

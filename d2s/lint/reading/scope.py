@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from d2s.lint.values import UNKNOWN, Value, join
+from d2s.lint.reading.values import UNKNOWN, Value, join
 
 
 @dataclass

@@ -13,11 +13,21 @@ import gast
 
 from d2s.analysis.exits import jumps, returns
 from d2s.analysis.scopes import changes_in, dotted
-from d2s.lint import expressions, hints, rules
-from d2s.lint.findings import Edit, Finding, Severity
-from d2s.lint.modules import Function, Module
-from d2s.lint.scope import Around, Loop, Scope, merge
-from d2s.lint.values import PLAIN, TENSOR, UNKNOWN, VECTOR, Kind, Value, join, together
+from d2s.lint.reading import expressions, hints, rules
+from d2s.lint.reading.modules import Function, Module
+from d2s.lint.reading.reader import Reader
+from d2s.lint.reading.scope import Around, Loop, Scope, merge
+from d2s.lint.reading.values import (
+    PLAIN,
+    TENSOR,
+    UNKNOWN,
+    VECTOR,
+    Kind,
+    Value,
+    item_of,
+    join,
+    together,
+)
 
 _DEPTH: Final = 12
 """So many calls deep a function is followed."""
@@ -26,7 +36,7 @@ _CALLS: Final = 2000
 """So many calls are followed from one root."""
 
 
-class Follower:
+class Follower(Reader):
     """Reads the functions of one file.
 
     Args:
@@ -35,72 +45,16 @@ class Follower:
     """
 
     def __init__(self, module: Module, file: str) -> None:
-        self.module = module
-        self.file = file
-        self.found: dict[tuple[int, int, str], Finding] = {}
-        self.loud = self.reading = False  # reading: what is converted
-        self.around: list[Around] = []
-        self.loops: list[Loop] = []
-        self.tries = 0
-        self.decisions = 0
+        super().__init__(module, file)
         self.calls: dict[int, list[list[Value]]] = {}
         self.homes: dict[int, Scope] = {}
         self.attributes: dict[tuple[int, str], Value] = {}
-        self._stack: list[Any] = []
         self._known: dict[tuple[Any, ...], Value] = {}
         self._budget = _CALLS
-        self.scope = self.top = Scope()
-        self.values = expressions.Expressions(self)
+        self._expressions = expressions.Expressions(self)
 
-    # -- what is decided by a tensor ------------------------------------------------------------
-
-    @property
-    def decided(self) -> bool:
-        """Whether a tensor decides if this is reached."""
-        return bool(self.around)
-
-    @property
-    def in_loop(self) -> bool:
-        """Whether this is in a loop of the program."""
-        return any(one.kind == "loop" for one in self.around)
-
-    @property
-    def marks(self) -> list[Any]:
-        """The decorators of the function that is read."""
-        return list(self._stack[-1].decorator_list) if self._stack else []
-
-    # -- findings ---------------------------------------------------------------------------------
-
-    def report(
-        self,
-        node: Any,
-        code: str,
-        message: str,
-        cure: str,
-        severity: Severity = "error",
-        edits: tuple[Edit, ...] = (),
-    ) -> None:
-        """Note a finding; nothing while a loop is read for the first time."""
-        if not self.loud:
-            return
-        key = (node.lineno, node.col_offset, code)
-        function = self._stack[-1].name if self._stack else ""
-        self.found.setdefault(
-            key,
-            Finding(
-                self.file,
-                node.lineno,
-                node.col_offset,
-                code,
-                severity,
-                message,
-                cure,
-                function,
-                node.end_lineno or node.lineno,
-                node.end_col_offset or 0,
-                edits,
-            ),
-        )
+    def of(self, node: Any) -> Value:
+        return self._expressions.of(node)
 
     # -- functions --------------------------------------------------------------------------------
 
@@ -148,7 +102,7 @@ class Follower:
         defaults = dict(
             zip(
                 [name.id for name in names[::-1]],
-                [self.values.of(value) for value in function.args.defaults[::-1]],
+                [self.of(value) for value in function.args.defaults[::-1]],
                 strict=False,
             )
         )
@@ -175,12 +129,12 @@ class Follower:
         before = self.scope, self.loops, self.tries
         self.scope = Scope(home, function, dict(values))
         self.loops, self.tries, inner = [], 0, self.scope
-        self._stack.append(function)
+        self.stack.append(function)
         depth = inner.depth = len(self.around)
         try:
             self.block(function.body)
         finally:
-            self._stack.pop()
+            self.stack.pop()
             del self.around[depth:]
             self.scope, self.loops, self.tries = before
         return together(inner.returned)
@@ -188,14 +142,13 @@ class Follower:
     def call(
         self, function: Any, arguments: list[Value], keywords: dict[str, Value], owner: Any, at: Any
     ) -> Value:
-        """Follow a call of a function of this file."""
         if id(function) in self.module.skipped:
             return UNKNOWN
         self.calls.setdefault(id(function), []).append(arguments)
-        if function in self._stack:
+        if function in self.stack:
             rules.recursion(self, function, at)
             return UNKNOWN
-        if not self.loud or len(self._stack) >= _DEPTH or self._budget <= 0:
+        if not self.loud or len(self.stack) >= _DEPTH or self._budget <= 0:
             return UNKNOWN
         kinds = tuple((value.kind, value.item) for value in arguments)
         key = (id(function), kinds, tuple(sorted(keywords)), self.decided, self.in_loop)
@@ -224,7 +177,7 @@ class Follower:
         """A statement that holds expressions only."""
         for name in ("value", "exc", "cause", "test", "msg", "subject"):
             if getattr(node, name, None) is not None:
-                self.values.of(getattr(node, name))
+                self.of(getattr(node, name))
         for case in getattr(node, "cases", ()):
             self.block(case.body)
 
@@ -239,7 +192,7 @@ class Follower:
                 self.homes[id(item)] = self.scope
 
     def _if(self, node: Any) -> None:
-        test = self.values.of(node.test)
+        test = self.of(node.test)
         rules.condition(self, node.test, test)
         decided = test.decided
         self.decisions += decided
@@ -261,16 +214,16 @@ class Follower:
                 self.around.append(Around("rest", self.tries))
 
     def _while(self, node: Any) -> None:
-        test = self.values.of(node.test)
+        test = self.of(node.test)
         rules.condition(self, node.test, test)
         rules.while_test(self, node, test)
         self._loop(node, decided=test.decided)
 
     def _for(self, node: Any) -> None:
-        source = self.values.of(node.iter)
+        source = self.of(node.iter)
         rules.iterated(self, node, source)
         bound = hints.is_open(self, node.iter)
-        self._loop(node, decided=bound, item=self.values.item_of(source), source=source)
+        self._loop(node, decided=bound, item=item_of(source), source=source)
 
     def _loop(
         self, node: Any, *, decided: bool, item: Value = UNKNOWN, source: Value = UNKNOWN
@@ -288,7 +241,7 @@ class Follower:
             if isinstance(node, gast.For | gast.AsyncFor):
                 self.bind(node.target, item)
             elif last:
-                self.values.of(node.test)
+                self.of(node.test)
             self.block(node.body)
             if kind:
                 self.around.pop()
@@ -318,16 +271,16 @@ class Follower:
 
     def _with(self, node: Any) -> None:
         for item in node.items:
-            value = self.values.of(item.context_expr)
+            value = self.of(item.context_expr)
             if item.optional_vars is not None:
                 self.bind(item.optional_vars, value)
         self.block(node.body)
 
     def _return(self, node: Any) -> None:
-        value = PLAIN if node.value is None else self.values.of(node.value)
+        value = PLAIN if node.value is None else self.of(node.value)
         self.scope.returned.append(value)
         self._jump()
-        if len(self._stack) == 1:
+        if len(self.stack) == 1:
             rules.returned(self, node, value)
 
     def _jump(self, node: Any = None) -> None:
@@ -342,30 +295,30 @@ class Follower:
             )
 
     def _raise(self, node: Any) -> None:
-        with self.values.showing():
+        with self.showing():
             self._other(node)
         rules.raised(self, node, decided=self.decided)
 
     def _assert(self, node: Any) -> None:
-        test = self.values.of(node.test)
+        test = self.of(node.test)
         if node.msg is not None:
-            with self.values.showing():
-                self.values.of(node.msg)
+            with self.showing():
+                self.of(node.msg)
         rules.raised(self, node, decided=test.decided)
 
     def _assign(self, node: Any) -> None:
-        value = self.values.of(node.value)
+        value = self.of(node.value)
         rules.assigned(self, node, value)
         for target in node.targets:
             self.bind(target, value)
 
     def _ann_assign(self, node: Any) -> None:
-        value = UNKNOWN if node.value is None else self.values.of(node.value)
+        value = UNKNOWN if node.value is None else self.of(node.value)
         known = hints.annotated(self.module, node.annotation)
         self.bind(node.target, known if known is not None and value is UNKNOWN else value)
 
     def _aug_assign(self, node: Any) -> None:
-        old, value = self.values.of(node.target), self.values.of(node.value)
+        old, value = self.of(node.target), self.of(node.value)
         self.bind(node.target, join(old, value))
 
     def _import(self, node: Any) -> None:
@@ -375,7 +328,6 @@ class Follower:
                 self.scope.values.pop(name, None)
 
     def bind(self, target: Any, value: Value) -> None:
-        """Give a target its value."""
         if isinstance(target, gast.Name):
             self.scope.values[target.id] = value
         elif isinstance(target, gast.Tuple | gast.List):
@@ -383,16 +335,16 @@ class Follower:
             for part in target.elts:
                 starred = isinstance(part, gast.Starred)
                 inner = part.value if starred else part
-                item = self.values.item_of(value)
+                item = item_of(value)
                 self.bind(inner, Value(Kind.MANY, item) if starred else item)
         elif isinstance(target, gast.Attribute):
-            owner = self.values.of(target.value)
+            owner = self.of(target.value)
             rules.attribute_set(self, target, owner)
             rules.property_set(self, target, owner, value)
             if owner.kind is Kind.OBJECT:
                 self.note_attribute(owner.home, target.attr, value)
         elif isinstance(target, gast.Subscript):
-            owner, key = self.values.of(target.value), self.values.of(target.slice)
+            owner, key = self.of(target.value), self.of(target.slice)
             rules.item_set(self, target, owner, key)
 
     def note_attribute(self, owner: Any, name: str, value: Value) -> None:
@@ -402,7 +354,6 @@ class Follower:
         self.attributes[key] = value if known is None else join(known, value)
 
     def attribute(self, owner: Any, name: str) -> Value | None:
-        """What an attribute of an object of this file is."""
         for one in self.module.bases(owner):
             found = self.attributes.get((id(one), name))
             if found is not None:

@@ -15,7 +15,7 @@ from typing import Any, Final
 import gast
 
 from d2s.analysis.scopes import dotted
-from d2s.lint import tables
+from d2s.lint.reading import tables
 from d2s.syntax.plain import to_gast
 from d2s.syntax.trees import walk
 
