@@ -1,4 +1,4 @@
-"""The bench from inside a peer's process, and what it says where little is known."""
+"""How calls are timed: rounds that fail, steps of training, what is known of the machine."""
 
 from __future__ import annotations
 

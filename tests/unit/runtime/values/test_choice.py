@@ -1,4 +1,4 @@
-"""What a tensor chooses between, in combinations that are rarely written (rules B1 to B5, E1)."""
+"""A value that may be one of several: what is done with it is dygraph's (rules B3, B5, C6, D1)."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ import dataclasses
 import functools
 from typing import Any
 
-import paddle
 import pytest
 
 import d2s
 from d2s.errors import (
     AmbiguousValueError,
-    ConditionError,
     ContainerInGraphError,
-    UnsupportedInGraphError,
 )
 from tests.helpers import assert_same, scalar, tensor
 
 X = tensor(1.0, 2.0, 3.0)
+
+
 SIGNS = [(X, scalar(1.0)), (X, scalar(-1.0)), (X, scalar(0.0))]
 
 
@@ -299,33 +298,6 @@ def test_a_filter_of_a_generator_that_is_consumed_item_by_item() -> None:
     refused(f, ContainerInGraphError, "filters the items of a generator", 2)
 
 
-def test_digits_that_are_not_known() -> None:
-    """E1: ``round`` of a number of the run wants a constant, right of the point."""
-
-    def left(x, s):
-        return round(float(s), -1)
-
-    def unknown(x, s):
-        return round(float(s), int(s))
-
-    refused(left, UnsupportedInGraphError, "round", 1)
-    refused(unknown, UnsupportedInGraphError, "round", 1)
-
-
-@pytest.mark.parametrize("kind", [int, float])
-def test_numbers_of_tensors_with_a_dimension(kind: Any) -> None:
-    """E1: one element is a number, whatever its shape and dtype; more are refused."""
-
-    def f(x, s):
-        return kind(x)
-
-    with pytest.raises(ConditionError, match="needs one element"):
-        d2s.to_static(f)(*SIGNS[0])
-    for dtype in ("int64", "float64", "float32"):
-        found = d2s.to_static(f)(tensor(2, dtype=dtype), scalar(1.0))
-        assert (type(found), found) == (kind, 2)
-
-
 def test_the_length_of_one_of_two_lists_that_have_other_names() -> None:
     """D1: ``append`` would have to reach the one that is meant."""
 
@@ -336,52 +308,3 @@ def test_the_length_of_one_of_two_lists_that_have_other_names() -> None:
         return len(first), len(second)
 
     refused(f, ContainerInGraphError, "its length changes", 3)
-
-
-class Squared(paddle.autograd.PyLayer):
-    @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
-        ctx.save_for_backward(x)
-        return x * x
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Any) -> Any:
-        (x,) = ctx.saved_tensor()
-        return gradient * 2 * x
-
-
-class Scaled(paddle.autograd.PyLayer):
-    """Its ``forward`` is no plain function, so it has no closure to look into."""
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Any) -> Any:
-        return gradient * 2
-
-
-def _scaled(factor: float, ctx: Any, x: Any) -> Any:
-    return x * factor
-
-
-Scaled.forward = staticmethod(functools.partial(_scaled, 2.0))
-
-
-def test_a_py_layer_in_a_static_loop_is_refused() -> None:
-    """C7: Paddle has no gradient for it there."""
-
-    def f(x, s):
-        k = s * 0
-        while k < 2:
-            x = Squared.apply(x)
-            k = k + 1
-        return x
-
-    refused(f, UnsupportedInGraphError, "PyLayer 'Squared'", 3)
-
-
-def test_a_py_layer_whose_forward_is_a_partial_function() -> None:
-    """C7: value and gradient."""
-
-    def f(x, s):
-        return Scaled.apply(x) * s
-
-    assert_same(f, *SIGNS)

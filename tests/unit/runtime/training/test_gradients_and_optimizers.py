@@ -1,4 +1,4 @@
-"""What training steps in a function seldom do with gradients and optimizers (rules C7, F3, G2)."""
+"""What training steps in a function do with gradients and optimizers (rules C7, F3, G2)."""
 
 from __future__ import annotations
 
@@ -88,6 +88,8 @@ def _flat(thing: Any) -> list[float]:
 
 
 LOSS = "loss = (w * x * x).sum()\nloss.backward()\n"
+
+
 STEP = "opt.step()\nopt.clear_grad()\nreturn loss"
 
 

@@ -1,4 +1,4 @@
-"""Exceptions that only the run can raise, in places that are rarely written (rule A1, F1)."""
+"""Exceptions that the run decides: handlers, ``finally``, comprehensions, steps (rules A1, F1)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from d2s.errors import NotStaticError
 from tests.helpers import assert_same, scalar, tensor
 
 X = tensor(1.0, 2.0, 3.0)
+
+
 SIGNS = [(X, scalar(1.0)), (X, scalar(-1.0)), (X, scalar(0.0))]
 
 
