@@ -17,7 +17,7 @@ from d2s.runtime.loops.while_loop import for_, while_
 from d2s.runtime.python.comparing import eq, ne
 from d2s.runtime.python.items import getitem, setitem
 from d2s.runtime.python.logic import and_, compare, in_, is_, is_not, not_, not_in, or_
-from d2s.runtime.values.choice import read, result, subject
+from d2s.runtime.values.reading import read, result, subject
 from d2s.runtime.values.tensors import shape
 from d2s.syntax.vocabulary import WORDS
 

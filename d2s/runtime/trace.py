@@ -13,7 +13,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from d2s.diagnostics.columns import columns_here
 from d2s.diagnostics.location import Location, here
@@ -83,11 +83,22 @@ class Extent:
     raised: Any = None
 
 
+class Branching(Protocol):
+    """How a program comes to branch; ``control_flow.cond.Branches`` knows."""
+
+    def over(self, use: Callable[[Any], Any], choice: Any) -> Any:
+        """``use`` of both sides of a choice, each in a side of an ``if``."""
+
+    def raise_where(self, test: Any, make: Callable[[], Any]) -> None:
+        """Raise the exception that ``make`` gives, on the runs on which ``test`` holds."""
+
+
 @dataclass
 class Capture:
     """State of one capture; it begins empty and ends with the capture.
 
     Attributes:
+        branching: how an ``if`` is made, for values that need one where they are used.
         blocks: the branches and loops around the operation that is captured next.
         hosts: host functions of the program, which must live as long as it does.
         numbers: values that stand for a Python number: ``value.id`` -> its type; the value is
@@ -167,6 +178,7 @@ class Capture:
         over: ids of exceptions that have left a branch or loop, which is gone with its values.
     """
 
+    branching: Branching
     export: bool = False
     gradients: bool = True
     blocks: list[Block] = field(default_factory=list)

@@ -11,7 +11,7 @@ import pytest
 import d2s
 from d2s import paddle_bridge as bridge
 from d2s.errors import AmbiguousValueError
-from d2s.runtime.values.choice import UNBOUND
+from d2s.runtime.values.unbound import UNBOUND
 from tests.helpers import assert_same, function_of, scalar, tensor
 
 X = tensor(1.0, 2.0, 3.0)

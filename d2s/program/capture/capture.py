@@ -48,14 +48,16 @@ from d2s.runtime.aliasing.replays import calling
 from d2s.runtime.calls.call import call as converted_of
 from d2s.runtime.calls.coroutines import finished
 from d2s.runtime.calls.implicit import methods
+from d2s.runtime.control_flow.cond import Branches
 from d2s.runtime.control_flow.effects import BlockLeft, raise_later
 from d2s.runtime.host.breakpoints import step_over_ours
 from d2s.runtime.host.lowering import check_on_host, tell_what_is_lowered
 from d2s.runtime.loops.unread import drop_unread
 from d2s.runtime.trace import Capture, capture_into
 from d2s.runtime.training.methods import training_into
-from d2s.runtime.values.choice import Choice, check_taken, returned
+from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.empties import enter_blocks
+from d2s.runtime.values.reading import check_taken, returned
 from d2s.runtime.values.tensors import NUMBER_DTYPES, mark_number, number_kind
 from d2s.syntax.depth import deep
 
@@ -109,7 +111,12 @@ def capture(
 
     def begun(*, rolls: bool) -> Capture:
         return Capture(
-            export=export, gradients=gradients, tentative=tentative, decided=decided, rolls=rolls
+            Branches(),
+            export=export,
+            gradients=gradients,
+            tentative=tentative,
+            decided=decided,
+            rolls=rolls,
         )
 
     state = begun(rolls=True)

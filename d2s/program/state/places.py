@@ -9,9 +9,9 @@ from typing import Any, Final
 import paddle
 
 from d2s.runtime.values import tree
-from d2s.runtime.values.choice import UNBOUND
 from d2s.runtime.values.fields import SlotFields, class_fields, slot_fields, slots_of
 from d2s.runtime.values.objects import attribute, dict_of
+from d2s.runtime.values.unbound import UNBOUND
 
 SCALARS: Final = (bool, int, float, str, bytes, type(None))
 

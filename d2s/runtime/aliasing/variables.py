@@ -26,7 +26,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.trace import current, error_here
-from d2s.runtime.values.choice import UNBOUND, Choice
+from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import is_computed, slot_fields, slots_of
 from d2s.runtime.values.objects import (
     LAYER_FIELDS,
@@ -37,6 +37,7 @@ from d2s.runtime.values.objects import (
     is_user_object,
 )
 from d2s.runtime.values.tree import members, pairs, refill
+from d2s.runtime.values.unbound import UNBOUND
 
 REACH: Final = 2000
 """So many objects are looked at for what a body may change."""

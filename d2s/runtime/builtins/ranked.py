@@ -20,7 +20,7 @@ from d2s.runtime.builtins.reductions import sorted_
 from d2s.runtime.lists.iteration import items_of
 from d2s.runtime.python.logic import not_
 from d2s.runtime.trace import current
-from d2s.runtime.values.choice import holds_tensors
+from d2s.runtime.values.constants import holds_tensors
 from d2s.runtime.values.tensors import as_value, condition, mark_number
 
 Key = Callable[[Any], Any]

@@ -48,7 +48,7 @@ from d2s.runtime.python.tolist import tolist
 from d2s.runtime.trace import Capture, capture_into, current, error_here
 from d2s.runtime.training import clip_functions
 from d2s.runtime.training import functions as training
-from d2s.runtime.values.choice import UNBOUND, Choice, each
+from d2s.runtime.values.choice import Choice, each
 from d2s.runtime.values.fields import slots_of
 from d2s.runtime.values.objects import attribute, is_library, is_user_object, owner_of, stays
 from d2s.runtime.values.tensors import (
@@ -62,6 +62,7 @@ from d2s.runtime.values.tensors import (
     number_kind,
     shape,
 )
+from d2s.runtime.values.unbound import UNBOUND
 
 SKIP: Final = "__d2s_not_to_static__"
 """The attribute that ``d2s.not_to_static`` sets on a function."""

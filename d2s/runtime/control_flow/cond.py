@@ -35,12 +35,12 @@ from d2s.runtime.control_flow.unbound import as_local
 from d2s.runtime.lists.divided import join_again
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.trace import current, error_here
-from d2s.runtime.values.callbacks import raise_with
-from d2s.runtime.values.choice import UNBOUND, Choice, spread_with
+from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import is_object
 from d2s.runtime.values.objects import is_list, is_user_class, owner_of
 from d2s.runtime.values.tensors import condition
 from d2s.runtime.values.tree import refill
+from d2s.runtime.values.unbound import UNBOUND
 
 Body = Callable[[], Any]
 
@@ -262,9 +262,6 @@ def _subject(thing: Any) -> Any:
     return owner if is_list(owner) or isinstance(owner, dict) else thing
 
 
-spread_with(_each)
-
-
 class _Sides:
     """The two sides of an ``if``, captured, and what each of them leaves behind.
 
@@ -407,13 +404,14 @@ def decide(test: Any, body: Body, orelse: Body | None, state: State) -> None:
     sides.go_on()
 
 
-def _raise_where(test: Any, make: Callable[[], Any]) -> None:
-    """Raise the exception that ``make`` gives, on the runs on which ``test`` holds."""
+class Branches:
+    """How values make an ``if`` where they are used: see ``trace.Branching``."""
 
-    def body() -> None:
-        raise error(make)
+    def over(self, use: Callable[[Any], Any], choice: Choice) -> Any:
+        return _each(use, choice)
 
-    decide(test, body, None, State(()))
+    def raise_where(self, test: Any, make: Callable[[], Any]) -> None:
+        def body() -> None:
+            raise error(make)
 
-
-raise_with(_raise_where)
+        decide(test, body, None, State(()))

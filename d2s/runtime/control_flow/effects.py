@@ -19,7 +19,8 @@ from d2s.runtime.host.lowering import lowered
 from d2s.runtime.host.text import HostText, Shipment, is_dynamic, is_growing, members
 from d2s.runtime.trace import NeedsPythonError, current
 from d2s.runtime.values.callbacks import host_call, places_here, raise_where
-from d2s.runtime.values.choice import Choice, check_taken, each
+from d2s.runtime.values.choice import Choice, each
+from d2s.runtime.values.reading import check_taken
 from d2s.runtime.values.tensors import condition
 
 

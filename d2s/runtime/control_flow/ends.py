@@ -22,10 +22,11 @@ from d2s.runtime.aliasing.holders import Holder, holders_of
 from d2s.runtime.aliasing.origins import snapshots_in
 from d2s.runtime.aliasing.variables import REACH, Attribute, Cell, Frozen, Slot, State, freeze
 from d2s.runtime.trace import current
-from d2s.runtime.values.choice import UNBOUND, Choice
+from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import CONTAINERS, attributes_of, is_object
 from d2s.runtime.values.objects import dict_of
 from d2s.runtime.values.tree import members
+from d2s.runtime.values.unbound import UNBOUND
 
 
 def made_like(thing: Any) -> Any:

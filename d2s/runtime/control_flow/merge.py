@@ -35,14 +35,9 @@ from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.merging import join_different, join_lists, kept_list
 from d2s.runtime.lists.storage import NeedsElementError
 from d2s.runtime.trace import current, error_here
-from d2s.runtime.values.choice import (
-    UNBOUND,
-    Choice,
-    optional_parts,
-    places_of,
-    same_constant,
-    simplified,
-)
+from d2s.runtime.values.cases import optional_parts, places_of
+from d2s.runtime.values.choice import Choice, simplified
+from d2s.runtime.values.constants import same_constant
 from d2s.runtime.values.empties import axes_of, cut, may_be_empty, note_filled, padded
 from d2s.runtime.values.fields import attributes_of, is_object, set_attributes
 from d2s.runtime.values.objects import dict_of, is_list
@@ -60,6 +55,7 @@ from d2s.runtime.values.tensors import (
     weak_dtype,
 )
 from d2s.runtime.values.tree import blank, like, refill
+from d2s.runtime.values.unbound import UNBOUND
 
 RESULT: Final = "result"
 """The variable that passes make for what a function returns."""

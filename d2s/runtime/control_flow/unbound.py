@@ -13,7 +13,7 @@ import types
 from d2s.diagnostics.frames import is_same_function, is_structure
 from d2s.diagnostics.location import is_ours
 from d2s.runtime.host.callers import parts
-from d2s.runtime.values.choice import unbound_error
+from d2s.runtime.values.unbound import unbound_error
 
 
 def as_local(error: BaseException) -> BaseException:

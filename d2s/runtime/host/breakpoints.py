@@ -27,8 +27,8 @@ from d2s.runtime.host.lowering import lowered
 from d2s.runtime.host.text import Shipment
 from d2s.runtime.trace import current
 from d2s.runtime.values.callbacks import host_call, places_here
-from d2s.runtime.values.choice import UNBOUND
 from d2s.runtime.values.objects import attribute, is_library
+from d2s.runtime.values.unbound import UNBOUND
 
 
 def is_stop(function: Any) -> bool:

@@ -13,7 +13,8 @@ import paddle
 from d2s.runtime.aliasing.variables import Frozen
 from d2s.runtime.host.text import HostText
 from d2s.runtime.trace import current
-from d2s.runtime.values.choice import Choice, optional_parts
+from d2s.runtime.values.cases import optional_parts
+from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import NUMBER_DTYPES, is_tensor, mark_number, number_kind, zeros_of
 from d2s.runtime.values.tree import like
 

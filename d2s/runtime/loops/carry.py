@@ -34,17 +34,11 @@ from d2s.runtime.host.text import HostText
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.likeness import Like, common, description_of, sample, wants_gradients
 from d2s.runtime.trace import OnceMoreError, current, error_here, tentatively
-from d2s.runtime.values.choice import (
-    UNBOUND,
-    Choice,
-    describe,
-    optional_parts,
-    places_of,
-    possible,
-    same_constant,
-)
+from d2s.runtime.values.cases import optional_parts, places_of
+from d2s.runtime.values.choice import Choice, possible
+from d2s.runtime.values.constants import same_constant
 from d2s.runtime.values.fields import attributes_of, is_object, set_attributes
-from d2s.runtime.values.tables import moments
+from d2s.runtime.values.tables import describe, moments
 from d2s.runtime.values.tensors import (
     NUMBER_DTYPES,
     as_dtype,
@@ -62,6 +56,7 @@ from d2s.runtime.values.tensors import (
 )
 from d2s.runtime.values.tree import blank, like, members, refill
 from d2s.runtime.values.tree import pairs as items_of
+from d2s.runtime.values.unbound import UNBOUND
 
 
 class Replan(OnceMoreError):

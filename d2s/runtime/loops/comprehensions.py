@@ -25,8 +25,9 @@ from d2s.runtime.lists.iteration import Indexed, indexed, items_of
 from d2s.runtime.loops.while_loop import Like, for_indexed
 from d2s.runtime.python.logic import and_, not_, or_
 from d2s.runtime.trace import current, error_here
-from d2s.runtime.values.choice import UNBOUND, Choice, each
+from d2s.runtime.values.choice import Choice, each
 from d2s.runtime.values.tensors import as_value, condition, is_tensor
+from d2s.runtime.values.unbound import UNBOUND
 
 Use = Callable[..., Any]
 """The element or the filter of a comprehension, as a function of its target."""

@@ -47,7 +47,7 @@ from d2s.runtime.trace import (
     current,
     error_here,
 )
-from d2s.runtime.values.choice import UNBOUND, Choice, possible
+from d2s.runtime.values.choice import Choice, possible
 from d2s.runtime.values.empties import axes_of, cut, may_be_empty, note_filled, padded
 from d2s.runtime.values.tensors import (
     NUMBER_DTYPES,
@@ -58,6 +58,7 @@ from d2s.runtime.values.tensors import (
     number_kind,
     number_value,
 )
+from d2s.runtime.values.unbound import UNBOUND
 
 ATTEMPTS = 12
 """How often one loop is captured at most before its state counts as unstable."""

@@ -22,7 +22,8 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.runtime.control_flow.cond import select
 from d2s.runtime.trace import current
-from d2s.runtime.values.choice import Choice, each, holds_tensors
+from d2s.runtime.values.choice import Choice, each
+from d2s.runtime.values.constants import holds_tensors
 from d2s.runtime.values.tensors import SIZE, Sizes, condition, mark_number, number_kind
 from d2s.runtime.values.tree import is_dataclass_instance, parts
 

@@ -26,7 +26,9 @@ from d2s.runtime.python.arrays import Array
 from d2s.runtime.python.comparing import eq, is_late_key
 from d2s.runtime.trace import current, error_here, tentatively
 from d2s.runtime.values.callbacks import host_call, is_seen, raise_when, raise_where
-from d2s.runtime.values.choice import MOST, UNBOUND, Choice, each, holds_tensors, simplified
+from d2s.runtime.values.cases import MOST
+from d2s.runtime.values.choice import Choice, each, simplified
+from d2s.runtime.values.constants import holds_tensors
 from d2s.runtime.values.objects import is_list
 from d2s.runtime.values.tensors import (
     NUMBER_DTYPES,
@@ -38,6 +40,7 @@ from d2s.runtime.values.tensors import (
     mark_number,
     number_kind,
 )
+from d2s.runtime.values.unbound import UNBOUND
 
 FEW: Final = 4
 """So many items of a dict are told apart by a branch each."""

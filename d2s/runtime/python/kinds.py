@@ -19,8 +19,9 @@ from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.python.casts import over
 from d2s.runtime.trace import current
 from d2s.runtime.values.callbacks import raise_when
-from d2s.runtime.values.choice import UNBOUND, Choice, bound, each, simplified
+from d2s.runtime.values.choice import Choice, bound, each, simplified
 from d2s.runtime.values.tensors import is_array, mark_number, number_kind, shape
+from d2s.runtime.values.unbound import UNBOUND
 
 
 def as_bool(answer: Any) -> Any:

@@ -20,7 +20,8 @@ from d2s.runtime.control_flow.unbound import as_local
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.python.comparing import COMPARISONS, eq, is_late_key
 from d2s.runtime.trace import current, error_here
-from d2s.runtime.values.choice import Choice, each, holds_tensors, possible
+from d2s.runtime.values.choice import Choice, each, possible
+from d2s.runtime.values.constants import holds_tensors
 from d2s.runtime.values.tensors import (
     condition,
     is_tensor,

@@ -18,7 +18,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.python.numpy_calls import array as np_array
-from d2s.runtime.values.choice import UNBOUND, Choice
+from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import (
     NUMBER_DTYPES,
     as_value,
@@ -27,6 +27,7 @@ from d2s.runtime.values.tensors import (
     is_tensor,
     number_kind,
 )
+from d2s.runtime.values.unbound import UNBOUND
 
 _COMPLEX: Final = {"float16": "complex64", "float32": "complex64"}
 """The default complex dtype, by the default dtype; complex128 for others."""

@@ -301,23 +301,14 @@ def check_uncaught(error: BaseException | type[BaseException]) -> None:
             )
 
 
-class _Raising:
-    """Where ``control_flow.cond``, which needs this module, hands in how a run may raise."""
-
-    where: Callable[[Any, Callable[[], Any]], None]
-
-
-def raise_with(where: Callable[[Any, Callable[[], Any]], None]) -> None:
-    """Tell how a run raises under a condition; called once, by ``runtime.control_flow.cond``."""
-    _Raising.where = staticmethod(where)
-
-
-def raise_where(test: Any, make: Callable[[], Any]) -> None:
+def raise_where(test: paddle.Tensor, make: Callable[[], object]) -> None:
     """Raise the exception that ``make`` gives on each run on which the bool value ``test`` holds.
 
     What follows is skipped on these runs, and a ``try`` around may catch it.
     """
-    _Raising.where(test, make)
+    capture = current()
+    assert capture is not None
+    capture.branching.raise_where(test, make)
 
 
 def raise_when(flag: Any, error: BaseException) -> None:

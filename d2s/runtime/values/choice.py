@@ -21,14 +21,16 @@ from typing import Any, Final
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.analysis.assignments import Side
-from d2s.diagnostics.location import Location, here, is_ours
-from d2s.errors import AmbiguousValueError, D2SError, Row
-from d2s.runtime.trace import current, error_here, tentatively
+from d2s.diagnostics.location import is_ours
+from d2s.errors import AmbiguousValueError, D2SError
+from d2s.runtime.trace import Capture, current, error_here, tentatively
 from d2s.runtime.values.callbacks import raise_when
+from d2s.runtime.values.cases import Cases
+from d2s.runtime.values.constants import CONSTANTS
 from d2s.runtime.values.fields import attributes_of, is_object, keeps
-from d2s.runtime.values.objects import attribute, is_user_class
-from d2s.runtime.values.tables import MOST_ROWS, bound_on, not_reached, noted, row, sides_at
+from d2s.runtime.values.objects import attribute
+from d2s.runtime.values.operators import Operation, Operators
+from d2s.runtime.values.tables import bound_on, describe, not_reached, noted
 from d2s.runtime.values.tensors import (
     NUMBER_DTYPES,
     as_value,
@@ -40,149 +42,23 @@ from d2s.runtime.values.tensors import (
     number_kind,
     shape,
 )
-from d2s.runtime.values.tree import like, parts
+from d2s.runtime.values.tree import is_plain_sequence
+from d2s.runtime.values.unbound import UNBOUND, unbound_error
 
 Use = Callable[[Any], Any]
 """What is done with a value."""
 
-_CONSTANTS: Final = (bool, int, float, str, bytes, type(None))
-
 MANY: Final = 4
 """So many different constants stay Python constants; more become one 0-D value."""
-
-MOST: Final = 64
-"""So many alternatives a value may have: each use is captured once for each of them."""
-
 
 MOST_USES: Final = 512
 """So often one use is captured at most, where several such values meet in it."""
 
 
-class Unbound:
-    """The mark of a variable that is not bound; never seen by user code."""
+class Choice(Cases, Operators):
+    """One of several cases, and what happens where it is used."""
 
-    d2s_words = "not bound"
-
-    def __repr__(self) -> str:
-        return "UNBOUND"
-
-    def __copy__(self) -> Unbound:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Unbound:
-        return self
-
-
-UNBOUND: Final = Unbound()
-
-_UNBOUND_MESSAGE: Final = (
-    "cannot access local variable '{}' where it is not associated with a value"
-    if sys.version_info >= (3, 11)
-    else "local variable '{}' referenced before assignment"
-)
-"""Python's own message; it has changed once."""
-
-
-class Choice:
-    """``true`` when the bool value ``flag`` holds on the run, else ``false``.
-
-    Attributes:
-        flag: a 0-D bool value.
-        true, false: anything, a ``Choice`` too.
-        name: the variable or path that it came from, for messages.
-        missing: what a read raises on a path that has not bound it; as a variable by default.
-        hint: what a read adds to what it raises, once that is asked for.
-        size: how many alternatives there are.
-        places: the branches and loops that choose, the last one first; empty where no statement
-            is to be named.
-        body_first: ``true`` is what the body of that branch leaves; ``None`` if not known.
-
-    Raises:
-        AmbiguousValueError: (D2S203) there are more than :data:`MOST`: every operation on it
-            would be captured once for each.
-    """
-
-    __slots__ = ("body_first", "false", "flag", "hint", "missing", "name", "places", "size", "true")
-
-    def __init__(self, flag: Any, true: Any, false: Any, name: str = "value") -> None:
-        self.flag = flag
-        self.true = true
-        self.false = false
-        self.name = name
-        self.missing: Exception | None = None
-        self.hint: str | None = None
-        self.places: tuple[Location, ...] = ()
-        self.body_first: bool | None = None
-        self.size: int = sum(side.size if isinstance(side, Choice) else 1 for side in (true, false))
-        if self.size > MOST:
-            raise error_here(
-                AmbiguousValueError,
-                f"{name!r} depends on tensor conditions and may be one of more than {MOST} things",
-                "give it the same type, dtype, shape and length on every path",
-            )
-
-    def like(self, true: Any, false: Any) -> Choice:
-        """The same choice between other things."""
-        fresh = Choice(self.flag, true, false, self.name)
-        fresh.missing = self.missing
-        return fresh.chosen_at(self.places, self.body_first)
-
-    def chosen_at(self, places: tuple[Location, ...], body_first: bool | None = None) -> Choice:
-        """Note what statements choose, for messages; itself."""
-        self.places = places
-        self.body_first = body_first
-        return self
-
-    def all_places(self) -> tuple[Location, ...]:
-        """The statements that choose between its alternatives, those of its parts too."""
-        inner = [side.all_places() for side in (self.true, self.false) if isinstance(side, Choice)]
-        return tuple(dict.fromkeys(sum(inner, self.places)))
-
-    def leaves(self) -> list[Any]:
-        """Every alternative; nothing is captured to tell which one holds."""
-        found: list[Any] = []
-        for side in (self.true, self.false):
-            found.extend(side.leaves() if isinstance(side, Choice) else [side])
-        return found
-
-    def table(self) -> list[Row]:
-        """What it may be, for a message: a row for each alternative."""
-        return [row(self.name, side, value) for side, value in self._sided()][:MOST_ROWS]
-
-    def _sided(self) -> Iterator[tuple[Side, Any]]:
-        known = self.places and self.body_first is not None
-        sides = sides_at(self.places[0] if known else None, self.name)
-        values = (self.false, self.true) if self.body_first is False else (self.true, self.false)
-        for side, value in zip(sides, values, strict=True):
-            if isinstance(value, Choice):
-                for inner, leaf in value._sided():
-                    yield Side(f"{side.where}, {inner.where}", inner.line or side.line), leaf
-            else:
-                yield side, value
-
-    def alternatives(self, when: Any = None) -> list[tuple[Any, Any]]:
-        """Every alternative with the bool value under which it holds."""
-        found: list[tuple[Any, Any]] = []
-        for side, flag in ((self.true, self.flag), (self.false, ~self.flag)):
-            holds = flag if when is None else when & flag
-            if isinstance(side, Choice):
-                found.extend(side.alternatives(holds))
-            else:
-                found.append((side, holds))
-        return found
-
-    def holds(self, test: Callable[[Any], bool]) -> Any:
-        """A bool, or a bool value: whether the alternative that holds passes ``test``."""
-        true, false = _test(self.true, test), _test(self.false, test)
-        if true is True and false is True:
-            return True
-        if true is False and false is False:
-            return False
-        if true is True and false is False:
-            return self.flag
-        if true is False and false is True:
-            return ~self.flag
-        return (self.flag & _as_flag(true, self.flag)) | (~self.flag & _as_flag(false, self.flag))
+    __slots__ = ()
 
     def get(self, use: Use | None = None, *, check: bool = True) -> Any:
         """The one alternative that can be meant; the others raise on the run.
@@ -228,7 +104,7 @@ class Choice:
     @property
     def plain(self) -> bool:
         """Whether every alternative is a Python constant: a number, text, or ``None``."""
-        return all(type(value) in _CONSTANTS for value in self.leaves())
+        return all(type(value) in CONSTANTS for value in self.leaves())
 
     @staticmethod
     def _selectable(usable: list[Any]) -> bool:
@@ -331,42 +207,42 @@ class Choice:
             return each(shape, self, plainly=True)
         return each(lambda value: list(shape(value)), self, plainly=True)
 
-    def mapped(self, function: Callable[[Any], Any]) -> Choice:
-        """``function`` of each alternative, which must not need the run; absent ones stay."""
-        sides = [
-            side.mapped(function)
-            if isinstance(side, Choice)
-            else side
-            if side is None or side is UNBOUND
-            else function(side)
-            for side in (self.true, self.false)
-        ]
-        return self._with(sides)
-
-    def spread(self, function: Callable[[Any], Any]) -> Choice:
-        """``function`` of every alternative, which must not need the run."""
-        sides = [
-            side.spread(function) if isinstance(side, Choice) else function(side)
-            for side in (self.true, self.false)
-        ]
-        return self._with(sides)
-
-    def _with(self, sides: list[Any]) -> Choice:
-        fresh = Choice(self.flag, sides[0], sides[1], self.name)
-        return fresh.chosen_at(self.places, self.body_first)
-
     def __getitem__(self, key: Any) -> Any:
         return each(lambda value: value[key], self, plainly=True)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return each(lambda value: value(*args, **kwargs), self)
 
+    def _operate(self, function: Operation, other: object, *, swapped: bool) -> object:
+        none = function in (operator.eq, operator.ne)  # ``None`` is a value like others there
+        exact = False
+        if self.plain and (
+            type(other) in CONSTANTS
+            or (isinstance(other, Choice) and other.plain)
+            or (function is operator.mul and is_plain_sequence(other))
+        ):
+            known = _folded(function, other, self) if swapped else _folded(function, self, other)
+            if known is not NotImplemented:
+                return known
+            exact = True  # one of the pairs raises: the run that comes to it does
+        plainly = _is_plain(other)
+        if swapped:
+            return each(lambda mine: function(other, mine), self, exact=exact, plainly=plainly)
+        return each(
+            lambda mine: each(lambda theirs: function(mine, theirs), other, none=none, exact=exact),
+            self,
+            none=none,
+            exact=exact,
+            plainly=plainly,
+        )
+
+    def _operate_alone(self, function: Operation) -> object:
+        return each(function, self, plainly=True)
+
     def __iter__(self) -> Any:
         """Item by item where every alternative is a sequence of one length."""
         usable = self._usable()
-        if all(type(value) in (list, tuple) for value in usable) and (
-            len({len(value) for value in usable}) == 1
-        ):
+        if all(map(is_plain_sequence, usable)) and (len({len(value) for value in usable}) == 1):
             self._check(iter)
             whole = bound(self)
             return iter([_item(whole, index) for index in range(len(usable[0]))])
@@ -466,35 +342,7 @@ def _without_repeats(value: Choice) -> Any:
     return result
 
 
-def _binary(
-    function: Callable[[Any, Any], Any], *, swapped: bool = False, none: bool = False
-) -> Any:
-    def method(self: Choice, other: Any) -> Any:
-        exact = False
-        if self.plain and (
-            type(other) in _CONSTANTS
-            or (isinstance(other, Choice) and other.plain)
-            or (function is operator.mul and type(other) in (list, tuple))
-        ):
-            known = _folded(function, other, self) if swapped else _folded(function, self, other)
-            if known is not NotImplemented:
-                return known
-            exact = True  # one of the pairs raises: the run that comes to it does
-        plainly = _is_plain(other)
-        if swapped:
-            return each(lambda mine: function(other, mine), self, exact=exact, plainly=plainly)
-        return each(
-            lambda mine: each(lambda theirs: function(mine, theirs), other, none=none, exact=exact),
-            self,
-            none=none,
-            exact=exact,
-            plainly=plainly,
-        )
-
-    return method
-
-
-def _folded(function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+def _folded(function: Operation, left: object, right: object) -> Any:
     """``function`` of constants, computed now; ``NotImplemented`` when a pair of them raises."""
     try:
         if isinstance(left, Choice):
@@ -508,42 +356,6 @@ def _folded(function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
     if any(value is NotImplemented for value in found.leaves()):
         return NotImplemented
     return simplified(found)
-
-
-for _name in [
-    "add",
-    "sub",
-    "mul",
-    "truediv",
-    "floordiv",
-    "mod",
-    "pow",
-    "matmul",
-    "and_",
-    "or_",
-    "xor",
-    "lshift",
-    "rshift",
-]:
-    _function = getattr(operator, _name)
-    setattr(Choice, f"__{_name.strip('_')}__", _binary(_function))
-    setattr(Choice, f"__r{_name.strip('_')}__", _binary(_function, swapped=True))
-for _name in ["lt", "le", "gt", "ge", "eq", "ne"]:
-    setattr(Choice, f"__{_name}__", _binary(getattr(operator, _name), none=_name in ("eq", "ne")))
-for _name in ("neg", "pos", "invert", "abs"):
-    setattr(
-        Choice,
-        f"__{_name}__",
-        (lambda function: lambda self: each(function, self, plainly=True))(
-            getattr(operator, _name)
-        ),
-    )
-
-
-class _Spread:
-    """Where ``control_flow.cond``, which needs this module, hands in how an ``if`` is made."""
-
-    over: Callable[[Callable[[Any], Any], Choice], Any]
 
 
 def each(
@@ -567,23 +379,21 @@ def each(
     absent = none and any(value is None for value in thing.leaves())
     if thing.single and not absent and not (exact and thing.plain):
         return use(thing.get(use if plainly else None))
-    with _counted(thing):
-        return _Spread.over(
+    capture = current()
+    assert capture is not None
+    with _counted(capture, thing):
+        return capture.branching.over(
             lambda value: each(use, value, none=none, exact=exact, plainly=plainly), thing
         )
 
 
 @contextlib.contextmanager
-def _counted(thing: Choice) -> Iterator[None]:
+def _counted(capture: Capture, thing: Choice) -> Iterator[None]:
     """While alternatives are used one by one: inside of each other they multiply.
 
     Raises:
         AmbiguousValueError: (D2S203) one use would be captured more than :data:`MOST_USES` times.
     """
-    capture = current()
-    if capture is None:
-        yield
-        return
     before = capture.uses
     capture.uses = before + 1 if capture.spreading else 1
     capture.spreading += 1
@@ -602,61 +412,7 @@ def _counted(thing: Choice) -> Iterator[None]:
         capture.spreading -= 1
 
 
-def spread_with(over: Callable[[Callable[[Any], Any], Choice], Any]) -> None:
-    """Tell how several alternatives are used; called once, by ``runtime.control_flow.cond``."""
-    _Spread.over = staticmethod(over)
-
-
-def check_taken(error: BaseException) -> None:
-    """Look at what a function that stays as it is has raised: whether it was given a choice.
-
-    Raises:
-        AmbiguousValueError: (D2S203) it was.
-    """
-    capture = current()
-    if capture is None or capture.refused or isinstance(error, D2SError):
-        return
-    ours = type(error) in (TypeError, ValueError)  # no class of the user's, with a text of its own
-    if ours and _SAID_OF_CHOICES.search(str(error)):
-        raise error_here(
-            AmbiguousValueError,
-            "a function that stays Python is given a value that may be one of several things, as a "
-            f"tensor decides, and says: {error}",
-            "give it the same type, dtype and number of dimensions on every path",
-        ) from None
-
-
 _SAID_OF_CHOICES: Final = re.compile(r"\bbut got \[?Choice\b")
-
-
-def _test(side: Any, test: Callable[[Any], bool]) -> Any:
-    return side.holds(test) if isinstance(side, Choice) else test(side)
-
-
-def _as_flag(truth: Any, like: Any) -> Any:
-    if isinstance(truth, bool):
-        return paddle.full([], truth, "bool")
-    return truth
-
-
-def describe(value: Any) -> str:
-    """A value in words for a message: its type, and dtype and shape of a tensor."""
-    if value is None:
-        return "None"
-    if value is UNBOUND:
-        return "unbound"
-    kind = number_kind(value)
-    if kind is not None:
-        return f"a Python {kind.__name__}"
-    if is_tensor(value):
-        dtype = str(value.dtype).split(".")[-1]
-        return f"{'an' if dtype[0] == 'i' else 'a'} {dtype} tensor of shape {list(value.shape)}"
-    return f"a {type(value).__name__}"
-
-
-def unbound_error(name: str) -> UnboundLocalError:
-    """What Python raises when the variable ``name`` is read while it is unbound."""
-    return UnboundLocalError(_UNBOUND_MESSAGE.format(name))
 
 
 def _none_error(name: str, use: Use | None) -> Exception:
@@ -674,85 +430,7 @@ def _none_error(name: str, use: Use | None) -> Exception:
 
 def _is_plain(thing: Any) -> bool:
     """Whether operators of ``thing`` run no code of the user's."""
-    return is_tensor(thing) or number_kind(thing) is not None or type(thing) in _CONSTANTS
-
-
-def places_of(*values: Any) -> tuple[Location, ...]:
-    """The present place, and the statements that choose between what ``values`` may be."""
-    place = here()
-    inner = [value.all_places() for value in values if isinstance(value, Choice)]
-    return tuple(dict.fromkeys(sum(inner, (place,) if place else ())))
-
-
-def optional_parts(value: Any) -> tuple[Any, Any, Any] | None:
-    """``(absent, flag of absence, present)`` of a value that is one tensor or number, or absent.
-
-    ``absent`` is ``None`` or ``UNBOUND``, the flag a bool or a bool value; ``present`` is ``None``
-    when the value is surely absent.  Other values have no such parts.
-    """
-    if value is None or value is UNBOUND:
-        return value, True, None
-    if not isinstance(value, Choice):
-        if is_tensor(value) or number_kind(value) is not None:
-            return None, False, value
-        return None
-    absent: Any = None
-    flag: Any = None
-    present: list[Any] = []
-    for item, holds in value.alternatives():
-        if item is None or item is UNBOUND:
-            if flag is not None and item is not absent:
-                return None
-            absent = item
-            flag = holds if flag is None else flag | holds
-        elif is_tensor(item) or number_kind(item) is not None:
-            present.append(item)
-        else:
-            return None
-    if len(present) != 1 or flag is None:
-        return None
-    return absent, flag, present[0]
-
-
-def read(value: Any, name: str) -> Any:
-    """A variable that some path leaves unbound, read: the run raises where dygraph would."""
-    if isinstance(value, Choice) and any(v is UNBOUND for v in value.leaves()):
-        missing = value.unbound()
-        raise_when(value.holds(lambda side: side is UNBOUND), missing)
-        return bound(value)
-    return value
-
-
-def returned(value: Any) -> Any:
-    """What the user's function returns: a run raises where an attribute in it is missing."""
-    if isinstance(value, Choice):
-        return read(value, value.name)
-    if type(value) is not list and not isinstance(value, tuple):
-        return value
-    items = [returned(item) for item in value]
-    if all(map(operator.is_, items, value)):
-        return value
-    if isinstance(value, tuple):
-        return like(value, items)
-    value[:] = items
-    return value
-
-
-def subject(value: Any) -> Any:
-    """The subject of a ``match`` of Python's, which cannot look into several things at once.
-
-    Raises:
-        AmbiguousValueError: (D2S203) a tensor decides which of several things it is.
-    """
-    if isinstance(value, Choice):
-        return value.get()
-    if isinstance(value, list | tuple | dict):
-        for item in value.values() if isinstance(value, dict) else value:
-            if isinstance(item, Choice) and any(
-                isinstance(leaf, list | tuple | dict) for leaf in item.leaves()
-            ):
-                item.get()
-    return value
+    return is_tensor(thing) or number_kind(thing) is not None or type(thing) in CONSTANTS
 
 
 def bound(value: Any) -> Any:
@@ -766,59 +444,3 @@ def bound(value: Any) -> Any:
         return true
     fresh = Choice(value.flag, true, false, value.name)
     return fresh.chosen_at(value.places, value.body_first)
-
-
-def result(value: Any) -> Any:
-    """The value that leaves a function: some path has surely set it.
-
-    A part of it that the user reads from an attribute may be missing: then the run raises.
-    """
-    _check_missing(value, None)
-    return bound(value)
-
-
-def _check_missing(value: Any, when: Any) -> None:
-    if not isinstance(value, Choice):
-        return
-    for side, flag in ((value.true, value.flag), (value.false, ~value.flag)):
-        if side is UNBOUND and value.missing is None:
-            continue
-        holds = flag if when is None else when & flag
-        if side is UNBOUND:
-            raise_when(holds, value.unbound())
-        else:
-            _check_missing(side, holds)
-
-
-def same_constant(true: Any, false: Any) -> bool:
-    """Whether two Python values are one constant: same type, equal, and not to be told apart.
-
-    Two zeros may differ in their sign, two arrays in their dtype; two objects of the user's that
-    compare equal are two objects.
-    """
-    if true is false:
-        return True
-    kind = type(true)
-    if kind is not type(false) or holds_tensors(true) or holds_tensors(false):
-        return False
-    if is_user_class(kind):
-        return False
-    if kind is float and true != true and false != false:
-        return True
-    try:
-        with tentatively():
-            return bool(true == false) and repr(true) == repr(false)
-    except Exception:  # an array of several numbers does not say "equal"
-        return False
-
-
-def holds_tensors(thing: Any, depth: int = 8) -> bool:
-    """Whether ``thing`` is, or holds at some depth, what the run decides."""
-    if type(thing) in _CONSTANTS:
-        return False
-    if type(thing) in (list, tuple) and depth:
-        return any(holds_tensors(part, depth - 1) for part in thing)
-    held = parts(thing) if depth else None
-    if held is not None:
-        return any(holds_tensors(part, depth - 1) for _, part in held[0])
-    return is_tensor(thing) or isinstance(thing, Choice)

@@ -16,6 +16,7 @@ from d2s.analysis.definitions import definitions_of
 from d2s.diagnostics.location import Location, here
 from d2s.errors import Row
 from d2s.runtime.values.tensors import is_tensor, number_kind
+from d2s.runtime.values.unbound import UNBOUND
 from d2s.syntax.source import function_at
 
 MOST_ROWS: Final = 12
@@ -55,6 +56,21 @@ def _type_of(value: Any) -> str:
     if isinstance(value, dict):
         return f"{name} of {_short(', '.join(map(repr, value)))}" if value else f"empty {name}"
     return f"{name} of {len(value)}" if isinstance(value, list | tuple) else str(name)
+
+
+def describe(value: object) -> str:
+    """A value in words for a message: its type, and dtype and shape of a tensor."""
+    if value is None:
+        return "None"
+    if value is UNBOUND:
+        return "unbound"
+    kind = number_kind(value)
+    if kind is not None:
+        return f"a Python {kind.__name__}"
+    if is_tensor(value):
+        dtype = str(value.dtype).split(".")[-1]
+        return f"{'an' if dtype[0] == 'i' else 'a'} {dtype} tensor of shape {list(value.shape)}"
+    return f"a {type(value).__name__}"
 
 
 def _short(text: str) -> str:

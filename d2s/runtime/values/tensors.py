@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 import numpy as np
 import paddle
@@ -23,7 +23,7 @@ NUMBER_DTYPES: Final[dict[type, str]] = {bool: "bool", int: "int64", float: "flo
 _RANK: Final[dict[type, int]] = {bool: 0, int: 1, float: 2}
 
 
-def is_tensor(thing: object) -> bool:
+def is_tensor(thing: object) -> TypeGuard[paddle.Tensor]:
     """Whether ``thing`` is a tensor, of dygraph or of a program."""
     return bridge.is_value(thing) or bridge.is_eager(thing)
 

@@ -1,0 +1,203 @@
+"""What a value may be: a tree of bool values of the program, a case at the end of each way.
+
+::
+
+    if x.sum() > 0: y = 1        Cases(x.sum() > 0, 1, Cases(x.max() > 1, "a", None))
+    elif x.max() > 1: y = "a"
+    else: y = None
+
+How such a value is used, is the matter of :class:`~d2s.runtime.values.choice.Choice`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final, TypeVar
+
+import paddle
+
+from d2s.analysis.assignments import Side
+from d2s.diagnostics.location import Location, here
+from d2s.errors import AmbiguousValueError, Row
+from d2s.runtime.trace import error_here
+from d2s.runtime.values.tables import MOST_ROWS, row, sides_at
+from d2s.runtime.values.tensors import is_tensor, number_kind
+from d2s.runtime.values.unbound import UNBOUND
+
+MOST: Final = 64
+"""So many alternatives a value may have: each use is captured once for each of them."""
+
+Mine = TypeVar("Mine", bound="Cases")
+
+
+class Cases:
+    """``true`` when the bool value ``flag`` holds on the run, else ``false``.
+
+    Attributes:
+        flag: a 0-D bool value.
+        true, false: anything, another one of these too.
+        name: the variable or path that it came from, for messages.
+        missing: what a read raises on a path that has not bound it; as a variable by default.
+        hint: what a read adds to what it raises, once that is asked for.
+        size: how many alternatives there are.
+        places: the branches and loops that choose, the last one first; empty where no statement
+            is to be named.
+        body_first: ``true`` is what the body of that branch leaves; ``None`` if not known.
+
+    Raises:
+        AmbiguousValueError: (D2S203) there are more than :data:`MOST`: every operation on it
+            would be captured once for each.
+    """
+
+    __slots__ = ("body_first", "false", "flag", "hint", "missing", "name", "places", "size", "true")
+
+    def __init__(self, flag: paddle.Tensor, true: Any, false: Any, name: str = "value") -> None:
+        self.flag = flag
+        self.true = true
+        self.false = false
+        self.name = name
+        self.missing: Exception | None = None
+        self.hint: str | None = None
+        self.places: tuple[Location, ...] = ()
+        self.body_first: bool | None = None
+        self.size: int = sum(side.size if isinstance(side, Cases) else 1 for side in (true, false))
+        if self.size > MOST:
+            raise error_here(
+                AmbiguousValueError,
+                f"{name!r} depends on tensor conditions and may be one of more than {MOST} things",
+                "give it the same type, dtype, shape and length on every path",
+            )
+
+    def like(self: Mine, true: object, false: object) -> Mine:
+        """The same choice between other things."""
+        fresh = self._with([true, false])
+        fresh.missing = self.missing
+        return fresh
+
+    def chosen_at(self: Mine, places: tuple[Location, ...], body_first: bool | None = None) -> Mine:
+        """Note what statements choose, for messages; itself."""
+        self.places = places
+        self.body_first = body_first
+        return self
+
+    def all_places(self) -> tuple[Location, ...]:
+        """The statements that choose between its alternatives, those of its parts too."""
+        inner = [side.all_places() for side in (self.true, self.false) if isinstance(side, Cases)]
+        return tuple(dict.fromkeys(sum(inner, self.places)))
+
+    def leaves(self) -> list[Any]:
+        """Every alternative; nothing is captured to tell which one holds."""
+        found: list[Any] = []
+        for side in (self.true, self.false):
+            found.extend(side.leaves() if isinstance(side, Cases) else [side])
+        return found
+
+    def table(self) -> list[Row]:
+        """What it may be, for a message: a row for each alternative."""
+        return [row(self.name, side, value) for side, value in self._sided()][:MOST_ROWS]
+
+    def _sided(self) -> Iterator[tuple[Side, Any]]:
+        known = self.places and self.body_first is not None
+        sides = sides_at(self.places[0] if known else None, self.name)
+        values = (self.false, self.true) if self.body_first is False else (self.true, self.false)
+        for side, value in zip(sides, values, strict=True):
+            if isinstance(value, Cases):
+                for inner, leaf in value._sided():
+                    yield Side(f"{side.where}, {inner.where}", inner.line or side.line), leaf
+            else:
+                yield side, value
+
+    def alternatives(self, when: paddle.Tensor | None = None) -> list[tuple[Any, paddle.Tensor]]:
+        """Every alternative with the bool value under which it holds."""
+        found: list[tuple[Any, Any]] = []
+        for side, flag in ((self.true, self.flag), (self.false, ~self.flag)):
+            holds = flag if when is None else when & flag
+            if isinstance(side, Cases):
+                found.extend(side.alternatives(holds))
+            else:
+                found.append((side, holds))
+        return found
+
+    def holds(self, test: Callable[[Any], bool]) -> Any:
+        """A bool, or a bool value: whether the alternative that holds passes ``test``."""
+        true, false = _test(self.true, test), _test(self.false, test)
+        if true is True and false is True:
+            return True
+        if true is False and false is False:
+            return False
+        if true is True and false is False:
+            return self.flag
+        if true is False and false is True:
+            return ~self.flag
+        return (self.flag & _as_flag(true)) | (~self.flag & _as_flag(false))
+
+    def mapped(self: Mine, function: Callable[[Any], Any]) -> Mine:
+        """``function`` of each alternative, which must not need the run; absent ones stay."""
+        sides = [
+            side.mapped(function)
+            if isinstance(side, Cases)
+            else side
+            if side is None or side is UNBOUND
+            else function(side)
+            for side in (self.true, self.false)
+        ]
+        return self._with(sides)
+
+    def spread(self: Mine, function: Callable[[Any], Any]) -> Mine:
+        """``function`` of every alternative, which must not need the run."""
+        sides = [
+            side.spread(function) if isinstance(side, Cases) else function(side)
+            for side in (self.true, self.false)
+        ]
+        return self._with(sides)
+
+    def _with(self: Mine, sides: list[Any]) -> Mine:
+        fresh = type(self)(self.flag, sides[0], sides[1], self.name)
+        return fresh.chosen_at(self.places, self.body_first)
+
+
+def _test(side: object, test: Callable[[Any], bool]) -> bool | paddle.Tensor:
+    return side.holds(test) if isinstance(side, Cases) else test(side)
+
+
+def _as_flag(truth: bool | paddle.Tensor) -> paddle.Tensor:
+    if isinstance(truth, bool):
+        return paddle.full([], truth, "bool")
+    return truth
+
+
+def places_of(*values: object) -> tuple[Location, ...]:
+    """The present place, and the statements that choose between what ``values`` may be."""
+    place = here()
+    inner = [value.all_places() for value in values if isinstance(value, Cases)]
+    return tuple(dict.fromkeys(sum(inner, (place,) if place else ())))
+
+
+def optional_parts(value: object) -> tuple[Any, Any, Any] | None:
+    """``(absent, flag of absence, present)`` of a value that is one tensor or number, or absent.
+
+    ``absent`` is ``None`` or ``UNBOUND``, the flag a bool or a bool value; ``present`` is ``None``
+    when the value is surely absent.  Other values have no such parts.
+    """
+    if value is None or value is UNBOUND:
+        return value, True, None
+    if not isinstance(value, Cases):
+        if is_tensor(value) or number_kind(value) is not None:
+            return None, False, value
+        return None
+    absent: Any = None
+    flag: Any = None
+    present: list[Any] = []
+    for item, holds in value.alternatives():
+        if item is None or item is UNBOUND:
+            if flag is not None and item is not absent:
+                return None
+            absent = item
+            flag = holds if flag is None else flag | holds
+        elif is_tensor(item) or number_kind(item) is not None:
+            present.append(item)
+        else:
+            return None
+    if len(present) != 1 or flag is None:
+        return None
+    return absent, flag, present[0]

@@ -1,0 +1,101 @@
+"""A value that may be unbound, or one of several, where a function reads it or hands it over."""
+
+from __future__ import annotations
+
+import operator
+import re
+from typing import Any, Final
+
+import paddle
+
+from d2s.errors import AmbiguousValueError, D2SError
+from d2s.runtime.trace import current, error_here
+from d2s.runtime.values.callbacks import raise_when
+from d2s.runtime.values.choice import Choice, bound
+from d2s.runtime.values.tree import like
+from d2s.runtime.values.unbound import UNBOUND
+
+
+def read(value: object, name: str) -> Any:
+    """A variable that some path leaves unbound, read: the run raises where dygraph would."""
+    if isinstance(value, Choice) and any(v is UNBOUND for v in value.leaves()):
+        missing = value.unbound()
+        raise_when(value.holds(lambda side: side is UNBOUND), missing)
+        return bound(value)
+    return value
+
+
+def returned(value: Any) -> Any:
+    """What the user's function returns: a run raises where an attribute in it is missing."""
+    if isinstance(value, Choice):
+        return read(value, value.name)
+    if type(value) is not list and not isinstance(value, tuple):
+        return value
+    items = [returned(item) for item in value]
+    if all(map(operator.is_, items, value)):
+        return value
+    if isinstance(value, tuple):
+        return like(value, items)
+    value[:] = items
+    return value
+
+
+def subject(value: Any) -> Any:
+    """The subject of a ``match`` of Python's, which cannot look into several things at once.
+
+    Raises:
+        AmbiguousValueError: (D2S203) a tensor decides which of several things it is.
+    """
+    if isinstance(value, Choice):
+        return value.get()
+    if isinstance(value, list | tuple | dict):
+        for item in value.values() if isinstance(value, dict) else value:
+            if isinstance(item, Choice) and any(
+                isinstance(leaf, list | tuple | dict) for leaf in item.leaves()
+            ):
+                item.get()
+    return value
+
+
+def result(value: object) -> Any:
+    """The value that leaves a function: some path has surely set it.
+
+    A part of it that the user reads from an attribute may be missing: then the run raises.
+    """
+    _check_missing(value, None)
+    return bound(value)
+
+
+def _check_missing(value: object, when: paddle.Tensor | None) -> None:
+    if not isinstance(value, Choice):
+        return
+    for side, flag in ((value.true, value.flag), (value.false, ~value.flag)):
+        if side is UNBOUND and value.missing is None:
+            continue
+        holds = flag if when is None else when & flag
+        if side is UNBOUND:
+            raise_when(holds, value.unbound())
+        else:
+            _check_missing(side, holds)
+
+
+_SAID_OF_CHOICES: Final = re.compile(r"\bbut got \[?Choice\b")
+
+
+def check_taken(error: BaseException) -> None:
+    """Look at what a function that stays as it is has raised: whether it was given a choice.
+
+    Raises:
+        AmbiguousValueError: (D2S203) it was.
+    """
+    capture = current()
+    if capture is None or capture.refused or isinstance(error, D2SError):
+        return
+    ours = type(error) in (TypeError, ValueError)  # no class of the user's, with a text of its own
+    if ours and _SAID_OF_CHOICES.search(str(error)):
+        raise error_here(
+            AmbiguousValueError,
+            "a function that stays Python is given a value that may be one of several things, as a "
+            f"tensor decides, and says: {error}",
+            "give it the same type, dtype and number of dimensions on every path",
+        ) from None
