@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 import paddle
 
@@ -26,7 +26,7 @@ INDEXING: Final = str(Path(paddle.__file__).parent / "base" / "variable_index.py
 """The file in which Paddle reads and writes items of tensors."""
 
 
-def is_value(thing: object) -> bool:
+def is_value(thing: object) -> TypeGuard[Value]:
     """Whether ``thing`` is a tensor of a program that is being captured."""
     return isinstance(thing, Value)
 

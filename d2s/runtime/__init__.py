@@ -13,7 +13,8 @@ from d2s.runtime.control_flow.try_ import again, attempt, handle, settle
 from d2s.runtime.host.text import formatted, late, percent, text
 from d2s.runtime.lists.probes import probe
 from d2s.runtime.loops.comprehensions import generator, list_
-from d2s.runtime.loops.while_loop import for_, while_
+from d2s.runtime.loops.for_ import for_
+from d2s.runtime.loops.while_ import while_
 from d2s.runtime.python.comparing import eq, ne
 from d2s.runtime.python.items import getitem, setitem
 from d2s.runtime.python.logic import and_, compare, in_, is_, is_not, not_, not_in, or_

@@ -325,6 +325,13 @@ def current() -> Capture | None:
     return _local.capture
 
 
+def open_trace() -> Capture:
+    """The capture under way, where there surely is one."""
+    capture = current()
+    assert capture is not None
+    return capture
+
+
 @contextmanager
 def capture_into(capture: Capture) -> Iterator[Capture]:
     """Make ``capture`` the current one."""

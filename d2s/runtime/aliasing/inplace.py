@@ -20,8 +20,8 @@ from d2s.runtime.aliasing.holders import Holder, holders_of_alternative, is_same
 from d2s.runtime.aliasing.picks import merged, note_pick, picks_of
 from d2s.runtime.aliasing.ranks import open_axes
 from d2s.runtime.aliasing.replays import Method, done
+from d2s.runtime.aliasing.snapshots import Frozen
 from d2s.runtime.aliasing.storage import Sharing, may_be, unknown_base, with_contents
-from d2s.runtime.aliasing.variables import Frozen
 from d2s.runtime.trace import Block, Capture, current, error_here
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import as_value, is_tensor, note_written, root_of, root_to_change

@@ -14,7 +14,7 @@ from typing import Any
 
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.holders import holders_of_form, is_same_choice
-from d2s.runtime.aliasing.variables import Frozen, freeze, same_items
+from d2s.runtime.aliasing.snapshots import Frozen, freeze, same_items
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import Choice
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.runtime.aliasing.variables import Frozen
+from d2s.runtime.aliasing.snapshots import Frozen
 from d2s.runtime.trace import current
 
 UNKNOWN: Final = frozenset(

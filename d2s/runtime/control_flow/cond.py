@@ -16,20 +16,15 @@ from d2s.errors import ContainerInGraphError, D2SError
 from d2s.runtime.aliasing.holders import choices_with
 from d2s.runtime.aliasing.origins import Origins, note_form
 from d2s.runtime.aliasing.replays import calling
+from d2s.runtime.aliasing.slots import Attribute, Slot
+from d2s.runtime.aliasing.snapshots import Frozen, freeze, same_items, thaw
 from d2s.runtime.aliasing.storage import relink
-from d2s.runtime.aliasing.variables import (
-    Attribute,
-    Frozen,
-    Slot,
-    State,
-    freeze,
-    same_items,
-    thaw,
-)
+from d2s.runtime.aliasing.variables import State
 from d2s.runtime.control_flow.effects import BlockLeft, error, raise_later
 from d2s.runtime.control_flow.ends import Ends
 from d2s.runtime.control_flow.guards import End, close, extent, handed_out, skip_where
-from d2s.runtime.control_flow.merge import Builder, Merger
+from d2s.runtime.control_flow.merge import Merger
+from d2s.runtime.control_flow.outputs import Builder
 from d2s.runtime.control_flow.raises import Raised
 from d2s.runtime.control_flow.unbound import as_local
 from d2s.runtime.lists.divided import join_again

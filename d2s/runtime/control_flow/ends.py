@@ -20,7 +20,10 @@ from typing import Any
 
 from d2s.runtime.aliasing.holders import Holder, holders_of
 from d2s.runtime.aliasing.origins import snapshots_in
-from d2s.runtime.aliasing.variables import REACH, Attribute, Cell, Frozen, Slot, State, freeze
+from d2s.runtime.aliasing.reach import REACH
+from d2s.runtime.aliasing.slots import Attribute, Slot, slot_key
+from d2s.runtime.aliasing.snapshots import Frozen, freeze
+from d2s.runtime.aliasing.variables import State
 from d2s.runtime.trace import current
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import CONTAINERS, attributes_of, is_object
@@ -61,7 +64,7 @@ class Ends:
 
     def __init__(self, slots: list[Slot] | None = None, outcome: list[Any] | None = None) -> None:
         self._outcome = outcome or []
-        self._keys: list[Any] = [_key_of(slot) for slot in slots or ()]
+        self._keys: list[Any] = [slot_key(slot) for slot in slots or ()]
         self._fields: dict[int, dict[str, Any]] = {}
         self._known: dict[int, set[Any]] | None = None
         self._too_many = False
@@ -122,12 +125,6 @@ class Ends:
             yield from enumerate(members(thing))
         elif is_object(thing):
             yield from self.attributes(thing).items()
-
-
-def _key_of(slot: Slot) -> Any:
-    if isinstance(slot, Attribute):
-        return id(slot.owner), slot.name
-    return id(slot.cell) if isinstance(slot, Cell) else id(slot)
 
 
 def is_named_elsewhere(thing: Any, state: State | None = None, path: str | None = None) -> bool:

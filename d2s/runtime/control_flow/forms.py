@@ -17,7 +17,8 @@ from typing import Any, Final
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.runtime.aliasing.variables import Cell, Frozen
+from d2s.runtime.aliasing.slots import Cell
+from d2s.runtime.aliasing.snapshots import Frozen
 from d2s.runtime.control_flow.ends import born
 from d2s.runtime.host.text import HostText
 from d2s.runtime.lists.dynamic_list import DynamicList
@@ -253,6 +254,16 @@ class Alternatives:
 
     def __init__(self, forms: list[Any] | None = None) -> None:
         self.forms: list[Any] = list(forms or ())
+
+    @classmethod
+    def of(cls, *values: object) -> Alternatives | None:
+        """What may be one of ``values``, each of which may be a ``Choice``; ``None`` if too much.
+
+        The first is from before a loop; a trip may have left the others.
+        """
+        made = cls()
+        fit = all(made.add(value, trip=number > 0) for number, value in enumerate(values))
+        return made if fit else None
 
     def likes(self) -> list[Like]:
         """A description of each leaf."""

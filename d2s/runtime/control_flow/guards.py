@@ -17,8 +17,9 @@ from typing import Any
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.runtime.aliasing.variables import freeze, thaw
-from d2s.runtime.control_flow.merge import Builder, Merger
+from d2s.runtime.aliasing.snapshots import freeze, thaw
+from d2s.runtime.control_flow.merge import Merger
+from d2s.runtime.control_flow.outputs import Builder
 from d2s.runtime.control_flow.raises import Raised, Try
 from d2s.runtime.trace import Block, Extent, current
 from d2s.runtime.values.tensors import as_value

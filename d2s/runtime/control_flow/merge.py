@@ -2,15 +2,12 @@
 
 :class:`Merger` walks what the two sides have left behind.  Tensors that both sides have become
 outputs of the ``if``; equal constants stay constants; Python numbers that differ become 0-D
-values; what cannot be one value becomes a :class:`Choice`.  Every output passes through
-``assign`` and no value is yielded twice, which is what keeps Paddle's gradients right
-(paddle-facts 1).
+values; what cannot be one value becomes a :class:`Choice`.
 """
 
 from __future__ import annotations
 
 import collections
-import copy
 import dataclasses
 import functools
 from collections.abc import Callable
@@ -22,7 +19,8 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.holders import names_of
 from d2s.runtime.aliasing.origins import is_known_outside
-from d2s.runtime.aliasing.variables import REACH, Frozen, State, freeze, same_items
+from d2s.runtime.aliasing.snapshots import Frozen, freeze, same_items
+from d2s.runtime.aliasing.variables import State
 from d2s.runtime.control_flow.ends import (
     Ends,
     born,
@@ -30,26 +28,23 @@ from d2s.runtime.control_flow.ends import (
     made_like,
 )
 from d2s.runtime.control_flow.forms import Alternatives, Select
-from d2s.runtime.host.text import HostText
+from d2s.runtime.control_flow.keeping import Keeping
+from d2s.runtime.control_flow.outputs import Builder
 from d2s.runtime.lists.dynamic_list import DynamicList
-from d2s.runtime.lists.merging import join_different, join_lists, kept_list
+from d2s.runtime.lists.merging import join_different, join_lists
 from d2s.runtime.lists.storage import NeedsElementError
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.cases import optional_parts, places_of
 from d2s.runtime.values.choice import Choice, simplified
 from d2s.runtime.values.constants import same_constant
-from d2s.runtime.values.empties import axes_of, cut, may_be_empty, note_filled, padded
-from d2s.runtime.values.fields import attributes_of, is_object, set_attributes
-from d2s.runtime.values.objects import dict_of, is_list
+from d2s.runtime.values.fields import is_object, set_attributes
+from d2s.runtime.values.objects import dict_of
 from d2s.runtime.values.tensors import (
     NUMBER_DTYPES,
-    as_dtype,
-    as_value,
     carried,
     is_array,
     is_tensor,
     mark_number,
-    note_carried,
     number_kind,
     root_of,
     weak_dtype,
@@ -63,17 +58,13 @@ RESULT: Final = "result"
 SIDE_BY_SIDE: Final = 3
 """So many alternatives are kept beside each other, each as it is."""
 
-Builder = Callable[[list[Any]], Any]
-"""From the results of the ``if`` to a merged value."""
 
-
-class Merger:
-    """Collects what the two sides of one ``if`` yield.
+class Merger(Keeping):
+    """Makes one value of what the two sides of an ``if`` leave behind.
 
     Attributes:
         left: for the true and the false side, whether a ``raise`` has ended it.
         state: the variables and attributes that the sides hand on, if they do.
-        ends: what objects hold at the end of each side.
         select: makes an ``if`` inside of a side, for one of two values; not needed where a
             ``raise`` has ended one.
     """
@@ -81,111 +72,16 @@ class Merger:
     def __init__(
         self, op: bridge.IfOp, left: tuple[bool, bool], select: Select | None = None
     ) -> None:
-        self.op = op
+        super().__init__(op)
         self.left = left
-        self.state: State | None = None
-        self.ends = Ends(), Ends()
-        self._objects: dict[int, Any] = {}
         self.select = select
-        self.true: list[Any] = []
-        self.false: list[Any] = []
-        self._kinds: list[type | None] = []
-        self._roots: list[int | None] = []
-        self._flag: Builder | None = None
+        self.state: State | None = None
+        # A tensor that has two names on both sides is handed out once; both are kept, so that no
+        # id is used again.
         self._pairs: dict[tuple[int, int], Builder] = {}
-        self._kept: list[Any] = []  # so that no id in ``_pairs`` is used again
+        self._kept: list[object] = []
 
-    def finish(self) -> list[Any]:
-        """Yield everything; the results in order."""
-        axes = [self._widened(position) for position in range(len(self.true))]
-        results = [
-            self._narrowed(result, mine)
-            for result, mine in zip(self.op.finish(self.true, self.false), axes, strict=True)
-        ]
-        for result, kind, root in zip(results, self._kinds, self._roots, strict=True):
-            if kind is not None:
-                mark_number(result, kind)
-            note_carried(root, result)
-        return results
-
-    def _widened(self, position: int) -> list[int] | None:
-        """The dimensions that an output gets one more element along, because it may be empty.
-
-        ``None`` for an output of open shape that cannot be empty.
-        """
-        pair = self.true[position], self.false[position]
-        shapes = [bridge.shape_of(value) for value in pair]
-        if any(shape is None or len(shape) != len(shapes[0] or ()) for shape in shapes):
-            return []
-        axes = axes_of(*pair)
-        if not axes:
-            return []
-        if not any(map(may_be_empty, pair)):
-            return None
-        for which, values in ((True, self.true), (False, self.false)):
-            with self.op.side(which):
-                values[position] = padded(values[position], axes)
-        return axes
-
-    def _narrowed(self, result: Any, axes: list[int] | None) -> Any:
-        """A result of the ``if``, of the size that it has behind it."""
-        if axes is None:
-            note_filled(result)
-        return cut(result, axes) if axes else result
-
-    def output(
-        self, true: Any, false: Any, kind: type | None = None, root: int | None = None
-    ) -> Builder:
-        """Yield ``true`` from one side and ``false`` from the other."""
-        position = len(self.true)
-        self.true.append(true)
-        self.false.append(false)
-        self._kinds.append(kind)
-        self._roots.append(root)
-        return lambda results: results[position]
-
-    def flag(self) -> Builder:
-        """Yield which side was taken."""
-        if self._flag is None:
-            with self.op.side(True):
-                true = paddle.full([], True, "bool")
-            with self.op.side(False):
-                false = paddle.full([], False, "bool")
-            self._flag = self.output(true, false)
-        return self._flag
-
-    def on(self, side: bool, make: Callable[[], Any]) -> Any:
-        """What ``make`` gives when its operations go into ``side``."""
-        with self.op.side(side):
-            return make()
-
-    def copied(self, side: bool, value: Any, dtype: Any = None) -> Any:
-        """A copy of a tensor or number in ``side``, with ``dtype``."""
-
-        def make() -> Any:
-            made = as_value(value)
-            if dtype is not None and made.dtype != as_dtype(dtype):
-                return paddle.cast(made, dtype)
-            return carried(made)
-
-        return self.on(side, make)
-
-    def placeholder(self, side: bool, like: Any) -> Any:
-        """Zeros in ``side`` with the dtype and rank of ``like``; never read on the run."""
-
-        def make() -> Any:
-            shape = [1 if size < 0 else size for size in like.shape]
-            made = paddle.zeros(shape, like.dtype)
-            if any(size < 0 for size in like.shape):
-                bridge.relax(made, list(like.shape))
-            made.stop_gradient = like.stop_gradient
-            return made
-
-        return self.on(side, make)
-
-    # -- the walk --------------------------------------------------------------------------------
-
-    def merge(self, true: Any, false: Any, name: str) -> Builder:
+    def merge(self, true: object, false: object, name: str) -> Builder:
         """A builder for the one value of ``true`` and ``false``."""
         if self.left[0] or self.left[1]:
             return self.survivor(true, false, name)
@@ -207,7 +103,7 @@ class Merger:
         if is_tensor(false) and kinds[0] is not None:
             return self.tensors(true, false, name, kinds)
         if type(true) is type(false):
-            if isinstance(true, tuple) and len(true) == len(false):
+            if isinstance(true, tuple) and isinstance(false, tuple) and len(true) == len(false):
                 return self.tuples(true, false, name)
             if is_array(true) and not true.d2s_is_like(false):
                 return self.either(true, false, name)
@@ -217,7 +113,7 @@ class Merger:
             return lambda results: true
         return self.either(true, false, name)
 
-    def told_apart(self, side: bool, value: Any) -> Any:
+    def told_apart(self, side: bool, value: object) -> Any:
         """A tensor that is a Python number on some paths, with its two forms beside each other."""
         capture = current()
         if capture is None or not bridge.is_value(value) or value.id not in capture.sometimes:
@@ -226,7 +122,7 @@ class Merger:
         number = self.on(side, lambda: mark_number(paddle.cast(value, NUMBER_DTYPES[kind]), kind))
         return Choice(flag, number, value)
 
-    def numbers(self, true: Any, false: Any, name: str, left: type, right: type) -> Builder:
+    def numbers(self, true: object, false: object, name: str, left: type, right: type) -> Builder:
         """Two Python numbers: a constant when equal; a 0-D value where the run computes one."""
         if not is_tensor(true) and not is_tensor(false) and same_constant(true, false):
             return lambda results: true
@@ -266,7 +162,7 @@ class Merger:
         flag = self.flag()
         kind = kinds[0] or kinds[1]
 
-        def build(results: list[Any]) -> Any:
+        def build(results: list[paddle.Tensor]) -> object:
             holds = flag(results) if kinds[0] is not None else ~flag(results)
             capture = current()
             if capture is not None and kind is not None:
@@ -277,7 +173,7 @@ class Merger:
 
         return build
 
-    def tuples(self, true: Any, false: Any, name: str) -> Builder:
+    def tuples(self, true: tuple[object, ...], false: tuple[object, ...], name: str) -> Builder:
         """Two tuples or named tuples of one length."""
         items = [
             self.merge(left, right, f"{name}[{index}]")
@@ -285,7 +181,7 @@ class Merger:
         ]
         return lambda results: like(true, [item(results) for item in items])
 
-    def objects(self, true: Any, false: Any, name: str) -> Builder:
+    def objects(self, true: object, false: object, name: str) -> Builder:
         """Two objects of one class: a new one, where nobody else knows either of them."""
         known = any(
             ends.is_shared(thing) or is_named_elsewhere(thing, self.state)
@@ -297,8 +193,8 @@ class Merger:
         return lambda results: set_attributes(made_like(true), attributes(results))
 
     def attributes(
-        self, left: Ends, true: Any, right: Ends, false: Any, name: str
-    ) -> Callable[[list[Any]], dict[str, Any]]:
+        self, left: Ends, true: object, right: Ends, false: object, name: str
+    ) -> Callable[[list[paddle.Tensor]], dict[str, object]]:
         """The attributes of what stands for two objects; one that a side lacks may be missing."""
         first, second = left.attributes(true), right.attributes(false)
         merged = {
@@ -306,7 +202,7 @@ class Merger:
             for key in {**first, **second}
         }
 
-        def build(results: list[Any]) -> dict[str, Any]:
+        def build(results: list[paddle.Tensor]) -> dict[str, object]:
             found = {key: item(results) for key, item in merged.items()}
             for key, value in found.items():
                 if isinstance(value, Choice):
@@ -316,7 +212,7 @@ class Merger:
 
         return build
 
-    def containers(self, true: Any, false: Any, name: str) -> Builder:
+    def containers(self, true: object, false: object, name: str) -> Builder:
         """Two lists, dicts or sets, with what they held at the end of each side."""
         if not (isinstance(true, Frozen) and isinstance(false, Frozen)):
             return self.either(true, false, name)
@@ -343,7 +239,7 @@ class Merger:
                 for index, (left, right) in enumerate(zip(true.items, false.items, strict=True))
             ]
 
-            def build_list(results: list[Any]) -> Any:
+            def build_list(results: list[paddle.Tensor]) -> object:
                 made = [item(results) for item in items]
                 return refill(first, made) if same else fresh(made, results)
 
@@ -354,7 +250,7 @@ class Merger:
                 return self.either(true, false, name)
             pairs = {key: self.merge(left[key], right[key], f"{name}[{key!r}]") for key in left}
 
-            def build_dict(results: list[Any]) -> Any:
+            def build_dict(results: list[paddle.Tensor]) -> object:
                 made = {key: item(results) for key, item in pairs.items()}
                 return refill(first, made) if same else fresh(made, results)
 
@@ -364,8 +260,8 @@ class Merger:
         return self.either(true, false, name)
 
     def anew(
-        self, first: Any, second: Any, name: str, *, same: bool
-    ) -> Callable[[Any, list[Any]], Any]:
+        self, first: object, second: object, name: str, *, same: bool
+    ) -> Callable[[Any, list[paddle.Tensor]], Any]:
         """What makes a new list or dict that stands for two, from contents and results."""
         if same or not (dict_of(first) or dict_of(second)):
             return lambda made, results: born(like(first, made))
@@ -382,7 +278,7 @@ class Merger:
             capture.divided.append(target)
         return self.either(true, false, name)
 
-    def eithers(self, true: Any, false: Any, name: str) -> Builder:
+    def eithers(self, true: object, false: object, name: str) -> Builder:
         """One side is a ``Choice`` already, or absent: one flag and one value if possible."""
         left = self.on(True, lambda: optional_parts(true))
         right = self.on(False, lambda: optional_parts(false))
@@ -417,13 +313,7 @@ class Merger:
             places_of(true, false), body_first
         )
 
-    def as_flag(self, side: bool, flag: Any) -> Any:
-        """A bool, or bool value, as a fresh bool value of ``side``."""
-        if isinstance(flag, bool):
-            return self.on(side, lambda: paddle.full([], flag, "bool"))
-        return self.copied(side, flag)
-
-    def either(self, true: Any, false: Any, name: str) -> Builder:
+    def either(self, true: object, false: object, name: str) -> Builder:
         """Both sides as they are, and which one holds."""
         few = self.by_form(true, false, name)
         if few is not None:
@@ -431,7 +321,7 @@ class Merger:
         flag = self.flag()
         kept = self.kept(True, true), self.kept(False, false)
 
-        def build(results: list[Any]) -> Any:
+        def build(results: list[paddle.Tensor]) -> object:
             left, right = kept[0](results), kept[1](results)
             if left is right:
                 return left
@@ -439,7 +329,7 @@ class Merger:
 
         return build
 
-    def by_form(self, true: Any, false: Any, name: str) -> Builder | None:
+    def by_form(self, true: object, false: object, name: str) -> Builder | None:
         """Many alternatives of few forms: which form holds, and one set of leaves for each.
 
         Else each branch behind another would double what a variable may be.  ``None`` where
@@ -467,17 +357,17 @@ class Merger:
         ]
         outputs = [self.output(left, right) for left, right in zip(*leaves, strict=True)]
 
-        def build(results: list[Any]) -> Any:
+        def build(results: list[paddle.Tensor]) -> object:
             tag, *values = [output(results) for output in outputs]
             made = choices.build(tag, values, name)
             return made.chosen_at(places_of(true, false)) if isinstance(made, Choice) else made
 
         return build
 
-    def flattened(self, choices: Alternatives, thing: Any) -> list[Any]:
+    def flattened(self, choices: Alternatives, thing: object) -> list[paddle.Tensor]:
         """Which form ``thing`` has, and its leaves, as a side of an ``if`` hands them out."""
 
-        def choose(test: Any, body: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
+        def choose(test: paddle.Tensor, body: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
             true, false = body(), orelse()
             shape = list(true.shape)
             if shape == list(false.shape) and all(size >= 0 for size in shape):
@@ -488,99 +378,12 @@ class Merger:
         tag, leaves = choices.flatten(thing, choose)
         return [carried(value) for value in (tag, *leaves)]
 
-    def aside(self, true: Any, false: Any) -> Builder:
+    def aside(self, true: object, false: object) -> Builder:
         """What a container holds that no variable stands for any more."""
         name = "a list or dict that is known outside of the function"
         if self.left[0] or self.left[1]:
             return self.survivor(true, false, name)
         return self.either(true, false, name)
-
-    def kept(self, side: bool, thing: Any) -> Builder:
-        """``thing`` of one side, its tensors handed out beside placeholders of the other."""
-        if isinstance(thing, Frozen):
-            return self.kept_container(side, thing)
-        if isinstance(thing, Choice):
-            flag = self.kept(side, thing.flag)
-            true, false = self.kept(side, thing.true), self.kept(side, thing.false)
-
-            def build(results: list[Any]) -> Any:
-                fresh = Choice(flag(results), true(results), false(results), thing.name)
-                fresh.missing = thing.missing
-                return fresh.chosen_at(thing.places, thing.body_first)
-
-            return build
-        if is_list(thing) or isinstance(thing, dict | set | collections.deque):
-            return self.kept_container(side, self.ends[0 if side else 1].frozen(thing))
-        if isinstance(thing, tuple):
-            items = [self.kept(side, item) for item in thing]
-            return lambda results: like(thing, [item(results) for item in items])
-        if is_object(thing):
-            return self.kept_object(side, thing)
-        if isinstance(thing, HostText):
-            return self.kept_text(side, thing)
-        if not bridge.is_value(thing):
-            return lambda results: thing
-        kind = number_kind(thing)
-        mine, other = self.copied(side, thing), self.placeholder(not side, thing)
-        return self.output(*((mine, other) if side else (other, mine)), kind)
-
-    def kept_object(self, side: bool, thing: Any) -> Builder:
-        """The same object; one that a side has made gets attributes that are known behind it."""
-        if id(thing) in self._objects or not self.made_here(thing):
-            return lambda results: thing
-        self._objects[id(thing)] = thing
-        ends = self.ends[0 if side else 1]
-        kept = {name: self.kept(side, value) for name, value in ends.attributes(thing).items()}
-
-        def build(results: list[Any]) -> Any:
-            return set_attributes(thing, {name: item(results) for name, item in kept.items()})
-
-        return build
-
-    def kept_text(self, side: bool, thing: HostText) -> Builder:
-        """Text of one side that the run fills in."""
-        parts = self.kept(side, thing.parts)
-
-        def build(results: list[Any]) -> Any:
-            made = copy.copy(thing)
-            made.parts = parts(results)
-            return made
-
-        return build
-
-    def kept_container(self, side: bool, thing: Frozen) -> Builder:
-        """A list, dict or set of one side: the same object, unless the other side changed it."""
-        container = thing.container
-        if not same_items(freeze(container), thing):  # it was there before, with other items
-            return self.contents(side, thing)
-        if not self.made_here(thing):
-            return lambda results: container
-        if isinstance(container, DynamicList):
-            return kept_list(self, side, thing)
-        contents = self.contents(side, thing)
-        if not dict_of(container):
-            return lambda results: refill(container, contents(results))
-        kept = {name: self.kept(side, value) for name, value in attributes_of(container).items()}
-
-        def build(results: list[Any]) -> Any:
-            set_attributes(container, {name: item(results) for name, item in kept.items()})
-            return refill(container, contents(results))
-
-        return build
-
-    def contents(self, side: bool, thing: Frozen) -> Builder:
-        """What a list, dict or set of one side holds, in a fresh one."""
-        if isinstance(thing.container, DynamicList):
-            return kept_list(self, side, thing)
-        if isinstance(thing.container, list | collections.deque):
-            items = [self.kept(side, item) for item in thing.items]
-            return lambda results: born(like(thing.container, [item(results) for item in items]))
-        if isinstance(thing.container, dict):
-            pairs = {key: self.kept(side, item) for key, item in thing.items}
-            return lambda results: born(
-                like(thing.container, {key: item(results) for key, item in pairs.items()})
-            )
-        return lambda results: like(thing.container, thing.items)
 
     def changed(self, side: bool, was: Frozen, now: Frozen, name: str) -> Builder:
         """What a list or dict holds that only one side has changed: for all, or for that side."""
@@ -600,20 +403,7 @@ class Merger:
         fresh = [dataclasses.replace(part, container=blank(part.container)) for part in pair]
         return self.containers(fresh[0], fresh[1], name)
 
-    def made_here(self, thing: Any) -> bool:
-        """Whether a part of ``thing`` is made inside a side."""
-        queue, seen = [thing], dict[int, Any]()
-        while queue:
-            part = queue.pop()
-            if bridge.is_value(part):
-                if self.op.makes(part):
-                    return True
-            elif id(part) not in seen and len(seen) < REACH:
-                seen[id(part)] = part
-                queue += _parts_of(part)
-        return False
-
-    def survivor(self, true: Any, false: Any, name: str) -> Builder:
+    def survivor(self, true: object, false: object, name: str) -> Builder:
         """One side (or both) ends in a ``raise``: the other side's value is the value."""
         side = not self.left[0]
         return self.kept(side, true if side else false)
@@ -631,26 +421,7 @@ def _alike(one: Any, other: Any) -> bool:
     )
 
 
-def _parts_of(thing: Any) -> list[Any]:
-    """What is right below a container, snapshot, choice, text or object of the user's."""
-    if isinstance(thing, Frozen):
-        container = thing.container
-        if isinstance(container, DynamicList):
-            return list(container.d2s_values())
-        held = dict(thing.items).values() if isinstance(container, dict) else thing.items
-        return [*held, *(dict_of(container) or {}).values()]
-    if isinstance(thing, Choice):
-        return [thing.flag, thing.true, thing.false]
-    if isinstance(thing, HostText):
-        return list(thing.parts)
-    if isinstance(thing, tuple):
-        return list(thing)
-    if isinstance(thing, list | dict | set | collections.deque):
-        return [freeze(thing)]
-    return list(attributes_of(thing).values()) if is_object(thing) else []
-
-
-def _is_value_like(thing: Any, name: str) -> bool:
+def _is_value_like(thing: object, name: str) -> bool:
     """Whether a copy of ``thing`` is as good: no object that can change, and that others know."""
     if isinstance(thing, Choice):
         return all(_is_value_like(leaf, name) for leaf in thing.leaves())
@@ -667,7 +438,7 @@ def _is_value_like(thing: Any, name: str) -> bool:
     return plain or is_tensor(thing) or number_kind(thing) is not None
 
 
-def _settled(thing: Any) -> Any:
+def _settled(thing: object) -> Any:
     """``thing`` with one value in the place of each choice in a tuple, where that can be."""
     if isinstance(thing, Choice):
         return thing.spread(_settled)

@@ -13,7 +13,8 @@ from typing import Any, Final
 
 from d2s.diagnostics.tracebacks import traceback_of
 from d2s.errors import UnsupportedInGraphError
-from d2s.runtime.aliasing.variables import State, freeze
+from d2s.runtime.aliasing.snapshots import freeze
+from d2s.runtime.aliasing.variables import State
 from d2s.runtime.trace import Capture, current, error_here
 from d2s.runtime.values.callbacks import places_here
 

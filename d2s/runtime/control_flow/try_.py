@@ -19,7 +19,8 @@ from d2s.diagnostics.defects import defect_of
 from d2s.errors import D2SError, DefectError
 from d2s.runtime.aliasing.origins import recall
 from d2s.runtime.aliasing.replays import in_its_call
-from d2s.runtime.aliasing.variables import State, thaw
+from d2s.runtime.aliasing.snapshots import thaw
+from d2s.runtime.aliasing.variables import State
 from d2s.runtime.control_flow.cond import decide, leave
 from d2s.runtime.control_flow.effects import BlockLeft, raise_later
 from d2s.runtime.control_flow.guards import End, close, extent, is_one_of, skip_where, split

@@ -20,7 +20,8 @@ from typing import Any, Final
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.holders import choices_with, names_of
 from d2s.runtime.aliasing.origins import note_form, origin_of
-from d2s.runtime.aliasing.variables import Slot, State
+from d2s.runtime.aliasing.slots import Slot
+from d2s.runtime.aliasing.variables import State
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.elements import Element
 from d2s.runtime.lists.merging import rows_of

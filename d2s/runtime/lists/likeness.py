@@ -10,7 +10,7 @@ from typing import Any
 
 import paddle
 
-from d2s.runtime.aliasing.variables import Frozen
+from d2s.runtime.aliasing.snapshots import Frozen
 from d2s.runtime.host.text import HostText
 from d2s.runtime.trace import current
 from d2s.runtime.values.cases import optional_parts

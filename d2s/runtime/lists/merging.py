@@ -12,7 +12,7 @@ import paddle
 
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.holders import names_of
-from d2s.runtime.aliasing.variables import Frozen
+from d2s.runtime.aliasing.snapshots import Frozen
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.elements import Element, leaf_value
 from d2s.runtime.lists.rows import no_rows, opened

@@ -17,12 +17,12 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
-from d2s.runtime.aliasing.variables import Cell
+from d2s.runtime.aliasing.slots import Cell
 from d2s.runtime.control_flow.cond import if_, select
 from d2s.runtime.lists.dynamic_list import DynamicList, of_tensor
 from d2s.runtime.lists.elements import Element
 from d2s.runtime.lists.iteration import Indexed, indexed, items_of
-from d2s.runtime.loops.while_loop import Like, for_indexed
+from d2s.runtime.loops.for_sources import OfTheRun, Trips, WithClosure
 from d2s.runtime.python.logic import and_, not_, or_
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import Choice, each
@@ -86,7 +86,7 @@ def _taking(use: Use) -> Use:
 
 def _closure_of(use: Use) -> Use:
     """A function with the closure of ``use`` that does nothing."""
-    return Like(getattr(use, "__wrapped__", use), lambda: None)
+    return WithClosure(getattr(use, "__wrapped__", use), lambda: None)
 
 
 def _grown(sequence: Indexed, element: Use, accept: Use | None, names: tuple[str, ...]) -> Any:
@@ -102,8 +102,8 @@ def _grown(sequence: Indexed, element: Use, accept: Use | None, names: tuple[str
 
         if_(accept(item), body, _closure_of(element), ("comprehension", *names))
 
-    others = [_closure_of(use) for use in (element, accept) if use is not None]
-    for_indexed(sequence, trip, ("comprehension", *names), None, *others)
+    others = tuple(_closure_of(use) for use in (element, accept) if use is not None)
+    OfTheRun(sequence).run(Trips(trip, ("comprehension", *names), others=others))
     return comprehension
 
 

@@ -19,9 +19,11 @@ from typing import Any, Final
 
 import paddle
 
+from d2s.runtime.aliasing.variables import State
 from d2s.runtime.lists.iteration import Indexed
 from d2s.runtime.python.items import picked
 from d2s.runtime.trace import NeedsPythonError, current
+from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import (
     NUMBER_DTYPES,
     as_value,
@@ -30,6 +32,7 @@ from d2s.runtime.values.tensors import (
     number_kind,
     number_value,
 )
+from d2s.runtime.values.unbound import UNBOUND
 
 FEW: Final = 4
 """So many trips are captured one by one all the same: a loop would not be smaller."""
@@ -54,6 +57,18 @@ _OF_CONTAINERS: Final[tuple[type, ...]] = (
     type(reversed(list[Any]())),
 )
 """Iterators of built-in containers: taking an item runs no code of the user's."""
+
+
+def hold_values(state: State) -> bool:
+    """Whether all that the trips change are tensors, numbers and choices among such things."""
+    return all(
+        is_tensor(value)
+        or number_kind(value) is not None
+        or value is None
+        or value is UNBOUND
+        or isinstance(value, Choice)
+        for value in state.read()
+    )
 
 
 def is_still(thing: Any) -> bool:

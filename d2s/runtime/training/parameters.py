@@ -15,8 +15,8 @@ from typing import Any, Final, TypeGuard
 import paddle
 
 from d2s import paddle_bridge as bridge
+from d2s.runtime.aliasing.slots import Slot
 from d2s.runtime.aliasing.storage import with_contents
-from d2s.runtime.aliasing.variables import Slot
 from d2s.runtime.training.branches import join_branches
 from d2s.runtime.training.gradients import constant
 from d2s.runtime.training.leaves import Leaf, Leaves

@@ -28,7 +28,7 @@ def is_tensor(thing: object) -> TypeGuard[paddle.Tensor]:
     return bridge.is_value(thing) or bridge.is_eager(thing)
 
 
-def is_array(thing: object) -> bool:
+def is_array(thing: object) -> TypeGuard[Any]:
     """Whether ``thing`` is an array, or a number, of NumPy that the run decides."""
     return "d2s_is_state" in vars(type(thing))
 
@@ -39,7 +39,7 @@ def number_kind(thing: object) -> type | None:
         return type(thing)
     capture = current()
     if capture is not None and bridge.is_value(thing):
-        found = capture.numbers.get(thing.id)  # type: ignore[attr-defined]
+        found = capture.numbers.get(thing.id)
         if found is not None:
             return found[1]
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import operator
 import sys
 import types
@@ -10,9 +11,10 @@ import paddle
 import pytest
 
 import d2s
+from d2s.diagnostics import blame, frames
 from d2s.diagnostics.blame import is_defect
 from d2s.errors import DefectError
-from d2s.program.capture.capture import capture
+from d2s.program.capture import capture
 from d2s.runtime.control_flow import merge
 from tests.helpers import function_of
 
@@ -207,3 +209,9 @@ def test_the_users_own_exceptions_stay() -> None:
         want, got = raised(f), raised(d2s.to_static(f))
         assert type(got) is type(want)
         assert not isinstance(got, d2s.D2SError)
+
+
+def test_modules_that_are_told_apart_by_name_are_there() -> None:
+    """A module that was renamed would pass for one that does what the user wrote."""
+    for name in sorted(blame._BUILDING | frames._MODULES):
+        assert importlib.import_module(name).__name__ == name

@@ -1,0 +1,193 @@
+"""Where a value is bound: a closure cell, a global, an attribute, an item of something outside.
+
+Variables are the closure cells of the body functions (decision 0002), or globals; dotted paths
+are attributes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.errors import ContainerInGraphError
+from d2s.runtime.trace import error_here
+from d2s.runtime.values.objects import attribute, defines
+from d2s.runtime.values.unbound import UNBOUND
+
+
+class Slot:
+    """One variable or attribute of the state."""
+
+    def get(self) -> Any:
+        """Its value, or ``UNBOUND``."""
+        raise NotImplementedError
+
+    def set(self, value: Any) -> None:
+        """Bind it, or unbind it with ``UNBOUND``."""
+        raise NotImplementedError
+
+
+@dataclass
+class Cell(Slot):
+    """A variable of the user's function."""
+
+    cell: Any
+
+    def get(self) -> Any:
+        try:
+            return self.cell.cell_contents
+        except ValueError:
+            return UNBOUND
+
+    def set(self, value: Any) -> None:
+        if value is not UNBOUND:
+            self.cell.cell_contents = value
+        elif self.get() is not UNBOUND:
+            del self.cell.cell_contents
+
+
+@dataclass
+class Global(Slot):
+    """A global variable of the user's module."""
+
+    scope: dict[str, Any]
+    name: str
+
+    def get(self) -> Any:
+        return self.scope.get(self.name, UNBOUND)
+
+    def set(self, value: Any) -> None:
+        if value is UNBOUND:
+            self.scope.pop(self.name, None)
+        else:
+            self.scope[self.name] = value
+
+
+@dataclass
+class Attribute(Slot):
+    """An attribute of an object of the user's."""
+
+    owner: Any
+    name: str
+
+    def get(self) -> Any:
+        if isinstance(self.owner, paddle.nn.Layer):
+            if self.name in self.owner._buffers:
+                return self.owner._buffers[self.name]
+            if self.name in self.owner._parameters and self.name not in vars(self.owner):
+                # What stands for it in the program changes; it is the same parameter.
+                return self.owner._parameters[self.name]
+        return attribute(self.owner, self.name, UNBOUND)
+
+    def set(self, value: Any) -> None:
+        owner = self.owner
+        if isinstance(owner, paddle.nn.Layer) and self.name in owner._buffers:
+            owner._buffers[self.name] = value
+        elif self._is_parameter(value):
+            owner.__dict__.pop(self.name, None)  # what a body has seen in its place
+        elif value is UNBOUND:
+            if self.get() is not UNBOUND:
+                drop = object.__delattr__ if defines(type(owner), "__delattr__") else delattr
+                drop(owner, self.name)
+        elif isinstance(owner, paddle.nn.Layer) or defines(type(owner), "__setattr__"):
+            object.__setattr__(owner, self.name, value)
+        else:
+            setattr(owner, self.name, value)
+
+    def _is_parameter(self, value: Any) -> bool:
+        """Whether ``value`` is, or stands for, the parameter that the layer has under the name."""
+        if not isinstance(self.owner, paddle.nn.Layer):
+            return False
+        found = self.owner._parameters.get(self.name)
+        if found is None or value is found:
+            return found is not None
+        return bridge.is_value(value) and bridge.tensor_of(value) is found
+
+    def missing_error(self) -> AttributeError:
+        """What Python raises when the attribute is read and not there."""
+        return AttributeError(
+            f"{type(self.owner).__name__!r} object has no attribute {self.name!r}"
+        )
+
+
+@dataclass
+class Field(Attribute):
+    """An attribute as the object's dictionary has it, past properties and ``__setattr__``."""
+
+    scope: dict[str, Any]
+
+    def get(self) -> Any:
+        return self.scope.get(self.name, UNBOUND)
+
+    def set(self, value: Any) -> None:
+        if value is UNBOUND:
+            self.scope.pop(self.name, None)
+        else:
+            self.scope[self.name] = value
+
+
+@dataclass
+class Missing(Slot):
+    """A path whose object does not exist (yet); it has nothing to hand on."""
+
+    def get(self) -> Any:
+        return UNBOUND
+
+    def set(self, value: Any) -> None:
+        """Nothing to bind."""
+
+
+@dataclass
+class Held(Slot):
+    """A list, dict, set or deque that a callable is called with."""
+
+    value: Any
+    path: str
+
+    def get(self) -> Any:
+        return self.value
+
+    def set(self, value: Any) -> None:
+        """It stays what it is.
+
+        Raises:
+            ContainerInGraphError: (D2S207) it would have to be another one.
+        """
+        if value is not self.value:
+            raise error_here(
+                ContainerInGraphError,
+                f"a {type(self.value).__name__} that {self.path!r} is called with is changed as a "
+                "tensor decides, and its length changes",
+                "change a list or dict that a variable or an attribute holds",
+            )
+
+
+@dataclass
+class Elsewhere(Slot):
+    """A variable, attribute or item that was found outside of a body."""
+
+    holder: Any
+
+    def get(self) -> Any:
+        try:
+            return self.holder.get()
+        except LookupError:
+            return UNBOUND
+
+    def set(self, value: Any) -> None:
+        if value is not UNBOUND:
+            self.holder.set(value)
+
+
+def slot_key(slot: Slot) -> Any:
+    """Equal for two slots of one variable or attribute."""
+    if isinstance(slot, Cell):
+        return id(slot.cell)
+    if isinstance(slot, Attribute):
+        return id(slot.owner), slot.name
+    if isinstance(slot, Global):
+        return id(slot.scope), slot.name
+    return id(slot)

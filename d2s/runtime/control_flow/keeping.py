@@ -1,0 +1,164 @@
+"""What only one side of an ``if`` has, as the code behind the ``if`` finds it.
+
+The tensors in it become outputs, beside placeholders of the other side that nobody reads; lists,
+dicts and objects stay the same objects.
+"""
+
+from __future__ import annotations
+
+import collections
+import copy
+from typing import Any
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.runtime.aliasing.reach import REACH
+from d2s.runtime.aliasing.snapshots import Frozen, freeze, same_items
+from d2s.runtime.control_flow.ends import (
+    Ends,
+    born,
+)
+from d2s.runtime.control_flow.outputs import Builder, Outputs
+from d2s.runtime.host.text import HostText
+from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.merging import kept_list
+from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.fields import attributes_of, is_object, set_attributes
+from d2s.runtime.values.objects import dict_of, is_list
+from d2s.runtime.values.tensors import (
+    number_kind,
+)
+from d2s.runtime.values.tree import like, refill
+
+
+class Keeping(Outputs):
+    """Hands out what one side has, as it is: tensors that the other side has no part in.
+
+    Attributes:
+        ends: what objects hold at the end of each side.
+    """
+
+    def __init__(self, op: bridge.IfOp) -> None:
+        super().__init__(op)
+        self.ends = Ends(), Ends()
+        self._objects: dict[int, object] = {}  # by identity: each gets its attributes once
+
+    def kept(self, side: bool, thing: object) -> Builder:
+        """``thing`` of one side, its tensors handed out beside placeholders of the other."""
+        if isinstance(thing, Frozen):
+            return self.kept_container(side, thing)
+        if isinstance(thing, Choice):
+            flag = self.kept(side, thing.flag)
+            true, false = self.kept(side, thing.true), self.kept(side, thing.false)
+
+            def build(results: list[paddle.Tensor]) -> object:
+                fresh = Choice(flag(results), true(results), false(results), thing.name)
+                fresh.missing = thing.missing
+                return fresh.chosen_at(thing.places, thing.body_first)
+
+            return build
+        if is_list(thing) or isinstance(thing, dict | set | collections.deque):
+            return self.kept_container(side, self.ends[0 if side else 1].frozen(thing))
+        if isinstance(thing, tuple):
+            items = [self.kept(side, item) for item in thing]
+            return lambda results: like(thing, [item(results) for item in items])
+        if is_object(thing):
+            return self.kept_object(side, thing)
+        if isinstance(thing, HostText):
+            return self.kept_text(side, thing)
+        if not bridge.is_value(thing):
+            return lambda results: thing
+        kind = number_kind(thing)
+        mine, other = self.copied(side, thing), self.placeholder(not side, thing)
+        return self.output(*((mine, other) if side else (other, mine)), kind)
+
+    def kept_object(self, side: bool, thing: object) -> Builder:
+        """The same object; one that a side has made gets attributes that are known behind it."""
+        if id(thing) in self._objects or not self.made_here(thing):
+            return lambda results: thing
+        self._objects[id(thing)] = thing
+        ends = self.ends[0 if side else 1]
+        kept = {name: self.kept(side, value) for name, value in ends.attributes(thing).items()}
+
+        def build(results: list[paddle.Tensor]) -> object:
+            return set_attributes(thing, {name: item(results) for name, item in kept.items()})
+
+        return build
+
+    def kept_text(self, side: bool, thing: HostText) -> Builder:
+        """Text of one side that the run fills in."""
+        parts = self.kept(side, thing.parts)
+
+        def build(results: list[paddle.Tensor]) -> object:
+            made = copy.copy(thing)
+            made.parts = parts(results)
+            return made
+
+        return build
+
+    def kept_container(self, side: bool, thing: Frozen) -> Builder:
+        """A list, dict or set of one side: the same object, unless the other side changed it."""
+        container = thing.container
+        if not same_items(freeze(container), thing):  # it was there before, with other items
+            return self.contents(side, thing)
+        if not self.made_here(thing):
+            return lambda results: container
+        if isinstance(container, DynamicList):
+            return kept_list(self, side, thing)
+        contents = self.contents(side, thing)
+        if not dict_of(container):
+            return lambda results: refill(container, contents(results))
+        kept = {name: self.kept(side, value) for name, value in attributes_of(container).items()}
+
+        def build(results: list[paddle.Tensor]) -> object:
+            set_attributes(container, {name: item(results) for name, item in kept.items()})
+            return refill(container, contents(results))
+
+        return build
+
+    def contents(self, side: bool, thing: Frozen) -> Builder:
+        """What a list, dict or set of one side holds, in a fresh one."""
+        if isinstance(thing.container, DynamicList):
+            return kept_list(self, side, thing)
+        if isinstance(thing.container, list | collections.deque):
+            items = [self.kept(side, item) for item in thing.items]
+            return lambda results: born(like(thing.container, [item(results) for item in items]))
+        if isinstance(thing.container, dict):
+            pairs = {key: self.kept(side, item) for key, item in thing.items}
+            return lambda results: born(
+                like(thing.container, {key: item(results) for key, item in pairs.items()})
+            )
+        return lambda results: like(thing.container, thing.items)
+
+    def made_here(self, thing: object) -> bool:
+        """Whether a part of ``thing`` is made inside a side."""
+        queue, seen = [thing], dict[int, Any]()
+        while queue:
+            part = queue.pop()
+            if bridge.is_value(part):
+                if self.op.makes(part):
+                    return True
+            elif id(part) not in seen and len(seen) < REACH:
+                seen[id(part)] = part
+                queue += _parts_of(part)
+        return False
+
+
+def _parts_of(thing: object) -> list[object]:
+    """What is right below a container, snapshot, choice, text or object of the user's."""
+    if isinstance(thing, Frozen):
+        container = thing.container
+        if isinstance(container, DynamicList):
+            return list(container.d2s_values())
+        held = dict(thing.items).values() if isinstance(container, dict) else thing.items
+        return [*held, *(dict_of(container) or {}).values()]
+    if isinstance(thing, Choice):
+        return [thing.flag, thing.true, thing.false]
+    if isinstance(thing, HostText):
+        return list(thing.parts)
+    if isinstance(thing, tuple):
+        return list(thing)
+    if isinstance(thing, list | dict | set | collections.deque):
+        return [freeze(thing)]
+    return list(attributes_of(thing).values()) if is_object(thing) else []

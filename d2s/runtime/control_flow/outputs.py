@@ -1,0 +1,138 @@
+"""What the two sides of an ``if`` yield, and what stands for it behind the ``if``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.runtime.values.empties import axes_of, cut, may_be_empty, note_filled, padded
+from d2s.runtime.values.tensors import (
+    as_dtype,
+    as_value,
+    carried,
+    mark_number,
+    note_carried,
+)
+
+Builder = Callable[[list[paddle.Tensor]], Any]
+"""From the results of the ``if`` to a merged value."""
+
+
+class Outputs:
+    """The outputs of one ``if``: for each, a value of the true side and one of the false side.
+
+    Every output passes through ``assign`` and no value is yielded twice, which is what keeps
+    Paddle's gradients right (paddle-facts 1).
+
+    Attributes:
+        true, false: what the two sides yield.
+    """
+
+    def __init__(self, op: bridge.IfOp) -> None:
+        self.op = op
+        self.true: list[paddle.Tensor] = []
+        self.false: list[paddle.Tensor] = []
+        self._kinds: list[type | None] = []
+        self._roots: list[int | None] = []
+        self._flag: Builder | None = None
+
+    def finish(self) -> list[paddle.Tensor]:
+        """Yield everything; the results in order."""
+        axes = [self._widened(position) for position in range(len(self.true))]
+        results = [
+            self._narrowed(result, mine)
+            for result, mine in zip(self.op.finish(self.true, self.false), axes, strict=True)
+        ]
+        for result, kind, root in zip(results, self._kinds, self._roots, strict=True):
+            if kind is not None:
+                mark_number(result, kind)
+            note_carried(root, result)
+        return results
+
+    def _widened(self, position: int) -> list[int] | None:
+        """The dimensions that an output gets one more element along, because it may be empty.
+
+        ``None`` for an output of open shape that cannot be empty.
+        """
+        pair = self.true[position], self.false[position]
+        shapes = [bridge.shape_of(value) for value in pair]
+        if any(shape is None or len(shape) != len(shapes[0] or ()) for shape in shapes):
+            return []
+        axes = axes_of(*pair)
+        if not axes:
+            return []
+        if not any(map(may_be_empty, pair)):
+            return None
+        for which, values in ((True, self.true), (False, self.false)):
+            with self.op.side(which):
+                values[position] = padded(values[position], axes)
+        return axes
+
+    def _narrowed(self, result: paddle.Tensor, axes: list[int] | None) -> paddle.Tensor:
+        """A result of the ``if``, of the size that it has behind it."""
+        if axes is None:
+            note_filled(result)
+        return cut(result, axes) if axes else result
+
+    def output(
+        self,
+        true: paddle.Tensor,
+        false: paddle.Tensor,
+        kind: type | None = None,
+        root: int | None = None,
+    ) -> Builder:
+        """Yield ``true`` from one side and ``false`` from the other."""
+        position = len(self.true)
+        self.true.append(true)
+        self.false.append(false)
+        self._kinds.append(kind)
+        self._roots.append(root)
+        return lambda results: results[position]
+
+    def flag(self) -> Builder:
+        """Yield which side was taken."""
+        if self._flag is None:
+            with self.op.side(True):
+                true = paddle.full([], True, "bool")
+            with self.op.side(False):
+                false = paddle.full([], False, "bool")
+            self._flag = self.output(true, false)
+        return self._flag
+
+    def on(self, side: bool, make: Callable[[], Any]) -> Any:
+        """What ``make`` gives when its operations go into ``side``."""
+        with self.op.side(side):
+            return make()
+
+    def copied(self, side: bool, value: object, dtype: Any = None) -> paddle.Tensor:
+        """A copy of a tensor or number in ``side``, with ``dtype``."""
+
+        def make() -> paddle.Tensor:
+            made = as_value(value)
+            if dtype is not None and made.dtype != as_dtype(dtype):
+                return paddle.cast(made, dtype)
+            return carried(made)
+
+        return self.on(side, make)
+
+    def placeholder(self, side: bool, like: paddle.Tensor) -> paddle.Tensor:
+        """Zeros in ``side`` with the dtype and rank of ``like``; never read on the run."""
+
+        def make() -> paddle.Tensor:
+            shape = [1 if size < 0 else size for size in like.shape]
+            made = paddle.zeros(shape, like.dtype)
+            if any(size < 0 for size in like.shape):
+                bridge.relax(made, list(like.shape))
+            made.stop_gradient = like.stop_gradient
+            return made
+
+        return self.on(side, make)
+
+    def as_flag(self, side: bool, flag: object) -> paddle.Tensor:
+        """A bool, or bool value, as a fresh bool value of ``side``."""
+        if isinstance(flag, bool):
+            return self.on(side, lambda: paddle.full([], flag, "bool"))
+        return self.copied(side, flag)

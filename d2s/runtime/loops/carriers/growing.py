@@ -1,0 +1,183 @@
+"""A list whose length the run decides, in a loop."""
+
+from __future__ import annotations
+
+import paddle
+
+from d2s.errors import ContainerInGraphError
+from d2s.runtime.aliasing.holders import names_of
+from d2s.runtime.aliasing.snapshots import Frozen, container_of, thaw
+from d2s.runtime.control_flow.cond import select
+from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.likeness import description_of, sample
+from d2s.runtime.loops.carriers.carrier import Carrier, opens, seed
+from d2s.runtime.loops.carriers.mismatch import in_words, mismatch
+from d2s.runtime.loops.carriers.plans import Plan, Replan
+from d2s.runtime.trace import current, error_here, tentatively
+from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.tensors import carried, mark_number
+
+
+class GrowingList(Carrier):
+    """A list whose length the run decides: its TensorArrays and its length, or its rows."""
+
+    def __init__(self, path: str, target: DynamicList, plan: Plan, depth: int) -> None:
+        self.path = path
+        self.target = target
+        self.rebound = plan.rebound
+        self.held = len(target.origin or ())
+        if plan.grow is not None:
+            target.widen_for(sample(plan.grow))
+        if plan.rows or target.home != depth:
+            target.need_rows()
+        self.arrays = bool(target.arrays)
+        if self.arrays:
+            self.inits = [*target.arrays, paddle.assign(target.length)]
+        else:
+            self.inits = [seed(row) for row in target.need_rows()]
+            for init, leaf in zip(self.inits, target.element.leaves, strict=True):
+                init.stop_gradient = leaf.stop_gradient and not plan.gradient
+
+    def rebuild(self, values: list[paddle.Tensor]) -> DynamicList:
+        target = self.target
+        if self.rebound:
+            self.seen = target.like(list(values))
+            self.given = list(self.seen.rows or ())
+            return self.seen
+        if self.arrays:
+            target.hold(list(values[:-1]), mark_number(values[-1], int))
+        else:
+            target.hold_rows(list(values))
+        return target
+
+    def split(self, after: object) -> list[paddle.Tensor]:
+        target = container_of(after)
+        if self.rebound:
+            return self._next(self._fresh(target))
+        if target is not self.target:
+            raise Replan(self.path, rows=True, rebound=True)
+        if self.arrays:
+            return [*self.target.arrays, paddle.assign(self.target.length)]
+        return self._next(self.target)
+
+    def _next(self, target: DynamicList) -> list[paddle.Tensor]:
+        rows = target.need_rows()
+        for row, init in zip(rows, self.inits, strict=True):
+            if opens(row, init):
+                raise Replan(self.path, gradient=True)
+        return [carried(row) for row in rows]
+
+    def _fresh(self, after: object) -> DynamicList:
+        """What a trip has bound the variable to, as a list like the one before."""
+        target = self.target
+        if self.seen.rows is None or any(
+            a is not b for a, b in zip(self.seen.rows, self.given, strict=True)
+        ):
+            refuse_other_names(target if target.origin is None else target.origin, self.path)
+        if type(after) is list:
+            after = DynamicList.of(after, self.path, target.sample())
+        if not isinstance(after, DynamicList) or after.element.form != target.element.form:
+            raise mismatch(
+                ContainerInGraphError,
+                f"the static loop changes {self.path!r} from a list to {in_words(after)}, or to a "
+                "list with items of another structure",
+                "keep it a list of the same kind of items",
+                self.path,
+                (target, after),
+            )
+        return after
+
+
+class OtherName(Carrier):
+    """Another name of a list that ``owner`` carries."""
+
+    def __init__(self, path: str, owner: GrowingList) -> None:
+        self.path = path
+        self.owner = owner
+        self.inits = []
+
+    def rebuild(self, values: list[paddle.Tensor]) -> DynamicList:
+        return self.owner.seen if self.owner.rebound else self.owner.target
+
+    def split(self, after: object) -> list[paddle.Tensor]:
+        if container_of(after) is not self.rebuild([]) or self.owner.rebound:
+            raise error_here(
+                ContainerInGraphError,
+                f"{self.path!r} and {self.owner.path!r} are one list before a static loop, which "
+                "binds one of them to another list",
+                "begin with a copy of the list",
+            )
+        return []
+
+
+class UnchangedList(Carrier):
+    """A growing list that the loop does not change, as far as is known."""
+
+    def __init__(self, path: str, target: DynamicList) -> None:
+        self.path = path
+        self.target = target
+        self.inits = []
+        self.before = target.d2s_freeze()
+
+    def rebuild(self, values: list[paddle.Tensor]) -> DynamicList:
+        return self.target
+
+    def split(self, after: object) -> list[paddle.Tensor]:
+        if container_of(after) is not self.target:
+            raise Replan(self.path, carry=True, rows=True, rebound=True)
+        if not self.target.holds_still(self.before):
+            raise Replan(self.path, carry=True)
+        return []
+
+
+def refuse_other_names(container: object, path: str) -> None:
+    """Refuse a loop that changes and binds ``path`` if another name knows what it was before."""
+    known = [f"is known as {name!r} as well" for name in names_of(container, path)]
+    capture = current()
+    if capture is not None and id(container) in capture.callers:
+        known.append("is an argument, and the caller's")
+    if known:
+        word = "list" if isinstance(container, DynamicList) else type(container).__name__
+        raise error_here(
+            ContainerInGraphError,
+            f"a static loop changes the {word} {path!r} and binds the name to other {word}s too; "
+            f"the first one {known[0]}",
+            f"begin with a copy: {path} = {path}.copy()",
+        )
+
+
+def one_list(value: Choice, path: str) -> DynamicList | None:
+    """One list of the run out of several of alike items, of different lengths."""
+    leaves = value.leaves()
+    if not all(
+        isinstance(leaf, Frozen) and isinstance(leaf.container, list | DynamicList)
+        for leaf in leaves
+    ):
+        return None
+    items = [item for leaf in leaves if type(leaf.container) is list for item in leaf.items]
+    lengths = {len(leaf.items) if type(leaf.container) is list else -1 for leaf in leaves}
+    if not items or len(lengths) == 1:
+        return None
+    with tentatively():
+        try:
+            # An item of the side that is not taken has any size: none is read out of its branch.
+            shared = DynamicList.for_items([thaw(item) for item in items], path)
+        except ContainerInGraphError:
+            return None
+
+    def rows(part: object) -> tuple[paddle.Tensor, ...]:
+        if isinstance(part, Choice):
+            found: tuple[paddle.Tensor, ...] = select(
+                part.flag, lambda: rows(part.true), lambda: rows(part.false)
+            )
+            return found
+        made = shared.like(shared.need_rows(), path)
+        made.extend(thaw(part))
+        return tuple(made.need_rows())
+
+    return shared.like(list(rows(value)), path)
+
+
+def described_item(target: DynamicList) -> object:
+    """A description of the items of a list of a capture that will be dropped."""
+    return description_of(target.sample())

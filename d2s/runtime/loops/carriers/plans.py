@@ -1,0 +1,113 @@
+"""What the captures of a loop so far have shown of its state (rules C2 to C4).
+
+A capture that finds a variable to be another one than was planned (a number becomes a float
+tensor, a list grows, a dimension changes) ends in a :class:`Replan`; the loop is captured again,
+with the better plan.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from d2s.errors import D2SError
+from d2s.runtime.control_flow.forms import Alternatives
+from d2s.runtime.lists.likeness import Like, common
+from d2s.runtime.trace import OnceMoreError
+
+
+class Replan(OnceMoreError):
+    """The state at ``path`` needs another description: see :class:`Plan`."""
+
+    def __init__(self, path: str, **changes: object) -> None:
+        super().__init__(path)
+        self.path = path
+        self.changes = changes
+
+
+class NewKeysError(OnceMoreError):
+    """A trip gives a dict other keys: the loop is captured again, behind its first trip.
+
+    Attributes:
+        refusal: what is said where that does not help.
+    """
+
+    def __init__(self, refusal: D2SError) -> None:
+        super().__init__()
+        self.refusal = refusal
+
+
+@dataclasses.dataclass
+class Plan:
+    """What earlier captures of the loop have shown of one piece of state.
+
+    Attributes:
+        lift: a constant that turned out to change.
+        dtype: the dtype that a Python number must begin with.
+        kind: its Python type, ``None`` once it becomes a tensor.
+        shape: the relaxed shape of a tensor.
+        gradient: a constant at first, which a trip makes differentiable.
+        like: a value of the type that ``None`` or an unbound variable turns into.
+        grow: an item that a list is appended with.
+        anew: each trip makes a new list, dict or object; the one from before the loop stays as
+            it is.
+        rows: the growing list is asked for more than to be appended to.
+        carry: the loop changes the growing list.
+        rebound: the loop binds the variable to another growing list.
+        choices: what the variable may be: constants, and structures of tensors.
+    """
+
+    lift: bool = False
+    dtype: Any = None
+    kind: type | str | None = "as it is"
+    shape: list[int] | None = None
+    gradient: bool = False
+    like: Like | None = None
+    grow: Any = None
+    anew: bool = False
+    rows: bool = False
+    carry: bool = False
+    rebound: bool = False
+    choices: Alternatives | None = None
+
+    def append(self, item: object) -> None:
+        """Note that a list is appended with an item like ``item``, a description."""
+        self.grow = item if self.grow is None else common(self.grow, item)
+        self.carry = True
+
+
+class Plans(dict[str, Plan]):
+    """Plans by path; a path that nothing is known of has the empty plan.
+
+    Attributes:
+        empties: a variable of the loop may have no elements.
+        unstable: what was planned anew the last time, for messages.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.empties = False
+        self.unstable = "the state of the loop"
+
+    def __missing__(self, path: str) -> Plan:
+        self[path] = Plan()
+        return self[path]
+
+    def change(self, replan: Replan) -> None:
+        """Take over what a capture has shown."""
+        plan = self[replan.path]
+        for name, value in replan.changes.items():
+            setattr(plan, name, value)
+        self.unstable = repr(replan.path)
+
+
+def replan_as_choices(path: str, *values: object) -> None:
+    """Capture the loop again with a variable that may be any of ``values``, where that can be.
+
+    Args:
+        path: the variable.
+        values: what it is before the loop; then what a trip may have left.
+    """
+    choices = Alternatives.of(*values)
+    if choices is not None:
+        raise Replan(path, choices=choices)

@@ -1,0 +1,179 @@
+"""A container or object whose form a loop keeps: each of its parts is carried by itself."""
+
+from __future__ import annotations
+
+import operator
+from collections import deque
+
+import paddle
+
+from d2s.errors import ContainerInGraphError, D2SError, LoopMismatchError
+from d2s.runtime.aliasing.snapshots import Frozen, container_of
+from d2s.runtime.control_flow.ends import Ends, born, is_named_elsewhere, made_like
+from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.likeness import description_of
+from d2s.runtime.loops.carriers.carrier import Carrier, rebuilt
+from d2s.runtime.loops.carriers.growing import described_item, refuse_other_names
+from d2s.runtime.loops.carriers.mismatch import in_words, mismatch
+from d2s.runtime.loops.carriers.plans import NewKeysError, Replan, replan_as_choices
+from d2s.runtime.trace import error_here, tentatively
+from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.fields import attributes_of, is_object, set_attributes
+from d2s.runtime.values.tables import describe
+from d2s.runtime.values.tree import blank, like, members, refill
+
+
+class Structure(Carrier):
+    """A tuple, a list of fixed length, a dict with fixed keys, or a dataclass."""
+
+    def __init__(
+        self,
+        path: str,
+        value: object,
+        keys: list[object],
+        names: list[str],
+        parts: list[Carrier],
+        *,
+        rebound: bool,
+    ) -> None:
+        """A structure.
+
+        Args:
+            path: the variable.
+            value: what it is before the loop, a snapshot.
+            keys: of its items.
+            names: of its attributes.
+            parts: the carriers of the items, and then of the attributes.
+            rebound: each trip makes a new one.
+        """
+        self.path = path
+        self.value = value
+        self.rebound = rebound
+        self.keys = keys
+        self.names = names
+        self.parts = parts
+        self.inits = [init for part in parts for init in part.inits]
+
+    def rebuild(self, values: list[paddle.Tensor]) -> object:
+        found = rebuilt(self.parts, values)
+        container = container_of(self.value)
+        if isinstance(container, tuple):
+            return like(container, found)
+        if self.rebound:
+            bare = made_like if is_object(container) else blank
+            self.seen, self.given = container, found = born(bare(container)), found
+        items, attributes = found[: len(self.keys)], found[len(self.keys) :]
+        if self.names:
+            set_attributes(container, dict(zip(self.names, attributes, strict=True)))
+        if isinstance(container, dict):
+            return refill(container, dict(zip(self.keys, items, strict=True)))
+        return refill(container, items) if isinstance(container, list | deque) else container
+
+    def split(self, after: object) -> list[paddle.Tensor]:
+        container, mine = container_of(after), container_of(self.value)
+        fixed = isinstance(mine, list | dict)  # a variable of it is no choice
+        found = items_by_key(after)
+        if found is None and not isinstance(container, DynamicList):
+            if not fixed:
+                replan_as_choices(self.path, self.value, after)
+            if isinstance(mine, dict) and isinstance(after, Choice):
+                with tentatively():
+                    raise NewKeysError(self._other_type(mine, after))
+            raise self._other_type(mine, after)
+        items = found or {}
+        if isinstance(mine, list) and isinstance(container, DynamicList):
+            raise Replan(self.path, grow=described_item(container), rows=True, rebound=True)
+        if isinstance(mine, list) and isinstance(container, list) and len(items) != len(self.keys):
+            before = items_by_key(self.value) or {}
+            added = [*items.values()][len(self.keys) :] or [*items.values(), *before.values()]
+            raise Replan(self.path, grow=description_of(added[0]))
+        if type(container) is not type(mine) or list(items) != self.keys:
+            if not fixed:
+                replan_as_choices(self.path, self.value, after)
+            if isinstance(mine, dict) and type(container) is type(mine):
+                with tentatively():
+                    raise NewKeysError(self._other_form(after, items))
+            raise self._other_form(after, items)
+        named = attributes_by_name(after) if self.rebound else {}
+        if not isinstance(mine, tuple):
+            if self.rebound:
+                self._check_names(mine, container, named)
+            elif container is not mine:
+                raise Replan(self.path, anew=True)
+        held = [*items.values(), *(named[name] for name in self.names)]
+        return [
+            value for part, item in zip(self.parts, held, strict=True) for value in part.split(item)
+        ]
+
+    def _other_form(self, after: object, items: dict[object, object]) -> D2SError:
+        return mismatch(
+            ContainerInGraphError,
+            f"the static loop changes the form of {self.path!r} (its type, length or keys)",
+            _cure_of_form(self.path, self.keys, items),
+            self.path,
+            (self.value, after),
+        )
+
+    def _other_type(self, mine: object, after: object) -> D2SError:
+        return mismatch(
+            ContainerInGraphError,
+            f"the static loop changes {self.path!r} from {describe(mine)} to {in_words(after)}",
+            "keep its type and form in every trip",
+            self.path,
+            (self.value, after),
+        )
+
+    def _refuse_other_names(self, mine: object) -> None:
+        """Refuse a change of what the trip began with, where another name knows it too."""
+        now = [] if is_object(self.seen) else members(self.seen)
+        if self.names:
+            now += attributes_of(self.seen).values()
+        if len(now) != len(self.given) or any(map(operator.is_not, now, self.given)):
+            refuse_other_names(mine, self.path)
+
+    def _check_names(self, mine: object, container: object, named: dict[str, object]) -> None:
+        """Refuse what each trip would have to make anew, but others know or find changed."""
+        self._refuse_other_names(mine)
+        if named.keys() != set(self.names):
+            other = sorted(named.keys() ^ set(self.names))
+            raise error_here(
+                LoopMismatchError,
+                f"the loop changes {self.path!r} to a {type(container).__name__} with another "
+                f"attribute, {other[0]!r}",
+                "let it have the same attributes before the loop",
+            )
+        if (
+            is_object(container)
+            and container is not self.seen
+            and is_named_elsewhere(container, path=self.path)
+        ):
+            raise error_here(
+                ContainerInGraphError,
+                f"a static loop binds {self.path!r} to a {type(container).__name__} that another "
+                "name knows as well",
+                "bind it to one that the loop makes",
+            )
+
+
+def items_by_key(value: object) -> dict[object, object] | None:
+    """The parts of a structure by key; ``None`` when it is none."""
+    if isinstance(value, Frozen):
+        if isinstance(value.container, list | deque):
+            return dict(enumerate(value.items))
+        return dict(value.items) if isinstance(value.container, dict) else None
+    if isinstance(value, tuple):
+        return dict(enumerate(value))
+    return {} if is_object(value) else None
+
+
+def attributes_by_name(value: object) -> dict[str, object]:
+    """The attributes of an object, or of a list or dict of the user's class."""
+    return Ends().attributes(container_of(value))
+
+
+def _cure_of_form(path: str, before: list[object], after: dict[object, object]) -> str:
+    """How to give a container before the loop the form that a trip gives it."""
+    added = [key for key in after if key not in before]
+    if added and isinstance(added[0], str | float):
+        return f"make the key {added[0]!r} before the loop: {path}[{added[0]!r}] = ..."
+    return "give it its final form before the loop"

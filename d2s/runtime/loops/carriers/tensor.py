@@ -1,0 +1,245 @@
+"""A tensor or Python number that the trips change; and one that may be absent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.errors import LoopMismatchError
+from d2s.runtime.lists.likeness import Like
+from d2s.runtime.loops.carriers.carrier import Carrier, opens, seed
+from d2s.runtime.loops.carriers.mismatch import in_words, mismatch
+from d2s.runtime.loops.carriers.plans import Plan, Replan, replan_as_choices
+from d2s.runtime.trace import current
+from d2s.runtime.values.cases import optional_parts, places_of
+from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.tables import describe
+from d2s.runtime.values.tensors import (
+    NUMBER_DTYPES,
+    as_dtype,
+    as_value,
+    carried,
+    is_tensor,
+    joint_kind,
+    mark_number,
+    note_carried,
+    number_kind,
+    root_of,
+    root_to_change,
+    weak_dtype,
+)
+from d2s.runtime.values.unbound import UNBOUND
+
+
+class TensorVariable(Carrier):
+    """A tensor, or a Python number."""
+
+    def __init__(self, path: str, value: object, plan: Plan) -> None:
+        self.path = path
+        self.before = value
+        self.kind = number_kind(value)
+        made = as_value(value)
+        if not isinstance(plan.kind, str):
+            self.kind = plan.kind
+        if plan.dtype is not None and made.dtype != as_dtype(plan.dtype):
+            made = paddle.cast(made, plan.dtype)
+        init = seed(made, gradient=plan.gradient)
+        if plan.shape is not None:
+            bridge.relax(init, plan.shape)
+        self.init = init
+        self.inits = [init]
+        self.root = root_to_change(value)
+        self.became: type | None = None
+        self.divided = False
+
+    def rebuild(self, values: list[paddle.Tensor]) -> object:
+        (value,) = values
+        note_carried(self.root, value)
+        return value if self.kind is None else mark_number(value, self.kind)
+
+    def split(self, after: object) -> list[paddle.Tensor]:
+        if isinstance(after, Choice) and _usable(after):
+            after = after.get()
+        kind = number_kind(after)
+        if kind is None and not is_tensor(after):
+            replan_as_choices(self.path, self.before, after)
+            raise mismatch(
+                LoopMismatchError,
+                f"the loop changes {self.path!r} from {describe(self.init)} to {in_words(after)}",
+                f"keep {self.path!r} a tensor in every trip",
+                self.path,
+                (self.before, after),
+            )
+        mine, dtype = self.kind, self.init.dtype
+        if kind is not None and mine is not None:
+            joint = joint_kind(mine, kind)
+            if joint is not mine:
+                raise Replan(self.path, kind=joint, dtype=NUMBER_DTYPES[joint], lift=True)
+            return self._next(as_value(after), dtype)
+        if kind is not None:
+            self.became = kind
+            return self._next(as_value(after), weak_dtype(kind, dtype))
+        value = as_value(after)
+        if mine is not None:
+            raise Replan(self.path, kind=None, dtype=value.dtype, lift=True)
+        return self._next(self._of_one_form(value), dtype)
+
+    def _of_one_form(self, value: paddle.Tensor) -> paddle.Tensor:
+        """What a trip has left, of the dtype and the shape that the loop has begun with."""
+        if value.dtype != self.init.dtype:
+            replan_as_choices(self.path, self.before, value)
+            raise mismatch(
+                LoopMismatchError,
+                f"the loop changes {self.path!r} from {describe(self.init)} to {describe(value)}",
+                f"cast it: {self.path} = {self.path}.astype("
+                f"'{str(value.dtype).split('.')[-1]}') before the loop, or keep its dtype",
+                self.path,
+                (self.init, value),
+            )
+        before, now = list(self.init.shape), list(value.shape)
+        if before == [] and now == [1] and _is_divided(value):
+            self.divided = True  # t // 2 has the shape [1] in dygraph
+            value, now = paddle.reshape(value, []), []
+        if len(before) != len(now):
+            replan_as_choices(self.path, self.before, value)  # total = 0, and then total + x
+            raise mismatch(
+                LoopMismatchError,
+                f"the loop changes {self.path!r} from shape {before} to shape {now}",
+                f"begin with a tensor of {len(now)} dimensions, such as paddle.zeros({now}), or "
+                "keep their number the same in every trip",
+                self.path,
+                (self.init, value),
+            )
+        relaxed = relaxed_shape(before, now)
+        if relaxed != before:
+            raise Replan(self.path, shape=relaxed, lift=True)
+        return value
+
+    def settled(self, value: object, tripped: paddle.Tensor) -> object:
+        capture = current()
+        kind = number_kind(value)
+        before = number_kind(self.before)
+        if capture is None or not bridge.is_value(value):
+            return value
+        if kind is not None:
+            return (
+                value if before in (kind, None) else Choice(tripped, value, self.before, self.path)
+            )
+        if before is not None and self.became is None:
+            capture.sometimes[value.id] = (value, ~tripped, before)
+        elif before is None and self.became is not None:
+            capture.sometimes[value.id] = (value, tripped, self.became)
+        elif self.divided:
+            return Choice(tripped, paddle.reshape(value, [1]), value, self.path)
+        return value
+
+    def _next(self, value: paddle.Tensor, dtype: Any) -> list[paddle.Tensor]:
+        if value.dtype != as_dtype(dtype):
+            return [paddle.cast(value, dtype)]
+        if opens(value, self.init):
+            raise Replan(self.path, gradient=True, lift=True)
+        if self.root != root_of(value):
+            self.root = None
+        return [carried(value)]
+
+
+class OptionalTensor(Carrier):
+    """A tensor or number that may be absent: ``None``, or not bound."""
+
+    def __init__(self, path: str, absent: object, like: Like, init: object = None) -> None:
+        self.path = path
+        self.absent = absent
+        self.like = like
+        self.places = places_of(init)
+        flag, value = paddle.full([], True, "bool"), None
+        if isinstance(init, Choice):
+            parts = optional_parts(init)
+            if parts is not None:
+                flag, value = parts[1], parts[2]
+        first = like.zeros() if value is None else as_value(value)
+        self.inits = [seed(flag), seed(first, gradient=not like.stop_gradient)]
+
+    def rebuild(self, values: list[paddle.Tensor]) -> object:
+        flag, value = values
+        if self.like.kind is not None:
+            value = mark_number(value, self.like.kind)
+        return Choice(flag, self.absent, value, self.path).chosen_at(self.places)
+
+    def split(self, after: object) -> list[paddle.Tensor]:
+        if after is self.absent:
+            return [paddle.full([], True, "bool"), self.like.zeros()]
+        if isinstance(after, Choice):
+            parts = optional_parts(after)
+            if parts is None or parts[0] is not self.absent:
+                if _usable(after):
+                    after = after.get()
+                flag = paddle.full([], False, "bool")
+            else:
+                flag, after = paddle.assign(parts[1]), parts[2]
+        else:
+            flag = paddle.full([], False, "bool")
+        kind = number_kind(after)
+        if kind is None and not is_tensor(after):
+            replan_as_choices(self.path, self.absent, self.like, after)
+            raise mismatch(
+                LoopMismatchError,
+                f"the loop changes {self.path!r} to {in_words(after)}",
+                "keep it a tensor in every trip",
+                self.path,
+                (self.absent, after),
+            )
+        value = as_value(after)
+        if kind is None and self.like.kind is not None:
+            raise Replan(self.path, like=Like(after))
+        if value.dtype != as_dtype(self.like.dtype):
+            value = paddle.cast(value, self.like.dtype)
+        self._check_shape(after, value)
+        if opens(value, self.inits[1]):
+            self.like.stop_gradient = False
+            raise Replan(self.path, like=self.like)
+        return [flag, carried(value)]
+
+    def _check_shape(self, after: object, value: paddle.Tensor) -> None:
+        """Open the dimensions that a trip changes."""
+        shape = list(value.shape)
+        if len(shape) != len(self.like.shape):
+            replan_as_choices(self.path, self.absent, self.like, after)
+            raise mismatch(
+                LoopMismatchError,
+                f"the loop changes {self.path!r} from shape {self.like.shape} to {shape}",
+                "keep the number of dimensions the same in every trip",
+                self.path,
+                (self.like.zeros(), value),
+            )
+        relaxed = relaxed_shape(self.like.shape, shape)
+        if relaxed != self.like.shape:
+            self.like.shape = relaxed
+            raise Replan(self.path, like=self.like)
+
+
+def relaxed_shape(before: list[int], now: list[int]) -> list[int]:
+    """One shape for two of the same rank: where they differ, the dimension is open."""
+    return [a if a == b else -1 for a, b in zip(before, now, strict=True)]
+
+
+def _is_divided(value: paddle.Tensor) -> bool:
+    """Whether ``value`` is ``t // 2`` or ``t % 2``."""
+    producer = bridge.producer(value)
+    return producer is not None and producer[0] in ("floor_divide", "remainder")
+
+
+def _usable(value: Choice) -> bool:
+    """Whether ``value`` is a tensor or number on every path on which it is bound."""
+    absent = any(item is None for item in value.leaves())
+    return value.single and not absent and is_of_leaves(value)
+
+
+def is_of_leaves(value: Choice) -> bool:
+    """Whether the alternatives of ``value`` that are there are tensors and numbers."""
+    return all(
+        is_tensor(item) or number_kind(item) is not None
+        for item in value.leaves()
+        if item is not None and item is not UNBOUND
+    )

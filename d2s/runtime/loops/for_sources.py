@@ -1,0 +1,331 @@
+"""What a ``for`` goes over, one class for each: Python values, and what the run measures (C1, C5).
+
+=====================  ============================================================================
+:class:`OfTheRun`      a tensor of open length, a range with tensors as bounds, a list of the run:
+                       one static loop, with an index that the program counts
+:class:`OneOfSeveral`  a tensor has chosen what is iterated: a branch with a loop on each side
+:class:`PythonValues`  the trips are captured one by one; behind a ``break`` that the run decides
+                       the items that are left become a static loop, if they have numbers
+:class:`Cycle`,        those iterators behind such a ``break``: nobody but the run ends them
+:class:`Count`
+=====================  ============================================================================
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.errors import UnsupportedInGraphError
+from d2s.runtime.aliasing.holders import holders_of
+from d2s.runtime.aliasing.slots import Slot
+from d2s.runtime.aliasing.variables import State
+from d2s.runtime.control_flow.cond import decide, if_
+from d2s.runtime.lists.iteration import Indexed, indexed, items_of
+from d2s.runtime.loops.rolling import FEW, Attempt, hold_values, is_still, lists_behind, sequence
+from d2s.runtime.loops.unrolling import GUARDED, check_trips, deeper, items_of_list
+from d2s.runtime.loops.while_loop import WhileLoop
+from d2s.runtime.python.items import picked
+from d2s.runtime.python.logic import and_, not_
+from d2s.runtime.trace import current, error_here, open_trace
+from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.tensors import (
+    NUMBER_DTYPES,
+    as_value,
+    condition,
+    is_tensor,
+    mark_number,
+    number_kind,
+    number_value,
+)
+
+ENDLESS = 2**62
+"""The length of what only the run ends."""
+
+
+class WithClosure:
+    """A function that runs ``run``, and has the closure of ``body``: the state is found by it."""
+
+    def __init__(self, body: Callable[..., object], run: Callable[..., object]) -> None:
+        self.__code__ = body.__code__
+        self.__closure__ = body.__closure__
+        self.__globals__ = body.__globals__
+        self.run = run
+
+    def __call__(self, *item: object) -> None:
+        self.run(*item)
+
+
+@dataclass
+class Trips:
+    """What a ``for`` does with its items.
+
+    Attributes:
+        body: one trip, given the item.
+        names: the state that the trips change and somebody reads.
+        stop: whether a ``break`` has happened, asked after each trip.
+        others: functions that run in the trips, too.
+    """
+
+    body: Callable[..., object]
+    names: tuple[str, ...]
+    stop: Callable[[], object] | None = None
+    others: tuple[Callable[..., object], ...] = field(default=())
+
+    def state(self) -> State:
+        """What they change."""
+        return State(self.names, self.body, self.stop, *self.others)
+
+    def stopped(self) -> Any:
+        """Whether a ``break`` has happened: a bool, or a bool value."""
+        return False if self.stop is None else condition(self.stop())
+
+
+class Source(Protocol):
+    """What a ``for`` goes over."""
+
+    def run(self, trips: Trips) -> None:
+        """The whole loop."""
+
+
+def source_of(iter_: object) -> Source:
+    """What ``iter_`` is as the source of a ``for``."""
+    if isinstance(iter_, Choice) and not iter_.single:
+        return OneOfSeveral(iter_)
+    measured = indexed(iter_)
+    return PythonValues(iter_) if measured is None else OfTheRun(measured)
+
+
+class OneOfSeveral:
+    """One of several things that may be iterated, as a tensor has decided."""
+
+    def __init__(self, choice: Choice) -> None:
+        self.choice = choice
+
+    def run(self, trips: Trips) -> None:
+        """A branch, with a loop on each side."""
+
+        def over(side: object) -> Callable[[], object]:
+            return WithClosure(trips.body, lambda: source_of(side).run(trips))
+
+        if_(self.choice.flag, over(self.choice.true), over(self.choice.false), trips.names)
+
+
+class _Counter(Slot):
+    """The hidden index of a ``for`` over something that the run measures."""
+
+    def __init__(self) -> None:
+        self.value: Any = mark_number(paddle.full([], 0, "int64"), int)
+
+    def get(self) -> Any:
+        return self.value
+
+    def set(self, value: Any) -> None:
+        self.value = value
+
+
+class OfTheRun:
+    """Something whose length the run decides."""
+
+    def __init__(self, items: Indexed) -> None:
+        self.items = items
+
+    def run(self, trips: Trips) -> None:
+        """One static loop over the indices."""
+        counter = _Counter()
+
+        def test() -> object:
+            more = counter.value < self.items.length
+            return more if trips.stop is None else and_(not_(trips.stop()), lambda: more)
+
+        def trip() -> None:
+            index = counter.value
+            trips.body(self.items.item(index))
+            counter.value = mark_number(index + 1, int)
+
+        state = trips.state()
+        state.add("<index>", counter)
+        holds = condition(test())
+        if not bridge.is_value(holds):  # a break before the first trip cannot be
+            return
+        WhileLoop(holds, test, trip, state).capture()
+
+
+class PythonValues:
+    """Python values, whose trips are captured one after the other (C1).
+
+    Attributes:
+        iter_: what is iterated.
+        iterator: gives the items that are left.
+        depth: how many trips stand inside of each other, or follow an open ``break``.
+        done: how many trips there were.
+        attempt: the attempt to do without that.
+        tried: it was made.
+    """
+
+    def __init__(self, iter_: Any) -> None:
+        self.iter_ = iter_
+        found = items_of(iter_)
+        watched = current() is not None and type(found) is list
+        self.iterator: Iterator[object] = items_of_list(found) if watched else iter(found)
+        self.depth = 0
+        self.done = 0
+        self.attempt = Attempt()
+        self.tried = False
+
+    def run(self, trips: Trips) -> None:
+        """The items that are left; the program has not broken out of the loop."""
+        sized = hasattr(self.iter_, "__len__")
+        stopped: Any = False
+        for item in self._left():
+            self.done += 1
+            check_trips(self.done, "for")
+            if bridge.is_value(stopped):
+                # The rest of a Python loop runs unless the program has broken out of it.
+                if not sized:
+                    self.depth = deeper(self.depth, self.attempt)
+                if_(~stopped, _bound(trips.body, item), None, trips.names)
+            else:
+                trips.body(item)
+            stopped = trips.stopped()
+            if bridge.is_value(stopped):
+                if self._finished(stopped, trips):
+                    return
+            elif stopped:
+                return
+
+    def _finished(self, stopped: paddle.Tensor, trips: Trips) -> bool:
+        """Whether all that is left behind a ``break`` that the run decides has been captured."""
+        _check_iterator(self.iter_)
+        rest = _endless(self.iter_, self.iterator)
+        if rest is not None:
+            decide(~stopped, lambda: rest.run(trips), None, trips.state())
+            return True
+        if not self.tried and self._rolled(trips):
+            return True
+        state = trips.state()
+        if hold_values(state):
+            return False
+        self.depth = deeper(self.depth, self.attempt)
+        decide(~stopped, lambda: self.run(trips), None, state)
+        return True
+
+    def _left(self) -> Iterator[object]:
+        """The items; :meth:`_numbered_rest` may put another iterator in the place of the first."""
+        while True:
+            try:
+                item = next(self.iterator)
+            except StopIteration:
+                return
+            yield item
+
+    def _rolled(self, trips: Trips) -> bool:
+        """Whether the items that are left have become one static loop."""
+        self.tried = True
+        trace = open_trace()
+        if not (trace.rolls and is_still(self.iter_)):
+            return False
+        lists = lists_behind(self.iter_)
+        lengths = [len(each) for each in lists]
+        rest = self._numbered_rest()
+        if rest is None:
+            return False
+
+        def body(item: object) -> None:
+            trips.body(item)
+            for each, length in zip(lists, lengths, strict=True):
+                if len(each) != length or id(each) in trace.grown:
+                    trace.needs_python()  # the list is changed while it is iterated
+
+        source = OfTheRun(rest)
+        whole = Trips(WithClosure(trips.body, body), trips.names, trips.stop)
+        return self.attempt.succeeds(lambda: source.run(whole))
+
+    def _numbered_rest(self) -> Indexed | None:
+        """The items that are left, by the number of their trip."""
+        done = self.done
+        if is_tensor(self.iter_):
+            rows = as_value(self.iter_)
+            count = int(rows.shape[0]) - done
+            if count <= FEW:
+                return None
+            return Indexed(number_value(count), lambda index: rows[index + done])
+        if type(self.iter_) in (list, tuple, range):
+            return sequence(self.iter_[done:])
+        if isinstance(self.iter_, KeysView | ValuesView | ItemsView):
+            return sequence(list(self.iter_)[done:])
+        items = list(self.iterator)
+        self.iterator = iter(items)
+        return sequence(items)
+
+
+class Cycle:
+    """The rest of ``itertools.cycle``: a static loop over one turn of it."""
+
+    def __init__(self, iterator: Iterator[object]) -> None:
+        ahead = [next(iterator) for _ in range(2 * GUARDED)]
+        turn = next(
+            (
+                size
+                for size in range(1, GUARDED + 1)
+                if all(a is b for a, b in zip(ahead, ahead[size:], strict=False))
+            ),
+            None,
+        )
+        if turn is None:
+            deeper(GUARDED)
+        self.items, self.length = ahead[:turn], number_value(ENDLESS)
+
+    def run(self, trips: Trips) -> None:
+        """All that the run wants."""
+        items = self.items
+        one = Indexed(self.length, lambda index: picked(items, index % len(items)))
+        OfTheRun(one).run(trips)
+
+
+class Count:
+    """The rest of ``itertools.count``, as a number of the run."""
+
+    def __init__(self, iterator: Iterator[Any]) -> None:
+        self.first, second = next(iterator), next(iterator)
+        self.step = second - self.first
+        self.kind = number_kind(second)
+        self.length = number_value(ENDLESS)
+
+    def _item(self, index: paddle.Tensor) -> object:
+        if self.kind is None:
+            return self.first + index * self.step
+        dtype = NUMBER_DTYPES[self.kind]
+        return mark_number(paddle.cast(index, dtype) * self.step + self.first, self.kind)
+
+    def run(self, trips: Trips) -> None:
+        """All that the run wants."""
+        OfTheRun(Indexed(self.length, self._item)).run(trips)
+
+
+def _endless(iter_: object, iterator: Iterator[Any]) -> Source | None:
+    """What is left of an iterator of Python's that never ends."""
+    if isinstance(iter_, itertools.count):
+        return Count(iterator)
+    return Cycle(iterator) if isinstance(iter_, itertools.cycle) else None
+
+
+def _check_iterator(iter_: object) -> None:
+    """Refuse an iterator of which only the run knows how far it has come, if it is used again."""
+    if isinstance(iter_, Iterator) and any(holder.live for holder in holders_of(iter_)):
+        raise error_here(
+            UnsupportedInGraphError,
+            "a break that a tensor decides leaves an iterator somewhere in its middle, and it is "
+            "used again",
+            "iterate over a list, and keep the position as a number",
+        )
+
+
+def _bound(body: Callable[..., object], item: object) -> Callable[[], object]:
+    """``body`` with its item."""
+    return WithClosure(body, lambda: body(item))

@@ -1,0 +1,123 @@
+"""The ``while`` statement: Python's trips, until a tensor decides (rule C1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.runtime.aliasing.variables import State
+from d2s.runtime.control_flow.cond import decide
+from d2s.runtime.control_flow.unbound import as_local
+from d2s.runtime.loops.rolling import Attempt, hold_values
+from d2s.runtime.loops.unrolling import check_trips, deeper
+from d2s.runtime.loops.while_loop import WhileLoop
+from d2s.runtime.python.logic import and_, not_
+from d2s.runtime.trace import NeedsPythonError
+from d2s.runtime.values.tensors import condition
+
+
+def while_(
+    test: Callable[[], object],
+    body: Callable[[], object],
+    names: tuple[str, ...],
+    stop: Callable[[], object] | None = None,
+) -> None:
+    """A ``while`` statement.
+
+    Args:
+        test: evaluates the condition.
+        body: one trip.
+        names: the state that the trips change and somebody reads.
+        stop: whether a ``break`` has happened, asked after each trip.
+    """
+
+    def state() -> State:
+        return State(names, body, test, stop)
+
+    trips = 0
+    try:
+        while True:
+            holds = condition(test())
+            if bridge.is_value(holds):
+                WhileLoop(holds, _going_on(test, stop), body, state()).capture()
+                return
+            if not holds:
+                return
+            trips += 1
+            check_trips(trips, "while")
+            body()
+            stopped = False if stop is None else condition(stop())
+            if bridge.is_value(stopped):
+                assert stop is not None
+                _rest(stopped, test, body, state, stop)
+                return
+            if stopped:
+                return
+    except NameError as error:
+        raise as_local(error)  # noqa: B904 - mostly the same one
+
+
+def _going_on(
+    test: Callable[[], object], stop: Callable[[], object] | None
+) -> Callable[[], object]:
+    """The condition of a static loop that a ``break`` may have left."""
+    return test if stop is None else lambda: and_(not_(stop()), test)
+
+
+def _rest(
+    stopped: paddle.Tensor,
+    test: Callable[[], object],
+    body: Callable[[], object],
+    state: Callable[[], State],
+    stop: Callable[[], object],
+) -> None:
+    """The trips after a ``break`` that the run decides, while Python decides the condition (C1).
+
+    They go on in a static loop.  Where that cannot be, the trips are captured one by one, each
+    inside of the side that has not broken out.
+    """
+    going_on = _going_on(test, stop)
+    attempt = Attempt()
+    if attempt.succeeds(lambda: _as_one_loop(going_on, body, state())):
+        return
+    now = state()
+    if hold_values(now):
+        holds = condition(going_on())
+        if bridge.is_value(holds):
+            WhileLoop(holds, going_on, body, now).capture()
+        return
+    depth = 0
+
+    def trips() -> None:
+        nonlocal depth
+        while True:
+            holds = condition(test())
+            if bridge.is_value(holds):
+                WhileLoop(holds, going_on, body, state()).capture()
+                return
+            if not holds:
+                return
+            body()
+            stopped = condition(stop())
+            if bridge.is_value(stopped):
+                depth = deeper(depth, attempt)
+                decide(~stopped, trips, None, state())
+                return
+            if stopped:
+                return
+
+    decide(~stopped, trips, None, now)
+
+
+def _as_one_loop(test: Callable[[], object], body: Callable[[], object], state: State) -> None:
+    """One static loop; with a condition that Python decides there is none.
+
+    Raises:
+        NeedsPythonError: the condition is none that a program can ask.
+    """
+    holds = condition(test())
+    if not bridge.is_value(holds):
+        raise NeedsPythonError
+    WhileLoop(holds, test, body, state).capture()
