@@ -6,7 +6,6 @@ call; every function object (a new closure, say) only gets its own cells.
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import functools
 import inspect
@@ -18,10 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-import gast
-
-from d2s.analysis.scopes import local_names, reads_in
-from d2s.analysis.walk import walk
+from d2s.analysis.reads import Reads, reads_in_tree
 from d2s.diagnostics.log import event
 from d2s.errors import NoSourceError, SyntaxNotSupportedError
 from d2s.passes.base import Context
@@ -41,32 +37,13 @@ from d2s.syntax.trees import copied
 _lock = threading.RLock()
 
 
-@dataclass(frozen=True)
-class Reads:
-    """What a function names besides its arguments.
-
-    Attributes:
-        outside: names of globals and of the closure that it reads or assigns.
-        attributes: names of attributes, of whatever object; ``*`` among them for those that the
-            code computes.
-        filled: those of ``outside`` that are only ever appended to, as ``losses``, and the items
-            that are, as ``log['loss']``, where nothing else is done with ``log``.
-        appended: those of ``attributes`` that are only ever appended to.
-        stored: those of ``attributes`` that are only ever assigned.
-        catches: there is an ``except`` that catches whatever is raised.
-    """
-
-    outside: tuple[str, ...]
-    attributes: tuple[str, ...]
-    filled: frozenset[str] = frozenset()
-    appended: frozenset[str] = frozenset()
-    stored: frozenset[str] = frozenset()
-    catches: bool = False
-
-
 @dataclass
 class _Converted:
-    """The transformed code of one code object, and the user's tree that it was made of."""
+    """The transformed code of one code object, and the user's tree that it was made of.
+
+    Attributes:
+        tree: ``None`` where it was made ahead of time, and what it reads is known.
+    """
 
     code: types.CodeType
     namespace: str
@@ -75,7 +52,7 @@ class _Converted:
     @functools.cached_property
     def reads(self) -> Reads:
         """What the user's code names; asked for by captures, and not by a conversion alone."""
-        return _reads(self.tree)
+        return reads_in_tree(self.tree)
 
 
 _Key = tuple[int, str]
@@ -160,6 +137,20 @@ def _convert(
 ) -> tuple[weakref.ref[types.CodeType], _Converted]:
     code = function.__code__
     begin = time.perf_counter()
+    compiled, trace = _transformed(function, pipeline)
+    note_made(compiled)
+    seconds = time.perf_counter() - begin
+    event(
+        "passes", "converted", function.__qualname__,
+        f"converted in {seconds * 1000:.1f} ms by {', '.join(trace.ran) or 'no pass'}",
+        code=code, seconds=round(seconds, 6), passes=trace.ran, pipeline=pipeline,
+    )  # fmt: skip
+    return _keep(code, pipeline, _Converted(compiled, trace.namespace, trace.source.tree))
+
+
+def _transformed(function: types.FunctionType, pipeline: str) -> tuple[types.CodeType, Trace]:
+    """The code of the converted function, and how it came about."""
+    code = function.__code__
     try:
         with deep():
             trace = trace_of(function, pipeline=pipeline)
@@ -173,116 +164,36 @@ def _convert(
             file=code.co_filename,
             line=code.co_firstlineno,
         ) from None
-    note_made(compiled)
-    seconds = time.perf_counter() - begin
-    event(
-        "passes", "converted", function.__qualname__,
-        f"converted in {seconds * 1000:.1f} ms by {', '.join(trace.ran) or 'no pass'}",
-        code=code, seconds=round(seconds, 6), passes=trace.ran, pipeline=pipeline,
-    )  # fmt: skip
+    return compiled, trace
+
+
+def _keep(
+    code: types.CodeType, pipeline: str, converted: _Converted
+) -> tuple[weakref.ref[types.CodeType], _Converted]:
     key = id(code), pipeline
-    entry = (
-        weakref.ref(code, lambda ref: _drop(_known, key, ref)),
-        _Converted(compiled, trace.namespace, trace.source.tree),
-    )
+    entry = weakref.ref(code, lambda ref: _drop(_known, key, ref)), converted
     _known[key] = entry
     return entry
 
 
-def _reads(tree: Any) -> Reads:
-    names: set[str] = set()
-    attributes: set[str] = set()
-    used: list[str] = []
-    filled: list[str] = []
-    catches = False
-    looked: collections.Counter[str] = collections.Counter()
-    stored: collections.Counter[str] = collections.Counter()
-    appended: collections.Counter[str] = collections.Counter()
-    for node in walk(tree):
-        kind = node.__class__
-        if kind is gast.Name:
-            used.append(node.id)
-        elif kind is gast.Attribute:
-            attributes.add("*" if node.attr == "__dict__" else node.attr)
-            looked[node.attr] += 1
-            stored[node.attr] += node.ctx.__class__ is gast.Store
-        elif kind is gast.Call:
-            computed = _computed(node)
-            attributes |= computed
-            looked.update(computed)
-        elif kind is gast.AugAssign and isinstance(node.target, gast.Attribute):
-            looked[node.target.attr] += 1
-        elif kind is gast.Subscript:
-            used += _item(node)
-        elif kind is gast.ExceptHandler:
-            catches = catches or node.type is None
-        elif kind is gast.Expr:
-            filled += _filled(node.value)
-            appended.update(_appended(node.value))
-        elif kind is gast.Global or kind is gast.Nonlocal:
-            names |= set(node.names)
-    names |= reads_in(tree.body) - local_names(tree)
-    if "vars" in names:
-        attributes.add("*")
-    times, fillings = collections.Counter(used), collections.Counter(filled)
-    only = {name for name in names if fillings[name] == times[name] > 0}
-    for name in names:
-        parts = {path for path in times if path.startswith(f"{name}[")}
-        if parts and sum(times[path] for path in parts) == times[name]:
-            only |= {path for path in parts if fillings[path] == times[path]}
-    return Reads(
-        tuple(sorted(names)),
-        tuple(sorted(attributes)),
-        frozenset(only),
-        frozenset(name for name, times in appended.items() if looked[name] == times),
-        frozenset(name for name, times in stored.items() if looked[name] == times),
-        catches,
-    )
+def convert_ahead(function: types.FunctionType, pipeline: str) -> tuple[types.CodeType, str, Reads]:
+    """What :func:`give_converted` takes, to be kept in a file.
+
+    Raises:
+        NoSourceError, SyntaxNotSupportedError: it cannot be converted.
+    """
+    compiled, trace = _transformed(function, pipeline)
+    return compiled, trace.namespace, reads_in_tree(trace.source.tree)
 
 
-def _item(node: Any) -> list[str]:
-    """The path of an item of a variable, as ``log['loss']``."""
-    if isinstance(node.value, gast.Name) and isinstance(node.slice, gast.Constant):
-        return [f"{node.value.id}[{node.slice.value!r}]"]
-    return []
-
-
-def _computed(call: Any) -> set[str]:
-    """The attributes that ``getattr(thing, "name")`` and its like name; ``*`` for others."""
-    if not (
-        isinstance(call.func, gast.Name)
-        and call.func.id in ("getattr", "setattr", "hasattr", "delattr")
-    ):
-        return set()
-    return {
-        part.value if isinstance(part, gast.Constant) and isinstance(part.value, str) else "*"
-        for part in call.args[1:2]
-    }
-
-
-def _filled(value: Any) -> list[str]:
-    """The variable, or item of one, to which a statement such as ``items.append(x)`` adds."""
-    target = _target(value)
-    if isinstance(target, gast.Name):
-        return [target.id]
-    return _item(target) if isinstance(target, gast.Subscript) else []
-
-
-def _appended(value: Any) -> list[str]:
-    """The attribute to which a statement such as ``self.items.append(x)`` adds."""
-    target = _target(value)
-    return [target.attr] if isinstance(target, gast.Attribute) else []
-
-
-def _target(value: Any) -> Any:
-    """To what a statement such as ``items.append(x)`` adds."""
-    if (
-        isinstance(value, gast.Call)
-        and isinstance(value.func, gast.Attribute)
-        and value.func.attr in ("append", "extend")
-    ):
-        return value.func.value
-    return None
+def give_converted(
+    code: types.CodeType, pipeline: str, made: types.CodeType, namespace: str, reads: Reads
+) -> None:
+    """Tell what functions of ``code`` become, which were converted ahead of time."""
+    note_made(made)
+    converted = _Converted(made, namespace, None)
+    converted.reads = reads
+    _keep(code, pipeline, converted)
 
 
 def reads_of(function: types.FunctionType) -> Reads:
@@ -401,9 +312,11 @@ def _drop(table: dict[Any, Any] | None, key: Any, ref: Any) -> None:
 
 
 def forget_all() -> None:
-    """Drop every conversion; the next call of a function converts it again."""
+    """Drop every conversion but those made ahead; the next call of a function converts it again."""
     with _lock:
-        _known.clear()
+        for key, (_, converted) in list(_known.items()):
+            if converted.tree is not None:
+                _known.pop(key, None)
         _plain.clear()
 
 

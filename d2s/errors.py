@@ -295,6 +295,12 @@ class LoweredEffectWarning(UserWarning):
     code: ClassVar[str] = "D2S403"
 
 
+class BuiltModuleError(D2SError, ImportError):
+    """A module was converted ahead of time by another d2s, or for another Python."""
+
+    code = "D2S404"
+
+
 # -- 5xx: the command line --------------------------------------------------------------------
 
 

@@ -130,6 +130,12 @@ _command(
         "d2s minimize net.py:clip_mean --input-spec 'x:float32[None,8]' --code D2S204",
     ],
 )
+_command(
+    "build",
+    commands.build,
+    "Convert a package ahead of time.",
+    ["d2s build package -o dist", "d2s build net.py --without-source"],
+)
 
 
 def _version(wanted: bool) -> None:

@@ -378,3 +378,37 @@ def minimize(
         as_json=as_json,
         output=output,
     )
+
+
+def build(
+    package: Annotated[
+        str,
+        typer.Argument(
+            metavar="PKG",
+            help="A package: its folder or name; or one file.",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="Write into this folder.")
+    ] = Path("d2s-built"),
+    without_source: Annotated[
+        bool,
+        typer.Option(
+            "--without-source",
+            help="Leave your text out: tracebacks have lines without text then, and functions "
+            "that cannot be one program run in dygraph.",
+        ),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Convert a package ahead of time, for frozen programs and places without source.
+
+    Writes a package of the same name. Importing it needs no conversion and no source file; errors
+    name the lines of yours. Beside each module lie the text of its converted functions and the
+    source map. The package is imported; for the Python and the d2s that run it, only. A function
+    that cannot be converted is named, and left as it is.
+    """
+    with working(_LOADING):
+        from d2s.cli import build as work
+    work.build(package, output=output, keep_source=not without_source, as_json=as_json)

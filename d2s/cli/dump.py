@@ -169,7 +169,7 @@ class Found:
     @contextlib.contextmanager
     def importable(self) -> Iterator[None]:
         """Let the function import what stands beside it."""
-        with _first_on_path(self.folder):
+        with first_on_path(self.folder):
             yield
 
 
@@ -194,7 +194,7 @@ def find(target: str) -> Found:
         folder, file = path.parent, str(path)
         with (
             working(f"importing {place}"),
-            _first_on_path(folder),
+            first_on_path(folder),
             contextlib.redirect_stdout(sys.stderr),
         ):
             module = _import_file(path)
@@ -202,10 +202,10 @@ def find(target: str) -> Found:
         folder = Path.cwd()
         with (
             working(f"importing {place}"),
-            _first_on_path(folder),
+            first_on_path(folder),
             contextlib.redirect_stdout(sys.stderr),
         ):
-            module = _import_module(place)
+            module = import_module(place)
         file = getattr(module, "__file__", None) or place
     return _member(module, name, folder, file)
 
@@ -257,7 +257,8 @@ def _checked_file(place: str) -> Path:
 
 
 @contextlib.contextmanager
-def _first_on_path(folder: Path) -> Iterator[None]:
+def first_on_path(folder: Path) -> Iterator[None]:
+    """Let modules be looked for in a folder before all others."""
     entry = str(folder)
     sys.path.insert(0, entry)
     try:
@@ -284,7 +285,13 @@ def _import_file(path: Path) -> types.ModuleType:
     return module
 
 
-def _import_module(name: str) -> types.ModuleType:
+def import_module(name: str) -> types.ModuleType:
+    """Import a module of the user's.
+
+    Raises:
+        TargetError: (D2S501) there is no such module.
+        UserCodeError: (D2S502) it cannot be imported.
+    """
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:

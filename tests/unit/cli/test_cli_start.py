@@ -132,7 +132,7 @@ def test_completion_of_codes() -> None:
         COMP_WORDS="d2s explain D2S40",
         COMP_CWORD="2",
     )
-    assert done.stdout.split() == ["D2S401", "D2S402", "D2S403"]
+    assert done.stdout.split() == ["D2S401", "D2S402", "D2S403", "D2S404"]
 
 
 def test_no_colour_on_a_terminal() -> None:

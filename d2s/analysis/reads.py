@@ -1,0 +1,132 @@
+"""What a function names besides its arguments: what a capture of it has to look at."""
+
+from __future__ import annotations
+
+import collections
+from dataclasses import dataclass
+from typing import Any
+
+import gast
+
+from d2s.analysis.scopes import local_names, reads_in
+from d2s.analysis.walk import walk
+
+
+@dataclass(frozen=True)
+class Reads:
+    """What a function names besides its arguments.
+
+    Attributes:
+        outside: names of globals and of the closure that it reads or assigns.
+        attributes: names of attributes, of whatever object; ``*`` among them for those that the
+            code computes.
+        filled: those of ``outside`` that are only ever appended to, as ``losses``, and the items
+            that are, as ``log['loss']``, where nothing else is done with ``log``.
+        appended: those of ``attributes`` that are only ever appended to.
+        stored: those of ``attributes`` that are only ever assigned.
+        catches: there is an ``except`` that catches whatever is raised.
+    """
+
+    outside: tuple[str, ...]
+    attributes: tuple[str, ...]
+    filled: frozenset[str] = frozenset()
+    appended: frozenset[str] = frozenset()
+    stored: frozenset[str] = frozenset()
+    catches: bool = False
+
+
+def reads_in_tree(tree: Any) -> Reads:
+    """What a function names, from its tree."""
+    names: set[str] = set()
+    attributes: set[str] = set()
+    used: list[str] = []
+    filled: list[str] = []
+    catches = False
+    looked: collections.Counter[str] = collections.Counter()
+    stored: collections.Counter[str] = collections.Counter()
+    appended: collections.Counter[str] = collections.Counter()
+    for node in walk(tree):
+        kind = node.__class__
+        if kind is gast.Name:
+            used.append(node.id)
+        elif kind is gast.Attribute:
+            attributes.add("*" if node.attr == "__dict__" else node.attr)
+            looked[node.attr] += 1
+            stored[node.attr] += node.ctx.__class__ is gast.Store
+        elif kind is gast.Call:
+            computed = _computed(node)
+            attributes |= computed
+            looked.update(computed)
+        elif kind is gast.AugAssign and isinstance(node.target, gast.Attribute):
+            looked[node.target.attr] += 1
+        elif kind is gast.Subscript:
+            used += _item(node)
+        elif kind is gast.ExceptHandler:
+            catches = catches or node.type is None
+        elif kind is gast.Expr:
+            filled += _filled(node.value)
+            appended.update(_appended(node.value))
+        elif kind is gast.Global or kind is gast.Nonlocal:
+            names |= set(node.names)
+    names |= reads_in(tree.body) - local_names(tree)
+    if "vars" in names:
+        attributes.add("*")
+    times, fillings = collections.Counter(used), collections.Counter(filled)
+    only = {name for name in names if fillings[name] == times[name] > 0}
+    for name in names:
+        parts = {path for path in times if path.startswith(f"{name}[")}
+        if parts and sum(times[path] for path in parts) == times[name]:
+            only |= {path for path in parts if fillings[path] == times[path]}
+    return Reads(
+        tuple(sorted(names)),
+        tuple(sorted(attributes)),
+        frozenset(only),
+        frozenset(name for name, times in appended.items() if looked[name] == times),
+        frozenset(name for name, times in stored.items() if looked[name] == times),
+        catches,
+    )
+
+
+def _item(node: Any) -> list[str]:
+    """The path of an item of a variable, as ``log['loss']``."""
+    if isinstance(node.value, gast.Name) and isinstance(node.slice, gast.Constant):
+        return [f"{node.value.id}[{node.slice.value!r}]"]
+    return []
+
+
+def _computed(call: Any) -> set[str]:
+    """The attributes that ``getattr(thing, "name")`` and its like name; ``*`` for others."""
+    if not (
+        isinstance(call.func, gast.Name)
+        and call.func.id in ("getattr", "setattr", "hasattr", "delattr")
+    ):
+        return set()
+    return {
+        part.value if isinstance(part, gast.Constant) and isinstance(part.value, str) else "*"
+        for part in call.args[1:2]
+    }
+
+
+def _filled(value: Any) -> list[str]:
+    """The variable, or item of one, to which a statement such as ``items.append(x)`` adds."""
+    target = _target(value)
+    if isinstance(target, gast.Name):
+        return [target.id]
+    return _item(target) if isinstance(target, gast.Subscript) else []
+
+
+def _appended(value: Any) -> list[str]:
+    """The attribute to which a statement such as ``self.items.append(x)`` adds."""
+    target = _target(value)
+    return [target.attr] if isinstance(target, gast.Attribute) else []
+
+
+def _target(value: Any) -> Any:
+    """To what a statement such as ``items.append(x)`` adds."""
+    if (
+        isinstance(value, gast.Call)
+        and isinstance(value.func, gast.Attribute)
+        and value.func.attr in ("append", "extend")
+    ):
+        return value.func.value
+    return None
