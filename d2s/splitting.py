@@ -50,8 +50,8 @@ from typing import Any, Final
 
 import gast
 
+from d2s.analysis.boundaries import Boundaries
 from d2s.analysis.exits import Exits, blocks_of, stays_python
-from d2s.analysis.flow import Boundaries
 from d2s.analysis.scopes import CAPTURING, changes_in, declared, own_nodes, parameters, reads_in
 from d2s.analysis.walk import walk
 from d2s.passes.base import Context, in_text_order

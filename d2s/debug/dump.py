@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len, set_cell_size
 
 from d2s.debug.plain import readable
-from d2s.syntax.printer import Printed, to_source
+from d2s.syntax.printer import to_source
+from d2s.syntax.printing.layout import Printed
 
 if TYPE_CHECKING:
     from d2s.pipeline import Trace

@@ -12,7 +12,6 @@ import collections
 import functools
 import inspect
 import io
-import random
 import types
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -25,6 +24,13 @@ from d2s.errors import NotCheckableError
 from d2s.runtime.calls.call import call_method
 from d2s.runtime.values.objects import is_library, is_user_class
 from d2s.runtime.values.tree import is_dataclass_instance, parts, refill
+from d2s.selfcheck.generators import (
+    GENERATORS,
+    random_states,
+    set_random_states,
+    set_state,
+    state_of,
+)
 from d2s.selfcheck.values import Fact, array_of, facts, fields_of, tensors_in
 
 _ABSENT: Final = object()
@@ -59,7 +65,7 @@ class Snapshot:
         self._globals: dict[str, Any] = getattr(plain_of(function), "__globals__", {})
         self._callable(function)
         self._arguments = arguments
-        self._random = _random_states()
+        self._random = random_states()
         for name, value in arguments.items():
             self._objects(name, value)
 
@@ -198,7 +204,7 @@ class Snapshot:
             self._tensor(thing)
         elif isinstance(thing, np.ndarray):
             self._array(thing)
-        elif isinstance(thing, _GENERATORS):
+        elif isinstance(thing, GENERATORS):
             self._generator(thing)
         elif isinstance(thing, _CONTAINERS) and not is_user_class(type(thing)):
             self._container(thing)
@@ -320,8 +326,8 @@ class Snapshot:
         self._undo.append(undo)
 
     def _generator(self, generator: Any) -> None:
-        state = _state_of(generator)
-        self._undo.append(lambda: _set_state(generator, state))
+        state = state_of(generator)
+        self._undo.append(lambda: set_state(generator, state))
 
     # -- after -----------------------------------------------------------------------------------
 
@@ -387,7 +393,7 @@ class Snapshot:
     def restart(self) -> None:
         """Put everything back, the random generators too."""
         self.restore()
-        _set_random_states(self._random)
+        set_random_states(self._random)
 
     def restore(self) -> None:
         """Put everything back but the random generators that all share."""
@@ -474,35 +480,3 @@ def _put_gradient(tensor: Any, gradient: Any) -> None:
     tensor.clear_gradient(False)
     if gradient is not None:
         tensor.grad = gradient
-
-
-# -- random generators ---------------------------------------------------------------------------
-
-_GENERATORS: Final = (random.Random, np.random.RandomState, np.random.Generator)
-
-
-def _state_of(generator: Any) -> Any:
-    if isinstance(generator, random.Random):
-        return generator.getstate()
-    if isinstance(generator, np.random.RandomState):
-        return generator.get_state()
-    return generator.bit_generator.state
-
-
-def _set_state(generator: Any, state: Any) -> None:
-    if isinstance(generator, random.Random):
-        generator.setstate(state)
-    elif isinstance(generator, np.random.RandomState):
-        generator.set_state(state)
-    else:
-        generator.bit_generator.state = state
-
-
-def _random_states() -> tuple[Any, ...]:
-    return random.getstate(), np.random.get_state(), paddle.get_rng_state()
-
-
-def _set_random_states(states: tuple[Any, ...]) -> None:
-    random.setstate(states[0])
-    np.random.set_state(states[1])
-    paddle.set_rng_state(states[2])

@@ -58,8 +58,7 @@ from __future__ import annotations
 import builtins
 import itertools
 import types
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 import gast
@@ -84,43 +83,11 @@ from d2s.passes.base import (
     load,
     negated,
 )
+from d2s.passes.patterns import Part, Patterns, Subject, Tests, is_capture, joined
 from d2s.syntax.positions import Span, header, place, span_of
-
-_SELVES: Final = frozenset(
-    "bool bytearray bytes dict float frozenset int list set str tuple".split()  # noqa: SIM905
-)
-"""Classes whose one positional pattern is matched by the subject itself (PEP 634)."""
 
 _MOST: Final = 64
 """Cases of a ``match`` that become tests: each is an ``if`` inside of the one before."""
-
-_STRUCTURES: Final = (gast.MatchSequence, gast.MatchMapping, gast.MatchClass)
-
-
-@dataclass(frozen=True)
-class _Part:
-    """What reads a subject, or one item of it: a variable."""
-
-    name: str
-
-
-Subject = _Part | tuple["Subject", ...]
-"""A subject that is written as a tuple is known by its items."""
-
-
-@dataclass
-class _Tests:
-    """A pattern as tests that must hold, and the variables that get (parts of) the subject."""
-
-    tests: list[Any] = field(default_factory=list)
-    names: dict[str, str] = field(default_factory=dict)
-
-    def test(self, at: Span) -> Any | None:
-        """All tests as one expression; ``None`` when there is nothing to test."""
-        return _joined(gast.And(), self.tests, at) if self.tests else None
-
-    def bindings(self, at: Span) -> list[Any]:
-        return [assign(name, load(part, at), at) for name, part in self.names.items()]
 
 
 @dataclass
@@ -128,181 +95,11 @@ class _Case:
     """One case; ``tests`` is ``None`` when its pattern stays Python's."""
 
     node: Any
-    tests: _Tests | None
+    tests: Tests | None
 
     @property
     def at(self) -> Span:
         return span_of(self.node.pattern)
-
-
-def _joined(operator: Any, parts: list[Any], at: Span) -> Any:
-    return parts[0] if len(parts) == 1 else place(gast.BoolOp(operator, parts), at)
-
-
-class _Patterns:
-    """Says patterns as tests; ``builtin`` tells whether a name means the built-in."""
-
-    def __init__(self, ctx: Context, builtin: Callable[[str], bool]) -> None:
-        self.ctx = ctx
-        self.builtin = builtin
-
-    def tests(self, pattern: Any, subject: Subject) -> _Tests | None:
-        """``pattern`` as tests of ``subject``; ``None`` when they would not say the same."""
-        at = span_of(pattern)
-        if isinstance(pattern, gast.MatchAs):
-            found = _Tests() if pattern.pattern is None else self.tests(pattern.pattern, subject)
-            if pattern.name is None or found is None:
-                return found
-            if not isinstance(subject, _Part):
-                return None  # the tuple itself is wanted
-            found.names[pattern.name] = subject.name
-            return found
-        if isinstance(pattern, gast.MatchOr):
-            return self.alternatives(pattern, subject)
-        if not isinstance(subject, _Part):
-            return self.items(pattern, subject)
-        thing = load(subject.name, at)
-        if isinstance(pattern, gast.MatchValue):
-            return _Tests([place(gast.Compare(thing, [gast.Eq()], [pattern.value]), at)])
-        if isinstance(pattern, gast.MatchSingleton):
-            right = constant(pattern.value, at)
-            return _Tests([place(gast.Compare(thing, [gast.Is()], [right]), at)])
-        if isinstance(pattern, gast.MatchClass):
-            return self.class_(pattern, subject, at)
-        return None
-
-    def alternatives(self, pattern: Any, subject: Subject) -> _Tests | None:
-        at = span_of(pattern)
-        result = _Tests()
-        for item in pattern.patterns:
-            found = self.tests(item, subject)
-            if found is None or not found.tests:
-                return None
-            if result.tests and result.names != found.names:
-                return None  # one name for several parts of the subject
-            result.tests.append(found.test(at))
-            result.names = found.names
-        return _Tests([_joined(gast.Or(), result.tests, at)], result.names)
-
-    def items(self, pattern: Any, subject: tuple[Subject, ...]) -> _Tests | None:
-        if not isinstance(pattern, gast.MatchSequence) or len(pattern.patterns) != len(subject):
-            return None
-        result = _Tests()
-        for item, part in zip(pattern.patterns, subject, strict=True):
-            found = self.tests(item, part)
-            if found is None:
-                return None
-            result.tests += found.tests
-            result.names |= found.names
-        return result
-
-    def class_(self, pattern: Any, subject: _Part, at: Span) -> _Tests | None:
-        if not self.builtin("isinstance") or pattern.kwd_attrs or len(pattern.patterns) > 1:
-            return None
-        inner: _Tests | None = _Tests()
-        if pattern.patterns:
-            if not (isinstance(pattern.cls, gast.Name) and self.builtin(pattern.cls.id)):
-                return None
-            if pattern.cls.id not in _SELVES:
-                return None
-            inner = self.tests(pattern.patterns[0], subject)
-        if inner is None:
-            return None
-        test = self.ctx.expr(
-            "isinstance(thing, cls)", at, thing=load(subject.name, at), cls=pattern.cls
-        )
-        return _Tests([test, *inner.tests], inner.names)
-
-    def decided(self, pattern: Any) -> frozenset[int]:
-        """Parts of ``pattern`` to take out of it: the first that a tensor may decide, and the rest.
-
-        There are none when something that cannot be taken out is looked at after the first; what
-        asks for a class only may be asked later.
-        """
-        leaves = list(self.leaves(pattern))
-        first = next((i for i, leaf in enumerate(leaves) if self.may_be_decided(leaf)), None)
-        rest = [] if first is None else leaves[first:]
-        moved = [leaf for leaf in rest if self.is_plain(leaf)]
-        staying = [leaf for leaf in rest if not self.is_plain(leaf)]
-        if not all(isinstance(leaf, gast.MatchStar) for leaf in staying) and not (
-            all(isinstance(leaf, gast.MatchStar | gast.MatchSequence) for leaf in staying)
-            and all(_asks_class(leaf) or _is_capture(leaf) for leaf in moved)
-        ):
-            return frozenset()
-        return frozenset(map(id, moved))
-
-    def is_plain(self, pattern: Any) -> bool:
-        """Whether ``pattern`` is nothing but tests of one subject."""
-        return self.tests(pattern, _Part("")) is not None
-
-    def leaves(self, pattern: Any) -> Iterator[Any]:
-        """The parts of ``pattern`` in the order in which Python looks at them."""
-        if isinstance(pattern, gast.MatchAs) and not self.is_plain(pattern):
-            yield from self.leaves(pattern.pattern)
-            return
-        yield pattern
-        if isinstance(pattern, _STRUCTURES) and not self.is_plain(pattern):
-            for item in [*pattern.patterns, *getattr(pattern, "kwd_patterns", ())]:
-                yield from self.leaves(item)
-
-    def may_be_decided(self, leaf: Any) -> bool:
-        """Whether ``leaf`` compares with a number, a name or ``None``, or asks for a class."""
-        return self.is_plain(leaf) and any(
-            isinstance(part, gast.MatchClass | gast.MatchSingleton)
-            or (isinstance(part, gast.MatchValue) and not _is_text(part.value))
-            for part in gast.walk(leaf)
-        )
-
-    def renamed(self, pattern: Any, moved: frozenset[int], result: _Tests) -> Any:
-        """A copy of ``pattern`` that binds fresh variables only; ``result`` takes the rest."""
-        at = span_of(pattern)
-        fresh = self.ctx.names.fresh
-
-        def inner(item: Any) -> Any:
-            return self.renamed(item, moved, result)
-
-        if id(pattern) in moved:
-            if _is_capture(pattern) and not pattern.name:
-                return pattern
-            name = fresh("item")
-            found = self.tests(pattern, _Part(name))
-            assert found is not None  # it was asked before
-            result.tests += found.tests
-            result.names |= found.names
-            return place(gast.MatchAs(None, name), at)
-        if isinstance(pattern, gast.MatchStar | gast.MatchAs) and pattern.name:
-            name = fresh("item")
-            result.names[pattern.name] = name
-            if isinstance(pattern, gast.MatchStar):
-                return place(gast.MatchStar(name), at)
-            below = None if pattern.pattern is None else inner(pattern.pattern)
-            return place(gast.MatchAs(below, name), at)
-        if isinstance(pattern, gast.MatchSequence):
-            return place(gast.MatchSequence([inner(item) for item in pattern.patterns]), at)
-        if isinstance(pattern, gast.MatchMapping):
-            rest = pattern.rest and fresh("item")
-            values = [inner(item) for item in pattern.patterns]
-            if rest:
-                result.names[pattern.rest] = rest
-            return place(gast.MatchMapping(pattern.keys, values, rest), at)
-        if isinstance(pattern, gast.MatchClass) and not self.is_plain(pattern):
-            positional = [inner(item) for item in pattern.patterns]
-            named = [inner(item) for item in pattern.kwd_patterns]
-            return place(gast.MatchClass(pattern.cls, positional, pattern.kwd_attrs, named), at)
-        return pattern
-
-
-def _asks_class(pattern: Any) -> bool:
-    """Whether ``pattern`` is a class without arguments, or alternatives of such."""
-    if isinstance(pattern, gast.MatchAs) and pattern.pattern is not None:
-        return _asks_class(pattern.pattern)
-    if isinstance(pattern, gast.MatchOr):
-        return all(map(_asks_class, pattern.patterns))
-    return isinstance(pattern, gast.MatchClass) and not pattern.patterns
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, gast.Constant) and isinstance(value.value, str | bytes)
 
 
 class _Matches(ScopeTransformer):
@@ -313,7 +110,7 @@ class _Matches(ScopeTransformer):
         self.locals_ = local_names(function)
         self.own = self.locals_ - captured_names(function)
         self.unsure = ctx.flow(function).unsure
-        self.patterns = _Patterns(ctx, lambda name: _is_builtin(name, self.locals_, ctx))
+        self.patterns = Patterns(ctx, lambda name: _is_builtin(name, self.locals_, ctx))
 
     def visit_Match(self, node: Any) -> Any:
         statements = self.converted(node)
@@ -364,7 +161,7 @@ class _Matches(ScopeTransformer):
         statements = self.statements(_cases(node, tests), subject.name, at, "")
         return _read_first(node, [*before, *statements])
 
-    def tests(self, node: Any, subject: Subject) -> list[_Tests | None]:
+    def tests(self, node: Any, subject: Subject) -> list[Tests | None]:
         """The patterns of ``node`` as tests of ``subject``; empty unless all of them can be."""
         found = [self.patterns.tests(case.pattern, subject) for case in node.cases]
         return [] if None in found else found
@@ -376,10 +173,10 @@ class _Matches(ScopeTransformer):
         if _is_display(node) and not whole:
             return tuple(self.bound(item, match, before) for item in node.elts)
         if isinstance(node, gast.Name) and self.is_steady(node, match):
-            return _Part(node.id)
+            return Part(node.id)
         name = self.ctx.names.fresh("subject")
         before.append(assign(name, node, span_of(node)))
-        return _Part(name)
+        return Part(name)
 
     def is_steady(self, node: Any, match: Any) -> bool:
         """Whether a variable is surely bound, and stays as it is until a case is found."""
@@ -417,7 +214,7 @@ class _Matches(ScopeTransformer):
         elif test is None:
             before, test = bindings, guard
         elif not bindings:
-            test = _joined(gast.And(), [test, guard], case.at)
+            test = joined(gast.And(), [test, guard], case.at)
         else:
             name = self.ctx.names.fresh("test")
             guarded = [*bindings, assign(name, guard, header(guard))]
@@ -474,7 +271,7 @@ class _Matches(ScopeTransformer):
             body = [if_(node.guard, body, [], header(node.guard))]
         moved = self.patterns.decided(node.pattern)
         if moved:
-            tests = _Tests()
+            tests = Tests()
             node.pattern = self.patterns.renamed(node.pattern, moved, tests)
             body = [if_(tests.test(case.at), [*tests.bindings(case.at), *body], [], case.at)]
         one = gast.match_case(node.pattern, None, body)
@@ -501,17 +298,13 @@ def _is_inside(one: Span, other: Span) -> bool:
     ) <= (other.end_line, other.end_column)
 
 
-def _cases(node: Any, tests: list[_Tests | None]) -> list[_Case]:
+def _cases(node: Any, tests: list[Tests | None]) -> list[_Case]:
     return [_Case(case, found) for case, found in zip(node.cases, tests, strict=True)]
 
 
 def _fits_all(case: Any) -> bool:
     """Whether ``case`` fits whatever the subject is."""
-    return case.guard is None and _is_capture(case.pattern)
-
-
-def _is_capture(pattern: Any) -> bool:
-    return isinstance(pattern, gast.MatchAs) and pattern.pattern is None
+    return case.guard is None and is_capture(case.pattern)
 
 
 def _is_display(node: Any) -> bool:
@@ -523,7 +316,7 @@ def _is_display(node: Any) -> bool:
 def _nameless(node: Any, place: str = "") -> Subject:
     """The shape of a subject, before it has variables."""
     if not _is_display(node):
-        return _Part(place)
+        return Part(place)
     return tuple(_nameless(item, f"{place}.{index}") for index, item in enumerate(node.elts))
 
 

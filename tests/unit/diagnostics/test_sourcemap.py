@@ -18,7 +18,8 @@ from d2s.api import trace
 from d2s.cli import main
 from d2s.diagnostics.sourcemap import Position, Segment, SourceMap, source_map_of, vlq
 from d2s.errors import ArgumentsError, NoSourceError, NotAFunctionError
-from d2s.syntax.printer import Printed, to_source
+from d2s.syntax.printer import to_source
+from d2s.syntax.printing.layout import Printed
 from tests.golden.test_golden import CASES, HERE, function_in
 from tests.helpers import function_of
 

@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from d2s.errors import SyntaxNotSupportedError
-from d2s.syntax.printer import MAX_LINE, Printed, text_of, to_source
+from d2s.syntax.printer import MAX_LINE, text_of, to_source
+from d2s.syntax.printing.layout import Printed
 
 
 def parsed(text: str | bytes) -> ast.Module:

@@ -11,7 +11,7 @@ from paddle.static import InputSpec
 
 from d2s.errors import NoInputsError, PassError
 from d2s.testing import Program, Property, inputs_of, judge
-from d2s.testing.spies import Spy
+from d2s.testing.properties.spies import Spy
 from d2s.testing.worker import property_named
 
 

@@ -14,8 +14,9 @@ from d2s import api, conversion
 from d2s.errors import UnsupportedInGraphError
 from d2s.passes.base import Pass
 from d2s.pipeline import PIPELINE
-from d2s.testing import PROPERTIES, Program, Property, judge, on_python, on_tensors
-from d2s.testing.spies import Spy
+from d2s.testing import PROPERTIES, Program, Property, judge
+from d2s.testing.properties import on_python, on_tensors
+from d2s.testing.properties.spies import Spy
 
 LOOP = """\
 import paddle

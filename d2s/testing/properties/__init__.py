@@ -14,9 +14,15 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from d2s.errors import CheckError, D2SError
-from d2s.testing.on_islands import split_as_dygraph
-from d2s.testing.on_python import converted_twice, same_after_each_pass, same_as_python, same_lines
-from d2s.testing.on_tensors import (
+from d2s.testing.program import Program
+from d2s.testing.properties.on_islands import split_as_dygraph
+from d2s.testing.properties.on_python import (
+    converted_twice,
+    same_after_each_pass,
+    same_as_python,
+    same_lines,
+)
+from d2s.testing.properties.on_tensors import (
     gradients_are_slopes,
     no_python_on_later_calls,
     open_sizes_change_nothing,
@@ -25,7 +31,6 @@ from d2s.testing.on_tensors import (
     saved_and_loaded,
     state_over_calls,
 )
-from d2s.testing.program import Program
 
 
 @dataclass(frozen=True)

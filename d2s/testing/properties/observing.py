@@ -19,7 +19,7 @@ from d2s.runtime.values.tree import scan
 from d2s.selfcheck.raising import raising_line
 from d2s.selfcheck.values import Tolerance, facts, mismatches
 from d2s.syntax.load import bind, compile_tree
-from d2s.testing.spies import Spy, plain
+from d2s.testing.properties.spies import Spy, plain
 
 RTOL: Final = 1e-4
 ATOL: Final = 1e-5

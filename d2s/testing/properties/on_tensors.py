@@ -16,7 +16,8 @@ from d2s.errors import D2SError
 from d2s.runtime.values.tree import scan
 from d2s.selfcheck.check import Checker, target_of
 from d2s.syntax.printer import to_source
-from d2s.testing.observing import (
+from d2s.testing.program import Program
+from d2s.testing.properties.observing import (
     ATOL,
     RTOL,
     captured,
@@ -29,7 +30,6 @@ from d2s.testing.observing import (
     state_of,
     tensors,
 )
-from d2s.testing.program import Program
 
 
 def same_as_dygraph(program: Program, *, gradients: bool = True) -> None:

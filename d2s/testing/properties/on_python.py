@@ -9,9 +9,16 @@ from d2s import api, conversion
 from d2s.passes.names import declarations
 from d2s.pipeline import PIPELINE, transform
 from d2s.syntax.source import source_of
-from d2s.testing.observing import captured, equal, fresh_state, lines_of, of_tree, outcome
 from d2s.testing.program import Program
-from d2s.testing.spies import Spy
+from d2s.testing.properties.observing import (
+    captured,
+    equal,
+    fresh_state,
+    lines_of,
+    of_tree,
+    outcome,
+)
+from d2s.testing.properties.spies import Spy
 
 
 def same_as_python(program: Program) -> None:

@@ -20,8 +20,8 @@ from d2s import api
 from d2s.analysis.exits import blocks_of
 from d2s.errors import BreakWarning, D2SError
 from d2s.syntax.plain import to_ast, to_gast
-from d2s.testing.observing import ATOL, RTOL, equal, fresh_state, outcome, tensors
 from d2s.testing.program import Program
+from d2s.testing.properties.observing import ATOL, RTOL, equal, fresh_state, outcome, tensors
 
 _SEEN: Final = "SEEN"
 """The global list of a program that its statements in Python add to."""
