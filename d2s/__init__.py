@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         ignore_module,
         load,
         not_to_static,
+        register_container,
         save,
         to_static,
     )
@@ -49,6 +50,7 @@ __all__ = [
     "not_to_static",
     "options",
     "patch_paddle",
+    "register_container",
     "save",
     "set_log_level",
     "source_map",
@@ -57,7 +59,7 @@ __all__ = [
 
 _HOMES = {
     **dict.fromkeys(("clear_cache", "code", "convert", "ignore_module", "load"), "d2s.api"),
-    **dict.fromkeys(("not_to_static", "save", "to_static"), "d2s.api"),
+    **dict.fromkeys(("not_to_static", "register_container", "save", "to_static"), "d2s.api"),
     "options": "d2s.config",
     "debug_on_run": "d2s.debug.on_run",
     **dict.fromkeys(("dump", "source_map"), "d2s.debug.show"),

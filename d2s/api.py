@@ -7,7 +7,7 @@ import inspect
 import os
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final, TypeVar, overload
 
 import paddle
@@ -23,6 +23,8 @@ from d2s.runtime.calls.call import SKIP, call_method
 from d2s.runtime.calls.call import call as converted_of
 from d2s.runtime.host.breakpoints import step_over_ours
 from d2s.runtime.values.objects import ignore_file
+from d2s.runtime.values.tree import PYTHONS, Registered, children, register
+from d2s.runtime.values.tree import kind_of as kind_of_container
 from d2s.selfcheck.check import CheckedFunction, Checker
 from d2s.syntax.printer import to_source
 from d2s.syntax.source import kind_of
@@ -296,7 +298,7 @@ def ignore_module(modules: Any) -> None:
     Args:
         modules: a module or a list of modules; their submodules are meant too.
     """
-    for module in modules if isinstance(modules, list | tuple | set) else [modules]:
+    for module in children(modules) if kind_of_container(modules) else [modules]:
         if not isinstance(module, types.ModuleType):
             raise NotAFunctionError(
                 f"{kind_of(module)} is no module",
@@ -307,6 +309,63 @@ def ignore_module(modules: Any) -> None:
             ignore_file(str(path) + os.sep)
         if file is not None and not hasattr(module, "__path__"):
             ignore_file(file)
+
+
+C = TypeVar("C")
+
+
+@leaving
+def register_container(
+    kind: type[C],
+    *,
+    flatten: Callable[[C], tuple[Sequence[Hashable], Sequence[Any]]],
+    rebuild: Callable[[Sequence[Hashable], list[Any]], C],
+    refill: Callable[[C, Sequence[Hashable], list[Any]], None] | None = None,
+) -> None:
+    """Let objects of a class be containers, as lists and dicts are.
+
+    Their items may be tensors: they are arguments and results, state of branches and loops, items
+    of lists, and are read from globals, closures and attributes.  Register a class before the
+    first call of what meets it.
+
+    Args:
+        kind: the class; classes derived of it are registered on their own.
+        flatten: gives the keys of the items, any hashable objects, and the items.  Two objects
+            with equal keys can share a program.
+        rebuild: makes another object of keys and items; it may run while a program is captured, and
+            does not look into the items.
+        refill: gives an object other items in place, so that changes of it in a branch or loop
+            are taken back and made by the run; ``None`` for a class whose objects do not change.
+
+    Raises:
+        ArgumentsError: (D2S301) ``kind`` is no class, or one that is a container already.
+
+    Example:
+        >>> class Pair:
+        ...     def __init__(self, left, right):
+        ...         self.left, self.right = left, right
+        >>> register_container(
+        ...     Pair,
+        ...     flatten=lambda pair: (("left", "right"), (pair.left, pair.right)),
+        ...     rebuild=lambda keys, items: Pair(*items),
+        ... )
+        >>> @to_static
+        ... def swapped(pair):
+        ...     return Pair(pair.right, pair.left * 2)
+        >>> pair = swapped(Pair(paddle.to_tensor([1.0]), paddle.to_tensor([3.0])))
+        >>> pair.left.item(), pair.right.item()
+        (3.0, 2.0)
+    """
+    if not isinstance(kind, type):
+        raise ArgumentsError(
+            f"{kind!r} is no class", cure="pass the class whose objects are containers"
+        )
+    if issubclass(kind, PYTHONS):
+        raise ArgumentsError(
+            f"objects of {kind.__name__} are containers already",
+            cure="leave the registration out: classes derived of Python's containers are known",
+        )
+    register(Registered(kind, flatten, rebuild, refill))
 
 
 @leaving

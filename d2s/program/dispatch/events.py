@@ -137,4 +137,8 @@ def rests(name: str, code: types.CodeType, lines: tuple[int, int], why: str) -> 
 
 
 def _first_line(error: BaseException) -> str:
-    return next(iter(str(error).strip().splitlines()), "")
+    try:
+        text = str(error)
+    except Exception as failed:  # an exception of the user's may fail to say what it is
+        text = f"{type(failed).__name__} in str() of it"
+    return next(iter(text.strip().splitlines()), "")

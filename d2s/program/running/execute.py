@@ -169,6 +169,8 @@ class Runner(Trainable):
                     return False  # what was one tensor is two now
             for index, now in replaced.items():
                 tensors[index] = now
+                if not now.stop_gradient and now.grad is None:
+                    bridge.expect_dense_gradient(now)  # only those of the capture were told
         return True
 
     def broken(self) -> str | None:

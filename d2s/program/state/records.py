@@ -79,7 +79,7 @@ class Record:
     def loose(self) -> bool:
         """Whether it is a container that a callable holds, under no name and in no attribute."""
         place = self.place
-        while place is not None and type(place.scope) is tuple:
+        while place is not None and isinstance(place.scope, tuple):
             place = place.parent
         return not self.fields and self.names is None and isinstance(place, Slot)
 

@@ -54,7 +54,7 @@ def homes_of(watch: Watch, tensors: list[Any]) -> list[tuple[int, Place]]:
             index = wanted.get(id(value))
             if index is not None:
                 found.append((index, record.entry(key)))
-            elif type(value) is tuple:
+            elif isinstance(value, tuple):
                 found.extend(_inside(record.entry(key), value, wanted))
     watch.explored = watch.explored or explore(watch)
     for place in watch.explored:
@@ -67,7 +67,7 @@ def homes_of(watch: Watch, tensors: list[Any]) -> list[tuple[int, Place]]:
 def _inside(place: Place, value: Any, wanted: dict[int, int]) -> Iterator[tuple[int, Place]]:
     for index, item in enumerate(value):
         part = Place(value, index, f"{place.path}[{index}]", place)
-        if type(item) is tuple:
+        if isinstance(item, tuple):
             yield from _inside(part, item, wanted)
         elif id(item) in wanted:
             yield wanted[id(item)], part

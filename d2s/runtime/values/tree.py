@@ -43,6 +43,9 @@ Rebuild = Callable[[list[Any]], Any]
 Parts = tuple[list[tuple[str, Any]], Rebuild]
 """Pairs of a step of a path (``"[0]"``, ``".x"``) and an item; what makes the like of others."""
 
+PYTHONS: Final = (list, tuple, dict, set, frozenset, collections.deque)
+"""Python's own classes of containers."""
+
 DEPTH: Final = 8
 """So deep is looked into containers of containers, one of which may hold itself."""
 
