@@ -29,7 +29,7 @@ from d2s.runtime.aliasing.replays import CHECKS, Method, as_in_dygraph
 from d2s.runtime.calls.call import APPLYING
 from d2s.runtime.lists import dynamic_list
 from d2s.runtime.python import casts
-from d2s.runtime.python.arrays import Array
+from d2s.runtime.python.arrays.array import Array
 from d2s.runtime.python.items import value_getitem
 from d2s.runtime.python.tolist import tolist
 from d2s.runtime.trace import current, error_here

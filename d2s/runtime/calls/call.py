@@ -40,8 +40,9 @@ from d2s.runtime.host import breakpoints, messages, streams
 from d2s.runtime.lists import iteration
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.loops import comprehensions
-from d2s.runtime.python import casts, making, numpy_calls
-from d2s.runtime.python.arrays import memoryview_
+from d2s.runtime.python import casts, making
+from d2s.runtime.python.arrays import numpy_calls
+from d2s.runtime.python.arrays.array import array, asarray, memoryview_, numpy_
 from d2s.runtime.python.comparing import is_late_key
 from d2s.runtime.python.kinds import type_
 from d2s.runtime.python.tolist import tolist
@@ -439,7 +440,7 @@ def _tensor_method(owner: Any, method: Any) -> Any:
     if name == "tolist":
         return functools.partial(tolist, owner)
     if name == "numpy":
-        return lambda: numpy_calls.numpy_(owner)
+        return lambda: numpy_(owner)
     if name == "register_hook":
         return functools.partial(_register_hook, owner)
     if name in _STOOD_IN:
@@ -1194,8 +1195,8 @@ _BUILTINS: Final[dict[Any, Callable[..., Any]]] = {
     ),
     paddle.DataParallel: _data_parallel,
     builtins.memoryview: memoryview_,
-    np.asarray: numpy_calls.asarray,
-    np.array: numpy_calls.array,
+    np.asarray: asarray,
+    np.array: array,
     paddle.tensor: _MAKING[paddle.tensor],  # an object that stands for a module, too
     **_in_pythons_words(dispatch.OPERATORS),
     **_in_pythons_words(

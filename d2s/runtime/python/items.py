@@ -22,7 +22,7 @@ from d2s.runtime.aliasing.replays import Method, done
 from d2s.runtime.control_flow.cond import select
 from d2s.runtime.host.text import HostText, snapshot
 from d2s.runtime.lists.dynamic_list import DynamicList
-from d2s.runtime.python.arrays import Array
+from d2s.runtime.python.arrays.array import Array
 from d2s.runtime.python.comparing import eq, is_late_key
 from d2s.runtime.trace import current, error_here, tentatively
 from d2s.runtime.values.callbacks import host_call, is_seen, raise_when, raise_where

@@ -17,7 +17,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.runtime.lists.dynamic_list import DynamicList
-from d2s.runtime.python.numpy_calls import array as np_array
+from d2s.runtime.python.arrays.array import array as np_array
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import (
     NUMBER_DTYPES,

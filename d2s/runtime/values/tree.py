@@ -464,9 +464,14 @@ def _sort_of(container: object) -> ContainerKind:
     return kind_of(container) or _LIST  # all other sorts match derived classes of libraries, too
 
 
-def children(container: object) -> list[Any]:
-    """What an object holds, one level deep; nothing for what is no container."""
-    kind = kind_of(container)
+def children(container: object, *, slices: bool = False) -> list[Any]:
+    """What an object holds, one level deep; nothing for what is no container.
+
+    Args:
+        container: any object.
+        slices: slices are containers, too, as they are in a key.
+    """
+    kind = _SLICE if slices and type(container) is slice else kind_of(container)
     return [] if kind is None else kind.items(container)
 
 
@@ -635,8 +640,7 @@ def _leaves_that(
     if is_it(tree):
         yield tree
     elif depth:
-        held = _SLICE.items(tree) if slices and type(tree) is slice else children(tree)
-        for item in held:
+        for item in children(tree, slices=slices):
             yield from _leaves_that(is_it, item, depth - 1, slices)
 
 

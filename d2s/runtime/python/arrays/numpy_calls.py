@@ -9,7 +9,6 @@ array.  Samples cannot be written, which tells whether a function changes its ar
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -22,13 +21,14 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import NotStaticError
 from d2s.runtime.host.text import Shipment
 from d2s.runtime.lists.dynamic_list import DynamicList
-from d2s.runtime.python import arrays
-from d2s.runtime.python.arrays import Array, Scalar, unknown_view, write
-from d2s.runtime.trace import current, error_here
+from d2s.runtime.python.arrays.contents import KNOWN, RunArray
+from d2s.runtime.python.arrays.views import unknown_view, write
+from d2s.runtime.trace import error_here
 from d2s.runtime.values.callbacks import host_values
 from d2s.runtime.values.choice import Choice, each
-from d2s.runtime.values.objects import attribute
-from d2s.runtime.values.tensors import is_tensor, mark_number, number_kind
+from d2s.runtime.values.objects import attribute, is_user_class
+from d2s.runtime.values.tensors import mark_number, number_kind
+from d2s.runtime.values.tree import children, is_mapping, is_sequence, map_children
 
 Function = Callable[..., Any]
 
@@ -80,15 +80,15 @@ class _Call:
 
     def __init__(self, function: Function, arguments: list[Any], options: dict[str, Any]) -> None:
         self.function = function
-        self.arrays: list[Array] = []
+        self.arrays: list[RunArray] = []
         self._shipment = Shipment()
         self._rest = self._shipment.pack([self._slotted(arguments), self._slotted(options)])
         self.writable = False
         self.locked: int | None = None
 
-    def _slotted(self, thing: Any) -> Any:
+    def _slotted(self, thing: object) -> Any:
         """``thing`` with slots in the place of arrays of the run, and copies of constant ones."""
-        if isinstance(thing, Array):
+        if isinstance(thing, RunArray):
             known = [index for index, array in enumerate(self.arrays) if array is thing]
             self.arrays.extend([] if known else [thing])
             return _Slot(known[0] if known else len(self.arrays) - 1)
@@ -114,7 +114,7 @@ class _Call:
             if isinstance(array, np.ndarray):
                 array.flags.writeable = self.writable and index != self.locked
 
-        def filled(thing: Any) -> Any:
+        def filled(thing: object) -> Any:
             if isinstance(thing, _Slot):
                 return contents[thing.number]
             return _mapped(filled, thing)
@@ -132,23 +132,23 @@ class _Call:
                 if kind is not None:
                     others.append(kind(number))
                     continue
-                made = Array(value).sample(of, odd)
+                made = RunArray.made(value).sample(of, odd)
                 with bridge.outside_of_capture():
                     others.append(paddle.to_tensor(made))
             yield [array.sample(of, odd) for array in self.arrays], others
 
 
-def _mapped(use: Function, thing: Any) -> Any:
-    """``thing`` with ``use`` of each part, if it is a list, tuple, dict or slice."""
-    if isinstance(thing, tuple) and hasattr(thing, "_make"):
-        return thing._make(map(use, thing))
-    if type(thing) in (list, tuple):
-        return type(thing)(map(use, thing))
-    if type(thing) is dict:
-        return {key: use(item) for key, item in thing.items()}
-    if type(thing) is slice:
-        return slice(*map(use, (thing.start, thing.stop, thing.step)))
-    return thing
+def _mapped(use: Function, thing: object) -> Any:
+    """``thing`` with ``use`` of each part, if it is looked into."""
+    return map_children(use, thing, slices=True) if _is_looked_into(thing) else thing
+
+
+def _is_looked_into(thing: object) -> bool:
+    """Whether it is a list, tuple, dict or slice; of a user's class, a named tuple only."""
+    kind = type(thing)
+    if is_user_class(kind) and not hasattr(kind, "_make"):
+        return False
+    return is_sequence(thing) or is_mapping(thing) or kind is slice
 
 
 # -- what a function gives -------------------------------------------------------------------------
@@ -222,7 +222,7 @@ class _Odd(Exception):
 def _leaf_of(leaf: Any, contents: list[Any]) -> _Leaf:
     if type(leaf) in _NUMBERS:
         return _Leaf(None, (), kind=type(leaf))
-    if leaf.dtype.name not in arrays.KNOWN:
+    if leaf.dtype.name not in KNOWN:
         raise _Odd(f"array of {leaf.dtype}")
     scalar = not isinstance(leaf, np.ndarray)
     known = [index for index, array in enumerate(contents) if array is leaf and not scalar]
@@ -390,12 +390,12 @@ def _built(form: _Form, made: _Call, values: list[Any]) -> Any:
         elif leaf.kind is not None:
             parts.append(mark_number(next(rest), leaf.kind))
         else:
-            part = (Scalar if leaf.scalar else Array)(next(rest))
+            part = RunArray.made(next(rest), scalar=leaf.scalar)
             for index in sorted(leaf.shares):
                 unknown_view(part, made.arrays[index])
             parts.append(part)
 
-    def filled(thing: Any) -> Any:
+    def filled(thing: object) -> Any:
         return parts[thing.number] if isinstance(thing, _Slot) else _mapped(filled, thing)
 
     return filled(form.tree)
@@ -410,53 +410,49 @@ def _disagrees(function: Function, known: list[_Leaf], found: list[_Leaf]) -> Ex
     )
 
 
-def _first_choice(thing: Any) -> Choice | None:
+def _first_choice(thing: object) -> Choice | None:
     """The first choice among the arguments."""
     if isinstance(thing, Choice):
         return thing
-    parts: Any = thing.values() if type(thing) is dict else thing
-    if type(thing) not in (list, tuple, dict):
+    if type(thing) is slice or not _is_looked_into(thing):
         return None
-    return next((found for found in map(_first_choice, parts) if found is not None), None)
+    return next((found for found in map(_first_choice, children(thing)) if found is not None), None)
 
 
-def _with(thing: Any, chosen: Choice, found: Any) -> Any:
+def _with(thing: object, chosen: Choice, found: object) -> Any:
     if thing is chosen:
         return found
     return _mapped(lambda part: _with(part, chosen, found), thing)
 
 
-def _holds(thing: Any, is_it: Callable[[Any], bool], depth: int) -> bool:
+def _holds(thing: object, is_it: Callable[[object], bool], depth: int) -> bool:
     if is_it(thing):
         return True
-    if not depth or type(thing) not in (list, tuple, dict, slice):
+    if not depth or not _is_looked_into(thing):
         return False
-    parts: Any = thing.values() if type(thing) is dict else thing
-    if type(thing) is slice:
-        parts = (thing.start, thing.stop, thing.step)
-    return any(_holds(part, is_it, depth - 1) for part in parts)
+    return any(_holds(part, is_it, depth - 1) for part in children(thing, slices=True))
 
 
-def holds_arrays(thing: Any, depth: int = 4) -> bool:
+def holds_arrays(thing: object, depth: int = 4) -> bool:
     """Whether an array of the run is among the arguments of a function."""
-    return _holds(thing, lambda part: isinstance(part, Array), depth)
+    return _holds(thing, lambda part: isinstance(part, RunArray), depth)
 
 
-def holds_tensors(thing: Any) -> bool:
+def holds_tensors(thing: object) -> bool:
     """Whether a tensor of the program is among them."""
     return _holds(thing, lambda part: bridge.is_value(part) and number_kind(part) is None, 5)
 
 
-def holds_values(thing: Any) -> bool:
+def holds_values(thing: object) -> bool:
     """Whether anything that the run decides is among them."""
     return _holds(
         thing,
-        lambda part: isinstance(part, Array | Choice | DynamicList) or bridge.is_value(part),
+        lambda part: isinstance(part, RunArray | Choice | DynamicList) or bridge.is_value(part),
         5,
     )
 
 
-def is_numpys(function: Any) -> bool:
+def is_numpys(function: object) -> bool:
     """Whether ``function`` is one of NumPy."""
     if isinstance(function, np.ufunc):
         return True
@@ -464,36 +460,3 @@ def is_numpys(function: Any) -> bool:
         return issubclass(function, np.generic) or function is np.ndarray
     home = str(attribute(function, "__module__", "") or "")
     return home == "numpy" or home.startswith("numpy.")
-
-
-def numpy_(x: Any) -> Any:
-    """``x.numpy()``."""
-    return Array.of(x)
-
-
-def asarray(a: Any, dtype: Any = None, *arguments: Any, **options: Any) -> Any:
-    """``np.asarray``, of what the run decides."""
-    return _as_array(np.asarray, a, dtype, arguments, options)
-
-
-def array(object: Any, dtype: Any = None, *arguments: Any, **options: Any) -> Any:
-    """``np.array``, of what the run decides."""
-    return _as_array(np.array, object, dtype, arguments, options)
-
-
-def _as_array(
-    function: Any, thing: Any, dtype: Any, arguments: tuple[Any, ...], options: dict[str, Any]
-) -> Any:
-    given = {} if dtype is None else {"dtype": dtype}
-    if current() is None or not (holds_values(thing) or bridge.is_eager(thing)):
-        return function(thing, *arguments, **given, **options)
-    if not arguments and not options:
-        if is_tensor(thing) and number_kind(thing) is None:
-            made = Array.of(thing)
-            return made if dtype is None else made.astype(dtype)
-        if isinstance(thing, Array) and not thing.scalar and dtype in (None, thing.dtype):
-            return thing if function is np.asarray else thing.copy()
-    return call(function, [thing, *arguments], {**given, **options})
-
-
-arrays.call_numpy_by(sys.modules[__name__])
