@@ -16,8 +16,9 @@ from d2s.runtime.loops.comprehensions import generator, list_
 from d2s.runtime.loops.for_ import for_
 from d2s.runtime.loops.while_ import while_
 from d2s.runtime.python.comparing import eq, ne
-from d2s.runtime.python.items import getitem, setitem
+from d2s.runtime.python.items import getitem
 from d2s.runtime.python.logic import and_, compare, in_, is_, is_not, not_, not_in, or_
+from d2s.runtime.python.stores import setitem
 from d2s.runtime.values.reading import read, result, subject
 from d2s.runtime.values.tensors import shape
 from d2s.syntax.vocabulary import WORDS

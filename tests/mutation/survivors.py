@@ -114,7 +114,7 @@ EXPLAINED: Final[tuple[Explained, ...]] = (
         "A tensor has no `normal` to be used in its place, so it is refused all the same.",
     ),
     Explained(
-        "d2s/runtime/python/items.py",
+        "d2s/runtime/python/picking.py",
         "_are_stackable",
         "constant changed",
         "0",

@@ -20,7 +20,6 @@ from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.iteration import Indexed, indexed, items_of
 from d2s.runtime.loops.comprehensions import list_, list_of
 from d2s.runtime.python.casts import bool_, over
-from d2s.runtime.python.items import picked
 from d2s.runtime.python.logic import and_, or_
 from d2s.runtime.python.orders import (
     STACKED,
@@ -32,6 +31,7 @@ from d2s.runtime.python.orders import (
     turned,
     vector,
 )
+from d2s.runtime.python.picking import picked
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.choice import Choice

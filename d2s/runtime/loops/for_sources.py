@@ -30,8 +30,8 @@ from d2s.runtime.lists.iteration import Indexed, indexed, items_of
 from d2s.runtime.loops.rolling import FEW, Attempt, hold_values, is_still, lists_behind, sequence
 from d2s.runtime.loops.unrolling import GUARDED, check_trips, deeper, items_of_list
 from d2s.runtime.loops.while_loop import WhileLoop
-from d2s.runtime.python.items import picked
 from d2s.runtime.python.logic import and_, not_
+from d2s.runtime.python.picking import picked
 from d2s.runtime.trace import current, error_here, open_trace
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import (

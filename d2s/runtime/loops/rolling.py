@@ -21,7 +21,7 @@ import paddle
 
 from d2s.runtime.aliasing.variables import State
 from d2s.runtime.lists.iteration import Indexed
-from d2s.runtime.python.items import picked
+from d2s.runtime.python.picking import picked
 from d2s.runtime.trace import NeedsPythonError, current
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import (

@@ -1,0 +1,97 @@
+"""Keys of containers and tensors: which parts of one the run knows, and what they may be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import paddle
+
+from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.tensors import is_array, is_tensor
+from d2s.runtime.values.tree import children, is_plain_sequence, map_children
+
+
+def without_arrays(key: Any, *, tensors: bool) -> Any:
+    """A key with tensors, or numbers of the run, in the place of arrays of the run."""
+    if is_array(key):
+        if tensors and not key.scalar:
+            return key.value
+        return key.d2s_index() if not key.ndim else key
+    if type(key) is tuple:
+        return tuple(without_arrays(part, tensors=tensors) for part in key)
+    if type(key) is slice:
+        bounds = (key.start, key.stop, key.step)
+        return slice(*(without_arrays(part, tensors=False) for part in bounds))
+    return key
+
+
+def is_of_run(key: object) -> bool:
+    """Whether the run decides a part of a key of an array."""
+    parts = key if type(key) is tuple else (key,)
+    return any(is_array(part) or is_late(part) for part in parts)
+
+
+def is_late(part: object) -> bool:
+    """Whether the run knows a part of a key."""
+    if type(part) is slice:
+        return any(map(is_tensor, (part.start, part.stop, part.step)))
+    return is_tensor(part)
+
+
+def apart(container: paddle.Tensor, key: object) -> list[Any]:
+    """Keys that do one after the other what ``key`` does.
+
+    Paddle 3.3 gives ``x[i, 0:2]`` and ``x[0:i, 0:2]`` wrong shapes where ``i`` is a tensor.  So the
+    parts that hold tensors are used one by one, the last first, and the others then.
+    """
+    if type(key) is not tuple or sum(not _is_whole(part) for part in key) < 2:
+        return [key]
+    if not any(map(is_late, key)) or not all(map(_is_simple, key)):
+        return [key]
+    given = sum(part is not None and part is not Ellipsis for part in key)
+    whole = [slice(None)] * (len(container.shape) - given)
+    parts: list[Any] = []
+    for part in key:
+        parts.extend(whole if part is Ellipsis else [part])
+    axes = [part for part in parts if part is not None]
+    late = [axis for axis, part in enumerate(axes) if is_late(part)]
+    keys: list[Any] = [(*[slice(None)] * axis, axes[axis]) for axis in reversed(late)]
+    rest = tuple(
+        slice(None) if is_late(part) else part
+        for part in parts
+        if not (is_late(part) and is_tensor(part))
+    )
+    return keys if all(map(_is_whole, rest)) else [*keys, rest]
+
+
+def _is_whole(part: object) -> bool:
+    return part is Ellipsis or (type(part) is slice and part == slice(None))
+
+
+def _is_simple(part: object) -> bool:
+    """Whether a part of a key is an index, a slice, ``None`` or ``...``, and no tensor of many."""
+    if is_tensor(part):
+        return list(part.shape) == [] and "int" in str(part.dtype)
+    return part is None or part is Ellipsis or type(part) in (int, slice)
+
+
+def _is_compound(key: object) -> bool:
+    """Whether a key has parts."""
+    return is_plain_sequence(key) or type(key) is slice
+
+
+def choice_in(key: object) -> Choice | None:
+    """The first :class:`Choice` in a key."""
+    if isinstance(key, Choice):
+        return key
+    parts = children(key, slices=True) if _is_compound(key) else []
+    return next((found for found in map(choice_in, parts) if found is not None), None)
+
+
+def with_choice(key: object, chosen: Choice, value: object) -> Any:
+    """``key`` with ``value`` in the place of ``chosen``."""
+    if key is chosen:
+        return value
+    if not _is_compound(key):
+        return key
+    return map_children(lambda part: with_choice(part, chosen, value), key, slices=True)

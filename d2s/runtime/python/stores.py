@@ -1,0 +1,159 @@
+"""``container[key] = value`` where a tensor may be any of the three.
+
+A tensor of a program gets a new value in place of being written into, a list or dict of Python each
+item that may be meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.errors import ContainerInGraphError, UnsupportedInGraphError
+from d2s.runtime.aliasing.holders import names_of
+from d2s.runtime.aliasing.inplace import changed_to, parameter_with
+from d2s.runtime.aliasing.replays import Method, done
+from d2s.runtime.control_flow.cond import select
+from d2s.runtime.python.arrays.array import Array
+from d2s.runtime.python.comparing import is_late_key
+from d2s.runtime.python.keys import choice_in, with_choice, without_arrays
+from d2s.runtime.python.picking import likely, no_such_key, position_in, refuse_others
+from d2s.runtime.trace import current, error_here
+from d2s.runtime.values.choice import Choice, each
+from d2s.runtime.values.constants import holds_tensors
+from d2s.runtime.values.objects import is_list
+from d2s.runtime.values.tensors import as_value, is_array, is_tensor
+from d2s.runtime.values.tree import is_mapping
+from d2s.runtime.values.unbound import UNBOUND
+
+ITEM: Final = "an item assignment"
+
+
+def setitem(value: object, container: Any, key: Any) -> Any:
+    """``container[key] = value``; the container to go on with."""
+    if current() is not None and bridge.capturing():
+        if isinstance(container, Choice):
+            stored = each(lambda found: setitem(value, found, key), container, plainly=True)
+            return stored if any(map(is_tensor, container.leaves())) else container
+        chosen = choice_in(key)
+        if chosen is not None:
+            return _store_by_alternative(value, container, key, chosen)
+        if is_array(container):
+            each(lambda found: container.__setitem__(key, found), value)
+            return container
+        key = without_arrays(key, tensors=is_tensor(container))
+        if is_tensor(container):
+            return each(lambda found: _written(found, container, key), value)
+        if isinstance(container, np.ndarray) and (is_array(value) or holds_tensors((value, key))):
+            return _into_constant(value, container, key)
+        if is_list(container) and is_tensor(key):
+            position = position_in(key, len(container))
+            for index, item in enumerate(container):
+                container[index] = select(position == index, _kept(value), _kept(item))
+            return container
+        if is_mapping(container) and is_late_key(key):
+            _store_under_number(value, container, key)
+            return container
+    container[key] = value
+    return container
+
+
+def _into_constant(value: object, container: np.ndarray[Any, Any], key: object) -> Array:
+    """A constant array that gets what the run decides: an array of the run from here on.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) somebody else knows the constant one.
+    """
+    capture = current()
+    assert capture is not None
+    if any(block.kind == "loop" for block in capture.blocks):
+        raise error_here(
+            UnsupportedInGraphError,
+            "an item that each run decides is written into an array of NumPy inside a static loop",
+            "write into a tensor, or make the array of one of the run, as by zeros_like(x.numpy())",
+        )
+    known = names_of(container)
+    if len(known) > 1 or container.base is not None:
+        raise error_here(
+            UnsupportedInGraphError,
+            "an item that each run decides is written into an array of NumPy that is known under "
+            "another name too",
+            "write into a tensor, or into a .copy() under one name",
+        )
+    made = Array.of(container)
+    made[key] = value
+    return made
+
+
+def _store_under_number(value: object, table: dict[Any, Any], key: object) -> None:
+    """``table[key] = value`` where the run knows which of the keys it is.
+
+    Raises:
+        ContainerInGraphError: (D2S207) there is no number among the keys; the run raises it where
+            the number is none of the keys.
+    """
+    cases = likely(table, key)
+    capture = current()
+    if not cases or (capture is not None and capture.tentative):  # another one knows the number
+        raise no_such_key()
+    refuse_others([holds for _, holds in cases])
+    for number, holds in cases:
+        table[number] = select(holds, _kept(value), _kept(table[number]))
+
+
+def _is_same_key(one: object, other: object) -> bool:
+    return one is other or (type(one) is type(other) and not is_tensor(one) and one == other)
+
+
+def _store_by_alternative(value: object, container: Any, key: object, chosen: Choice) -> Any:
+    if not is_tensor(container):
+        # The container is what each side may change: two methods of it tell the sides apart.
+        if is_mapping(container) and not all(
+            leaf is UNBOUND or any(_is_same_key(known, leaf) for known in container)
+            for leaf in (chosen.leaves() if key is chosen else ())
+        ):
+            raise error_here(
+                ContainerInGraphError,
+                f"a tensor decides which new key, {chosen.name!r}, a dict gets",
+                "write an if statement that assigns to one key on each side, or make the keys "
+                "before",
+            )
+        sides = [(container.__setitem__, side) for side in (chosen.true, chosen.false)]
+
+        def store(method: Any) -> None:
+            side = next(side for known, side in sides if known is method)
+            if side is UNBOUND:
+                raise chosen.unbound()
+            setitem(value, container, with_choice(key, chosen, side))
+
+        each(store, Choice(chosen.flag, sides[0][0], sides[1][0], chosen.name))
+        return container
+    exact = key is not chosen
+    return each(
+        lambda found: setitem(value, container, with_choice(key, chosen, found)),
+        chosen,
+        none=True,
+        exact=exact,
+    )
+
+
+def _written(value: Any, container: paddle.Tensor, key: object) -> paddle.Tensor:
+    if is_array(value):
+        value = value.value
+    if bridge.is_value(value) and value.dtype != container.dtype:
+        value = paddle.cast(value, container.dtype)
+    old = as_value(container)
+    fresh = done(bridge.with_item, Method("__setitem__"), (old, key, value), {})
+    capture, inner = current(), bridge.inner_write(fresh)
+    if capture is not None and inner is not None:
+        capture.settled[inner.id] = frozenset((inner.id, fresh.id))
+    kept = parameter_with(container, fresh, ITEM)
+    return changed_to(container, old, fresh, ITEM) if kept is None else kept
+
+
+def _kept(value: object) -> Callable[[], object]:
+    return lambda: value
