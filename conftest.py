@@ -12,6 +12,9 @@ from typing import Any
 os.environ.setdefault("GLOG_minloglevel", "2")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("D2S_VERIFY", "1")
+# What cannot be one program is refused here, so that a test sees what is one; islands have tests of
+# their own.
+os.environ.setdefault("D2S_FULL_GRAPH", "1")
 
 import pytest
 

@@ -30,8 +30,7 @@ def converter(name: str) -> Convert:
     if name == "d2s":
         import d2s  # only for this converter: the corpus must run where d2s does not import
 
-        convert: Convert = d2s.to_static
-        return convert
+        return functools.partial(d2s.to_static, full_graph=True)
     if name == "paddle-ast":
         return functools.partial(paddle.jit.to_static, full_graph=True, backend=None)
     if name == "paddle-sot":

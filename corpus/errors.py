@@ -13,6 +13,7 @@ import os
 
 os.environ.setdefault("GLOG_minloglevel", "2")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ["D2S_FULL_GRAPH"] = "1"
 
 import contextlib
 import inspect
@@ -35,6 +36,7 @@ import d2s
 import d2s.errors
 from d2s import cli
 from d2s.diagnostics.catalogue import Block, Entry, codes, entry
+from d2s.program.islands.breaks import REFUSALS
 
 PAGES = Path(__file__).resolve().parents[1] / "docs" / "errors"
 FILE = "net.py"
@@ -47,9 +49,21 @@ Every error of d2s ends with a code. Here is one page for each: what leads to it
 does, what d2s says to it, and what to write instead. `d2s explain D2S204` prints the same in a
 terminal, and [Errors](../guide/errors.md) says how to read and catch them.
 
+Errors about functions that cannot be one program (D2S101, D2S103, D2S2xx, D2S304, D2S305, D2S307)
+are raised where a function has to be one: with `full_graph=True`, and by `d2s.save`. Elsewhere it
+runs as [several programs](../guide/islands.md), and a warning ([D2S310](D2S310.md)) says why.
+
 <!-- Made by `make errors` from d2s/diagnostics/catalogue. -->
 """
 
+
+SPLIT = (
+    "You see it where a function has to be one program: with `full_graph=True` (or "
+    "`D2S_FULL_GRAPH=1`), as in the example below, and from `d2s.save`. Elsewhere the function "
+    "runs as [several programs](../guide/islands.md), and the warning [D2S310](D2S310.md) says the "
+    "same once."
+)
+"""What a page adds about an error that another way of running the function avoids."""
 
 KINDS: dict[str, type[BaseException]] = {
     kind.code: kind
@@ -220,6 +234,7 @@ def page(found: Entry, message: str) -> str:
         f"# {found.code}: {found.title}",
         found.cause,
         f"The class is {caught}.",
+        *([SPLIT] if issubclass(kind, REFUSALS) else []),
         "## Example",
         _fenced(found.example),
         "d2s says:",

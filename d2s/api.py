@@ -15,10 +15,12 @@ import paddle
 from d2s import conversion
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.leaving import leaving
+from d2s.diagnostics.location import here
 from d2s.errors import ArgumentsError, D2SError, LoadError, NotAFunctionError, SaveError
 from d2s.pipeline import Trace
+from d2s.program.islands.breaks import Break, tell
 from d2s.program.running.loaded import explaining, write_sources
-from d2s.program.static_function import ProgramInfo, StaticCoroutine, StaticFunction
+from d2s.program.static_function import ProgramInfo, StaticCoroutine, StaticFunction, is_whole
 from d2s.runtime.calls.call import SKIP, call_method
 from d2s.runtime.calls.call import call as converted_of
 from d2s.runtime.host.breakpoints import step_over_ours
@@ -53,9 +55,9 @@ def to_static(function: Any = None, input_spec: Any = None, **options: Any) -> A
             decorator is returned.
         input_spec: a list with one ``paddle.static.InputSpec`` (or structure of them, or Python
             value) for each argument. A dimension of ``None`` may vary from call to call.
-        **options: ``full_graph=False`` splits a function that cannot be one program into several,
-            with Python between them; ``True`` refuses it; ``None`` is as the option ``full_graph``
-            says. ``build_strategy=None`` and ``backend=None`` are accepted, so that calls of
+        **options: a function that cannot be one program becomes several, with Python between
+            them; ``full_graph=True`` refuses it; ``None`` is as the option ``full_graph`` says.
+            ``build_strategy=None`` and ``backend=None`` are accepted, so that calls of
             ``paddle.jit.to_static`` need no change; other values are refused.
             ``check=True`` (or a :class:`d2s.Checker`) compares every new program with dygraph.
 
@@ -63,7 +65,8 @@ def to_static(function: Any = None, input_spec: Any = None, **options: Any) -> A
         The converted function; for a layer the same layer, its ``forward`` converted.
 
     Raises:
-        NotAFunctionError: (D2S102) ``function`` is a class, a text, a C function or the like.
+        NotAFunctionError: (D2S102) ``function`` is a class, a text, or the like; with
+            ``full_graph=True`` a function of C, too.
         InputSpecError: (D2S302) ``input_spec`` does not fit the function.
         ArgumentsError: (D2S301) an option is unknown, or has a value that is not supported.
         CheckError: (D2S601) with ``check``, by a call whose program differs from dygraph.
@@ -96,6 +99,8 @@ def to_static(function: Any = None, input_spec: Any = None, **options: Any) -> A
         return staticmethod(to_static(function.__func__, input_spec, **options))
     if isinstance(function, classmethod):
         return _ClassMethod(function.__func__, input_spec, options)
+    if _stays_plain(function, options):
+        return function
     _check(function)
     if isinstance(function, types.MethodType):
         # As the method does, it keeps its object alive: Model().run has no other reference.
@@ -187,17 +192,33 @@ def _layer(layer: Any, input_spec: Any, options: dict[str, Any]) -> Any:
     return layer
 
 
+def _stays_plain(function: Any, options: dict[str, Any]) -> bool:
+    """Whether ``function`` is one of C that runs in dygraph; the user is told."""
+    if _has_python(function) or not inspect.isroutine(function) or is_whole(options):
+        return False
+    at = here()
+    file, line = ("", 0) if at is None else (at.file, at.line)
+    cause = f"{kind_of(function)} has no text"
+    tell(function.__qualname__, Break(file, line, NotAFunctionError.code, cause, ""), whole=True)
+    return True
+
+
+def _has_python(function: Any) -> bool:
+    """Whether calling ``function`` calls a Python function that can be converted."""
+    callable_object = isinstance(call_method(function), types.FunctionType)
+    return (
+        isinstance(function, types.FunctionType | types.MethodType | functools.partial)
+        or callable_object
+    ) and not inspect.isclass(function)
+
+
 def _check(function: Any) -> None:
     """Refuse what cannot be converted.
 
     Raises:
         NotAFunctionError: (D2S102).
     """
-    callable_object = isinstance(call_method(function), types.FunctionType)
-    if (
-        isinstance(function, types.FunctionType | types.MethodType | functools.partial)
-        or callable_object
-    ) and not inspect.isclass(function):
+    if _has_python(function):
         return
     raise NotAFunctionError(
         f"{kind_of(function)} cannot be converted",

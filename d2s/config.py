@@ -36,8 +36,8 @@ class Config:
         keep_memory_mb: programs whose intermediate values take at most so many MiB (a sixteenth of
             it with branches or loops) keep them until a call, or its backward, ends, which is
             faster; 0 gives each back as soon as it is no longer read (``D2S_KEEP_MEMORY_MB``).
-        full_graph: refuse what cannot be one program; off, it becomes several, with Python between
-            them, where ``to_static`` says nothing else (``D2S_FULL_GRAPH``).
+        full_graph: refuse what cannot be one program, where ``to_static`` says nothing else; off,
+            it becomes several, with Python between them (``D2S_FULL_GRAPH``).
     """
 
     log: int | str = 0
@@ -49,7 +49,7 @@ class Config:
     dynamic_dims: bool = True
     debug_on_run: bool = False
     keep_memory_mb: int = 16
-    full_graph: bool = True
+    full_graph: bool = False
 
 
 def from_environment(environment: dict[str, str] | os._Environ[str]) -> Config:

@@ -26,9 +26,7 @@ warnings.filterwarnings("ignore")
 import typer
 
 from corpus.realistic import verdicts
-from corpus.realistic.run import NONE, VERDICTS, Item, Judged, items, run_all
-
-D2S = "d2s:to_static"
+from corpus.realistic.run import D2S, NONE, VERDICTS, Item, Judged, items, run_all
 
 
 def main(

@@ -28,6 +28,9 @@ from corpus.runner import Result, captured_stdout
 
 FOLDER = Path(__file__).parent / "programs"
 SEED = 7
+D2S = "d2s:to_static"
+"""Asked for one program, unless the options say something else."""
+
 NONE = "none"
 """The name of the converter that leaves a program as it is."""
 
@@ -104,6 +107,8 @@ def converter(name: str, options: Mapping[str, Any]) -> Convert:
     except (ImportError, AttributeError, ValueError) as error:
         text = f"{name!r} is no converter (module:function): {error}"
         raise UnknownConverterError(text) from None
+    if name == D2S:
+        options = {"full_graph": True, **options}
     return lambda function, **own: convert(function, **{**options, **own})
 
 

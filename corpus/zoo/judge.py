@@ -137,7 +137,7 @@ def _convert(layer: Any, converter: str, **options: Any) -> Any:
     if converter == "d2s":
         import d2s  # only here: it repairs parts of Paddle, which the other converters must not see
 
-        return d2s.to_static(layer, **options)
+        return d2s.to_static(layer, full_graph=True, **options)
     return paddle.jit.to_static(layer, full_graph=converter == "ast", **options)
 
 
@@ -220,7 +220,7 @@ def _steps(side: Side, _: Path) -> Callable[[tuple[Any, ...]], Seen]:
     if side.converter == "d2s":
         import d2s
 
-        step = d2s.to_static(step)
+        step = d2s.to_static(step, full_graph=True)
 
     def call(given: tuple[Any, ...]) -> Seen:
         start = time.perf_counter()

@@ -108,7 +108,7 @@ def sizes() -> None:
 
     import d2s
 
-    static: Any = d2s.to_static(_branch)
+    static: Any = d2s.to_static(_branch, full_graph=True)
     for size in (2, 3, 4, 5):
         assert static(paddle.ones([size])).tolist() == [1.0] * size
     assert len(static.programs) < 4, f"{len(static.programs)} programs for 4 sizes"
@@ -196,7 +196,7 @@ def state() -> None:
             self.total = self.total + x.sum()
             return self.total
 
-    layer = d2s.to_static(Counter())
+    layer = d2s.to_static(Counter(), full_graph=True)
     got = [float(layer(paddle.ones([2]))) for _ in range(3)]
     assert got == [2.0, 4.0, 6.0], str(got)
 
@@ -238,7 +238,7 @@ def threads() -> None:
 
     import d2s
 
-    static = d2s.to_static(_branch)
+    static = d2s.to_static(_branch, full_graph=True)
     found: dict[int, list[float]] = {}
 
     def call(number: int) -> None:

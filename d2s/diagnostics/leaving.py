@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -34,6 +35,22 @@ def leave(error: BaseException) -> None:
         raise defect
     if not config.get().full_traceback and not isinstance(error, DefectError):
         show_users_frames(error)
+
+
+def mark_untouched(error: BaseException) -> None:
+    """Note on ``error`` that the call which it ends might as well not have been begun."""
+    with contextlib.suppress(AttributeError, TypeError):  # a class of the user's, with slots
+        error.untouched = True  # type: ignore[attr-defined]
+
+
+def is_untouched(error: BaseException) -> bool:
+    """Whether that is noted."""
+    return bool(getattr(error, "untouched", False))
+
+
+def forget_untouched(error: BaseException) -> None:
+    """Take the note off an exception that the user is to see as dygraph raises it."""
+    vars(error).pop("untouched", None)
 
 
 def leaving(function: F) -> F:

@@ -23,8 +23,9 @@ from d2s import paddle_bridge as bridge
 from d2s.analysis.exits import return_lines
 from d2s.conversion import trace_of
 from d2s.diagnostics.blame import is_defect
-from d2s.diagnostics.leaving import leave
-from d2s.errors import InputSpecError, NotCapturedError, SaveError, StaticModeError
+from d2s.diagnostics.defects import as_defect
+from d2s.diagnostics.leaving import forget_untouched, is_untouched, leave, mark_untouched
+from d2s.errors import D2SError, InputSpecError, NotCapturedError, SaveError, StaticModeError
 from d2s.program.capture.capture import capture, capture_lock
 from d2s.program.capture.captured import Captured
 from d2s.program.capture.parameters import MakesParametersError
@@ -73,6 +74,12 @@ class ProgramInfo:
             f"Program({where}{inputs}; {self.operations} operations, {self.runs} runs; "
             f"{self.reason})"
         )
+
+
+def is_whole(options: dict[str, Any]) -> bool:
+    """Whether these options of ``to_static`` refuse a function that cannot be one program."""
+    wanted = options.get("full_graph")
+    return config.get().full_graph if wanted is None else bool(wanted)
 
 
 class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
@@ -188,7 +195,13 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
             warm = self._programs.known.warm
             if warm is not None and on:
                 training = self._training if self._instance is None else self._trains()
-                result = warm(args, kwargs, training)
+                failed = None
+                try:
+                    result = warm(args, kwargs, training)
+                except Exception as error:
+                    failed = error
+                if failed is not None:
+                    return self._instead(failed, args, kwargs)
                 if result is not ANOTHER:
                     return result
             if on and (paddle.in_dynamic_mode() or not bridge.inside_to_static()):
@@ -204,6 +217,8 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the program for a call that is not like the last one."""
         if not paddle.in_dynamic_mode():
+            if not self._whole():
+                return self.dygraph_function(*args, **kwargs)
             raise StaticModeError(
                 f"the converted function {self._name!r} is called in static mode",
                 cure="call paddle.disable_static() first; what it returns are tensors, not "
@@ -221,7 +236,11 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         if again is not None:
             entry, tensors = again
             if not entry.fallible:
-                return entry.runner(tensors, [])
+                try:
+                    return entry.runner(tensors, [])
+                except Exception as error:
+                    failed = error
+                return self._instead(failed, args, kwargs)
             with contextlib.suppress(Exception):  # the long way finds out what it is
                 return entry.runner(tensors, [])
         return self._run(args, kwargs, modes, quick)
@@ -234,8 +253,9 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         quick: tuple[Parts, list[Any]] | None,
     ) -> Any:
         """Run the program for a call that has to be taken apart; capture it if there is none."""
-        driver: Driver | None = None
         start = time.perf_counter()
+        failed: Exception | None = None
+        entry: Entry | None = None
         try:
             call = self._signature.call(args, kwargs, modes)
             entry = self._fitting(call)
@@ -243,17 +263,15 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
             if entry is None:
                 with bridge.names_kept():
                     entry = self._capture(call)
+                if not self._whole():
+                    entry.runner.prepare()
         except MakesParametersError:
             return self._made(args, kwargs)
         except Exception as error:
-            if not leaves_graph(error):
-                raise
-            if self._whole():
-                error.untouched = True  # type: ignore[attr-defined]
-                raise
-            driver = self._drive(error, time.perf_counter() - start)
-        if driver is not None:
-            return self._driven(driver)(*args, **kwargs)
+            mark_untouched(error)
+            failed = error
+        if failed is not None:
+            return self._instead(failed, args, kwargs, time.perf_counter() - start)
         assert entry is not None
         if quick is not None and not captured:
             self._programs.known.add(quick, entry, call.tensors)
@@ -262,12 +280,42 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
                 return self._run_open(entry, call)
             return entry.runner(call.tensors, call.containers)
         except Exception as error:
-            if self._whole() or not (leaves_graph(error) and entry.runner.left_nothing(error)):
-                raise
-            driver = self._drive(error)
+            failed = error
         finally:
             call.write_back()
-        return self._driven(driver)(*args, **kwargs)
+        return self._instead(failed, args, kwargs)
+
+    def _instead(
+        self,
+        error: Exception,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        seconds: float = 0.0,
+    ) -> Any:
+        """What a call gives whose capture or run has ended with ``error``.
+
+        Where nothing has happened yet, dygraph does it: with programs for the parts that can be,
+        if the function cannot be one program; alone, if nobody can tell whether ``error`` is the
+        user's.
+
+        Args:
+            error: an exception that was caught.
+            args, kwargs: the call.
+            seconds: how long the capture took.
+
+        Raises:
+            Exception: ``error``, if something has happened or the function is to be one program.
+        """
+        untouched, refused = is_untouched(error), leaves_graph(error)
+        if not refused:
+            forget_untouched(error)
+        if self._whole() or not untouched or (isinstance(error, D2SError) and not refused):
+            raise error
+        if refused:
+            return self._driven(self._drive(error, seconds))(*args, **kwargs)
+        result = self.dygraph_function(*args, **kwargs)
+        self._drive(as_defect(error), seconds)
+        return result
 
     @property
     def _written(self) -> types.CodeType:
@@ -278,8 +326,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
 
     def _whole(self) -> bool:
         """Whether a function that cannot be one program is refused."""
-        wanted = self._options.get("full_graph")
-        return config.get().full_graph if wanted is None else bool(wanted)
+        return is_whole(self._options)
 
     def _drive(self, error: Exception, seconds: float = 0.0) -> Driver:
         """Let the function run as a driver, as ``error`` says that it cannot be one program."""
@@ -288,7 +335,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         self._driver = Driver(function, functools.partial(StaticFunction, **self._options))
         if found is not None:
             events.broken(self._name, self._written, found.line, found.code, found.cause)
-            tell(self._name, found)
+            tell(self._name, found, whole=self._driver.rests)
         return self._driver
 
     @property
@@ -315,8 +362,10 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         try:
             call = self._signature.call(args, kwargs, self._modes())
             self._capture(dataclasses.replace(call, repeated=True))
-        except MakesParametersError:
-            raise
+        except MakesParametersError as error:
+            if self._whole():
+                raise
+            self._drive(error)
         except Exception as error:  # a later call may be another one, or never come
             events.kept(
                 self._name, self._written, "what is to run from now on is captured later", error

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import io
 import logging
+import math
 import random
 import warnings
 
@@ -17,8 +19,9 @@ import paddle
 import pytest
 
 import d2s
-from d2s.errors import BreakWarning, D2SError, NotStaticError
-from tests.helpers import assert_same
+from d2s.config import Config
+from d2s.errors import BreakWarning, D2SError, NotAFunctionError, NotStaticError
+from tests.helpers import assert_same, function_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
 
@@ -180,10 +183,13 @@ def test_without_the_flag_it_is_refused() -> None:
 
 def test_the_option_is_the_default() -> None:
     """H1: ``full_graph`` of the options holds where ``to_static`` says nothing."""
-    converted = d2s.to_static(middle)
-    with d2s.options(full_graph=False):
-        converted(paddle.ones([3]))
-    assert converted.breaks
+    assert not Config().full_graph
+    for unsaid in (d2s.to_static(middle), d2s.to_static(middle, full_graph=None)):
+        with d2s.options(full_graph=True), pytest.raises(D2SError):
+            unsaid(paddle.ones([3]))
+        with d2s.options(full_graph=False):
+            unsaid(paddle.ones([3]))
+        assert unsaid.breaks
 
 
 class Block(paddle.nn.Layer):
@@ -465,3 +471,152 @@ def test_what_only_the_run_refuses() -> None:
     converted = islands(counted)
     assert converted(x) == counted(x)
     assert converted(paddle.to_tensor([1, 2, 1])) == counted(paddle.to_tensor([1, 2, 1]))
+
+
+def set_at(x, key):
+    held = {0: x * 2, 1: x * 3, 2: x + 1}
+    y = paddle.tanh(x).sum() + x.mean()
+    held[int(key)] = y
+    return held[int(key)] + y - x.max()
+
+
+def test_what_a_later_run_refuses() -> None:
+    """H1: the program of calls that went well is given up by the call that does not."""
+    converted = islands(set_at)
+    for key in (0, 1, 0, 1, 2, 3, 3):
+        arguments = paddle.to_tensor([1.0, 2.0]), paddle.to_tensor(key)
+        assert converted(*arguments).tolist() == set_at(*arguments).tolist()
+
+
+def set_at_logarithm(x, key):
+    held = {0: x * 2}
+    number = math.log(float(x.sum()))
+    held[int(key)] = x * number
+    return held[int(key)] + x
+
+
+def test_what_only_raises_is_no_effect() -> None:
+    """H1: a function that is asked on the run whether it raises has done nothing."""
+    x = paddle.to_tensor([1.0, 2.0])
+    want = set_at_logarithm(x, paddle.to_tensor(3)).tolist()
+    assert np.allclose(islands(set_at_logarithm)(x, paddle.to_tensor(3)).tolist(), want)
+
+
+def warns_then_sets(x, key):
+    held = {0: x * 2}
+    warnings.warn(f"sum {float(x.sum())}", UserWarning, stacklevel=1)
+    held[int(key)] = x
+    return held[int(key)] + x
+
+
+def test_a_warning_is_an_effect() -> None:
+    """H1: what a run has told is not told again; the refusal comes out instead."""
+    converted = islands(warns_then_sets)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with contextlib.suppress(D2SError):
+            converted(paddle.to_tensor([1.0, 2.0]), paddle.to_tensor(3))
+    assert len([each for each in told if each.category is UserWarning]) == 1
+
+
+def straight(x):
+    y = x * 2 + 1 - x.mean()
+    if y.sum() > 0:
+        y = paddle.tanh(y)
+    return y + x.max()
+
+
+@pytest.mark.parametrize(
+    "where", ["d2s.conversion.transform", "d2s.program.capture.capture.drop_unread"]
+)
+def test_a_defect_of_ours_leaves_dygraph(monkeypatch, where) -> None:
+    """H1: conversion and capture fail; it is told once, and the function runs as it is."""
+
+    def broken(*args, **kwargs):
+        raise ZeroDivisionError("a defect")
+
+    function = function_of(inspect.getsource(straight))
+    x = paddle.to_tensor([1.0, 2.0])
+    monkeypatch.setattr(where, broken)
+    converted = islands(function)
+    with pytest.warns(BreakWarning, match=r"ZeroDivisionError: a defect.*\n.*report it"):
+        assert converted(x).tolist() == straight(x).tolist()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert converted(x).tolist() == straight(x).tolist()
+    with pytest.raises(Exception, match="a defect"):
+        d2s.to_static(function_of(inspect.getsource(straight)), full_graph=True)(x)
+
+
+def test_an_exception_of_the_users_comes_from_dygraph() -> None:
+    """H1: it is raised once, with nothing of ours in it, and breaks nothing."""
+    seen = []
+
+    def strict(x, least):
+        y = x * 2 - x.mean()
+        if least > 3:
+            seen.append(least)
+            raise KeyError("least")
+        return y
+
+    converted = islands(strict)
+    with pytest.raises(KeyError) as caught:
+        converted(paddle.ones([2]), 4)
+    assert seen == [4]
+    assert not vars(caught.value)
+    assert caught.value.__context__ is None
+    assert converted(paddle.ones([2]), 3).tolist() == [1.0, 1.0]
+    assert not converted.breaks
+
+
+def test_functions_of_c() -> None:
+    """H2: they have no text; they are told of and given back as they are."""
+    with pytest.warns(BreakWarning, match="in dygraph"):
+        assert d2s.to_static(math.sqrt, full_graph=False) is math.sqrt
+    with pytest.raises(NotAFunctionError):
+        d2s.to_static(math.sqrt, full_graph=True)
+    for never in (3, "text", Model):
+        with pytest.raises(NotAFunctionError):
+            d2s.to_static(never, full_graph=False)
+
+
+def test_in_static_mode() -> None:
+    """H1: a function that adds operations to a program of the user's does so undisturbed."""
+    converted = d2s.to_static(lambda x: x * 2 + 1, full_graph=False)
+    program = paddle.static.Program()
+    paddle.enable_static()
+    try:
+        with paddle.static.program_guard(program):
+            result = converted(paddle.static.data("x", [2], "float32"))
+            found = paddle.static.Executor().run(
+                program, feed={"x": np.ones(2, "float32")}, fetch_list=[result]
+            )
+    finally:
+        paddle.disable_static()
+    assert found[0].tolist() == [3.0, 3.0]
+
+
+def test_a_condition_of_many_values_says_what_dygraph_says() -> None:
+    """H1: what is refused in a capture, and raises in dygraph, raises that."""
+
+    def many(x):
+        if x > 0:
+            x = x * 2
+        return x
+
+    with pytest.raises(Exception, match="condition") as want:
+        many(paddle.ones([3]))
+    with pytest.raises(type(want.value)) as caught:
+        islands(many)(paddle.ones([3]))
+    assert str(caught.value) == str(want.value)
+
+
+def test_parameters_that_each_call_makes() -> None:
+    """H1: a layer that a function makes anew on each call."""
+
+    def made(x):
+        return paddle.nn.Linear(2, 2, weight_attr=paddle.nn.initializer.Constant(1.0))(x) * 2
+
+    x = paddle.ones([1, 2])
+    converted = islands(made)
+    assert [converted(x).tolist() for _ in range(3)] == [made(x).tolist()] * 3

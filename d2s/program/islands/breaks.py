@@ -24,6 +24,7 @@ from d2s.errors import (
     AmbiguousValueError,
     ArgumentsError,
     BreakWarning,
+    ConditionError,
     ContainerInGraphError,
     D2SError,
     DefectError,
@@ -33,6 +34,7 @@ from d2s.errors import (
     LoopMismatchError,
     NoSourceError,
     NotStaticError,
+    PassError,
     SyntaxNotSupportedError,
     TensorRecursionError,
     UnsupportedInGraphError,
@@ -130,12 +132,17 @@ def note(error: Exception, code: types.CodeType, seconds: float) -> Break | None
         chain.insert(0, (home, error.line))
     mine = [line for each, line in chain if each is home and _holds(code, line)]
     if not mine or _of(home).seconds > LONGEST:
-        known = _of(code)
-        told = None if known.whole else _described(error, code.co_filename, code.co_firstlineno)
-        known.whole = known.whole or told
-        return told
+        return note_whole(error, code)
     new = [made for each, line in chain if (made := _add(each, line, error)) is not None]
     return new[-1] if new else None
+
+
+def note_whole(error: Exception, code: types.CodeType) -> Break | None:
+    """Note that ``error`` keeps all of a function from being converted; see :func:`note`."""
+    known = _of(code)
+    told = None if known.whole else _described(error, code.co_filename, code.co_firstlineno)
+    known.whole = known.whole or told
+    return told
 
 
 def note_reads(name: str, value: Any, tree: Any, code: types.CodeType) -> None:
@@ -155,11 +162,12 @@ def note_reads(name: str, value: Any, tree: Any, code: types.CodeType) -> None:
             _add(home_of(code), node.lineno, error)
 
 
-_REFUSALS: Final = (
+REFUSALS: Final = (
     NoSourceError,
     SyntaxNotSupportedError,
     LoopMismatchError,
     AmbiguousValueError,
+    ConditionError,
     UnsupportedInGraphError,
     TensorRecursionError,
     ContainerInGraphError,
@@ -168,6 +176,7 @@ _REFUSALS: Final = (
     InplaceError,
     LeakedValueError,
     LoopGradientError,
+    PassError,
     DefectError,
 )
 """Errors of a capture that dygraph does not have."""
@@ -176,18 +185,24 @@ _REFUSALS: Final = (
 def leaves_graph(error: Exception) -> bool:
     """Whether a capture that ended with ``error`` says nothing of what dygraph does."""
     if isinstance(error, D2SError):
-        return isinstance(error, _REFUSALS)
+        return isinstance(error, REFUSALS)
     return defect_of(error) is not None
 
 
-def tell(name: str, found: Break) -> None:
-    """Warn that a function is not one program, once for each break."""
+def tell(name: str, found: Break, *, whole: bool = False) -> None:
+    """Warn that a function is not one program, once for each break.
+
+    Args:
+        name: of the function.
+        found: what stands in the way.
+        whole: all of it runs in dygraph.
+    """
     where = f"{found.file}:{found.line}"
     cure = f"; {found.cure}" if found.cure else ""
+    runs = "in dygraph" if whole else "as several programs with Python between them"
     warnings.warn(
         f"{name!r} is not one program: {where}: {found.cause} [{found.code}]\n"
-        f"  cure: leave it, as it runs as several programs with Python between them{cure}  "
-        f"[{BreakWarning.code}]",
+        f"  cure: leave it, as it runs {runs}{cure}  [{BreakWarning.code}]",
         BreakWarning,
         stacklevel=user_level(),
     )

@@ -18,9 +18,10 @@ from typing import Any, Final
 import paddle
 
 from d2s.conversion import driven, trace_of
+from d2s.diagnostics.defects import as_defect
 from d2s.errors import NoSourceError, SyntaxNotSupportedError
 from d2s.program.dispatch import events
-from d2s.program.islands.breaks import Break, belongs_to, breaks_of, home_of
+from d2s.program.islands.breaks import Break, belongs_to, breaks_of, home_of, note_whole
 from d2s.program.islands.island import Converted, Island
 from d2s.runtime.calls.call import call_method
 from d2s.splitting import IslandTree
@@ -62,6 +63,12 @@ class Driver:
         lines = [] if home is None else [home.lines[line] for line in sorted(home.lines)]
         return [own.whole] if own is not None and own.whole is not None else lines
 
+    @property
+    def rests(self) -> bool:
+        """Whether all of it runs in dygraph."""
+        own, _ = self._noted()
+        return own is not None and own.whole is not None
+
     def code(self) -> str:
         """The text of the driver, and of what its islands are converted to."""
         self.current()
@@ -93,14 +100,22 @@ class Driver:
         own, home = self._noted()
         self.islands, self._made, self._tree = (), self.function, None
         if home is not None and (own is None or own.whole is None):
-            with contextlib.suppress(NoSourceError, SyntaxNotSupportedError):
-                parts = driven(self.function, frozenset(home.lines))
-                self.islands = tuple(self._island(tree, made) for tree, made in parts.islands)
-                self._made = parts.bind(_Words(self.islands, self._converted))
-                self._tree = parts.tree
-                lines = [island.tree.lines for island in self.islands]
-                events.divided(self.function.__qualname__, self.function.__code__, lines)
+            try:
+                self._divide(frozenset(home.lines))
+            except (NoSourceError, SyntaxNotSupportedError):
+                pass  # it has no text that could be divided
+            except Exception as error:
+                self.islands = ()
+                note_whole(as_defect(error), self.function.__code__)
         self._version = version
+
+    def _divide(self, lines: frozenset[int]) -> None:
+        parts = driven(self.function, lines)
+        self.islands = tuple(self._island(tree, made) for tree, made in parts.islands)
+        self._made = parts.bind(_Words(self.islands, self._converted))
+        self._tree = parts.tree
+        stretches = [island.tree.lines for island in self.islands]
+        events.divided(self.function.__qualname__, self.function.__code__, stretches)
 
     def _island(self, tree: IslandTree, function: types.FunctionType) -> Island:
         """The island, with the programs that it has had so far."""

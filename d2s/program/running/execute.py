@@ -14,6 +14,7 @@ import paddle
 
 from d2s import config
 from d2s import paddle_bridge as bridge
+from d2s.diagnostics.leaving import mark_untouched
 from d2s.diagnostics.tracebacks import raise_with
 from d2s.errors import D2SError, InplaceError
 from d2s.program.capture.captured import Captured, Output, Run
@@ -213,7 +214,7 @@ class Runner(Trainable):
             captured.hosts or captured.overwritten or captured.draws or captured.has_random
         )
 
-    def left_nothing(self, error: BaseException) -> bool:
+    def _left_nothing(self, error: BaseException) -> bool:
         """Whether a run that ``error`` has ended might as well not have been begun."""
         captured = self.captured
         if isinstance(error, D2SError):
@@ -397,12 +398,13 @@ class Runner(Trainable):
         That is what the user's code has raised on the host, or what dygraph raises, at the user's
         line.
         """
-        stopped = take_failure()
-        if stopped is not None:
-            return stopped
-        failure = point_out(broken, self.captured.program, self._again(tensors))
-        if config.get().full_traceback and failure is not broken:
-            failure.__cause__ = broken
+        failure = take_failure()
+        if failure is None:
+            failure = point_out(broken, self.captured.program, self._again(tensors))
+            if config.get().full_traceback and failure is not broken:
+                failure.__cause__ = broken
+        if self._left_nothing(failure):
+            mark_untouched(failure)
         return failure
 
     def _again(self, tensors: list[Any]) -> Again | None:

@@ -99,6 +99,7 @@ class State:
         """
         if id(record.scope) in self._scopes:
             return
+        scope: Scope
         if record.loose:
             scope: Scope = Loose(record.scope, record.path)
         elif not (

@@ -94,7 +94,7 @@ def _watch(
     def ask(*numbers: Any) -> None:
         original(*numbers)
 
-    select(proper, lambda: None, lambda: host_call(ask, values))
+    select(proper, lambda: None, lambda: host_call(ask, values, effects=False))
 
 
 def _log(value: Any, base: Any = None) -> Any:

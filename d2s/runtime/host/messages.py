@@ -74,7 +74,7 @@ def warn_(*things: Any, **named: Any) -> None:
         text, thing = pack(tensors)
         _warn(text, category, thing, stacklevel, options, iter(scope))
 
-    host_call(host, shipment.values, raises=True)
+    host_call(host, shipment.values, raises=True, effects=True)
 
 
 class _Place:

@@ -71,6 +71,7 @@ def host_call(
     places: list[Location] | None = None,
     *,
     raises: bool = False,
+    effects: bool | None = None,
 ) -> None:
     """Call ``function`` with the tensors of ``inputs`` at this point of every run.
 
@@ -81,6 +82,7 @@ def host_call(
         places: the frames of what it raises; the user's present ones unless given.
         raises: it stands for an exception of the user's: what the function has changed until
             here stays changed when it raises.
+        effects: it does more than raise; unless given, it does if it does not stand for one.
     """
     capture = current()
     assert capture is not None
@@ -89,7 +91,7 @@ def host_call(
     change: Callable[[Any, list[Any]], None] | None = None
     if raises and capture.steps is not None:
         capture.steps.parameters.check_raise()
-    capture.effects = capture.effects or not raises
+    capture.effects = capture.effects or (not raises if effects is None else effects)
     if raises and capture.leaving is not None:
         changed, change = capture.leaving()
     count = len(inputs)

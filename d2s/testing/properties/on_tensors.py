@@ -44,7 +44,7 @@ def same_as_dygraph(program: Program, *, gradients: bool = True) -> None:
 def state_over_calls(program: Program) -> None:
     """F3, F4, G2: what one call leaves behind is what the next one finds, however it is changed."""
     original, other = program.function(), program.function()
-    static = api.to_static(other)
+    static = api.to_static(other, full_graph=True)
     for call, _ in zip(program.calls_of(original), program.calls_of(other), strict=True):
         want, got = (outcome(run, program.arguments(call)) for run in (original, static))
         equal(want, got, f"for {call}")
@@ -54,7 +54,7 @@ def state_over_calls(program: Program) -> None:
 
 def gradients_are_slopes(program: Program) -> None:
     """C7: the gradient of the program is the slope of its result, by finite differences."""
-    static = api.to_static(program.function())
+    static = api.to_static(program.function(), full_graph=True)
     for call in program.calls:
         arguments = _widened(program.arguments(call))
         gradients, loss = _gradients(static, arguments)
@@ -132,7 +132,10 @@ def _slopes(program: Program, call: Any, position: int) -> Iterator[tuple[float,
 def open_sizes_change_nothing(program: Program) -> None:
     """G2: one program for many sizes gives what a program for each size gives."""
     function = program.function()
-    shared, single = api.to_static(function), api.to_static(function)
+    shared, single = (
+        api.to_static(function, full_graph=True),
+        api.to_static(function, full_graph=True),
+    )
     for size in (2, 3, 5, 4, 7):
         for call in program.calls:
             resized = tuple(_resized(value, size) for value in call)
@@ -153,7 +156,7 @@ def no_python_on_later_calls(program: Program) -> None:
     """G2: a third call of a kind finds its program, and runs no line of the user's code."""
     function = program.function()
     file = function.__code__.co_filename
-    static = api.to_static(function)
+    static = api.to_static(function, full_graph=True)
     for call in program.calls:
         # A tensor of the state has a gradient from the first call on, which is another program.
         if [outcome(static, program.arguments(call))[0] for _ in range(2)] != ["returned"] * 2:
@@ -175,7 +178,7 @@ def saved_and_loaded(program: Program) -> None:
             else value
             for name, value in zip(program.parameters, arguments, strict=True)
         ]
-        static = api.to_static(function, input_spec=specs)
+        static = api.to_static(function, input_spec=specs, full_graph=True)
         with fresh_state(function):
             want = outcome(static, arguments)
         if want[0] != "returned":
@@ -228,7 +231,10 @@ def printed_is_the_same(program: Program) -> None:
     trace = api.trace(function, keep_steps=False)
     printed = of_text(function, trace, to_source(trace.tree).text)
     conversion.note_made(printed.__code__)
-    first, second = api.to_static(function), api.to_static(printed)
+    first, second = (
+        api.to_static(function, full_graph=True),
+        api.to_static(printed, full_graph=True),
+    )
     for call in program.calls:
         outcomes = []
         for static in (first, second):
