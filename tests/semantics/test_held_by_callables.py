@@ -148,3 +148,20 @@ def test_a_refusal_leaves_it_as_it_was(way) -> None:
     with pytest.raises(ContainerInGraphError):
         d2s.to_static(for_numbers, full_graph=True)(paddle.to_tensor(INPUTS[0]), put)
     assert not held
+
+
+def remembers(x, seen=[]):  # noqa: B006 - as users write it
+    seen.append(x.detach())
+    if len(seen) > 2:
+        seen.pop(0)
+    return paddle.stack(seen).mean(axis=0)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_the_defaults_of_the_function_itself(whole) -> None:
+    """F3: they are arguments, which a program may change, and no other way leads to them."""
+    converted = d2s.to_static(remembers, full_graph=whole)
+    assert [converted(paddle.to_tensor(float(n))).item() for n in (1, 2, 4, 8)] == [1, 1.5, 3, 6]
+    assert len(remembers.__defaults__[0]) == 2
+    remembers.__defaults__[0].clear()
+    assert not converted.breaks

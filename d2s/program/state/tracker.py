@@ -145,7 +145,8 @@ class Watch:
         self.written_only |= reads.stored
         self.used |= set(reads.attributes) - reads.appended - reads.stored
         self.used |= reads.appended & self.written_only | reads.stored & self.appended
-        self._defaults(function)
+        if len(self.called) > 1:  # those of the function that is captured are arguments
+            self._defaults(function)
         code = function.__code__
         cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
         for name in reads.outside:
