@@ -267,7 +267,7 @@ EXPLAINED: Final[tuple[Explained, ...]] = (
         "b62043e0741d",
     ),
     Explained(
-        "d2s/runtime/host/breakpoints.py",
+        "d2s/runtime/host/debuggers.py",
         "_is_within_ours",
         "constant changed",
         "True",
@@ -287,7 +287,7 @@ EXPLAINED: Final[tuple[Explained, ...]] = (
         "d2s/runtime/host/breakpoints.py",
         "_stop_in_pdb",
         "statement removed",
-        "_stop_outside(debugger)",
+        "show_users_code(debugger)",
         "The debugger is at work in a process of its own; there `test_stepping_goes_over_d2s` "
         "fails.",
     ),

@@ -50,7 +50,7 @@ from d2s.runtime.calls.coroutines import finished
 from d2s.runtime.calls.implicit import methods
 from d2s.runtime.control_flow.cond import Branches
 from d2s.runtime.control_flow.effects import BlockLeft, raise_later
-from d2s.runtime.host.breakpoints import step_over_ours
+from d2s.runtime.host.debuggers import step_over_ours
 from d2s.runtime.host.lowering import check_on_host, tell_what_is_lowered
 from d2s.runtime.loops.unread import drop_unread
 from d2s.runtime.trace import Capture, capture_into

@@ -7,7 +7,6 @@ variables: the debugger sees what it sees in dygraph, but for the functions arou
 
 from __future__ import annotations
 
-import bdb
 import functools
 import linecache
 import os
@@ -20,14 +19,15 @@ from typing import Any, Final
 
 from d2s import config
 from d2s import paddle_bridge as bridge
-from d2s.diagnostics.location import Location, is_hidden
+from d2s.diagnostics.location import Location
 from d2s.diagnostics.tracebacks import code_at
 from d2s.runtime.host.callers import name_of, parts
+from d2s.runtime.host.debuggers import show_users_code
 from d2s.runtime.host.lowering import lowered
 from d2s.runtime.host.text import Shipment
 from d2s.runtime.trace import current
 from d2s.runtime.values.callbacks import host_call, places_here
-from d2s.runtime.values.objects import attribute, is_library
+from d2s.runtime.values.objects import attribute
 from d2s.runtime.values.unbound import UNBOUND
 
 
@@ -51,40 +51,6 @@ def stop(function: Any) -> Any:
     return function
 
 
-def step_over_ours() -> None:
-    """Let a debugger that is at work in this thread, such as ``python -m pdb``, go over our code.
-
-    It stops neither in d2s nor in Paddle, as it does not stop in C in dygraph.
-    """
-    debugger = getattr(sys.gettrace(), "__self__", None)
-    if isinstance(debugger, bdb.Bdb):
-        _stop_outside(debugger)
-
-
-def _stop_outside(debugger: bdb.Bdb) -> None:
-    if "stop_here" in vars(debugger) or config.get().full_traceback:
-        return
-    stop_here = debugger.stop_here
-    vars(debugger)["stop_here"] = lambda frame: not _is_within_ours(frame) and stop_here(frame)
-
-
-def _is_within_ours(frame: types.FrameType | None) -> bool:
-    """Whether ``frame`` is of d2s or Paddle, or of a library's function that one of them calls."""
-    while frame is not None:
-        file = frame.f_code.co_filename
-        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-        if package == "d2s" or is_hidden(file):
-            return True
-        if package not in _TOOLS and file != "<string>" and not is_library(file):
-            return False
-        frame = frame.f_back
-    return False
-
-
-_TOOLS: Final = ("astor", "beniget", "gast")
-"""Packages that functions are converted with."""
-
-
 _SET_TRACE: Final = pdb.set_trace
 """Python's own; a test runner or an IDE puts another in its place."""
 
@@ -99,7 +65,7 @@ def _is_pdb(function: Any) -> bool:
 
 def _stop_in_pdb(*, header: str | None = None, **options: Any) -> None:
     debugger = pdb.Pdb()
-    _stop_outside(debugger)
+    show_users_code(debugger)
     if header is not None:
         debugger.message(header)
     debugger.set_trace(sys._getframe(1), **options)
