@@ -41,7 +41,7 @@ def is_fake(value: Any) -> bool:
     return bool(pir.is_fake_value(value))
 
 
-def is_eager(thing: object) -> bool:
+def is_eager(thing: object) -> TypeGuard[EagerTensor]:
     """Whether ``thing`` is a tensor of dygraph (a parameter too)."""
     return isinstance(thing, EagerTensor)
 

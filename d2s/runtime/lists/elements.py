@@ -53,7 +53,7 @@ class Element:
         has_text: there are texts in it, or other constants such as ``None``.
     """
 
-    def __init__(self, item: Any) -> None:
+    def __init__(self, item: object) -> None:
         self.leaves: list[Leaf] = []
         self.tables: dict[int, list[Any]] = {}
         self.has_text = False
@@ -66,7 +66,7 @@ class Element:
                 "put tensors, numbers or tuples of them into it",
             )
 
-    def _scan(self, item: Any) -> tuple[Any, Make, Make]:
+    def _scan(self, item: object) -> tuple[Any, Make, Make]:
         labels = labels_of(item)
         if labels is not None:
             return self._scan_label(list(labels))
@@ -111,7 +111,7 @@ class Element:
 
         return "label", chosen, lambda leaves: table[int(leaves[position])]
 
-    def _tag(self, position: int, item: Any) -> Any:
+    def _tag(self, position: int, item: object) -> Any:
         """Which of the constants ``item`` is, as a value; -1 for one that is not known yet."""
         places = {constant: index for index, constant in enumerate(self.tables[position])}
         if not isinstance(item, Choice):
@@ -123,7 +123,7 @@ class Element:
             tag = mine if tag is None else paddle.where(holds, mine, tag)
         return tag
 
-    def _unknown(self, position: int, item: Any) -> list[Any]:
+    def _unknown(self, position: int, item: object) -> list[Any]:
         """The constants of ``item`` that are not known yet."""
         return [each for each in labels_of(item) or () if each not in self.tables[position]]
 
@@ -135,7 +135,7 @@ class Element:
         """An item of the leaves that a run has given."""
         return self._host(leaves)
 
-    def flatten(self, item: Any) -> list[Any]:
+    def flatten(self, item: object) -> list[Any]:
         """The leaves of ``item`` as values with the dtypes of this element."""
         other = Element(item)
         if other.form != self.form:
@@ -184,7 +184,7 @@ class Element:
                     "give every item the same type",
                 )
 
-    def relaxed(self, item: Any) -> Any | None:
+    def relaxed(self, item: object) -> Any | None:
         """``item`` where it shows that a dimension or gradient differs between items."""
         for position, (part, leaf) in enumerate(zip(leaves_of(item), self.leaves, strict=True)):
             if position in self.tables:
@@ -198,7 +198,7 @@ class Element:
                 return item
         return None
 
-    def widen(self, item: Any) -> None:
+    def widen(self, item: object) -> None:
         """Let dimensions that differ in ``item`` be open, and gradients through."""
         for position, (part, leaf) in enumerate(zip(leaves_of(item), self.leaves, strict=True)):
             if position in self.tables:
@@ -281,7 +281,7 @@ def leaf_value(item: object) -> paddle.Tensor:
     return as_value(item)
 
 
-def leaves_of(item: Any) -> list[Any]:
+def leaves_of(item: object) -> list[Any]:
     """The leaves of an item: tensors, numbers and constants."""
     parts = None if labels_of(item) is not None else _parts(item)
     if parts is None:

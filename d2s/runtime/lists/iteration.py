@@ -41,7 +41,7 @@ class Indexed:
     A list may change while it is iterated, so its length is asked for anew for each item.
     """
 
-    def __init__(self, length: Any, item: Callable[[Any], Any]) -> None:
+    def __init__(self, length: object, item: Callable[[Any], Any]) -> None:
         self._length = length
         self.item = item
 
@@ -114,7 +114,7 @@ def range_(*bounds: Any) -> Any:
     return Indexed(_no_less_than_0(length), lambda index: mark_number(first + index * by, int))
 
 
-def _no_less_than_0(length: Any) -> Any:
+def _no_less_than_0(length: object) -> Any:
     return mark_number(paddle.maximum(length, paddle.full([], 0, "int64")), int)
 
 
@@ -128,7 +128,7 @@ def _range_with(before: tuple[Any, ...], after: tuple[Any, ...], bound: int) -> 
     return range_(*before, bound, *after)
 
 
-def indexed(thing: Any) -> Indexed | None:
+def indexed(thing: object) -> Indexed | None:
     """``thing`` as an :class:`Indexed` when the run decides its length, else ``None``."""
     if isinstance(thing, Indexed):
         return thing
@@ -157,7 +157,7 @@ def _one_range(thing: Choice) -> Indexed | None:
     )
 
 
-def items_of(thing: Any) -> Any:
+def items_of(thing: object) -> Any:
     """``thing`` as something that Python can iterate: the rows of a tensor of known length."""
     _let_be(thing)
     if current() is not None and bridge.is_value(thing):
@@ -175,7 +175,7 @@ def items_of(thing: Any) -> Any:
     return thing
 
 
-def _let_be(thing: Any) -> None:
+def _let_be(thing: object) -> None:
     """Refuse to move an iterator that was there before: a run would not.
 
     Raises:
@@ -269,7 +269,7 @@ def throw(generator: Any, /, *error: Any) -> Any:
     return generator.throw(*error)
 
 
-def moving(iterator: Any) -> None:
+def moving(iterator: object) -> None:
     """An item is taken from ``iterator``, or from what may be one.
 
     Raises:
@@ -280,7 +280,7 @@ def moving(iterator: Any) -> None:
         going_on(iterator, "takes an item from the iterator", "take the item")
 
 
-def going_on(thing: Any, does: str, cure: str) -> None:
+def going_on(thing: object, does: str, cure: str) -> None:
     """Code that is captured once does something to an object of Python that goes on from there.
 
     Args:
@@ -318,7 +318,7 @@ def _goes_on(holder: Holder, block: Block) -> bool:
     return holder.live and holder.frame is None  # of a variable it is seen when it is used again
 
 
-def reversed_(thing: Any, /) -> Any:
+def reversed_(thing: object, /) -> Any:
     """``reversed``."""
     found = indexed(thing)
     if found is None:

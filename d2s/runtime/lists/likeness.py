@@ -22,7 +22,7 @@ from d2s.runtime.values.tree import like
 class Like:
     """Dtype, shape and number type of a value of a capture that was dropped."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         self.kind = number_kind(value)
         made = value if is_tensor(value) else None
         self.dtype = made.dtype if made is not None else NUMBER_DTYPES[self.kind or int]
@@ -44,12 +44,12 @@ class Labels:
 class Maybe:
     """A tensor or number, or ``None``; as an item of a list."""
 
-    def __init__(self, absent: Any, present: Any) -> None:
+    def __init__(self, absent: object, present: object) -> None:
         self.absent = absent
         self.present = present
 
 
-def maybe(item: Any) -> Maybe | None:
+def maybe(item: object) -> Maybe | None:
     """``item`` where a tensor decides whether it is ``None`` or a tensor or number."""
     if isinstance(item, Maybe):
         return item
@@ -59,7 +59,7 @@ def maybe(item: Any) -> Maybe | None:
     return Maybe(mark_number(paddle.assign(parts[1]), bool), parts[2])
 
 
-def labels_of(item: Any) -> tuple[Any, ...] | None:
+def labels_of(item: object) -> tuple[Any, ...] | None:
     """The texts, bytes and ``None`` one of which ``item`` is; ``None`` if it is something else."""
     if isinstance(item, Labels):
         return item.values
@@ -75,7 +75,7 @@ def wants_gradients() -> bool:
     return capture is not None and capture.gradients
 
 
-def description_of(item: Any) -> Any:
+def description_of(item: object) -> Any:
     """A description of an item of a dropped capture, as zeros can be made from it."""
     labels = labels_of(item)
     if labels is not None:
@@ -126,7 +126,7 @@ def common(known: Any, found: Any) -> Any:
     return found
 
 
-def sample(shape: Any) -> Any:
+def sample(shape: object) -> Any:
     """An item made from its description."""
     if isinstance(shape, Like):
         zeros = shape.zeros()

@@ -27,23 +27,23 @@ class Sides(Protocol):
     """The two sides of one ``if``; ``control_flow.merge.Merger`` is one."""
 
     def output(
-        self, true: Any, false: Any, kind: type | None = None, root: int | None = None
+        self, true: object, false: object, kind: type | None = None, root: int | None = None
     ) -> Builder:
         """Yield ``true`` from one side and ``false`` from the other."""
 
     def on(self, side: bool, make: Callable[[], Any]) -> Any:
         """What ``make`` gives when its operations go into ``side``."""
 
-    def copied(self, side: bool, value: Any, dtype: Any = None) -> Any:
+    def copied(self, side: bool, value: object, dtype: object = None) -> Any:
         """A copy of a tensor or number in ``side``."""
 
-    def placeholder(self, side: bool, like: Any) -> Any:
+    def placeholder(self, side: bool, like: object) -> Any:
         """Zeros in ``side`` like a value; never read on the run."""
 
-    def as_flag(self, side: bool, flag: Any) -> Any:
+    def as_flag(self, side: bool, flag: object) -> Any:
         """A bool, or bool value, as a fresh bool value of ``side``."""
 
-    def kept(self, side: bool, thing: Any) -> Builder:
+    def kept(self, side: bool, thing: object) -> Builder:
         """``thing`` of one side."""
 
 

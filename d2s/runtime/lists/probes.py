@@ -57,7 +57,7 @@ def probes(note: Note) -> Iterator[None]:
         _active.note = before
 
 
-def probe(kind: str, name: str, value: Any) -> None:
+def probe(kind: str, name: str, value: object) -> None:
     """Note that ``name`` holds ``value`` on the caller's line.
 
     Args:
@@ -84,7 +84,7 @@ def probe(kind: str, name: str, value: Any) -> None:
     host_call(host, shipment.values)
 
 
-def _note(place: Location, kind: str, name: str, value: Any) -> None:
+def _note(place: Location, kind: str, name: str, value: object) -> None:
     if _active.note is not None:
         _active.note(place, kind, name, value)
 

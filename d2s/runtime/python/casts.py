@@ -32,7 +32,7 @@ from d2s.runtime.values.tensors import (
 )
 
 
-def over(use: Callable[[Any], Any], thing: Any) -> Any:
+def over(use: Callable[[Any], Any], thing: object) -> Any:
     """``use`` of every alternative of ``thing``: now where they are constants, else on the run."""
     if isinstance(thing, Choice) and thing.plain:
         try:
@@ -88,7 +88,7 @@ _INFINITE: Final = OverflowError("cannot convert float infinity to integer")
 
 
 def _cast(kind: type) -> Any:
-    def cast(thing: Any = 0, /, *others: Any, **options: Any) -> Any:
+    def cast(thing: object = 0, /, *others: Any, **options: Any) -> Any:
         if isinstance(thing, Choice):
             return over(cast, thing)
         if is_array(thing) and not others and not options:
@@ -111,7 +111,7 @@ int_ = _cast(int)
 float_ = _cast(float)
 
 
-def bool_(thing: Any = False, /) -> Any:
+def bool_(thing: object = False, /) -> Any:
     """``bool``."""
     test = condition(thing)
     if bridge.is_value(test):
@@ -188,7 +188,7 @@ def wide(number: float) -> Any:
     return paddle.full([], number, "float64")
 
 
-def _rounded(number: Any, ndigits: int) -> Any:
+def _rounded(number: object, ndigits: int) -> Any:
     """A float to ``ndigits`` decimals, correctly: the error of the product decides at a tie."""
     scale = wide(10.0**ndigits)
     product = paddle.multiply(number, scale)
@@ -197,7 +197,7 @@ def _rounded(number: Any, ndigits: int) -> Any:
     return mark_number(paddle.where(kept, number, made), float)
 
 
-def _lost(left: Any, right: Any, product: Any) -> Any:
+def _lost(left: object, right: object, product: object) -> Any:
     """What the product of two floats lacks, exactly (Veltkamp and Dekker)."""
     halves = []
     for factor in (left, right):
@@ -211,7 +211,7 @@ def _lost(left: Any, right: Any, product: Any) -> Any:
     return error
 
 
-def _half_even(product: Any, error: Any) -> Any:
+def _half_even(product: object, error: object) -> Any:
     """The nearest whole number of ``product + error``, a small one; ties go to the even one."""
     floor = paddle.floor(product)
     rest, half, zero = paddle.subtract(product, floor), wide(0.5), wide(0.0)
@@ -253,7 +253,7 @@ def _zero_to_negative() -> Exception:
         return error.with_traceback(None)
 
 
-def _fraction(base: Any, exponent: Any) -> Any:
+def _fraction(base: object, exponent: object) -> Any:
     """The power with a negative exponent."""
     if bridge.is_value(base) and not bridge.is_value(exponent):
         raise_when(as_value(base) == 0, _zero_to_negative())
@@ -282,7 +282,7 @@ def _whole(base: Any, exponent: Any) -> Any:
     return mark_number(made, int)
 
 
-def is_whole(number: Any) -> Any:
+def is_whole(number: object) -> Any:
     """``float.is_integer``."""
     return mark_number(paddle.isfinite(number) & (paddle.floor(number) == number), bool)
 
@@ -302,7 +302,7 @@ BITS.update({swapped: BITS[name] for swapped, name in _SWAPPED.items()})
 """Operators of the bits of whole numbers, and those with swapped operands."""
 
 
-def bits(name: str, mine: Any, other: Any) -> Any:
+def bits(name: str, mine: object, other: object) -> Any:
     """An operator of bits, of numbers one of which the run knows."""
     swapped = name in _SWAPPED
     if float in (number_kind(mine), number_kind(other)):
@@ -346,7 +346,7 @@ def divmod_(left: Any, right: Any, /) -> Any:
     return left // right, left % right
 
 
-def _name(thing: Any, kind: type | None) -> str:
+def _name(thing: object, kind: type | None) -> str:
     if kind is not None:
         return kind.__name__
     return "Tensor" if is_tensor(thing) else type(thing).__name__

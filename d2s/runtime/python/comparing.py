@@ -38,7 +38,7 @@ _ITEM_BY_ITEM: Final = (SIZE.__eq__, *(kind.__eq__ for kind in _KINDS))
 """How classes compare that leave it to Python's containers."""
 
 
-def eq(left: Any, right: Any, /) -> Any:
+def eq(left: object, right: object, /) -> Any:
     """``left == right``."""
     if current() is None:
         return left == right
@@ -51,7 +51,7 @@ def eq(left: Any, right: Any, /) -> Any:
     return _all_same(pairs)
 
 
-def ne(left: Any, right: Any, /) -> Any:
+def ne(left: object, right: object, /) -> Any:
     """``left != right``."""
     if current() is None:
         return left != right
@@ -86,14 +86,14 @@ def ordered(symbol: str, left: Any, right: Any) -> Any:
     return at(0)
 
 
-def is_late_key(key: Any) -> bool:
+def is_late_key(key: object) -> bool:
     """Whether only the run knows a key of a dict: a number, or a tuple with such numbers."""
     if type(key) is tuple:
         return any(map(is_late_key, key))
     return bridge.is_value(key) and number_kind(key) is not None
 
 
-def _has_containers(thing: Any) -> bool:
+def _has_containers(thing: object) -> bool:
     """Whether a tensor decides between things of which one is a container."""
     return isinstance(thing, Choice) and any(parts(leaf) is not None for leaf in thing.leaves())
 
@@ -130,7 +130,7 @@ def _compares_fields(kind: Any) -> bool:
     return bool(kind.__dataclass_params__.eq) and getattr(code, "co_filename", "") == "<string>"
 
 
-def _same(left: Any, right: Any) -> Any:
+def _same(left: object, right: object) -> Any:
     """Whether two items are equal, as what decides a branch."""
     return True if left is right else condition(eq(left, right))
 

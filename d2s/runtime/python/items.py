@@ -146,7 +146,7 @@ def value_getitem() -> Callable[[Any, Any], Any]:
     """``__getitem__`` of values, for the time of a capture."""
     original = bridge.Value.__getitem__
 
-    def taken(value: Any, key: Any) -> Any:
+    def taken(value: object, key: object) -> Any:
         if type(key) is list and any(number_kind(part) and is_tensor(part) for part in key):
             key = paddle.stack([cast_plain(as_value(part), "int64") for part in key])
         value, key = bridge.with_fitting_masks(value, key)
@@ -154,13 +154,13 @@ def value_getitem() -> Callable[[Any, Any], Any]:
             value = original(value, part)
         return value
 
-    def __getitem__(value: Any, key: Any) -> Any:
+    def __getitem__(value: object, key: object) -> Any:
         return done(taken, Method("__getitem__"), (value, key), {})
 
     return __getitem__
 
 
-def _by_alternative(container: Any, key: object, chosen: Choice) -> Any:
+def _by_alternative(container: object, key: object, chosen: Choice) -> Any:
     if chosen.plain and not is_tensor(container) and not isinstance(container, DynamicList):
         try:  # a list or dict of Python: nothing is captured by looking into it
             with tentatively():
@@ -198,7 +198,7 @@ def _looked_up(table: dict[Any, Any], key: object) -> Any:
     return case_of(known)
 
 
-def get(table: dict[Any, Any], key: Any, default: object = None, /) -> Any:
+def get(table: dict[Any, Any], key: object, default: object = None, /) -> Any:
     """``dict.get``: under a number that the run decides, the item that is meant."""
     if isinstance(key, Choice):
         return each(lambda found: get(table, found, default), key, none=True, exact=True)

@@ -11,7 +11,7 @@ from d2s.runtime.values.tensors import is_array, is_tensor
 from d2s.runtime.values.tree import children, is_plain_sequence, map_children
 
 
-def without_arrays(key: Any, *, tensors: bool) -> Any:
+def without_arrays(key: object, *, tensors: bool) -> Any:
     """A key with tensors, or numbers of the run, in the place of arrays of the run."""
     if is_array(key):
         if tensors and not key.scalar:

@@ -24,7 +24,7 @@ from d2s.runtime.values.tensors import is_array, mark_number, number_kind, shape
 from d2s.runtime.values.unbound import UNBOUND
 
 
-def as_bool(answer: Any) -> Any:
+def as_bool(answer: object) -> Any:
     """A bool, or a flag of the program as one that the run knows."""
     return answer if isinstance(answer, bool) else mark_number(paddle.assign(answer), bool)
 
@@ -92,7 +92,7 @@ def _by_alternative(ask: Callable[[Any], Any], thing: Choice) -> Any:
     return as_bool(result)
 
 
-def type_(thing: Any, /, *others: Any, **options: Any) -> Any:
+def type_(thing: object, /, *others: Any, **options: Any) -> Any:
     """``type``: of a value the type that dygraph has there."""
     if others or options or current() is None:
         return type(thing, *others, **options)
@@ -165,7 +165,7 @@ def getattr_(thing: Any, name: Any, /, *default: Any) -> Any:
     return bound(value)
 
 
-def _filled(value: Any, default: Any) -> Any:
+def _filled(value: object, default: object) -> Any:
     """``value`` with ``default`` in the place of what is not bound."""
     if isinstance(value, Choice):
         true, false = _filled(value.true, default), _filled(value.false, default)
@@ -173,7 +173,7 @@ def _filled(value: Any, default: Any) -> Any:
     return default if value is UNBOUND else value
 
 
-def _value_attribute(value: Any, name: str, *default: Any) -> Any:
+def _value_attribute(value: object, name: str, *default: Any) -> Any:
     known = hasattr_(value, name)
     if known is False:
         if default:

@@ -33,7 +33,7 @@ from d2s.runtime.values.tensors import (
 Thunk = Callable[[], Any]
 
 
-def _kept(operand: Any) -> Thunk:
+def _kept(operand: object) -> Thunk:
     return lambda: operand
 
 
@@ -42,7 +42,7 @@ def _rest(operator_: Callable[..., Any], thunks: tuple[Thunk, ...]) -> Thunk:
     return lambda: operator_(thunks[0](), *thunks[1:])
 
 
-def and_(left: Any, *thunks: Thunk) -> Any:
+def and_(left: object, *thunks: Thunk) -> Any:
     """``left and thunk() and ...``: the first operand that is false, else the last."""
     for position, thunk in enumerate(thunks):
         test = condition(left)
@@ -54,7 +54,7 @@ def and_(left: Any, *thunks: Thunk) -> Any:
     return left
 
 
-def or_(left: Any, *thunks: Thunk) -> Any:
+def or_(left: object, *thunks: Thunk) -> Any:
     """``left or thunk() or ...``: the first operand that is true, else the last."""
     for position, thunk in enumerate(thunks):
         test = condition(left)
@@ -73,14 +73,14 @@ def _operand(thunk: Thunk) -> Any:
         raise as_local(error)  # noqa: B904 - mostly the same one
 
 
-def _chosen(test: Any, body: Thunk, orelse: Thunk, thunks: tuple[Thunk, ...]) -> Any:
+def _chosen(test: object, body: Thunk, orelse: Thunk, thunks: tuple[Thunk, ...]) -> Any:
     """One of two sides; ``thunks`` may be the user's code, and change what they reach."""
     if all(is_ours(thunk.__code__.co_filename) for thunk in thunks):
         return select(test, body, orelse)
     return choose(test, body, orelse, thunks)
 
 
-def not_(operand: Any, /) -> Any:
+def not_(operand: object, /) -> Any:
     """``not operand``."""
     test = condition(operand)
     if bridge.is_value(test):
@@ -88,7 +88,7 @@ def not_(operand: Any, /) -> Any:
     return not test
 
 
-def is_(left: Any, right: Any, /) -> Any:
+def is_(left: object, right: object, /) -> Any:
     """``left is right``; where a tensor decides what ``left`` is, a bool that the run knows."""
     left = possible(left)
     if isinstance(left, Choice):
@@ -110,7 +110,7 @@ def is_(left: Any, right: Any, /) -> Any:
     return False
 
 
-def is_not(left: Any, right: Any, /) -> Any:
+def is_not(left: object, right: object, /) -> Any:
     """``left is not right``."""
     return not_(is_(left, right))
 
@@ -147,7 +147,7 @@ def in_(item: Any, container: Any) -> Any:
     return False if found is None else mark_number(paddle.assign(found), bool)
 
 
-def not_in(item: Any, container: Any) -> Any:
+def not_in(item: object, container: object) -> Any:
     """``item not in container``."""
     return not_(in_(item, container))
 
@@ -161,7 +161,7 @@ _OPERATORS: Final[dict[str, Callable[[Any, Any], Any]]] = {
 }
 
 
-def compare(left: Any, *pairs: tuple[str, Thunk]) -> Any:
+def compare(left: object, *pairs: tuple[str, Thunk]) -> Any:
     """``left < thunk() < ...``: each operand is evaluated once, and only if it must be."""
     (symbol, thunk), rest = pairs[0], pairs[1:]
     middle = _operand(thunk)

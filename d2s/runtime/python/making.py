@@ -33,7 +33,9 @@ _COMPLEX: Final = {"float16": "complex64", "float32": "complex64"}
 """The default complex dtype, by the default dtype; complex128 for others."""
 
 
-def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bool = True) -> Any:
+def to_tensor(
+    data: object, dtype: object = None, place: object = None, stop_gradient: bool = True
+) -> Any:
     """``paddle.to_tensor`` while a program is captured.
 
     Args:
@@ -74,9 +76,9 @@ def _of_array(array: Any, dtype: Any, stop_gradient: bool) -> Any:
 
 
 def tensor(
-    data: Any,
-    dtype: Any = None,
-    device: Any = None,
+    data: object,
+    dtype: object = None,
+    device: object = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
@@ -85,10 +87,10 @@ def tensor(
 
 
 def asarray(
-    obj: Any,
+    obj: object,
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: object = None,
+    device: object = None,
     copy: bool | None = None,
     requires_grad: bool = False,
 ) -> Any:
@@ -106,7 +108,7 @@ def settled(data: Any) -> Any:
     return data
 
 
-def _leaves(data: Any) -> Iterator[Any]:
+def _leaves(data: object) -> Iterator[Any]:
     if isinstance(data, list | tuple):
         for item in data:
             yield from _leaves(item)
@@ -114,7 +116,7 @@ def _leaves(data: Any) -> Iterator[Any]:
         yield data
 
 
-def _is_of_run(thing: Any) -> bool:
+def _is_of_run(thing: object) -> bool:
     return is_tensor(thing) or (isinstance(thing, DynamicList) and len(thing.element.leaves) == 1)
 
 
@@ -136,7 +138,7 @@ def _joint(things: list[Any]) -> Any:
     return np.result_type(*map(_numpys, things)).name
 
 
-def _numpys(thing: Any) -> Any:
+def _numpys(thing: object) -> Any:
     kind = number_kind(thing)
     if kind is not None:
         return np.dtype(NUMBER_DTYPES[kind])
@@ -147,7 +149,7 @@ def _numpys(thing: Any) -> Any:
     return np.asarray(thing).dtype
 
 
-def _default(data: Any, joint: Any) -> Any:
+def _default(data: object, joint: object) -> Any:
     """The dtype of the result where none is given."""
     if is_tensor(data) and number_kind(data) is None:
         return joint
@@ -164,7 +166,7 @@ def _default(data: Any, joint: Any) -> Any:
     return "int64" if name == "int32" else name
 
 
-def _stacked(data: Any, dtype: Any) -> Any:
+def _stacked(data: object, dtype: object) -> Any:
     """One tensor of a nest."""
     if isinstance(data, DynamicList):
         return cast_plain(data.stacked(), dtype)

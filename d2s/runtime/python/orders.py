@@ -44,7 +44,7 @@ _MOST_PAIRS: Final = 2048
 _WINS: Final = {"<": operator.lt, ">": operator.gt}
 
 
-def _is_sequence(thing: Any) -> bool:
+def _is_sequence(thing: object) -> bool:
     """Whether ``thing`` is a tuple or list that compares as those of Python do."""
     return isinstance(thing, tuple | list) and type(thing).__lt__ in (tuple.__lt__, list.__lt__)
 
@@ -82,7 +82,7 @@ def beginnings(items: list[Any]) -> list[Any] | None:
 _PLAIN: Final = (bool, int, float, str, bytes, type(None))
 
 
-def _is_number(item: Any) -> bool:
+def _is_number(item: object) -> bool:
     return is_tensor(item) or number_kind(item) is not None
 
 
@@ -177,7 +177,7 @@ def _part(things: list[Any]) -> list[_Column] | None:
     return _columns(things)
 
 
-def _is_single(thing: Any) -> bool:
+def _is_single(thing: object) -> bool:
     return not is_tensor(thing) or all(size == 1 for size in thing.shape)
 
 
@@ -259,7 +259,7 @@ class Order:
         return paddle.argsort(paddle.cast(before, "int64").sum(1), stable=True)
 
 
-def _as_value(answer: Any) -> Any:
+def _as_value(answer: object) -> Any:
     return answer if bridge.is_value(answer) else paddle.full([], bool(answer), "bool")
 
 
@@ -280,7 +280,7 @@ def order_of(keys: Any, reverse: Any) -> Any:
     return select(paddle.isnan(fixed).any(), inserted, lambda: order)
 
 
-def turned(order: Any, count: int) -> Any:
+def turned(order: object, count: int) -> Any:
     """From the order of the items from last to first to that in reverse, as Python finds it."""
     return count - 1 - paddle.flip(order, [0])
 
@@ -302,7 +302,7 @@ def by_insertion(less: Callable[[Any, Any], Any], count: int) -> Any:
     run = paddle.cumprod(paddle.cast(goes_on, "int64"), 0).sum()
     order = paddle.where(falls[1] & (places < run), run - 1 - places, places)
 
-    def narrower(low: Any, high: Any, key: Any, order: Any) -> Any:
+    def narrower(low: Any, high: Any, key: object, order: object) -> Any:
         middle = (low + high) // 2
         below = paddle.reshape(less(key, paddle.gather(order, paddle.reshape(middle, [1]))), [])
         low, high = paddle.where(below, low, middle + 1), paddle.where(below, middle, high)

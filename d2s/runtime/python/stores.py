@@ -124,7 +124,7 @@ def _store_by_alternative(value: object, container: Any, key: object, chosen: Ch
             )
         sides = [(container.__setitem__, side) for side in (chosen.true, chosen.false)]
 
-        def store(method: Any) -> None:
+        def store(method: object) -> None:
             side = next(side for known, side in sides if known is method)
             if side is UNBOUND:
                 raise chosen.unbound()
@@ -141,7 +141,7 @@ def _store_by_alternative(value: object, container: Any, key: object, chosen: Ch
     )
 
 
-def _written(value: Any, container: paddle.Tensor, key: object) -> paddle.Tensor:
+def _written(value: object, container: paddle.Tensor, key: object) -> paddle.Tensor:
     if is_array(value):
         value = value.value
     if bridge.is_value(value) and value.dtype != container.dtype:

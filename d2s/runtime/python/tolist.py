@@ -26,7 +26,7 @@ _WIDEST: Final = 16
 """So many numbers may each item of a list of the run hold."""
 
 
-def kind_of(dtype: Any) -> type:
+def kind_of(dtype: object) -> type:
     """The type of Python's numbers that the elements of a tensor of ``dtype`` become.
 
     Raises:
@@ -48,7 +48,7 @@ def kind_of(dtype: Any) -> type:
     )
 
 
-def tolist(tensor: Any) -> Any:
+def tolist(tensor: object) -> Any:
     """``x.tolist()`` of a tensor of the program, or of one that is part of its state."""
     value = as_value(tensor)
     kind = kind_of(value.dtype)

@@ -50,7 +50,7 @@ _present = _Present()
 
 
 @contextlib.contextmanager
-def running(run: Any) -> Iterator[None]:
+def running(run: object) -> Iterator[None]:
     """While a program runs: ``run`` is the call whose changes an exception in it leaves."""
     before, _present.run = _present.run, run
     try:
@@ -313,7 +313,7 @@ def raise_where(test: paddle.Tensor, make: Callable[[], object]) -> None:
     capture.branching.raise_where(test, make)
 
 
-def raise_when(flag: Any, error: BaseException) -> None:
+def raise_when(flag: object, error: BaseException) -> None:
     """Raise ``error`` on each run on which the bool value ``flag`` holds (``True``: on all).
 
     Out of a static loop it goes past ``finally`` and ``with``, like the failure of a kernel.  In a
@@ -328,7 +328,7 @@ def raise_when(flag: Any, error: BaseException) -> None:
         paddle.static.nn.control_flow.Assert(fine)
         return
 
-    def check(holds: Any = True) -> None:
+    def check(holds: object = True) -> None:
         if bool(holds):
             raise error
 

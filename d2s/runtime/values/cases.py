@@ -51,7 +51,9 @@ class Cases:
 
     __slots__ = ("body_first", "false", "flag", "hint", "missing", "name", "places", "size", "true")
 
-    def __init__(self, flag: paddle.Tensor, true: Any, false: Any, name: str = "value") -> None:
+    def __init__(
+        self, flag: paddle.Tensor, true: object, false: object, name: str = "value"
+    ) -> None:
         self.flag = flag
         self.true = true
         self.false = false

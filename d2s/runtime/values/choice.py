@@ -187,7 +187,7 @@ class Choice(Cases, Operators):
             return each(lambda value: value, held, none=True, plainly=True)
         return each(lambda value: getattr(value, name), self, plainly=True)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         """Ours for our own code; what the user assigns is an attribute of the value."""
         if is_ours(sys._getframe(1).f_code.co_filename):
             object.__setattr__(self, name, value)
@@ -207,7 +207,7 @@ class Choice(Cases, Operators):
             return each(shape, self, plainly=True)
         return each(lambda value: list(shape(value)), self, plainly=True)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         return each(lambda value: value[key], self, plainly=True)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -248,7 +248,7 @@ class Choice(Cases, Operators):
             return iter([_item(whole, index) for index in range(len(usable[0]))])
         return iter(self.get(iter))
 
-    def __delitem__(self, key: Any) -> None:
+    def __delitem__(self, key: object) -> None:
         del self.get(lambda found: operator.delitem(found, key))[key]
 
     def __len__(self) -> int:
@@ -271,7 +271,7 @@ class Choice(Cases, Operators):
         )
 
 
-def _is_object(thing: Any) -> bool:
+def _is_object(thing: object) -> bool:
     return is_object(thing) or isinstance(thing, paddle.nn.Layer)
 
 
@@ -289,7 +289,7 @@ Facts = dict[int, tuple[Any, bool]]
 """Bool values of the program and their truth, by their ids."""
 
 
-def possible(value: Any, more: Facts | None = None) -> Any:
+def possible(value: object, more: Facts | None = None) -> Any:
     """``value`` without the alternatives that the branches around, or ``more``, rule out."""
     capture = current()
     if not isinstance(value, Choice) or capture is None:
@@ -302,7 +302,7 @@ def possible(value: Any, more: Facts | None = None) -> Any:
     return value if true is value.true and false is value.false else value._with([true, false])
 
 
-def _truth_of(flag: Any, known: list[Facts]) -> bool | None:
+def _truth_of(flag: object, known: list[Facts]) -> bool | None:
     """What is known of the bool value ``flag``."""
     if not known:
         return None
@@ -313,7 +313,7 @@ def _truth_of(flag: Any, known: list[Facts]) -> bool | None:
     return None
 
 
-def simplified(value: Any) -> Any:
+def simplified(value: object) -> Any:
     """``value`` with fewer alternatives where they are one, or too many numbers to keep apart."""
     if not isinstance(value, Choice):
         return value
@@ -359,7 +359,7 @@ def _folded(function: Operation, left: object, right: object) -> Any:
 
 
 def each(
-    use: Use, thing: Any, *, none: bool = False, exact: bool = False, plainly: bool = False
+    use: Use, thing: object, *, none: bool = False, exact: bool = False, plainly: bool = False
 ) -> Any:
     """What ``use`` gives for ``thing``; each alternative of a ``Choice`` is used on its own.
 
@@ -428,12 +428,12 @@ def _none_error(name: str, use: Use | None) -> Exception:
     return TypeError(f"'NoneType' object {name!r} is used where a tensor is needed")
 
 
-def _is_plain(thing: Any) -> bool:
+def _is_plain(thing: object) -> bool:
     """Whether operators of ``thing`` run no code of the user's."""
     return is_tensor(thing) or number_kind(thing) is not None or type(thing) in CONSTANTS
 
 
-def bound(value: Any) -> Any:
+def bound(value: object) -> Any:
     """``value`` without its unbound alternatives."""
     if not isinstance(value, Choice):
         return value

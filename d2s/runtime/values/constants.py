@@ -14,7 +14,7 @@ CONSTANTS: Final = (bool, int, float, str, bytes, type(None))
 """Types of values that hold no other."""
 
 
-def same_constant(true: Any, false: Any) -> bool:
+def same_constant(true: object, false: object) -> bool:
     """Whether two Python values are one constant: same type, equal, and not to be told apart.
 
     Two zeros may differ in their sign, two arrays in their dtype; two objects of the user's that

@@ -25,7 +25,7 @@ def read(value: object, name: str) -> Any:
     return value
 
 
-def returned(value: Any) -> Any:
+def returned(value: object) -> Any:
     """What the user's function returns: a run raises where an attribute in it is missing."""
     if isinstance(value, Choice):
         return read(value, value.name)
@@ -40,7 +40,7 @@ def returned(value: Any) -> Any:
     return value
 
 
-def subject(value: Any) -> Any:
+def subject(value: object) -> Any:
     """The subject of a ``match`` of Python's, which cannot look into several things at once.
 
     Raises:

@@ -62,7 +62,7 @@ class Array(RunArray):
     d2s_is_state = True
 
     @staticmethod
-    def of(thing: Any) -> Array:
+    def of(thing: object) -> Array:
         """``x.numpy()``: a copy of a tensor, without gradient; of a constant array likewise."""
         if isinstance(thing, np.ndarray | np.generic):
             if thing.dtype.name not in KNOWN:
@@ -170,7 +170,7 @@ class Array(RunArray):
         """``a.copy()``."""
         return self._like(paddle.assign(self.value))
 
-    def _like(self, value: Any) -> Array:
+    def _like(self, value: object) -> Array:
         made = type(self)(paddle.assign(value) if value is self.value else value)
         made.value.stop_gradient = True
         return made
@@ -192,7 +192,7 @@ class Array(RunArray):
             lambda base, part: paddle.transpose(part, back),
         )
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         key = _plain_key(key)
         if not is_simple(key):
             return call(operator.getitem, [self, key], {})
@@ -207,7 +207,7 @@ class Array(RunArray):
             lambda base, part: bridge.with_item(base, key, part),
         )
 
-    def __setitem__(self, key: Any, item: Any) -> None:
+    def __setitem__(self, key: object, item: object) -> None:
         key = _plain_key(key)
         if self.scalar:
             self.sample()[key] = 0  # says what is wrong
@@ -218,7 +218,7 @@ class Array(RunArray):
         value = item.value if isinstance(item, Array) else as_value(item)
         write(self, bridge.with_item(self.value, key, cast_plain(value, self.dtype.name)))
 
-    def _takes(self, key: Any, item: Any) -> bool:
+    def _takes(self, key: object, item: object) -> bool:
         """Whether ``a[key] = item`` stores one number, or an array of the shape that there is."""
         if not self.is_known():
             return False
@@ -242,7 +242,7 @@ class Array(RunArray):
         return call(use, list(inputs), options)
 
     def __array_function__(
-        self, function: Any, types: Any, arguments: tuple[Any, ...], options: dict[str, Any]
+        self, function: Any, types: object, arguments: tuple[Any, ...], options: dict[str, Any]
     ) -> Any:
         return call(function, list(arguments), options)
 
@@ -267,19 +267,19 @@ class Scalar(Array):
 
 
 def _method(name: str) -> Function:
-    def method(array: Any, *arguments: Any, **options: Any) -> Any:
+    def method(array: object, *arguments: Any, **options: Any) -> Any:
         return getattr(array, name)(*arguments, **options)
 
     method.__name__ = method.__qualname__ = name
     return method
 
 
-def _part_of(function: Any, method: str) -> Function:
+def _part_of(function: object, method: str) -> Function:
     """``np.add.reduce`` and its like."""
     return getattr(function, method)  # type: ignore[no-any-return]
 
 
-def _plain_key(key: Any) -> Any:
+def _plain_key(key: object) -> Any:
     """A key with numbers of the run in the place of NumPy's."""
     if isinstance(key, Array) and not key.ndim and key.dtype.kind in "iu":
         return key.d2s_index()
@@ -290,8 +290,8 @@ def _plain_key(key: Any) -> Any:
     return int(key) if isinstance(key, np.integer) else key
 
 
-def _binary(function: Any, *, swapped: bool = False) -> Function:
-    def method(self: Any, other: Any) -> Any:
+def _binary(function: object, *, swapped: bool = False) -> Function:
+    def method(self: Any, other: object) -> Any:
         if is_tensor(other) and number_kind(other) is None:
             return NotImplemented  # a tensor takes an array for a tensor
         if not isinstance(other, Array | list | tuple) and not is_number_like(other):
@@ -342,17 +342,17 @@ for _word, _function in {
     )
 
 
-def numpy_(x: Any) -> Any:
+def numpy_(x: object) -> Any:
     """``x.numpy()``."""
     return Array.of(x)
 
 
-def asarray(a: Any, dtype: Any = None, *arguments: Any, **options: Any) -> Any:
+def asarray(a: object, dtype: object = None, *arguments: Any, **options: Any) -> Any:
     """``np.asarray``, of what the run decides."""
     return _as_array(np.asarray, a, dtype, arguments, options)
 
 
-def array(object: Any, dtype: Any = None, *arguments: Any, **options: Any) -> Any:
+def array(object: object, dtype: object = None, *arguments: Any, **options: Any) -> Any:
     """``np.array``, of what the run decides."""
     return _as_array(np.array, object, dtype, arguments, options)
 

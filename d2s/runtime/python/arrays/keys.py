@@ -14,7 +14,7 @@ from d2s.runtime.values.callbacks import raise_where
 from d2s.runtime.values.tensors import is_tensor, number_kind
 
 
-def is_simple(key: Any) -> bool:
+def is_simple(key: object) -> bool:
     """Whether a key consists of whole numbers, slices, ``None`` and ``...``."""
     parts = key if type(key) is tuple else (key,)
     return all(map(_is_simple_part, parts))
@@ -29,7 +29,7 @@ def _is_simple_part(part: object) -> bool:
     return part is None or part is Ellipsis or number_kind(part) is int
 
 
-def sample_of(array: RunArray, key: Any) -> Any:
+def sample_of(array: RunArray, key: object) -> Any:
     """What NumPy gives for a key, on a sample; it raises what NumPy raises."""
     parts = key if type(key) is tuple else (key,)
     plain = tuple(_sample_part(part) for part in parts)
@@ -47,7 +47,7 @@ def _reach(part: object) -> int:
     return abs(part) if type(part) is int else 0
 
 
-def check_bounds(array: RunArray, key: Any) -> None:
+def check_bounds(array: RunArray, key: object) -> None:
     """Let the run raise for an index out of bounds, in NumPy's words."""
     parts = key if isinstance(key, tuple) else (key,)
     axis = 0

@@ -202,7 +202,7 @@ class _Leaf:
 _NUMBERS: Final = (bool, int, float)
 
 
-def _flat(result: Any, leaves: list[Any]) -> Any:
+def _flat(result: object, leaves: list[Any]) -> Any:
     """``result`` with positions in the place of arrays and numbers, which ``leaves`` gets."""
     if isinstance(result, np.ndarray | np.generic) or type(result) in _NUMBERS:
         leaves.append(result)

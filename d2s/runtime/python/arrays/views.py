@@ -24,7 +24,7 @@ class _Link:
         put: from both to the contents of the base.
     """
 
-    def __init__(self, base: Any, take: Function | None, put: Function | None) -> None:
+    def __init__(self, base: object, take: Function | None, put: Function | None) -> None:
         self.base = base
         self.take = take
         self.put = put
@@ -34,7 +34,7 @@ _links: dict[int, tuple[Any, _Link]] = {}
 _views: dict[int, tuple[Any, list[Any]]] = {}
 
 
-def _noted(table: dict[int, tuple[Any, Any]], array: RunArray, entry: Any) -> None:
+def _noted(table: dict[int, tuple[Any, Any]], array: RunArray, entry: object) -> None:
     key = id(array)
     table[key] = (weakref.ref(array, lambda _: table.pop(key, None)), entry)
 
