@@ -26,6 +26,8 @@ if TYPE_CHECKING:
         to_static,
     )
     from d2s.config import options
+    from d2s.debug.explain import explain, report
+    from d2s.debug.facts.explanation import Explanation
     from d2s.debug.on_run import debug_on_run
     from d2s.debug.show import dump, source_map
     from d2s.diagnostics.log import set_log_level
@@ -38,6 +40,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Checker",
     "D2SError",
+    "Explanation",
     "Report",
     "check",
     "clear_cache",
@@ -45,12 +48,14 @@ __all__ = [
     "convert",
     "debug_on_run",
     "dump",
+    "explain",
     "ignore_module",
     "load",
     "not_to_static",
     "options",
     "patch_paddle",
     "register_container",
+    "report",
     "save",
     "set_log_level",
     "source_map",
@@ -61,6 +66,8 @@ _HOMES = {
     **dict.fromkeys(("clear_cache", "code", "convert", "ignore_module", "load"), "d2s.api"),
     **dict.fromkeys(("not_to_static", "register_container", "save", "to_static"), "d2s.api"),
     "options": "d2s.config",
+    **dict.fromkeys(("explain", "report"), "d2s.debug.explain"),
+    "Explanation": "d2s.debug.facts.explanation",
     "debug_on_run": "d2s.debug.on_run",
     **dict.fromkeys(("dump", "source_map"), "d2s.debug.show"),
     "set_log_level": "d2s.diagnostics.log",

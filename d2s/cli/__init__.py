@@ -105,8 +105,21 @@ _command(
 _command(
     "explain",
     commands.explain,
-    "Explain the code of an error message.",
-    ["d2s explain D2S203", "d2s explain --list"],
+    "Explain an error code, or what becomes of a function.",
+    [
+        "d2s explain D2S203",
+        "d2s explain --list",
+        "d2s explain net.py:net --input 'x:float32[8,64]'",
+    ],
+)
+_command(
+    "report",
+    commands.report,
+    "Explain, check and time a function, as text or a page.",
+    [
+        "d2s report net.py:net --input 'x:float32[8,64]'",
+        "d2s report net.py:net --input 'x:float32[8,64]' --html net.html",
+    ],
 )
 _command(
     "run",

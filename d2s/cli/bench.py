@@ -228,7 +228,7 @@ class Request:
         gradient = self.kind == "gradient"
         given = [(each.name, each.make(gradient=gradient)) for each in self.inputs]
         called = function.forward if isinstance(function, paddle.nn.Layer) else function
-        signature = inspect.signature(called)
+        signature = inspect.signature(getattr(called, "dygraph_function", called))
         try:
             return signature.bind(
                 *(value for key, value in given if key is None),

@@ -34,6 +34,17 @@ InputSpecs = Annotated[
         show_default=False,
     ),
 ]
+CallInputs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--input",
+        "-i",
+        metavar="[NAME:]DTYPE[DIMS][=VALUE]",
+        help="One argument: 'x:float32[8,64]' is random, 'n:int64[]=10' is full of tens, "
+        "'n=10' is Python's 10. Repeatable.",
+        show_default=False,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="For programs.")]
 LogJson = Annotated[
     bool,
@@ -106,17 +117,7 @@ def dump(
 
 def bench(
     target: Target,
-    inputs: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--input",
-            "-i",
-            metavar="[NAME:]DTYPE[DIMS][=VALUE]",
-            help="One argument: 'x:float32[8,64]' is random, 'n:int64[]=10' is full of tens, "
-            "'n=10' is Python's 10. Repeatable.",
-            show_default=False,
-        ),
-    ] = None,
+    inputs: CallInputs = None,
     grad: Annotated[
         bool, typer.Option("--grad", help="Time forward and backward, with gradients of inputs.")
     ] = False,
@@ -199,22 +200,65 @@ def explain(
     code: Annotated[
         str | None,
         typer.Argument(
-            metavar="CODE",
-            help="A code such as D2S204 (d2s204 and 204 are understood), or the name of an error.",
+            metavar="CODE|TARGET",
+            help="A code such as D2S204 (d2s204 and 204 are understood), or the name of an error; "
+            "or FILE.py:NAME or module:NAME.",
             show_default=False,
             autocompletion=_codes,
         ),
     ] = None,
     list_: Annotated[bool, typer.Option("--list", help="All codes with their titles.")] = False,
+    inputs: CallInputs = None,
     as_json: AsJson = False,
+    output: Output = None,
 ) -> None:
-    """Explain the code at the end of an error message: cause, example, cure.
+    """Explain the code of an error message, or what becomes of a function, line by line.
 
-    Imports nothing of yours, and needs no Paddle.
+    Of a code: cause, example, cure; nothing of yours is imported, and no Paddle needed. Of a
+    function: what became of each line and why, its programs, and what costs; with --input it is
+    called, and everything is as it was afterwards. Exit status: 0, 1 when the function is refused,
+    2 after an error.
     """
+    if code is not None and (":" in code or code.endswith(".py")):
+        if list_:
+            raise typer.BadParameter("choose one of TARGET and --list")
+        with working(_LOADING):
+            from d2s.cli import report as facts
+        facts.show(
+            code, inputs=inputs or (), html=None, as_json=as_json, output=output, measured=False
+        )
+        return
+    if inputs or output is not None:
+        raise typer.BadParameter("--input and --output are for a TARGET")
     from d2s.cli import explain as work
 
     work.explain(code, list_=list_, as_json=as_json)
+
+
+def report(
+    target: Target,
+    inputs: CallInputs = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            "--html", metavar="FILE", help="Write a page that needs no network.", show_default=False
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    output: Output = None,
+) -> None:
+    """Say what becomes of a function, line by line, check it, and time it beside dygraph.
+
+    Everything that explain says of a function, the self-check and times; as text, or as one page
+    with the original and the generated code side by side and the control flow of each program. The
+    function is called with what --input says; everything is as it was afterwards. Exit status: 0, 1
+    when it is refused or differs from dygraph, 2 after an error.
+    """
+    with working(_LOADING):
+        from d2s.cli import report as facts
+    facts.show(
+        target, inputs=inputs or (), html=html, as_json=as_json, output=output, measured=True
+    )
 
 
 def lint(

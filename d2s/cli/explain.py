@@ -37,7 +37,7 @@ def explain(code: str | None, *, list_: bool = False, as_json: bool = False) -> 
     if as_json:
         typer.echo(json.dumps(found.as_dict(), indent=2))
     elif sys.stdout.isatty():
-        from d2s.cli.pages import show  # takes rich, and as long as all the rest
+        from d2s.markup.entries import show  # takes rich, and as long as all the rest
 
         show(found)
     else:

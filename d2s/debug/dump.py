@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
 
-from d2s.debug.plain import readable
+from d2s.markup.plain import readable
 from d2s.syntax.printer import to_source
 from d2s.syntax.printing.layout import Printed
 

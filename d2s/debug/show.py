@@ -2,13 +2,54 @@
 
 from __future__ import annotations
 
+import builtins
 import sys
+import types
+from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any, TextIO
 
-from d2s.api import to_static, trace
+from d2s.api import plain_function, to_static, trace
 from d2s.debug.dump import render_passes, render_program, render_side_by_side, render_text
 from d2s.diagnostics.sourcemap import SourceMap, source_map_of
 from d2s.errors import ArgumentsError
+from d2s.markup.code import code_page, text_page
+from d2s.markup.listing import generated, listing
+from d2s.markup.page import framed
+from d2s.markup.plain import readable
+
+
+@dataclass(frozen=True)
+class Dump:
+    """What :func:`d2s.dump` has shown.
+
+    Attributes:
+        name: the function.
+        text: what was printed.
+        function: the function, if the text is its code.
+    """
+
+    name: str
+    text: str
+    function: types.FunctionType | None = None
+
+    def __repr__(self) -> str:
+        return f"<d2s.dump of {self.name}, {len(self.text.splitlines())} lines>"
+
+    def _repr_html_(self) -> str:
+        if self.function is None:
+            return framed(text_page(self.name, self.text))
+        made = trace(self.function, keep_steps=False)
+        source = made.source
+        code = generated("", readable(made.tree), source.file)
+        shown = listing(source.name, source.file, source.text, source.first_line, [code])
+        place = f"{PurePath(source.file).name}:{source.first_line}"
+        return framed(code_page(self.name, place, shown))
+
+
+def _in_notebook() -> bool:
+    """Whether what a cell ends with is shown as HTML."""
+    return "ipykernel" in sys.modules and hasattr(builtins, "get_ipython")
 
 
 def dump(
@@ -20,8 +61,10 @@ def dump(
     exact: bool = False,
     input_spec: Any = None,
     file: TextIO | None = None,
-) -> None:
+) -> Dump:
     """Print the generated code of a function, with its line numbers and the original ones.
+
+    In a notebook nothing is printed: what it returns shows itself, as the last line of a cell.
 
     Args:
         function: a function, method or layer, converted or not.
@@ -33,6 +76,9 @@ def dump(
         input_spec: the ``InputSpec`` of each argument, for ``program``.
         file: where to print; standard output unless given.
 
+    Returns:
+        What was printed, as ``text``; a notebook shows the code side by side with the original.
+
     Raises:
         ArgumentsError: (D2S301) more than one of the three forms is asked for.
         NotCapturedError: (D2S303) there is no program yet, and no ``input_spec``.
@@ -40,7 +86,7 @@ def dump(
     Example:
         >>> def f(x):
         ...     return x if x > 0 else -x
-        >>> dump(f)  # doctest: +ELLIPSIS
+        >>> shown = dump(f)  # doctest: +ELLIPSIS
         new | old | f (...)
           1 |   1 | def f(x):
           2 |   2 |     return d2s.ifelse(x > 0, lambda: x, lambda: -x)
@@ -59,7 +105,10 @@ def dump(
         text = render_side_by_side(trace(function), exact=exact)
     else:
         text = render_text(trace(function), exact=exact)
-    print(text, end="", file=file or sys.stdout)
+    if file is not None or not _in_notebook():
+        print(text, end="", file=file or sys.stdout)
+    plain = plain_function(function)
+    return Dump(plain.__qualname__, text, None if passes or program else plain)
 
 
 def source_map(function: Any) -> SourceMap:

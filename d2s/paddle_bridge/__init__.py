@@ -18,6 +18,7 @@
 ``prepared``   scopes that programs run in, and what Paddle has prepared for them
 ``runs``       programs that run
 ``errors``     what Paddle says of a failed run, and which operation it was
+``counts``     how many operations have run
 =============  ===================================================================================
 """
 
@@ -65,6 +66,7 @@ from d2s.paddle_bridge.running.backward import (
     note_reached,
     show_backward_errors,
 )
+from d2s.paddle_bridge.running.counts import Counting
 from d2s.paddle_bridge.running.errors import (
     Failed,
     SavedProgram,
@@ -142,6 +144,7 @@ __all__ = [
     "Answer",
     "Backend",
     "ConcreteProgram",
+    "Counting",
     "EagerTensor",
     "Failed",
     "IfOp",

@@ -32,6 +32,7 @@ names are for:
 ``_C_ops.run_program``          runs a program; Paddle's first use of it is noted (``prepared``)
 ``libcommon.so``                one flag where it lies in memory, else ``core.globals`` (``flags``)
 ``core.clear_executor_cache``   threads and memory of what was prepared for programs that are gone
+``core.get_low_precision_op_list``  how often each operation has run (``counts``)
 ``core.Scope``                  where the values of a run are, one for each run that goes on
 ``framework.EagerParamBase``    a parameter, which keeps its name in a program
 ``framework.global_var``        the mode of each thread, which a capture must not give to others

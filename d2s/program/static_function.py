@@ -12,7 +12,7 @@ import functools
 import time
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -26,6 +26,10 @@ from d2s.diagnostics.blame import is_defect
 from d2s.diagnostics.defects import as_defect
 from d2s.diagnostics.leaving import forget_untouched, is_untouched, leave, mark_untouched
 from d2s.errors import D2SError, InputSpecError, NotCapturedError, SaveError, StaticModeError
+from d2s.markup.code import code_page
+from d2s.markup.listing import Generated, generated, listing
+from d2s.markup.page import framed
+from d2s.markup.plain import readable
 from d2s.program.capture.capture import capture, capture_lock
 from d2s.program.capture.captured import Captured
 from d2s.program.capture.parameters import MakesParametersError
@@ -36,6 +40,7 @@ from d2s.program.dispatch.recent_calls import Modes, Parts, parts_of
 from d2s.program.dispatch.specialized_call import ANOTHER
 from d2s.program.islands.breaks import Break, leaves_graph, note, tell
 from d2s.program.islands.driver import Driver
+from d2s.program.islands.island import Island
 from d2s.program.keys.call_key import Call, Identity, Signature
 from d2s.program.keys.dimensions import Dimensions, Trial, shapes_of, with_shapes
 from d2s.program.running.execute import Runner
@@ -342,6 +347,47 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
     def breaks(self) -> tuple[Break, ...]:
         """Where the function is not one program: empty, unless ``full_graph`` is off."""
         return () if self._driver is None else tuple(self._driver.breaks())
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The programs of the function as a whole, oldest first, each with what it relies on."""
+        return self._programs.entries
+
+    @property
+    def islands(self) -> tuple[Island, ...] | None:
+        """The stretches that have programs of their own; ``None`` while it is one program."""
+        if self._driver is None:
+            return None
+        self._driver.current()
+        return self._driver.islands
+
+    def rewritten(self) -> Iterator[Generated]:
+        """The generated code to read, with links to the user's lines; of several programs, each."""
+        file = _plain(self.d2s_original).__code__.co_filename
+        if self._driver is None:
+            yield generated("", readable(trace_of(_plain(self.d2s_original)).tree), file)
+            return
+        yield generated("Python, between the programs", readable(self._driver.tree), file)
+        for island in self._driver.islands:
+            first, last = island.tree.lines
+            title = f"lines {first} to {last}, a function of its own"
+            yield generated(title, readable(trace_of(island.function).tree), file)
+
+    @property
+    def _place(self) -> str:
+        """File and line."""
+        code = getattr(_plain(self.d2s_original), "__code__", None)
+        return "?" if code is None else f"{code.co_filename}:{code.co_firstlineno}"
+
+    def __repr__(self) -> str:
+        count = len(self.programs)
+        programs = "1 program" if count == 1 else f"{count} programs"
+        return f"<d2s.StaticFunction {self._name} ({self._place}), {programs}>"
+
+    def _repr_html_(self) -> str:
+        source = source_of(_plain(self.d2s_original))
+        shown = listing(source.name, source.file, source.text, source.first_line, self.rewritten())
+        return framed(code_page(self._name, self._place, shown, [*map(repr, self.programs)]))
 
     @property
     def captures(self) -> int:

@@ -12,7 +12,7 @@ import inspect
 import random
 import types
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -83,7 +83,7 @@ class Checker:
 
     def report(self, target: Target, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Report:
         """Compare; see :meth:`__call__`."""
-        work = _Work(self, target, args, kwargs)
+        work = Work(self, target, args, kwargs)
         want = work.dygraph()
         report = work.report(want)
         for number in (1, 2):
@@ -108,19 +108,21 @@ class Target:
         converted: it, converted.
         run: calls the program.
         specs: its ``input_spec``.
+        options: other options of its conversion.
     """
 
     function: Any
     converted: StaticFunction
     run: Callable[..., Any]
     specs: Any
+    options: dict[str, Any] = field(default_factory=dict)
 
     def again(self) -> Callable[..., Any]:
         """The program's call, with programs of its own."""
-        return _runner(self.function, _converted(self.function, self.specs))
+        return _runner(self.function, _converted(self.function, self.specs, self.options))
 
 
-def target_of(function: Any, specs: Any) -> Target:
+def target_of(function: Any, specs: Any, **options: Any) -> Target:
     """What ``function`` is about.
 
     Raises:
@@ -141,19 +143,20 @@ def target_of(function: Any, specs: Any) -> Target:
             cure="pass a Python function, a method or a paddle.nn.Layer"
             + (" instance, not the class" if isinstance(function, type) else ""),
         )
-    converted = _converted(function, specs)
-    return Target(function, converted, _runner(function, converted), specs)
+    converted = _converted(function, specs, options)
+    return Target(function, converted, _runner(function, converted), specs, options)
 
 
-def _converted(function: Any, specs: Any) -> StaticFunction:
+def _converted(function: Any, specs: Any, options: dict[str, Any]) -> StaticFunction:
     if isinstance(function, paddle.nn.Layer):
         forward = function.forward
         if isinstance(forward, bridge.ASTStaticFunction):
             forward = forward.dygraph_function
-        return StaticFunction(getattr(forward, "__func__", forward), specs, instance=function)
+        plain = getattr(forward, "__func__", forward)
+        return StaticFunction(plain, specs, instance=function, **options)
     if isinstance(function, types.MethodType):
-        return StaticFunction(function.__func__, specs, instance=function.__self__)
-    return StaticFunction(function, specs)
+        return StaticFunction(function.__func__, specs, instance=function.__self__, **options)
+    return StaticFunction(function, specs, **options)
 
 
 def _runner(function: Any, converted: StaticFunction) -> Callable[..., Any]:
@@ -176,7 +179,7 @@ def _runner(function: Any, converted: StaticFunction) -> Callable[..., Any]:
     return run
 
 
-class _Work:
+class Work:
     """One check: the calls that it makes.
 
     Args:
@@ -195,13 +198,15 @@ class _Work:
 
     def dygraph(self) -> Seen:
         """The call in dygraph."""
-        return self._observe(self.target.function, program=False)
+        return self.observe(self.target.function, program=False)
 
     def static(self) -> Seen:
         """The call of the program."""
-        return self._observe(self.target.run, program=True)
+        return self.observe(self.target.run, program=True)
 
-    def _observe(self, function: Any, *, program: bool, gradients: bool = True) -> Seen:
+    def observe(self, function: Any, *, program: bool, gradients: bool = True) -> Seen:
+        """One call of ``function`` on copies of the arguments, with converted functions or not."""
+
         def call(arguments: dict[str, Any]) -> Any:
             bound = inspect.BoundArguments(self.bound.signature, type(self.bound.arguments)())
             bound.arguments.update(arguments)
@@ -262,12 +267,12 @@ class _Work:
         run = self.target.again()
         calls = found[0].call
         with probes(records[0].note):
-            self._observe(lambda *a, **k: converted_of(self.target.function)(*a, **k),
+            self.observe(lambda *a, **k: converted_of(self.target.function)(*a, **k),
                           program=False, gradients=False)  # fmt: skip
         for _ in range(calls):
             records[1].entries.clear()
             with probes(records[1].note):
-                got = self._observe(run, program=True, gradients=False)
+                got = self.observe(run, program=True, gradients=False)
         refusal: D2SError | None = got.refused
         if refusal is not None:
             return None, f"no line was found: with probes in it the program is refused ({refusal})"

@@ -24,6 +24,7 @@ from d2s import paddle_bridge as bridge
 from d2s.diagnostics.blame import is_defect
 from d2s.diagnostics.frames import is_part
 from d2s.diagnostics.location import is_hidden
+from d2s.diagnostics.notes import noting
 from d2s.errors import AmbiguousValueError, D2SError
 from d2s.program.capture.captured import Captured
 from d2s.program.capture.draws import Draws
@@ -123,7 +124,8 @@ def capture(
     with capture_lock, bridge.keep_mode(), bridge.no_collection(), deep(), frames:
         made: Captured
         try:
-            made = _capture(function, call, roots, lifted, state, part)
+            with noting() as notes:
+                made = _capture(function, call, roots, lifted, state, part)
         except D2SError as error:
             if not state.rolled:
                 raise
@@ -131,9 +133,11 @@ def capture(
             # one: a list of unknown length, a number of the run.
             state = begun(rolls=False)
             try:
-                made = _capture(function, call, roots, lifted, state, part)
+                with noting() as notes:
+                    made = _capture(function, call, roots, lifted, state, part)
             except D2SError:
                 raise error from None
+        made.notes = notes
         return made
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from d2s.diagnostics.notes import Notes
 from d2s.program.capture.draws import Draw
 from d2s.program.capture.steps import StepsOfRun
 from d2s.program.keys.call_key import TensorLeaf
@@ -89,6 +90,7 @@ class Captured:
         effects: a host operator does more than raise.
         stops: outputs that stop gradients on some runs, and the outputs that say on which.
         asked: tensors outside of it whose gradients ``paddle.grad`` gives.
+        notes: what became of constructs while it was captured.
     """
 
     program: Any
@@ -119,3 +121,4 @@ class Captured:
     stops: list[tuple[int, int]] = field(default_factory=list)
     asked: list[Any] = field(default_factory=list)
     effects: bool = False
+    notes: Notes = field(default_factory=Notes)

@@ -69,11 +69,15 @@ class Driver:
         own, _ = self._noted()
         return own is not None and own.whole is not None
 
+    @property
+    def tree(self) -> Any:
+        """The tree of its present form."""
+        self.current()
+        return source_of(self.function).tree if self._tree is None else self._tree
+
     def code(self) -> str:
         """The text of the driver, and of what its islands are converted to."""
-        self.current()
-        tree = source_of(self.function).tree if self._tree is None else self._tree
-        texts = [to_source(tree).text]
+        texts = [to_source(self.tree).text]
         for island in self.islands:
             first, last = island.tree.lines
             head = f"# lines {first} to {last}"

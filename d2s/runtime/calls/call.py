@@ -26,6 +26,7 @@ import paddle
 from paddle.autograd import PyLayer
 
 from d2s import paddle_bridge as bridge
+from d2s.diagnostics.notes import note_function
 from d2s.errors import (
     ContainerInGraphError,
     TensorRecursionError,
@@ -356,6 +357,7 @@ def _function(function: types.FunctionType, owner: Any = None) -> Any:
     _watch_recursion(function, converted)
     capture = current()
     if capture is not None and capture.on_call is not None:
+        note_function(function)
         capture.on_call(function, owner, converted)
         if owner is not None and capture.adopt is not None:
             capture.adopt(owner)

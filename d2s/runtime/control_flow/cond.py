@@ -12,6 +12,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.blame import is_defect
+from d2s.diagnostics.notes import note
 from d2s.errors import ContainerInGraphError, D2SError
 from d2s.runtime.aliasing.holders import choices_with
 from d2s.runtime.aliasing.origins import Origins, note_form
@@ -52,6 +53,7 @@ def if_(test: Any, body: Body, orelse: Body | None, names: tuple[str, ...]) -> N
     if bridge.is_value(test):
         decide(test, body, orelse, State(names, body, orelse))
         return
+    note("if", bool(test))
     try:
         if test:
             body()
@@ -65,6 +67,7 @@ def ifelse(test: Any, body: Body, orelse: Body) -> Any:
     """A conditional expression."""
     test = condition(test)
     if not bridge.is_value(test):
+        note("if", bool(test))
         try:
             return body() if test else orelse()
         except NameError as error:

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple, TypeVar
 import paddle
 
 from d2s import paddle_bridge as bridge
+from d2s.diagnostics.notes import note
 from d2s.runtime.lists.elements import Element, OfRunLength
 from d2s.runtime.lists.likeness import description_of
 from d2s.runtime.lists.rows import joined, no_rows, opened, sharing
@@ -277,6 +278,7 @@ class ItemStore(OfRunLength):
         if self.frozen:
             raise AttributeError("'tuple' object has no attribute 'append'")
         self.element.flatten(item)
+        note("list")
         self._widen(item)
         if self.arrays and self.carried:
             if self._in_branch():

@@ -16,6 +16,7 @@ from typing import Any
 import paddle
 
 from d2s import paddle_bridge as bridge
+from d2s.diagnostics.notes import note
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.slots import Cell
 from d2s.runtime.control_flow.cond import if_, select
@@ -61,6 +62,7 @@ def list_(iter_: Any, element: Use, accept: Use | None = None, names: tuple[str,
             kept.append((_where(holds, item, element, names), holds))
         elif holds:
             kept.append((element(item), True))
+    note("comprehension", len(kept), f"it goes over a {type(iter_).__name__}")
     if all(holds is True for _, holds in kept):
         return [value for value, _ in kept]
     return _filtered([(value, holds) for value, holds in kept if value is not UNBOUND])

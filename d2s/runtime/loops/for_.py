@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from d2s.diagnostics.notes import note
 from d2s.runtime.control_flow.unbound import as_local
-from d2s.runtime.loops.for_sources import Trips, source_of
+from d2s.runtime.loops.for_sources import PythonValues, Trips, source_of
 
 
 def for_(
@@ -23,6 +24,9 @@ def for_(
         stop: whether a ``break`` has happened, asked after each trip.
     """
     try:
-        source_of(iter_).run(Trips(body, names, stop))
+        source = source_of(iter_)
+        source.run(Trips(body, names, stop))
+        if isinstance(source, PythonValues):
+            note("for", source.done, source.why())
     except NameError as error:
         raise as_local(error)  # noqa: B904 - mostly the same one

@@ -199,6 +199,13 @@ class PythonValues:
             elif stopped:
                 return
 
+    def why(self) -> str:
+        """Why the trips stand one after the other; of one static loop nothing is to be said."""
+        if not self.tried:
+            return f"it goes over a {type(self.iter_).__name__}"
+        found = self.attempt.reason
+        return "" if found is None else next(iter(str(found).splitlines()), type(found).__name__)
+
     def _finished(self, stopped: paddle.Tensor, trips: Trips) -> bool:
         """Whether all that is left behind a ``break`` that the run decides has been captured."""
         _check_iterator(self.iter_)

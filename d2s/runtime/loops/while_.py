@@ -7,6 +7,7 @@ from collections.abc import Callable
 import paddle
 
 from d2s import paddle_bridge as bridge
+from d2s.diagnostics.notes import note
 from d2s.runtime.aliasing.variables import State
 from d2s.runtime.control_flow.cond import decide
 from d2s.runtime.control_flow.unbound import as_local
@@ -44,6 +45,7 @@ def while_(
                 WhileLoop(holds, _going_on(test, stop), body, state()).capture()
                 return
             if not holds:
+                note("while", trips)
                 return
             trips += 1
             check_trips(trips, "while")
@@ -54,6 +56,7 @@ def while_(
                 _rest(stopped, test, body, state, stop)
                 return
             if stopped:
+                note("while", trips)
                 return
     except NameError as error:
         raise as_local(error)  # noqa: B904 - mostly the same one

@@ -20,6 +20,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.frames import of_stack, of_traceback, users
 from d2s.diagnostics.location import Location
+from d2s.diagnostics.notes import note
 from d2s.diagnostics.tracebacks import is_made, traceback_of, user_traceback
 from d2s.errors import D2SError, UnsupportedInGraphError
 from d2s.runtime.trace import current, error_here
@@ -92,6 +93,7 @@ def host_call(
     if raises and capture.steps is not None:
         capture.steps.parameters.check_raise()
     capture.effects = capture.effects or (not raises if effects is None else effects)
+    note("host", text="may raise an exception" if raises else "calls Python")
     if raises and capture.leaving is not None:
         changed, change = capture.leaving()
     count = len(inputs)
@@ -151,6 +153,7 @@ def host_values(
     if capture.export:
         capture.wanting.setdefault(name, []).append(places[-1])
         return [_zeros(*meta) for meta in metas]
+    note("host", text=f"calls {name}()")
     kinds = [number_kind(item) for item in inputs]
     values = [_fixed(as_value(item)) for item in inputs] or [paddle.full([], True, "bool")]
 

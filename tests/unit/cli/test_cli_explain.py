@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from d2s.cli import app, main
 from d2s.cli.explain import plain, resolved
-from d2s.cli.pages import laid_out
 from d2s.diagnostics.catalogue import codes, entry
 from d2s.errors import ErrorCodeError
+from d2s.markup.entries import laid_out
 
 
 def explained(*args: str) -> str:

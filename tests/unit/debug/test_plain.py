@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import d2s
 from d2s.api import trace
 from d2s.cli import app
-from d2s.debug.plain import readable
+from d2s.markup.plain import readable
 from d2s.syntax.printer import text_of, to_source
 
 WORDS = {

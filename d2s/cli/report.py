@@ -1,0 +1,85 @@
+"""``d2s report`` and ``d2s explain TARGET``: what becomes of a function, line by line."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from d2s.cli.bench import Request, parse_input
+from d2s.cli.dump import Found, find
+from d2s.cli.files import write
+from d2s.cli.progress import working
+from d2s.debug.explain import explain, report
+from d2s.debug.facts.explanation import Explanation
+from d2s.debug.facts.text import lines_of
+from d2s.errors import TargetError
+
+
+def show(
+    target: str,
+    *,
+    inputs: Sequence[str],
+    html: Path | None,
+    as_json: bool,
+    output: Path | None,
+    measured: bool,
+) -> None:
+    """What both commands do; ``d2s.cli.commands`` says what their options mean.
+
+    Args:
+        target, inputs, html, as_json, output: the options.
+        measured: with the self-check, and with times.
+    """
+    found = find(target)
+    explanation = _explained(found, inputs, measured=measured)
+    if html is not None:
+        write(html, explanation.html())
+    if as_json:
+        text = json.dumps(explanation.as_dict(), indent=2) + "\n"
+    elif html is not None:
+        text = f"{explanation.name} ({explanation.place}): {', '.join(explanation.summary)}\n"
+    else:
+        text = explanation.text()
+    if output is not None:
+        write(output, text)
+    elif as_json or html is not None or not sys.stdout.isatty():
+        typer.echo(text, nl=False)
+    else:
+        _print(explanation)
+    if not explanation.programs and explanation.refused is None and not inputs:
+        typer.echo("nothing was called; --input x:float32[8,64] shows what is captured", err=True)
+    if not explanation.ok:
+        raise typer.Exit(1)
+
+
+def _explained(found: Found, inputs: Sequence[str], *, measured: bool) -> Explanation:
+    """The facts; what user code prints does not belong to them."""
+    given = tuple(parse_input(text) for text in inputs)
+    if given and found.needs_instance:
+        raise TargetError(
+            f"{found.name!r} cannot be called without an instance",
+            cure="create the object in the file, and name it: FILE.py:net or FILE.py:net.method",
+        )
+    with (
+        working(f"capturing {found.name}"),
+        found.importable(),
+        contextlib.redirect_stdout(sys.stderr),
+    ):
+        work = report if measured else explain
+        if not given:
+            return work(found.function)
+        call = Request(found.name, given, "inference").bound(found.name, found.function)
+        return work(found.function, *call.args, **call.kwargs)
+
+
+def _print(explanation: Explanation) -> None:
+    console = Console(highlight=False)
+    for text, style in lines_of(explanation):
+        console.print(Text(text, style=style), soft_wrap=True)

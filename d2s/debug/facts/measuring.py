@@ -1,0 +1,186 @@
+"""Calls in dygraph and as programs, after each of which everything is as it was before."""
+
+from __future__ import annotations
+
+import contextlib
+import statistics
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from d2s import paddle_bridge as bridge
+from d2s.errors import D2SError
+from d2s.program.static_function import StaticFunction
+from d2s.selfcheck.check import Checker, Work, target_of
+from d2s.selfcheck.report import Report
+from d2s.selfcheck.runs import Raised, Seen
+
+_SETTLING: Final = 12
+"""So many calls may find a break more each."""
+
+_ROUNDS: Final = 7
+_ROUND: Final = 0.05
+"""About the seconds of a round."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """How long a call takes: medians of rounds in turn, of many warm calls each.
+
+    Attributes:
+        first_s: the first call, which captures.
+        dygraph_s, program_s: the calls after that.
+        rounds, calls: how many rounds there were of each, and calls in a round.
+    """
+
+    first_s: float
+    dygraph_s: float
+    program_s: float
+    rounds: int
+    calls: int
+
+    @property
+    def speedup(self) -> float:
+        """How many times as fast as dygraph the programs are."""
+        return self.dygraph_s / self.program_s
+
+
+@dataclass(frozen=True)
+class Share:
+    """What of one warm call happens inside of programs.
+
+    Attributes:
+        operations_inside, operations_outside: operations that ran, each as often as it did.
+        seconds, seconds_inside: the time of the call, and of the programs in it.
+    """
+
+    operations_inside: int
+    operations_outside: int
+    seconds: float
+    seconds_inside: float
+
+
+class Session:
+    """Calls of a conversion of its own, on the same arguments.
+
+    Args:
+        function: what is called.
+        args, kwargs: the arguments.
+
+    Attributes:
+        converted: the conversion, one program or several.
+        first_s: seconds of the first call.
+        raised: what the call raises, in dygraph as well.
+        refused: the error with which d2s refuses the function even as several programs.
+
+    Raises:
+        NotAFunctionError, NotCheckableError, StaticModeError, TypeError: as ``Checker`` does.
+    """
+
+    def __init__(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self._target = target_of(function, None, full_graph=False)
+        self._arguments = args, kwargs
+        self._work = Work(Checker(), self._target, args, kwargs)
+        self.converted: StaticFunction = self._target.converted
+        self.first_s = 0.0
+        self.raised: str | None = None
+        self.refused: D2SError | None = None
+        self._settle()
+
+    def _settle(self) -> None:
+        """Call it until no more breaks are found."""
+        before = -1
+        for number in range(_SETTLING):
+            seconds, seen = self._call(self._target.run, program=True)
+            self.first_s = self.first_s if number else seconds
+            self.refused = seen.refused
+            if isinstance(seen.outcome, Raised):
+                self.raised = str(seen.outcome)
+            breaks = len(self.converted.breaks)
+            if self.refused is not None or breaks == before:
+                return
+            before = breaks
+
+    def _call(
+        self,
+        function: Callable[..., Any],
+        *,
+        program: bool,
+        calls: int = 1,
+        around: contextlib.AbstractContextManager[object] | None = None,
+    ) -> tuple[float, Seen]:
+        """Some calls on the same arguments, and the seconds of one."""
+        took = 0.0
+
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            nonlocal took
+            with around or contextlib.nullcontext():
+                start = time.perf_counter()
+                try:
+                    for _ in range(calls - 1):
+                        function(*args, **kwargs)
+                    return function(*args, **kwargs)
+                finally:
+                    took = (time.perf_counter() - start) / calls
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            seen = self._work.observe(timed, program=program, gradients=False)
+        return took, seen
+
+    def check(self) -> Report:
+        """The self-check on this call."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return Checker().report(self._target, *self._arguments)
+
+    def timing(self) -> Timing:
+        """Medians of rounds in dygraph and as programs, one after the other in turn."""
+        both = (self._target.function, False), (self._target.run, True)
+        slower = max(self._call(function, program=flag)[0] for function, flag in both)
+        calls = max(2, min(1000, round(_ROUND / max(slower, 1e-6))))
+        found = [
+            [self._call(function, program=flag, calls=calls)[0] for function, flag in both]
+            for _ in range(_ROUNDS)
+        ]
+        dygraph, program = (statistics.median(each) for each in zip(*found, strict=True))
+        return Timing(self.first_s, dygraph, program, _ROUNDS, calls)
+
+    def share(self) -> Share:
+        """What of a warm call happens inside of programs."""
+        counts, spent = bridge.Counting(), _Inside()
+        self._call(self._target.run, program=True, around=counts)
+        seconds, _ = self._call(self._target.run, program=True, calls=2, around=spent)
+        return Share(counts.inside, counts.outside, seconds, min(spent.seconds / 2, seconds))
+
+
+class _Inside:
+    """Adds up the seconds of the calls that run one program each.
+
+    Attributes:
+        seconds: the sum.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._call = StaticFunction.__call__
+
+    def __enter__(self) -> _Inside:
+        call = self._call
+
+        def timed(this: StaticFunction, /, *args: Any, **kwargs: Any) -> Any:
+            if this.islands is not None:
+                return call(this, *args, **kwargs)
+            start = time.perf_counter()
+            try:
+                return call(this, *args, **kwargs)
+            finally:
+                self.seconds += time.perf_counter() - start
+
+        type.__setattr__(StaticFunction, "__call__", timed)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        type.__setattr__(StaticFunction, "__call__", self._call)
