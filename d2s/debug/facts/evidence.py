@@ -12,7 +12,7 @@ from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import Location
 from d2s.diagnostics.notes import Noted
 from d2s.diagnostics.stacks import places_in_stack
-from d2s.program.dispatch.program_cache import Entry
+from d2s.program.dispatch.entry import Entry
 from d2s.program.islands.island import Island
 from d2s.program.static_function import StaticFunction
 

@@ -19,7 +19,7 @@ from d2s.markup.code import keys_of
 from d2s.markup.listing import Fate, Generated, Hint, Line, Listing, generated, hints_at, own_lines
 from d2s.markup.plain import readable
 from d2s.paddle_bridge import operations
-from d2s.program.dispatch.program_cache import Entry
+from d2s.program.dispatch.entry import Entry
 from d2s.program.islands.island import Island
 from d2s.program.static_function import StaticFunction, is_whole
 from d2s.runtime.values.objects import is_library
