@@ -143,6 +143,7 @@ def target_of(function: Any, specs: Any, **options: Any) -> Target:
             cure="pass a Python function, a method or a paddle.nn.Layer"
             + (" instance, not the class" if isinstance(function, type) else ""),
         )
+    options = {"full_graph": True, **options}
     converted = _converted(function, specs, options)
     return Target(function, converted, _runner(function, converted), specs, options)
 
@@ -320,7 +321,8 @@ class CheckedFunction(StaticFunction):
         Raises:
             CheckError: (D2S601) the program differs from dygraph; it is not kept.
         """
-        if self._program_trans.enable_to_static and paddle.in_dynamic_mode():
+        divided = self._driver is not None  # checked on the call that has divided it
+        if not divided and self._program_trans.enable_to_static and paddle.in_dynamic_mode():
             call = self._signature.call(args, kwargs, self._modes())
             if self._fitting(call) is None:
                 self._verify(args, kwargs)

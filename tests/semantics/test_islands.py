@@ -620,3 +620,15 @@ def test_parameters_that_each_call_makes() -> None:
     x = paddle.ones([1, 2])
     converted = islands(made)
     assert [converted(x).tolist() for _ in range(3)] == [made(x).tolist()] * 3
+
+
+def test_what_is_checked_is_one_program_or_said_not_to_be() -> None:
+    """H1: a check never takes dygraph for a program; one of every call looks at islands, too."""
+    x = paddle.to_tensor([0.5, 1.5, -0.2])
+    with d2s.options(full_graph=False):
+        with pytest.raises(D2SError):
+            d2s.check(middle, x).raise_for_difference()
+        checked = d2s.to_static(middle, check=True)
+        assert np.allclose(checked(x).item(), middle(x).item())
+        assert np.allclose(checked(x).item(), middle(x).item())
+    assert checked.breaks
