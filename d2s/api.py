@@ -21,8 +21,9 @@ from d2s.pipeline import Trace
 from d2s.program.islands.breaks import Break, tell
 from d2s.program.running.loaded import explaining, write_sources
 from d2s.program.static_function import ProgramInfo, StaticCoroutine, StaticFunction, is_whole
-from d2s.runtime.calls.call import SKIP, call_method
+from d2s.runtime.calls.call import SKIP
 from d2s.runtime.calls.call import call as converted_of
+from d2s.runtime.calls.callables import call_method
 from d2s.runtime.host.debuggers import step_over_ours
 from d2s.runtime.values.objects import ignore_file
 from d2s.runtime.values.tree import PYTHONS, Registered, children, register

@@ -24,8 +24,7 @@ from d2s.passes.base import Context
 from d2s.passes.names import privates
 from d2s.pipeline import CUT, PIPELINE, PROBED, WATCHED, Trace, transform
 from d2s.runtime import NAMESPACE
-from d2s.runtime.calls.call import set_converter
-from d2s.runtime.calls.managers import set_cutter
+from d2s.runtime.calls.converter import Converter, register
 from d2s.runtime.lists.probes import probing
 from d2s.runtime.trace import current
 from d2s.splitting import IslandTree, split
@@ -404,5 +403,4 @@ def cut_generator(function: types.FunctionType) -> types.FunctionType | None:
     return None if inspect.isgeneratorfunction(cut) else cut
 
 
-set_converter(convert_callee)
-set_cutter(cut_generator)
+register(Converter(convert_callee, cut_generator))

@@ -47,7 +47,7 @@ from d2s.program.running.execute import Runner
 from d2s.program.running.loaded import Sources, sources_of
 from d2s.program.state.records import Change
 from d2s.runtime.calls.call import call as converted_of
-from d2s.runtime.calls.call import call_method
+from d2s.runtime.calls.callables import call_method
 from d2s.syntax.printer import to_source
 from d2s.syntax.source import source_of
 

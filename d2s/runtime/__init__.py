@@ -5,8 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Final
 
-from d2s.runtime.calls.call import call, call_unpacked, keywords, unpacked
+from d2s.runtime.calls.call import call
 from d2s.runtime.calls.managers import manage
+from d2s.runtime.calls.unpacking import call_unpacked, keywords, unpacked
 from d2s.runtime.control_flow.cond import if_, ifelse
 from d2s.runtime.control_flow.effects import assert_, error
 from d2s.runtime.control_flow.try_ import again, attempt, handle, settle

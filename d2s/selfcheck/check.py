@@ -22,7 +22,7 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import D2SError, NotAFunctionError, StaticModeError
 from d2s.program.static_function import StaticFunction
 from d2s.runtime.calls.call import call as converted_of
-from d2s.runtime.calls.call import call_method
+from d2s.runtime.calls.callables import call_method
 from d2s.runtime.lists.probes import probes
 from d2s.selfcheck.locate import Record, first_difference
 from d2s.selfcheck.report import Difference, Report

@@ -21,7 +21,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import NotCheckableError
-from d2s.runtime.calls.call import call_method
+from d2s.runtime.calls.callables import call_method
 from d2s.runtime.values.objects import is_library, is_user_class
 from d2s.runtime.values.tree import is_dataclass_instance, parts, refill
 from d2s.selfcheck.generators import (

@@ -164,10 +164,10 @@ EXPLAINED: Final[tuple[Explained, ...]] = (
         "What stands behind a raise is not come to, in the text or left out of it.",
     ),
     Explained(
-        "d2s/runtime/calls/call.py",
+        "d2s/runtime/calls/layers.py",
         "layer_call",
         "branch removed",
-        "if id(layer) in capture.prepared:\n    return _applied(functools.partial(original, "
+        "if id(layer) in capture.prepared:\n    return applied(functools.partial(original, "
         "layer), list(arguments), options)",
         "A layer that calls itself is then prepared once more, with the same forward and hooks.",
     ),

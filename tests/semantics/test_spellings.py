@@ -15,7 +15,7 @@ import pytest
 
 import d2s
 from d2s.errors import InplaceError
-from d2s.runtime.calls.call import _BUILTINS, _CALLING_BACK, _SPECIAL
+from d2s.runtime.calls.call import STAND_INS
 from tests.helpers import assert_same, function_of, tensor
 
 X = tensor(1.5, -2.0, 3.0)
@@ -115,9 +115,9 @@ def test_paddles_functions(text: str) -> None:
 
 def test_signatures_of_what_stands_in() -> None:
     """G1b: ``inspect`` sees the signature of the original; positional parameters stay so."""
-    for function, operator_ in _SPECIAL.items():
+    for function, operator_ in STAND_INS.functions.items():
         assert inspect.signature(operator_) == inspect.signature(function), function
-    for function, operator_ in {**_BUILTINS, **_CALLING_BACK}.items():
+    for function, operator_ in STAND_INS.builtins.items():
         try:
             parameters = inspect.signature(function).parameters.values()
         except ValueError:

@@ -8,7 +8,7 @@ one in the other as its ``if`` and ``while`` are, the innermost stands for the f
 code that asks gets what it always gets::
 
     net.py, forward                              net.py, forward
-    d2s/runtime/calls/call.py, layer_call           d2s/runtime/calls/call.py, layer_call
+    d2s/runtime/calls/layers.py, layer_call      d2s/runtime/calls/layers.py, layer_call
     paddle/nn/layer/transformer.py, forward      paddle/nn/layer/transformer.py, forward
     ... 20 frames of Paddle's and ours
     paddle/tensor/linalg.py, matmul

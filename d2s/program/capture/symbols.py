@@ -26,7 +26,7 @@ from d2s.errors import NotStaticError, UnsupportedInGraphError
 from d2s.program.state.records import is_symbol
 from d2s.runtime.aliasing import inplace
 from d2s.runtime.aliasing.replays import CHECKS, Method, as_in_dygraph
-from d2s.runtime.calls.call import APPLYING
+from d2s.runtime.calls.applying import APPLYING
 from d2s.runtime.lists import dynamic_list
 from d2s.runtime.python import casts
 from d2s.runtime.python.arrays.array import Array

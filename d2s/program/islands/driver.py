@@ -8,7 +8,6 @@ rest of that call it has one, and the next call of the function finds the break 
 from __future__ import annotations
 
 import contextlib
-import functools
 import threading
 import types
 import weakref
@@ -23,7 +22,7 @@ from d2s.errors import NoSourceError, SyntaxNotSupportedError
 from d2s.program.dispatch import events
 from d2s.program.islands.breaks import Break, belongs_to, breaks_of, home_of, note_whole
 from d2s.program.islands.island import Converted, Island
-from d2s.runtime.calls.call import call_method
+from d2s.runtime.calls.callables import Callables
 from d2s.splitting import IslandTree
 from d2s.syntax.printer import to_source
 from d2s.syntax.source import source_of
@@ -137,7 +136,7 @@ class _Words:
     def __init__(self, islands: tuple[Island, ...], converted: Converted) -> None:
         for number, island in enumerate(islands):
             setattr(self, f"island_{number}", island)
-        self.through = functools.partial(through, converted=converted)
+        self.through = _Driven(converted).of
 
 
 _drivers: Final[weakref.WeakKeyDictionary[types.FunctionType, Driver]] = weakref.WeakKeyDictionary()
@@ -157,46 +156,29 @@ def driver_of(function: types.FunctionType, converted: Converted) -> Callable[..
     return made
 
 
-def through(function: Any, *, converted: Converted) -> Any:
-    """What a driver calls in place of ``function``: its driver, if it has breaks."""
-    if type(function) is types.FunctionType:
+class _Driven(Callables):
+    """What a driver calls: functions that have breaks have drivers of their own."""
+
+    def __init__(self, converted: Converted) -> None:
+        self.converted = converted
+
+    def function(self, function: types.FunctionType, owner: object = None) -> Callable[..., Any]:
         if breaks_of(function.__code__) is None:
             return function
-        return driver_of(function, converted)
-    if type(function) is types.MethodType:
-        inner = through(function.__func__, converted=converted)
-        return (
-            function if inner is function.__func__ else types.MethodType(inner, function.__self__)
-        )
-    if isinstance(function, functools.partial):
-        inner = through(function.func, converted=converted)
-        return functools.partial(inner, *function.args, **function.keywords)
-    if isinstance(function, paddle.nn.Layer):
-        return _layer(function, converted)
-    if isinstance(function, type | types.BuiltinFunctionType | types.BuiltinMethodType):
-        return function
-    implementation = call_method(function)
-    if isinstance(implementation, types.FunctionType):
-        inner = through(implementation, converted=converted)
-        if inner is not implementation:
-            return types.MethodType(inner, function)
-    return function
+        return driver_of(function, self.converted)
 
+    def layer(self, layer: paddle.nn.Layer) -> Any:
+        """A layer, called with the driver of its ``forward``."""
+        forward = layer.forward
+        driven = self.of(forward) if type(forward) is types.MethodType else forward
+        if driven is forward:
+            return layer
 
-def _layer(layer: Any, converted: Converted) -> Any:
-    """A layer, called with the driver of its ``forward``."""
-    forward = layer.forward
-    if type(forward) is not types.MethodType:
-        return layer
-    inner = through(forward.__func__, converted=converted)
-    if inner is forward.__func__:
-        return layer
+        def run(*args: Any, **kwargs: Any) -> Any:
+            with _forward(layer, driven):
+                return layer(*args, **kwargs)
 
-    def run(*args: Any, **kwargs: Any) -> Any:
-        with _forward(layer, types.MethodType(inner, layer)):
-            return layer(*args, **kwargs)
-
-    return run
+        return run
 
 
 _lock: Final = threading.Lock()

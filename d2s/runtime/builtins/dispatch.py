@@ -1,7 +1,7 @@
 """Which operator stands for which built-in function while a program is captured (rule E1).
 
-What calls back into the user's code (``map``, ``sorted`` with a key) is in ``runtime.calls.call``,
-which converts the callback.
+What calls back into the user's code (``map``, ``sorted`` with a key) is in
+``runtime.calls.stand_ins``, which converts the callback.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ then picked by position.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import paddle
@@ -134,15 +134,11 @@ def _columns(items: list[Any]) -> list[list[Any]] | None:
     return [list(column) for column in zip(*items, strict=True)]
 
 
-def _tuple_like(first: Any, parts: list[Any]) -> Any:
-    return like(first, parts)
-
-
 def _at(items: list[Any], position: Any) -> Any:
     """The item at ``position``; tuples of one form part by part."""
     columns = _columns(items)
     if columns is not None:
-        return _tuple_like(items[0], [_at(column, position) for column in columns])
+        return like(items[0], [_at(column, position) for column in columns])
     if all(item is items[0] for item in items):
         return items[0]
     return picked(items, position)
@@ -153,7 +149,7 @@ def _reordered(items: list[Any], order: Any) -> list[Any]:
     columns = _columns(items)
     if columns is not None:
         parts = [_reordered(column, order) for column in columns]
-        return [_tuple_like(items[0], list(row)) for row in zip(*parts, strict=True)]
+        return [like(items[0], list(row)) for row in zip(*parts, strict=True)]
     kind = _alike(items)
     if kind is False:
         return [_at(items, order[index]) for index in range(len(items))]
@@ -233,93 +229,103 @@ def _kept(thing: Any) -> Callable[[], Any]:
     return lambda: thing
 
 
-def _best(keys: Any, name: str) -> Any:
-    """The position of the winner among ``keys``, a 1-D tensor: the first of equals.
+class _Extreme:
+    """``max`` or ``min``.
 
-    NaN wins from nobody, and nobody wins from it: it stays if it comes first.
+    Attributes:
+        name: which of the two.
+        original: Python's own.
     """
-    found = paddle.argmax if name == "max" else paddle.argmin
-    if not is_float(keys.dtype):
-        return found(keys)
-    nan = paddle.isnan(keys)
-    worst = paddle.full([1], -float("inf") if name == "max" else float("inf"), keys.dtype)
-    position = found(paddle.where(nan, paddle.expand_as(worst, keys), keys))
-    return paddle.where(nan[0], paddle.full([], 0, position.dtype), position)
 
+    def __init__(self, original: Callable[..., Any]) -> None:
+        self.name = self.__name__ = original.__name__
+        self.original = original
 
-def _extreme(name: str) -> Any:
-    original = getattr(builtins, name)
-
-    def extreme(*things: Any, **options: Any) -> Any:
+    def __call__(self, *things: Any, **options: Any) -> Any:
+        """The extreme of the items of an iterable, or of the arguments."""
         if current() is None or not things or not set(options) <= {"key", "default"}:
-            return original(*things, **options)
+            return self.original(*things, **options)
         if len(things) > 1:
             if "default" in options:
-                return original(*things, **options)
-            return among(list(things), options.get("key"))
+                return self.original(*things, **options)
+            return self._among(list(things), options.get("key"))
         if isinstance(things[0], Choice):
-            return over(lambda found: extreme(found, **options), things[0])
-        rows = _rows(things[0], name)
+            return over(lambda found: self(found, **options), things[0])
+        rows = _rows(things[0], self.name)
         if rows is not None:
-            return of_rows(rows, **options)
+            return self._of_rows(rows, **options)
         items = list(items_of(things[0]))
         if not items:
-            return original((), **options)
-        return among(items, options.get("key"))
+            return self.original((), **options)
+        return self._among(items, options.get("key"))
 
-    symbol = ">" if name == "max" else "<"
-
-    def among(items: list[Any], key: Key | None) -> Any:
+    def _among(self, items: list[Any], key: Key | None) -> Any:
         measures = items if key is None else [key(item) for item in items]
         if len(items) > 1 and is_structured(measures):
             known = beginnings(measures)
-            order = None if known else Order(measures, symbol)
+            order = None if known else Order(measures, ">" if self.name == "max" else "<")
             if order is not None and not order.known:
                 return _at(items, order.best())
-            measures = known or measures
-            return items[original(range(len(items)), key=measures.__getitem__)]
+            return self._known(items, known or measures)
         if key is None:
             if not any(map(_dynamic, items)):
-                return original(items)
+                return self.original(items)
             if _alike(items) is False:
-                return folded(items)
-        keys = column(measures, name)
+                return self._folded(items)
+        keys = column(measures, self.name)
         if keys is None:
-            return items[original(range(len(items)), key=measures.__getitem__)]
-        return items[0] if len(items) == 1 else _at(items, _best(keys, name))
+            return self._known(items, measures)
+        return items[0] if len(items) == 1 else _at(items, self._best(keys))
 
-    def folded(items: list[Any]) -> Any:
+    def _known(self, items: list[Any], measures: Sequence[Any]) -> Any:
+        """The item with the extreme of ``measures``, which Python can compare."""
+        return items[self.original(range(len(items)), key=measures.__getitem__)]
+
+    def _folded(self, items: list[Any]) -> Any:
         best = items[0]
         for item in items[1:]:
-            better = condition(item > best if name == "max" else item < best)
+            better = condition(item > best if self.name == "max" else item < best)
             if bridge.is_value(better):
                 best = select(better, _kept(item), _kept(best))
             elif better:
                 best = item
         return best
 
-    def of_rows(rows: _Rows, key: Key | None = None, **default: Any) -> Any:
+    def _of_rows(self, rows: _Rows, key: Key | None = None, **default: object) -> Any:
         if key is not None:
-            raise _refused(f"{name}() with a key is asked for items whose number a tensor decides")
-        keys = vector(rows.stacked, name)
+            raise _refused(
+                f"{self.name}() with a key is asked for items whose number a tensor decides"
+            )
+        keys = vector(rows.stacked, self.name)
         if not default:
             try:
-                original(())
+                self.original(())
             except ValueError as error:
                 raise_when(rows.length == 0, error.with_traceback(None))
-            return rows.marked(rows.stacked[_best(keys, name)])
+            return rows.marked(rows.stacked[self._best(keys)])
         return select(
             condition(rows.length > 0),
-            lambda: rows.marked(rows.stacked[_best(keys, name)]),
+            lambda: rows.marked(rows.stacked[self._best(keys)]),
             _kept(default["default"]),
         )
 
-    extreme.__name__ = extreme.__qualname__ = name
-    return extreme
+    def _best(self, keys: bridge.Value) -> bridge.Value:
+        """The position of the winner among ``keys``, a 1-D tensor: the first of equals.
+
+        NaN wins from nobody, and nobody wins from it: it stays if it comes first.
+        """
+        highest = self.name == "max"
+        found = paddle.argmax if highest else paddle.argmin
+        if not is_float(keys.dtype):
+            return found(keys)
+        nan = paddle.isnan(keys)
+        worst = paddle.full([1], -float("inf") if highest else float("inf"), keys.dtype)
+        position = found(paddle.where(nan, paddle.expand_as(worst, keys), keys))
+        return paddle.where(nan[0], paddle.full([], 0, position.dtype), position)
 
 
-max_ = _extreme("max")
-min_ = _extreme("min")
+max_ = _Extreme(builtins.max)
+min_ = _Extreme(builtins.min)
 
 
 # -- sum, prod -----------------------------------------------------------------------------------

@@ -21,7 +21,8 @@ from typing import Any, Final
 import paddle
 
 from d2s.errors import NoSourceError, SyntaxNotSupportedError
-from d2s.runtime.calls.call import call, layer_call
+from d2s.runtime.calls.call import call
+from d2s.runtime.calls.layers import layer_call
 from d2s.runtime.python.comparing import COMPARISONS
 from d2s.runtime.trace import Capture, current
 from d2s.runtime.values.fields import slot_fields, slots_of
@@ -193,7 +194,7 @@ def methods(capture: Capture) -> Iterator[None]:
     def layer(self: Any, *arguments: Any, **options: Any) -> Any:
         if current() is None:
             return original(self, *arguments, **options)
-        return layer_call(self, original, arguments, options)
+        return layer_call(self, call, original, arguments, options)
 
     capture.adopt = adoption.adopt
     paddle.nn.Layer.__call__ = layer

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from d2s.errors import D2SError
 from d2s.runtime.calls.call import call
+from d2s.runtime.calls.converter import converter
 from d2s.runtime.control_flow.raises import OVER
 from d2s.runtime.control_flow.try_ import attempt, handle
 from d2s.runtime.python.logic import not_
@@ -44,14 +45,6 @@ _ONCE: Final = (
     "would unwind an ExitStack, which calls each of its callbacks once",
     "use a with statement for each context manager",
 )
-
-_cutter: Callable[[types.FunctionType], types.FunctionType | None] | None = None
-
-
-def set_cutter(cutter: Callable[[types.FunctionType], types.FunctionType | None]) -> None:
-    """Tell how a generator function is cut at its ``yield``; called once, by ``conversion``."""
-    global _cutter
-    _cutter = cutter
 
 
 class manage:
@@ -87,8 +80,7 @@ class manage:
             capture.adopt(manager)
         names, refusal = self.names, OVER
         if type(manager) is _Generated:
-            assert _cutter is not None
-            cut = _cutter(manager.func)
+            cut = converter().cut(manager.func)
             if cut is None:
                 names, refusal = None, _WHOLE
             else:

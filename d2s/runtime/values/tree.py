@@ -440,6 +440,12 @@ def is_mapping(container: object) -> bool:
     return kind is not None and kind.mapping
 
 
+def is_hashed(container: object) -> bool:
+    """Whether an object is a dict or set, which finds its items by their hash."""
+    kind = kind_of(container)
+    return kind is not None and (kind.mapping or isinstance(kind, _Set))
+
+
 def is_mutable(container: object) -> bool:
     """Whether an object is a container that can be given other items."""
     kind = kind_of(container)

@@ -1,0 +1,293 @@
+"""Calls of what is not converted: functions of Paddle, of NumPy, of libraries, written in C.
+
+They get plain arguments: one of several things is resolved, a dygraph tensor becomes a value, and
+``out=`` is written by us.  Where a function of Paddle computes in Python with a size that only the
+run knows, it is converted after all.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.errors import ContainerInGraphError
+from d2s.runtime.aliasing import inplace, replays
+from d2s.runtime.aliasing.replays import COMPUTING
+from d2s.runtime.calls.callables import swapped
+from d2s.runtime.calls.converter import converter
+from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.python import numpy_calls
+from d2s.runtime.python.comparing import is_late_key
+from d2s.runtime.trace import current, error_here
+from d2s.runtime.values.choice import Choice, each
+from d2s.runtime.values.objects import attribute, owner_of
+from d2s.runtime.values.tensors import (
+    ArrayAskedError,
+    LibrarySizeError,
+    as_value,
+    is_tensor,
+    no_hash,
+)
+from d2s.runtime.values.tree import (
+    any_leaf,
+    first_leaf,
+    is_hashed,
+    is_mapping,
+    is_plain_sequence,
+    map_children,
+    pairs,
+    replaced,
+)
+
+
+def plain(function: Any, call: Callable[[Any], Any]) -> Any:
+    """``function`` as it is; while a program is captured, its arguments are made plain.
+
+    Args:
+        function: the function.
+        call: gives what to call in place of a function of the user's.
+    """
+    takes_callbacks = module_of(function).startswith("paddle")
+    of_numpy = numpy_calls.is_numpys(function)
+    known = takes_callbacks or of_numpy
+    sees_caller = attribute(function, "__name__", "") in _SEES_CALLER and not known
+    if current() is None or sees_caller:
+        return function
+
+    def run(*arguments: Any, **options: Any) -> Any:
+        given = list(arguments)
+        if takes_callbacks:  # recompute, say, or what a decorator of Paddle calls
+            given = [call(item) if type(item) in _FUNCTIONS else item for item in given]
+        if of_numpy and numpy_calls.holds_values([given, options]):
+            return _of_numpy(function, given, options)
+        return applied(function, given, options)
+
+    if isinstance(function, type) and function not in _TAKING_APART and not of_numpy:
+        return function
+    name = attribute(function, "__name__", "")
+    owner = owner_of(function)
+    if isinstance(owner, BaseException):  # its ``args``
+        return function
+    if name in _STORING and not isinstance(function, types.FunctionType):  # not ``paddle.add``
+        return run if is_tensor(owner) else function
+    return run
+
+
+def module_of(function: object) -> str:
+    """The module that a function says it is of."""
+    return str(attribute(function, "__module__", ""))
+
+
+def _in_program(given: object) -> Any:
+    """``given`` with the values of the program in place of dygraph tensors."""
+    if bridge.is_eager(given):
+        return as_value(given)
+    if is_plain_sequence(given) and any_leaf(bridge.is_eager, given, 1):
+        return map_children(lambda item: as_value(item) if bridge.is_eager(item) else item, given)
+    return given
+
+
+_SEES_CALLER: Final = frozenset(
+    [
+        *("breakpoint", "set_trace", "warn", "currentframe", "stack", "_getframe"),
+        *("globals", "locals", "vars", "dir", "eval", "exec"),
+    ]
+)
+"""Functions that look at the frame that calls them: it has to be the user's."""
+
+
+_FUNCTIONS: Final = (types.FunctionType, types.MethodType)
+
+
+_TAKING_APART: Final = (str, bytes, list, tuple, dict, set, frozenset, complex, slice)
+"""Built-in types whose constructor looks at its argument rather than keeping it."""
+
+
+_STORING: Final = frozenset(
+    ("append", "insert", "add", "setdefault", "appendleft", "put", "register_buffer", "setattr")
+)
+"""Built-in methods that only keep what they are given."""
+
+
+def applied(function: Callable[..., Any], arguments: list[Any], options: dict[str, Any]) -> Any:
+    """``function`` with plain arguments: a :class:`Choice` among them is resolved."""
+    for places in (arguments, options):
+        for key, given in pairs(places):
+            choice = _first_choice(given)
+            if choice is not None:
+                # What was given is kept by itself: a branch puts back what lists have held, anew.
+                one = functools.partial(replaced, given, choice)
+                place = places, key
+                use = functools.partial(_applied_at, function, arguments, options, place, one)
+                return each(use, choice, none=True, exact=True)
+    owner = owner_of(function)
+    if is_hashed(owner) and _by_hash(owner, arguments):
+        raise no_hash()
+    if current() is not None and module_of(function).startswith(COMPUTING):
+        arguments = [_in_program(item) for item in arguments]
+        options = {name: _in_program(item) for name, item in options.items()}
+    if current() is not None:
+        arguments, options, out = _without_out(function, arguments, options)
+        if out is not None:
+            return inplace.put_into(out, applied(function, arguments, options))
+    capture = current()
+    refused = 0 if capture is None else len(capture.refused)
+    try:
+        return function(*arguments, **options)
+    except LibrarySizeError as error:
+        converted = _of_open_sizes(function)
+        if converted is None or capture is None:
+            raise
+        said: Exception = error
+        del capture.refused[refused:]
+    except Exception as error:
+        given = _of_no_list(error, function, arguments)
+        said = given or replays.as_in_dygraph(error, function, arguments, options)
+        converted = None
+        if capture is not None and any_leaf(_is_open, [arguments, options]):
+            converted = _of_open_sizes(function)
+    try:
+        if converted is None:
+            raise said
+        try:
+            return converted(*arguments, **options)
+        except Exception:
+            if isinstance(said, LibrarySizeError):
+                raise
+            raise said from None
+    finally:
+        del said  # which knows this frame
+
+
+def _applied_at(
+    function: Callable[..., Any],
+    arguments: list[Any],
+    options: dict[str, Any],
+    place: tuple[Any, Any],
+    one: Callable[[object], object],
+    value: object,
+) -> Any:
+    """:func:`applied` with what ``one`` makes of a value at a place: a container and a key."""
+    places, key = place
+    before = places[key]
+    places[key] = one(value)
+    try:
+        return applied(function, arguments, options)
+    finally:
+        places[key] = before
+
+
+APPLYING: Final = applied.__code__
+"""The code that calls functions that are not converted."""
+
+
+def _of_numpy(function: Callable[..., Any], arguments: list[Any], options: dict[str, Any]) -> Any:
+    """A function of NumPy, called with something of the run among its arguments."""
+    if not numpy_calls.holds_tensors([arguments, options]):
+        if isinstance(function, np.ufunc) and numpy_calls.holds_arrays(arguments, 1):
+            return applied(function, arguments, options)  # which asks the array
+        return numpy_calls.call(function, arguments, options)
+    capture = current()
+    refused = 0 if capture is None else len(capture.refused)
+    try:
+        return applied(function, arguments, options)  # np.sum(x) is x.sum()
+    except ArrayAskedError:
+        if capture is not None:
+            del capture.refused[refused:]
+        return numpy_calls.call(function, arguments, options)
+
+
+def _of_no_list(
+    error: Exception, function: Callable[..., Any], arguments: list[Any]
+) -> Exception | None:
+    """The refusal of a list of the run that ``function``, which is written in C, does not take."""
+    lists = [item for item in arguments if isinstance(item, DynamicList)]
+    in_c = isinstance(function, types.BuiltinFunctionType | types.BuiltinMethodType)
+    if not lists or not in_c or not isinstance(error, TypeError):
+        return None
+    return error_here(
+        ContainerInGraphError,
+        f"{function.__name__}() is given {lists[0].name!r}, a list whose length a tensor decides",
+        "use the methods of the list, sorted() and min(), or functions of Paddle on a stack of it",
+    )
+
+
+def _of_open_sizes(function: Callable[..., Any]) -> Any:
+    """A function or layer of Paddle, converted as the user's are; ``None`` for other things.
+
+    What it computes with a size that only the run knows becomes part of the program.
+    """
+    convert = converter().convert
+    if type(function) is types.FunctionType and module_of(function).startswith("paddle"):
+        return convert(function)
+    if isinstance(function, functools.partial) and function.args:
+        layer, plain = function.args[0], getattr(type(function.args[0]), "forward", None)
+        if isinstance(layer, paddle.nn.Layer) and type(plain) is types.FunctionType:
+            forward = types.MethodType(convert(plain), layer)
+            return functools.partial(_with_forward, layer, forward, function)
+    return None
+
+
+def _is_open(given: object) -> bool:
+    """Whether ``given`` is a tensor with a size that only the run knows."""
+    return bridge.is_value(given) and any(size < 0 for size in bridge.shape_of(given) or ())
+
+
+def _with_forward(
+    layer: paddle.nn.Layer,
+    forward: Callable[..., Any],
+    run: Callable[..., Any],
+    *arguments: Any,
+    **options: Any,
+) -> Any:
+    with swapped(layer.__dict__, {"forward": forward}):
+        return run(*arguments, **options)
+
+
+def _without_out(
+    function: Callable[..., Any], arguments: list[Any], options: dict[str, Any]
+) -> tuple[list[Any], dict[str, Any], Any]:
+    """The arguments of a function of Paddle without ``out``, which a program ignores, and that.
+
+    ``out`` is ``None`` if it is not given.
+    """
+    if not module_of(function).startswith("paddle"):
+        return arguments, options, None
+    position = _position_of_out(function) if type(function) is types.FunctionType else None
+    out = options.get("out")
+    if position is not None and position < len(arguments):
+        out = arguments[position]
+    found = out[0] if isinstance(out, list | tuple) and out else out
+    if not is_tensor(found):
+        return arguments, options, None
+    if getattr(function, "__name__", "").startswith("bitwise_"):  # dygraph writes nothing either
+        out = None
+    kept = [None if place == position else item for place, item in enumerate(arguments)]
+    return kept, {name: item for name, item in options.items() if name != "out"}, out
+
+
+@functools.lru_cache(maxsize=1024)
+def _position_of_out(function: Callable[..., Any]) -> int | None:
+    """Which positional argument of a function of Paddle is ``out``."""
+    parameters = list(inspect.signature(function).parameters.values())
+    names = [each.name for each in parameters if each.kind is not each.KEYWORD_ONLY]
+    return names.index("out") if "out" in names else None
+
+
+def _by_hash(owner: object, arguments: list[Any]) -> bool:
+    """Whether a method of a dict or set would look for a number of the run by its hash."""
+    found = [is_late_key(item) for item in arguments]
+    return any(found[:1]) if is_mapping(owner) else any(found)
+
+
+def _first_choice(given: object) -> Choice | None:
+    """``given``, or an item of it, if that is one of several things."""
+    choice = isinstance(given, Choice) or is_plain_sequence(given)
+    return first_leaf(lambda part: isinstance(part, Choice), given, 1) if choice else None

@@ -1,0 +1,95 @@
+"""What callables run: the function of a method, of a ``partial``, of an object that is called."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import types
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.tree import any_leaf
+
+
+class Callables:
+    """What to call in place of callables; what becomes of a Python function, a subclass says."""
+
+    def of(self, callee: Any) -> Any:
+        """What to call in place of ``callee``: itself, or what runs another function."""
+        if type(callee) is types.FunctionType:
+            return self.function(callee)
+        if type(callee) is types.MethodType:
+            return self.method(callee)
+        if isinstance(callee, functools.partial):
+            return functools.partial(self.of(callee.func), *callee.args, **callee.keywords)
+        if isinstance(callee, paddle.nn.Layer):
+            return self.layer(callee)
+        if isinstance(callee, type | types.BuiltinFunctionType | types.BuiltinMethodType):
+            return self.builtin(callee)
+        implementation = call_method(callee)
+        if isinstance(implementation, types.FunctionType):
+            found = self.function(implementation, callee)
+            if found is not implementation:
+                return types.MethodType(found, callee)
+        return self.other(callee)
+
+    def function(self, function: types.FunctionType, owner: object = None) -> Any:
+        """In place of a Python function, which is a method of ``owner``."""
+        raise NotImplementedError
+
+    def method(self, method: types.MethodType) -> Any:
+        """In place of a bound method."""
+        found = self.of(method.__func__)
+        return method if found is method.__func__ else types.MethodType(found, method.__self__)
+
+    def layer(self, layer: paddle.nn.Layer) -> Any:
+        """In place of a layer."""
+        raise NotImplementedError
+
+    def builtin(self, callee: Callable[..., Any]) -> Any:
+        """In place of a class, or of a function that is written in C."""
+        return self.other(callee)
+
+    def other(self, callee: Callable[..., Any]) -> Any:
+        """In place of what runs no Python function that is known."""
+        return callee
+
+
+def call_method(callee: object) -> Any:
+    """The ``__call__`` that the class of ``callee`` defines, or ``None``."""
+    for owner in type(callee).__mro__:
+        if "__call__" in vars(owner):
+            return vars(owner)["__call__"]
+    return None
+
+
+def is_outside(held: object) -> bool:
+    """Whether no tensor of the program is in ``held``, as far as its containers go."""
+    return not any_leaf(_is_inside, held)
+
+
+def _is_inside(held: object) -> bool:
+    return bridge.is_value(held) or isinstance(held, Choice | DynamicList)
+
+
+_ABSENT: Final = object()
+
+
+@contextlib.contextmanager
+def swapped(table: dict[Any, Any], values: dict[Any, Any]) -> Iterator[None]:
+    """``table`` with other values under some keys, for a while."""
+    before = {key: table.get(key, _ABSENT) for key in values}
+    table.update(values)
+    try:
+        yield
+    finally:
+        for key, value in before.items():
+            if value is _ABSENT:
+                table.pop(key, None)
+            else:
+                table[key] = value

@@ -1,0 +1,70 @@
+"""Functions of Python that call back: ``map``, ``sorted`` with a key, ``functools.reduce``.
+
+Each takes what gives the function to call in place of the user's as its first argument.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from d2s.runtime.lists import iteration
+from d2s.runtime.loops import comprehensions
+from d2s.runtime.trace import current
+from d2s.runtime.values.tensors import is_tensor
+
+Converting = Callable[[Any], Any]
+"""Gives what to call in place of a function."""
+
+
+def map_(call: Converting, function: Any, /, *things: Any) -> Any:
+    """``map``."""
+    return map(call(function), *(iteration.items_of(thing) for thing in things))
+
+
+def filter_(call: Converting, function: Any, things: Any, /) -> Any:
+    """``filter``: of tensors, a list whose length the run decides."""
+    if current() is None or type(things) not in (list, tuple) or not any(map(is_tensor, things)):
+        return filter(None if function is None else call(function), iteration.items_of(things))
+    accept = (lambda item: item) if function is None else call(function)
+    return comprehensions.list_(things, lambda item: item, lambda item: accept(item))
+
+
+def keyed(call: Converting, operator: Callable[..., Any]) -> Callable[..., Any]:
+    """``operator`` with its ``key`` converted."""
+
+    def run(*things: Any, key: Any = None, **options: Any) -> Any:
+        return operator(*things, key=None if key is None else call(key), **options)
+
+    return run
+
+
+def ranking(call: Converting, operator: Callable[..., Any]) -> Callable[..., Any]:
+    """``operator`` with its third argument, ``key``, converted."""
+
+    def rank(n: Any, iterable: Any, key: Any = None) -> Any:
+        return operator(n, iterable, None if key is None else call(key))
+
+    return rank
+
+
+def reduce(
+    call: Converting, function: Any, things: Any, /, *others: object, **options: object
+) -> Any:
+    """``functools.reduce``."""
+    return functools.reduce(call(function), iteration.items_of(things), *others, **options)
+
+
+def accumulate(
+    call: Converting, /, iterable: Any, func: Any = None, *, initial: object = None
+) -> Any:
+    """``itertools.accumulate``."""
+    function = None if func is None else call(func)
+    return itertools.accumulate(iteration.items_of(iterable), function, initial=initial)
+
+
+def starmap(call: Converting, function: Any, things: Any, /) -> Any:
+    """``itertools.starmap``."""
+    return itertools.starmap(call(function), iteration.items_of(things))

@@ -1,0 +1,80 @@
+"""Functions of Paddle that make tensors of numbers, which take those of the run as well."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.runtime.calls.applying import applied
+from d2s.runtime.python import making
+from d2s.runtime.python.tolist import tolist
+from d2s.runtime.trace import current
+from d2s.runtime.values.tensors import as_value, cast_plain, is_tensor, number_kind
+
+
+def as_dtype_of(x: object, number: bridge.Value) -> bridge.Value:
+    """A number as a tensor of the dtype of ``x``."""
+    return cast_plain(number, as_value(x).dtype)
+
+
+def as_default(_: object, number: bridge.Value) -> bridge.Value:
+    """A float as a tensor that is made of one."""
+    is_float = number_kind(number) is float
+    return cast_plain(number, paddle.get_default_dtype()) if is_float else number
+
+
+def taking_numbers(
+    original: Callable[..., Any],
+    names: tuple[str, ...],
+    made: Callable[[object, bridge.Value], bridge.Value],
+) -> Callable[..., Any]:
+    """A function of Paddle that makes tensors of numbers, which takes those of the run as well.
+
+    Args:
+        original: the function.
+        names: the parameters that may be numbers.
+        made: from the first argument and a number to what the function's operation takes.
+    """
+    parameters = list(inspect.signature(original).parameters)
+
+    def run(*arguments: object, **options: object) -> Any:
+        given = dict(zip(parameters, arguments, strict=False)) | options
+        first = given.get(parameters[0])
+        places, named = list(arguments), dict(options)
+        for name in names:
+            number = given.get(name)
+            if first is None or not bridge.is_value(number) or number_kind(number) is None:
+                continue
+            if name in options:
+                named[name] = made(first, number)
+            else:
+                places[parameters.index(name)] = made(first, number)
+        return applied(original, places, named)
+
+    return run
+
+
+def normal(mean: Any = 0.0, std: Any = 1.0, shape: object = None, name: str | None = None) -> Any:
+    """``paddle.normal``, which takes a number of the run for a tensor and forgets the shape."""
+    numbers = [number_kind(each) is not None for each in (mean, std)]
+    if not all(numbers) or not any(map(bridge.is_value, (mean, std))):
+        return applied(paddle.normal, [mean, std, shape], {})
+    return mean + std * applied(paddle.normal, [0.0, 1.0, shape], {})
+
+
+def making_(operator: Callable[..., Any]) -> Callable[..., Any]:
+    """``operator``, which makes a tensor, of settled arguments."""
+
+    def make(*arguments: object, **options: object) -> Any:
+        return applied(operator, [making.settled(item) for item in arguments], options)
+
+    return make
+
+
+def tolist_(x: object) -> Any:
+    """``paddle.tolist``."""
+    return tolist(x) if current() is not None and is_tensor(x) else paddle.tolist(x)

@@ -1,0 +1,69 @@
+"""Functions of Paddle that change shapes: ``tile``, ``view``, ``squeeze``, ``pad``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.errors import UnsupportedInGraphError
+from d2s.runtime.aliasing import ranks
+from d2s.runtime.calls.applying import applied
+from d2s.runtime.calls.stand_ins import padding
+from d2s.runtime.trace import error_here
+from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.tensors import as_value, is_tensor, number_kind, shape
+
+
+def tile(x: object, repeat_times: object, name: str | None = None) -> Any:
+    """``paddle.tile``: one number may stand for a list of it, which a program does not take."""
+    alone = isinstance(repeat_times, Choice) or number_kind(repeat_times) is not None
+    times = [repeat_times] if alone else repeat_times
+    return applied(paddle.tile, [x, times], {})
+
+
+def repeat(input: object, repeats: object) -> Any:
+    """``x.repeat``."""
+    return tile(input, repeats)
+
+
+def repeat_interleave(
+    x: Any, repeats: Any, axis: Any = None, name: str | None = None, **options: Any
+) -> Any:
+    """``paddle.repeat_interleave``: a program takes one number for each element."""
+    if bridge.is_value(repeats) and not list(repeats.shape):
+        x = as_value(x)
+        if axis is None:
+            x, axis = x.flatten(), 0
+        repeats = paddle.expand(repeats.reshape([1]), [shape(x)[axis]])
+    return applied(paddle.repeat_interleave, [x, repeats, axis], options)
+
+
+def squeeze(x: object, axis: object = None, name: str | None = None) -> Any:
+    """``paddle.squeeze``."""
+    return applied(ranks.squeeze, [x, axis], {})
+
+
+def pad(x: object, pad: object, mode: object = "constant", *others: Any, **options: Any) -> Any:
+    """``paddle.nn.functional.pad``."""
+    if padding.is_decided(pad, mode):
+        return padding.padded(x, pad, *others, **options)
+    return applied(paddle.nn.functional.pad, [x, pad, mode, *others], options)
+
+
+def view(x: object, shape_or_dtype: object, name: str | None = None) -> Any:
+    """``paddle.view``, with a shape."""
+    if not isinstance(shape_or_dtype, list | tuple) and not is_tensor(shape_or_dtype):
+        raise error_here(
+            UnsupportedInGraphError,
+            ".view() reads the memory of a tensor as another dtype, for which Paddle's programs "
+            "have no operation",
+            "use .astype() where the numbers are meant, or keep this part out of the function",
+        )
+    return applied(paddle.reshape, [x, shape_or_dtype], {})
+
+
+def view_as(x: object, other: paddle.Tensor, name: str | None = None) -> Any:
+    """``paddle.view_as``."""
+    return applied(paddle.reshape, [x, other.shape], {})

@@ -1,0 +1,97 @@
+"""Functions of Paddle that change state: ``assign``, ``set_state_dict``, ``register_buffer``."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.errors import UnsupportedInGraphError
+from d2s.runtime.aliasing import inplace
+from d2s.runtime.calls.applying import applied
+from d2s.runtime.trace import current, error_here
+from d2s.runtime.training import functions as training
+from d2s.runtime.values.tensors import as_value, is_tensor, number_kind
+
+
+def assign(x: object, output: object = None) -> Any:
+    """``paddle.assign``; into another tensor, it changes that one in place."""
+    if training.writes(output):
+        return training.write(x, output)
+    if bridge.is_value(x) and number_kind(x) is not None:
+        x = as_value(x).reshape([1])  # as dygraph makes a tensor of a Python number
+    if current() is not None and is_tensor(output):
+        return applied(inplace.assigned, [output, x], {})
+    return applied(paddle.assign, [x] if output is None else [x, output], {})
+
+
+def set_state_dict(
+    layer: paddle.nn.Layer, state_dict: Mapping[str, Any], use_structured_name: bool = True
+) -> tuple[list[str], list[str]]:
+    """``Layer.set_state_dict``: each run writes into the parameters."""
+    if current() is None:
+        known: tuple[list[str], list[str]] = paddle.nn.Layer.set_state_dict(
+            layer, state_dict, use_structured_name
+        )
+        return known
+    missing, matched = [], set()
+    for key, kept in layer.state_dict(use_hook=False).items():
+        name = key if use_structured_name else kept.name
+        found = state_dict.get(name)
+        problem = f"{name} is not found in the provided dict."
+        if found is not None and list(found.shape) != list(kept.shape):
+            problem = (
+                f"{name} receives a shape {list(found.shape)}, but the expected shape is "
+                f"{list(kept.shape)}."
+            )
+            found = None
+        if found is None:
+            missing.append(name)
+            warnings.warn(f"Skip loading for {key}. {problem}", stacklevel=2)
+            continue
+        matched.add(name)
+        if training.writes(kept):
+            training.write(found, kept)
+        else:
+            inplace.method(kept, "set_value")(found)
+    return missing, [key for key in state_dict if key not in matched]
+
+
+def register_buffer(
+    layer: paddle.nn.Layer, name: str, tensor: object, persistable: bool = True
+) -> None:
+    """``Layer.register_buffer``: each run sets the buffer, as it sets attributes."""
+    capture = current()
+    if capture is None or not bridge.is_value(tensor):
+        paddle.nn.Layer.register_buffer(layer, name, tensor, persistable)
+        return
+    if id(layer) in capture.born:
+        capture.makes()
+    paddle.nn.Layer.register_buffer(layer, name, None, persistable)
+    layer._buffers[name] = tensor
+
+
+def data_parallel(*arguments: object, **options: object) -> Any:
+    """``paddle.DataParallel`` of a layer, which a function may make for one process.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) there are several, which exchange gradients.
+    """
+    if current() is not None and paddle.distributed.get_world_size() > 1:
+        raise error_here(
+            UnsupportedInGraphError,
+            "paddle.DataParallel is made for several processes while the program is captured",
+            "make it once, outside of the function",
+        )
+    with bridge.outside_of_capture():
+        return paddle.DataParallel(*arguments, **options)
+
+
+def auto_cast(enable: object = True, *others: object, **options: object) -> Any:
+    """``paddle.amp.auto_cast``: as in dygraph it has no effect on a CPU, where a program casts."""
+    if current() is not None and paddle.get_device() == "cpu":
+        enable = False
+    return paddle.amp.auto_cast(enable, *others, **options)

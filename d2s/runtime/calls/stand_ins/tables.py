@@ -1,0 +1,157 @@
+"""Which operator stands for which function of Python and Paddle (rule E1)."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import functools
+import itertools
+import types
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+import paddle
+
+from d2s.runtime.builtins import dispatch, ranked
+from d2s.runtime.calls import coroutines
+from d2s.runtime.calls.spellings import in_pythons_words, spelt
+from d2s.runtime.calls.stand_ins import calling_back, joining, numbers, shapes, state
+from d2s.runtime.host import messages
+from d2s.runtime.loops import comprehensions
+from d2s.runtime.python import casts, making, numpy_calls
+from d2s.runtime.python.arrays import memoryview_
+from d2s.runtime.trace import current
+from d2s.runtime.training import clip_functions
+from d2s.runtime.training import functions as training
+
+Table = dict[Any, Callable[..., Any]]
+"""From functions, classes and objects of Paddle that are called to their operators."""
+
+
+_MAKING: Final[Table] = {
+    function: numbers.making_(operator) for function, operator in making.OPERATORS.items()
+}
+
+
+def _in_pythons_words(operators: Table) -> Table:
+    return {
+        function: in_pythons_words(function, operator) for function, operator in operators.items()
+    }
+
+
+class StandIns:
+    """The operators, by what they stand for.
+
+    Args:
+        call: gives what to call in place of a function of the user's, such as a callback.
+
+    Attributes:
+        functions: those of functions that are written in Python.
+        calling_back: those of functions that see who calls them, or call back, also when no
+            program is being captured.
+        builtins: those of classes and of functions that are written in C, in a capture.
+    """
+
+    def __init__(self, call: Callable[[Any], Any]) -> None:
+        self._call = call
+        self.functions: Table = {
+            function: spelt(function, operator) for function, operator in self._of_python().items()
+        }
+        self.calling_back: Table = _in_pythons_words(
+            {
+                warnings.warn: messages.warn_,
+                builtins.filter: partial(calling_back.filter_, call),
+                builtins.map: partial(calling_back.map_, call),
+                builtins.sorted: self._keyed(dispatch.KEYED[builtins.sorted]),
+                functools.reduce: partial(calling_back.reduce, call),
+                itertools.accumulate: partial(calling_back.accumulate, call),
+                itertools.starmap: partial(calling_back.starmap, call),
+            }
+        )
+        self.builtins: Table = {
+            **_in_pythons_words(
+                {builtins.list: comprehensions.list_of, builtins.tuple: comprehensions.tuple_of}
+            ),
+            paddle.DataParallel: state.data_parallel,
+            builtins.memoryview: memoryview_,
+            np.asarray: numpy_calls.asarray,
+            np.array: numpy_calls.array,
+            paddle.tensor: _MAKING[paddle.tensor],  # an object that stands for a module, too
+            **_in_pythons_words(dispatch.OPERATORS),
+            **_in_pythons_words(
+                {function: self._keyed(operator) for function, operator in dispatch.KEYED.items()}
+            ),
+            **self.calling_back,
+        }
+
+    def _of_python(self) -> Table:
+        of_numbers, joining_ = numbers.taking_numbers, joining.joining
+        return {
+            paddle.lerp: of_numbers(paddle.lerp, ("weight",), numbers.as_dtype_of),
+            paddle.masked_fill: of_numbers(paddle.masked_fill, ("value",), numbers.as_dtype_of),
+            paddle.put_along_axis: of_numbers(
+                paddle.put_along_axis, ("values",), numbers.as_dtype_of
+            ),
+            paddle.repeat_interleave: shapes.repeat_interleave,
+            paddle.where: of_numbers(paddle.where, ("x", "y"), numbers.as_default),
+            **{
+                function: calling_back.ranking(self._call, operator)
+                for function, operator in ranked.OF_PYTHON.items()
+            },
+            paddle.nn.functional.pad: shapes.pad,
+            paddle.Tensor.repeat: shapes.repeat,
+            paddle.squeeze: shapes.squeeze,
+            paddle.stack: joining.stack,
+            paddle.concat: joining.concat,
+            paddle.add_n: joining.add_n,
+            **{
+                function: joining_(function)
+                for function in (getattr(paddle, name, None) for name in joining.JOINING)
+                if function is not None
+            },
+            paddle.amp.auto_cast: state.auto_cast,
+            paddle.grad: training.grad_,
+            paddle.tile: shapes.tile,
+            paddle.normal: numbers.normal,
+            paddle.tensor.array_length: casts.len_,
+            paddle.view: shapes.view,
+            paddle.view_as: shapes.view_as,
+            paddle.tolist: numbers.tolist_,
+            paddle.assign: state.assign,
+            **_MAKING,
+            paddle.autograd.backward: training.backward_of,
+            paddle.nn.utils.clip_grad_norm_: clip_functions.clip_grad_norm_,
+            paddle.nn.utils.clip_grad_value_: clip_functions.clip_grad_value_,
+            asyncio.gather: coroutines.gather,
+            paddle.nn.Layer.set_state_dict: state.set_state_dict,
+            paddle.nn.Layer.register_buffer: state.register_buffer,
+        }
+
+    def _keyed(self, operator: Callable[..., Any]) -> Callable[..., Any]:
+        return calling_back.keyed(self._call, operator)
+
+    def of(self, callee: object) -> Any:
+        """The operator of a class, or of a function written in C, at this point; or ``None``."""
+        capturing = current() is not None
+        if type(callee) is types.BuiltinMethodType and capturing:
+            found = self._of_method(callee)
+            if found is not None:
+                return found
+        try:
+            return (self.builtins if capturing else self.calling_back).get(callee)
+        except Exception:  # not hashable, or a user's __hash__ that fails: no built-in
+            return None
+
+    def _of_method(self, method: types.BuiltinMethodType) -> Any:
+        """The operator of a method of a built-in type, such as ``list.sort``."""
+        owner = method.__self__
+        key = (type(owner), method.__name__)
+        if key in dispatch.METHODS:
+            return in_pythons_words(method, partial(dispatch.METHODS[key], owner))
+        if key in dispatch.KEYED_METHODS:
+            operator = self._keyed(dispatch.KEYED_METHODS[key])
+            return in_pythons_words(method, partial(operator, owner))
+        return None

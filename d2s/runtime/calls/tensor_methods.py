@@ -1,0 +1,90 @@
+"""Methods of tensors that are other than Paddle's in a program: ``x.item()``, ``x.tolist()``."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Final
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.errors import UnsupportedInGraphError
+from d2s.runtime.aliasing import inplace
+from d2s.runtime.aliasing.replays import COMPUTING
+from d2s.runtime.calls.applying import module_of
+from d2s.runtime.python import casts, numpy_calls
+from d2s.runtime.python.tolist import tolist
+from d2s.runtime.trace import capture_into, current, error_here
+from d2s.runtime.values.tensors import cast_plain, mark_number
+
+NUMBERS: Final = ("numpy", "tolist")
+"""Methods of tensors that give their numbers."""
+
+
+_MOVING: Final = frozenset(("cpu", "cuda", "to", "view", "view_as"))
+"""Methods of tensors that have one form for dygraph and one for programs."""
+
+
+STOOD_IN: Final = (
+    *("lerp", "masked_fill", "put_along_axis", "repeat", "repeat_interleave"),
+    *("squeeze", "tile", "view", "view_as", "where"),
+)
+"""Methods of tensors that are functions of Paddle with a stand-in."""
+
+
+def is_computed(function: Callable[..., Any]) -> bool:
+    """Whether a method of tensors is one of Paddle's functions, which values have as well."""
+    name = function.__name__
+    return (module_of(function).startswith(COMPUTING) or name in _MOVING) and hasattr(
+        bridge.Value, name
+    )
+
+
+def tensor_method(owner: Any, name: str, call: Callable[[Any], Any]) -> Any:
+    """What to call in place of the method ``name`` of ``owner``; ``None``: it is as it is."""
+    if name == "tolist":
+        return functools.partial(tolist, owner)
+    if name == "numpy":
+        return lambda: numpy_calls.numpy_(owner)
+    if name == "register_hook":
+        return functools.partial(_register_hook, call, owner)
+    if name in ("item", "_item"):
+        return lambda *index: _item(owner, *index)
+    if inplace.is_inplace(name):
+        return inplace.method(owner, name)
+    return None
+
+
+def _item(owner: Any, *index: Any) -> Any:
+    """``.item()``: a 0-D value that stands for a Python number."""
+    value = owner if not index else owner.flatten()[index[0]] if len(index) == 1 else owner[index]
+    name = str(value.dtype).split(".")[-1]
+    if name == "bool":
+        return mark_number(cast_plain(value, "bool").reshape([]), bool)
+    return casts.int_(value) if "int" in name else casts.float_(value)
+
+
+def _register_hook(
+    call: Callable[[Any], Any], tensor: bridge.Value, hook: Callable[..., Any]
+) -> None:
+    """``tensor.register_hook(hook)``: from here on the tensor is one whose gradient is changed."""
+    capture = current()
+    assert capture is not None
+    looped = any(block.kind == "loop" for block in capture.blocks)
+    if looped or not bridge.is_value(tensor) or not tensor.use_empty():
+        raise error_here(
+            UnsupportedInGraphError,
+            "a gradient hook is set on a tensor that was used before, or inside a static loop",
+            "set the hook as soon as the tensor is made, outside of loops",
+        )
+    converted = call(hook)
+
+    def gradient(_: object, received: bridge.Value) -> Any:
+        with capture_into(capture):
+            changed = converted(received)
+        return paddle.assign(received) if changed is None else changed
+
+    hooked = bridge.static_py_layer(lambda _, value: paddle.assign(value), gradient)([tensor])
+    hooked.stop_gradient = tensor.stop_gradient
+    inplace.bind_anew(tensor, hooked, ".register_hook()")
