@@ -27,13 +27,13 @@ from d2s.runtime.values.tensors import is_tensor, mark_number, number_kind
 Compute = Callable[..., Any]
 
 
-def _number(thing: Any) -> Any:
-    if is_tensor(thing):
-        return to_number(thing, float)
-    return mark_number(wide(float(thing)), float)
+def _number(number: Any) -> bridge.Value:
+    if is_tensor(number):
+        return to_number(number, float)
+    return mark_number(wide(float(number)), float)
 
 
-def _operator(name: str, compute: Compute, kind: type, errors: tuple[type, ...]) -> Any:
+def _operator(name: str, compute: Compute, kind: type, errors: tuple[type, ...]) -> Compute:
     """The operator of ``math.<name>``.
 
     Args:
@@ -44,7 +44,7 @@ def _operator(name: str, compute: Compute, kind: type, errors: tuple[type, ...])
     """
     original = getattr(math, name)
 
-    def run(*things: Any, **options: Any) -> Any:
+    def run(*things: object, **options: object) -> Any:
         if name == "isclose":  # the one with names
             things += tuple(options.pop(key) for key in ("a", "b")[len(things) :] if key in options)
         for position, thing in enumerate(things):
@@ -67,7 +67,7 @@ def _operator(name: str, compute: Compute, kind: type, errors: tuple[type, ...])
         return mark_number(result, kind)
 
     def with_item(
-        things: tuple[Any, ...], position: int, options: dict[str, Any], found: Any
+        things: tuple[Any, ...], position: int, options: dict[str, Any], found: object
     ) -> Any:
         return run(*things[:position], found, *things[position + 1 :], **options)
 
@@ -76,7 +76,11 @@ def _operator(name: str, compute: Compute, kind: type, errors: tuple[type, ...])
 
 
 def _watch(
-    original: Any, values: list[Any], result: Any, kind: type, errors: tuple[type, ...]
+    original: Compute,
+    values: list[bridge.Value],
+    result: bridge.Value,
+    kind: type,
+    errors: tuple[type, ...],
 ) -> None:
     """Raise what ``original`` raises, on a run that has no finite result of proper numbers."""
     capture = current()
@@ -91,30 +95,32 @@ def _watch(
         for value in values:
             proper = proper | paddle.isnan(value)
 
-    def ask(*numbers: Any) -> None:
+    def ask(*numbers: object) -> None:
         original(*numbers)
 
     select(proper, lambda: None, lambda: host_call(ask, values, effects=False))
 
 
-def _log(value: Any, base: Any = None) -> Any:
+def _log(value: bridge.Value, base: bridge.Value | None = None) -> bridge.Value:
     logarithm = paddle.log(value)
     return logarithm if base is None else paddle.divide(logarithm, paddle.log(base))
 
 
-def _fmod(left: Any, right: Any) -> Any:
+def _fmod(left: bridge.Value, right: bridge.Value) -> bridge.Value:
     rest = paddle.remainder(paddle.abs(left), paddle.abs(right))
     return paddle.where(left < 0, -rest, rest)
 
 
-def _hypot(*values: Any) -> Any:
+def _hypot(*values: bridge.Value) -> bridge.Value:
     total = values[0] * values[0]
     for value in values[1:]:
         total = total + value * value
     return paddle.sqrt(total)
 
 
-def _isclose(left: Any, right: Any, *, rel_tol: float = 1e-09, abs_tol: float = 0.0) -> Any:
+def _isclose(
+    left: bridge.Value, right: bridge.Value, *, rel_tol: float = 1e-09, abs_tol: float = 0.0
+) -> bridge.Value:
     size = paddle.maximum(paddle.abs(left), paddle.abs(right))
     bound = paddle.maximum(paddle.multiply(size, wide(rel_tol)), wide(abs_tol))
     finite = paddle.isfinite(left) & paddle.isfinite(right)
@@ -138,7 +144,7 @@ def _of_ints(name: str, compute: Compute) -> Any:
     """The operator of a function of ``math`` that takes and gives whole numbers."""
     original = getattr(math, name)
 
-    def run(*things: Any) -> Any:
+    def run(*things: object) -> Any:
         for position, thing in enumerate(things):
             if isinstance(thing, Choice):
                 before, after = things[:position], things[position + 1 :]
@@ -153,21 +159,21 @@ def _of_ints(name: str, compute: Compute) -> Any:
     return run
 
 
-def _between(run: Any, before: tuple[Any, ...], after: tuple[Any, ...], found: Any) -> Any:
+def _between(run: Compute, before: tuple[Any, ...], after: tuple[Any, ...], found: object) -> Any:
     return run(*before, found, *after)
 
 
-def _folding(function: Any, empty: int) -> Compute:
+def _folding(function: Compute, empty: int) -> Compute:
     """``function`` of two whole numbers as one of any number of them."""
 
-    def compute(*values: Any) -> Any:
+    def compute(*values: bridge.Value) -> bridge.Value:
         first = paddle.full([], empty, "int64")
         return paddle.abs(functools.reduce(function, values, first))
 
     return compute
 
 
-def _isqrt(value: Any) -> Any:
+def _isqrt(value: bridge.Value) -> bridge.Value:
     raise_when(value < 0, ValueError("isqrt() argument must be nonnegative"))
     root = paddle.cast(paddle.sqrt(paddle.cast(value, "float64")), "int64")
     root = paddle.where(root * root > value, root - 1, root)
@@ -178,7 +184,7 @@ _FACTORIALS: Final = [math.factorial(number) for number in range(21)]
 """Those that have 64 bits."""
 
 
-def _factorial(value: Any) -> Any:
+def _factorial(value: bridge.Value) -> bridge.Value:
     raise_when(value < 0, ValueError("factorial() not defined for negative values"))
     raise_when(value > 20, OverflowError("an int that a tensor decides has 64 bits"))
     table = paddle.stack([paddle.full([], number, "int64") for number in _FACTORIALS])

@@ -65,17 +65,19 @@ class _Rows:
         kind: the type of the Python numbers that the items stand for.
     """
 
-    def __init__(self, stacked: Any, length: Any, kind: type | None = None) -> None:
+    def __init__(
+        self, stacked: bridge.Value, length: bridge.Value, kind: type | None = None
+    ) -> None:
         self.stacked = stacked
         self.length = length
         self.kind = kind
 
-    def marked(self, item: Any) -> Any:
+    def marked(self, item: bridge.Value) -> bridge.Value:
         """``item``, one of the rows, as the number that it stands for."""
         return item if self.kind is None else mark_number(item, self.kind)
 
 
-def _rows(things: Any, what: str) -> _Rows | None:
+def _rows(things: object, what: str) -> _Rows | None:
     """``things`` when the run decides how many they are, else ``None``."""
     found = indexed(things)
     if found is None:
@@ -95,15 +97,15 @@ def _refused(cause: str, cure: str = "use a tensor, or a list whose length is kn
     return error_here(UnsupportedInGraphError, cause, cure)
 
 
-def items_known(things: Any, what: str) -> list[Any]:
+def items_known(things: object, what: str) -> list[Any]:
     """The items of an iterable, whose number must be known now."""
     if indexed(things) is not None:
         raise _refused(f"{what}() is asked for items whose number a tensor decides")
     return list(items_of(things))
 
 
-def _dynamic(thing: Any) -> bool:
-    return is_tensor(thing) or isinstance(thing, Choice) or is_array(thing)
+def _dynamic(item: object) -> bool:
+    return is_tensor(item) or isinstance(item, Choice) or is_array(item)
 
 
 # -- picking by position -------------------------------------------------------------------------
@@ -134,7 +136,7 @@ def _columns(items: list[Any]) -> list[list[Any]] | None:
     return [list(column) for column in zip(*items, strict=True)]
 
 
-def _at(items: list[Any], position: Any) -> Any:
+def _at(items: list[Any], position: bridge.Value) -> Any:
     """The item at ``position``; tuples of one form part by part."""
     columns = _columns(items)
     if columns is not None:
@@ -144,7 +146,7 @@ def _at(items: list[Any], position: Any) -> Any:
     return picked(items, position)
 
 
-def _reordered(items: list[Any], order: Any) -> list[Any]:
+def _reordered(items: list[Any], order: bridge.Value) -> list[Any]:
     """The items at the positions that the 1-D tensor ``order`` holds."""
     columns = _columns(items)
     if columns is not None:
@@ -160,12 +162,12 @@ def _reordered(items: list[Any], order: Any) -> list[Any]:
 # -- any, all ------------------------------------------------------------------------------------
 
 
-def any_(things: Any, /) -> Any:
+def any_(things: object, /) -> Any:
     """``any``: stops at the first item that is true."""
     return _decided(things, True)
 
 
-def all_(things: Any, /) -> Any:
+def all_(things: object, /) -> Any:
     """``all``: stops at the first item that is false."""
     return _decided(things, False)
 
@@ -225,8 +227,8 @@ def _decided_by(items: Iterator[Any], stop: bool, depth: int = 0) -> Any:
 # -- min, max ------------------------------------------------------------------------------------
 
 
-def _kept(thing: Any) -> Callable[[], Any]:
-    return lambda: thing
+def _kept(item: object) -> Callable[[], Any]:
+    return lambda: item
 
 
 class _Extreme:
@@ -359,7 +361,7 @@ def sum_(things: Any, /, start: Any = 0) -> Any:
     return total
 
 
-def _as_row(start: Any, total: Any) -> Any | None:
+def _as_row(start: Any, total: bridge.Value) -> bridge.Value | None:
     """``start`` as a row before those that are added, so that floats are added in Python's order.
 
     ``sum(0)`` adds in an order of its own, which rounds otherwise; ``None`` where no order matters,
@@ -419,7 +421,7 @@ def _sorted_items(items: list[Any], key: Key | None, reverse: Any) -> list[Any]:
 
 
 def sort_(
-    things: list[Any], *others: Any, key: Key | None = None, reverse: Any = False, **wrong: Any
+    things: list[Any], *others: Any, key: Key | None = None, reverse: object = False, **wrong: Any
 ) -> None:
     """``list.sort``: in place."""
     if others or wrong:

@@ -23,7 +23,7 @@ from d2s.runtime.aliasing.replays import COMPUTING
 from d2s.runtime.calls.callables import swapped
 from d2s.runtime.calls.converter import converter
 from d2s.runtime.lists.dynamic_list import DynamicList
-from d2s.runtime.python import numpy_calls
+from d2s.runtime.python.arrays import numpy_calls
 from d2s.runtime.python.comparing import is_late_key
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import Choice, each
@@ -244,8 +244,8 @@ def _with_forward(
     layer: paddle.nn.Layer,
     forward: Callable[..., Any],
     run: Callable[..., Any],
-    *arguments: Any,
-    **options: Any,
+    *arguments: object,
+    **options: object,
 ) -> Any:
     with swapped(layer.__dict__, {"forward": forward}):
         return run(*arguments, **options)

@@ -47,7 +47,7 @@ RECURSION_LIMIT: Final = 60
 class _Converted(Callables):
     """What converted code calls."""
 
-    def of(self, callee: Any) -> Any:
+    def of(self, callee: object) -> Any:
         if type(callee) is types.FunctionType:
             return _function(callee)
         found = _special(callee)
@@ -96,14 +96,14 @@ class _Converted(Callables):
                 return functools.partial(_made, capture, callee)
         return self.other(callee)
 
-    def other(self, callee: Any) -> Any:
+    def other(self, callee: object) -> Any:
         return plain(callee, call)
 
 
 _CONVERTED: Final = _Converted()
 
 
-def call(function: Any) -> Any:
+def call(function: object) -> Any:
     """The function to call in place of ``function``."""
     return _CONVERTED.of(function)
 
@@ -232,7 +232,7 @@ def _dispatched(
     return each(chosen, type_(first))
 
 
-def _tensor_method(owner: Any, method: Any) -> Any:
+def _tensor_method(owner: object, method: Any) -> Any:
     name = method.__name__
     if name in tensor_methods.STOOD_IN:
         stood_in = getattr(paddle, name, None) or getattr(paddle.Tensor, name)

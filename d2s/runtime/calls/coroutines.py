@@ -16,7 +16,7 @@ from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.trace import current
 
 
-def finished(function: Callable[..., Any], /, *arguments: Any, **options: Any) -> Any:
+def finished(function: Callable[..., Any], /, *arguments: object, **options: object) -> Any:
     """``function(*arguments, **options)``; of a coroutine function, what it returns in the end.
 
     Raises:

@@ -67,7 +67,7 @@ class Adoption:
         self._seen: dict[int, type] = {}
         self._saved: list[tuple[type, str, Any]] = []
 
-    def adopt(self, thing: Any) -> None:
+    def adopt(self, thing: object) -> None:
         """The class of ``thing``, or ``thing`` itself if it is one, and what a layer holds."""
         kind = thing if isinstance(thing, type) else type(thing)
         for owner in kind.__mro__:
@@ -101,7 +101,7 @@ class Adoption:
             for owner in kind.__mro__:
                 self._class(owner)
 
-    def _replace(self, owner: type, name: str, member: Any, replaced: Any) -> None:
+    def _replace(self, owner: type, name: str, member: object, replaced: object) -> None:
         try:
             setattr(owner, name, replaced)
         except (AttributeError, TypeError):  # a class that lets nobody set anything
@@ -131,7 +131,7 @@ def _is_users(owner: type) -> bool:
     return not is_library(file)
 
 
-def _converting(name: str, member: Any) -> Any:
+def _converting(name: str, member: object) -> Any:
     if isinstance(member, property):
         parts = [None if part is None else _lazily(part) for part in (member.fget, member.fset)]
         return property(parts[0], parts[1], member.fdel, member.__doc__)
@@ -142,7 +142,7 @@ def _converting(name: str, member: Any) -> Any:
     return member
 
 
-def _is_new(thing: Any) -> bool:
+def _is_new(thing: object) -> bool:
     """Whether ``thing``, whose ``__init__`` is called, has nothing in it yet."""
     held = is_user_object(thing) or isinstance(thing, paddle.nn.Layer)
     if not held and not slots_of(type(thing)):
@@ -150,7 +150,7 @@ def _is_new(thing: Any) -> bool:
     return not dict_of(thing) and not slot_fields(thing)
 
 
-def _lazily(function: Any) -> Any:
+def _lazily(function: object) -> Any:
     """``function``, converted when it is called during a capture."""
     if not isinstance(function, types.FunctionType) or stays(function):
         return function
@@ -158,7 +158,7 @@ def _lazily(function: Any) -> Any:
     begins = function.__name__ == "__init__"
 
     @functools.wraps(function)
-    def run(*arguments: Any, **options: Any) -> Any:
+    def run(*arguments: object, **options: object) -> Any:
         capture = current()
         if capture is None:
             return function(*arguments, **options)
@@ -191,7 +191,7 @@ def methods(capture: Capture) -> Iterator[None]:
     adoption = Adoption()
     original: Callable[..., Any] = paddle.nn.Layer.__call__
 
-    def layer(self: Any, *arguments: Any, **options: Any) -> Any:
+    def layer(self: Any, *arguments: object, **options: object) -> Any:
         if current() is None:
             return original(self, *arguments, **options)
         return layer_call(self, call, original, arguments, options)

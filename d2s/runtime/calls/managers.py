@@ -154,7 +154,7 @@ class _Closing:
     def __enter__(self) -> Any:
         return self.reached
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         call(self.reached.close)()
 
 
@@ -167,7 +167,9 @@ class _Cut:
         args, kwds: what the user's function was called with.
     """
 
-    def __init__(self, cut: Callable[..., Any], args: Any, kwds: Any) -> None:
+    def __init__(
+        self, cut: Callable[..., Any], args: tuple[object, ...], kwds: dict[str, object]
+    ) -> None:
         self.cut, self.args, self.kwds = cut, args, kwds
 
     def __enter__(self) -> Any:

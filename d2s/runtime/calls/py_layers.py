@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import paddle
+from paddle.autograd import PyLayer, PyLayerContext
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import LoopGradientError, UnsupportedInGraphError
@@ -29,7 +30,7 @@ from d2s.runtime.values.tree import parts
 
 
 def apply(
-    kind: Any,
+    kind: type[PyLayer],
     call: Callable[[Any], Callable[..., Any]],
     *given: Any,
     **options: Any,
@@ -63,7 +64,7 @@ def apply(
 
     attributes: dict[str, Any] = {}
 
-    def ahead(context: Any, *values: Any) -> Any:
+    def ahead(context: PyLayerContext, *values: bridge.Value) -> Any:
         for position, value in zip(tensors, values, strict=False):
             inputs[position] = value
         users = _Context(context, attributes)
@@ -73,7 +74,7 @@ def apply(
         users.save(others)
         return result
 
-    def gradient(context: Any, *gradients: Any) -> Any:
+    def gradient(context: PyLayerContext, *gradients: bridge.Value) -> Any:
         # Paddle asks for it when the program has been captured.
         with capture_into(capture), capture.expressions(), _nothing_new(kind):
             users = _Context(context, attributes)
@@ -103,7 +104,7 @@ def _let_differentiate(result: Any) -> None:
             _let_differentiate(each)
 
 
-def _constant(tensor: Any) -> Any:
+def _constant(tensor: paddle.Tensor) -> bridge.Value:
     """A value for ``tensor`` that no gradient goes to, as none goes out of a ``PyLayer``."""
     value = as_value(tensor)
     if not value.stop_gradient:
@@ -120,21 +121,21 @@ class _Context:
         attributes: those with tensors, which belong to the block of ``forward``.
     """
 
-    def __init__(self, context: Any, attributes: dict[str, Any]) -> None:
+    def __init__(self, context: PyLayerContext, attributes: dict[str, Any]) -> None:
         vars(self).update(context=context, saved=(), attributes=attributes)
 
     def __getattr__(self, name: str) -> Any:
         attributes = vars(self)["attributes"]
         return attributes[name] if name in attributes else getattr(vars(self)["context"], name)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         vars(self)["attributes"].pop(name, None)
         if any(True for _ in _leaves(value)):
             vars(self)["attributes"][name] = value
         else:
             setattr(vars(self)["context"], name, value)
 
-    def save_for_backward(self, *tensors: Any) -> None:
+    def save_for_backward(self, *tensors: object) -> None:
         vars(self)["saved"] = tensors
 
     def saved_tensor(self) -> Any:
@@ -167,7 +168,7 @@ class _Context:
         return list(held[own + kept :])
 
 
-def _leaves(value: Any) -> Iterator[Any]:
+def _leaves(value: object) -> Iterator[Any]:
     """The tensors in ``value``, in lists, tuples and dicts too."""
     if is_tensor(value):
         yield value
@@ -176,7 +177,7 @@ def _leaves(value: Any) -> Iterator[Any]:
             yield from _leaves(item)
 
 
-def _filled(value: Any, tensors: Iterator[Any]) -> Any:
+def _filled(value: object, tensors: Iterator[Any]) -> Any:
     """``value`` with the next of ``tensors`` in the place of each of its own."""
     if is_tensor(value):
         return next(tensors)
@@ -219,7 +220,7 @@ def _with_values(function: Any, values: dict[str, Any]) -> Callable[..., Any]:
 
 
 @contextlib.contextmanager
-def _nothing_new(kind: Any) -> Iterator[None]:
+def _nothing_new(kind: type[PyLayer]) -> Iterator[None]:
     """Refuse a ``backward`` that makes another dygraph tensor part of the program."""
     before = len(bridge.known_tensors())
     yield

@@ -56,7 +56,7 @@ def seeded(function: Callable[..., Any], *arguments: object, **options: object) 
     return made
 
 
-def drawn(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+def drawn(function: Callable[..., Any], *arguments: object, **options: object) -> Any:
     """A random number of Python or NumPy: each run draws it, if the program always does.
 
     Raises:

@@ -30,7 +30,7 @@ def spelt(original: Any, operator: Callable[..., Any]) -> Callable[..., Any]:
             made = rewrapped(decorator, decorator.__wrapped__, made) or made
 
     @functools.wraps(operator)
-    def run(*arguments: Any, **options: Any) -> Any:
+    def run(*arguments: object, **options: object) -> Any:
         return made(*arguments, **options)
 
     run.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
@@ -48,14 +48,14 @@ def _enters(cell: types.CellType) -> bool:
         return False
 
 
-def _decorators(function: Any) -> Iterator[Any]:
+def _decorators(function: object) -> Iterator[Any]:
     """``function``, and what it wraps as long as that wraps something, too."""
     while isinstance(function, types.FunctionType) and hasattr(function, "__wrapped__"):
         yield function
         function = function.__wrapped__
 
 
-def rewrapped(wrapper: types.FunctionType, inner: Any, replaced: Any) -> Any:
+def rewrapped(wrapper: types.FunctionType, inner: object, replaced: object) -> Any:
     """``wrapper`` around ``replaced`` instead of ``inner``; ``None`` if it does not call that.
 
     The wrapper keeps its code; in its closure the one takes the place of the other.
@@ -74,7 +74,7 @@ def rewrapped(wrapper: types.FunctionType, inner: Any, replaced: Any) -> Any:
     return fresh
 
 
-def _holds(cell: types.CellType, thing: Any) -> bool:
+def _holds(cell: types.CellType, thing: object) -> bool:
     try:
         return cell.cell_contents is thing
     except ValueError:  # it is empty

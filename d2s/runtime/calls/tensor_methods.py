@@ -13,7 +13,8 @@ from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.aliasing import inplace
 from d2s.runtime.aliasing.replays import COMPUTING
 from d2s.runtime.calls.applying import module_of
-from d2s.runtime.python import casts, numpy_calls
+from d2s.runtime.python import casts
+from d2s.runtime.python.arrays.array import numpy_
 from d2s.runtime.python.tolist import tolist
 from d2s.runtime.trace import capture_into, current, error_here
 from d2s.runtime.values.tensors import cast_plain, mark_number
@@ -41,12 +42,12 @@ def is_computed(function: Callable[..., Any]) -> bool:
     )
 
 
-def tensor_method(owner: Any, name: str, call: Callable[[Any], Any]) -> Any:
+def tensor_method(owner: object, name: str, call: Callable[[Any], Any]) -> Any:
     """What to call in place of the method ``name`` of ``owner``; ``None``: it is as it is."""
     if name == "tolist":
         return functools.partial(tolist, owner)
     if name == "numpy":
-        return lambda: numpy_calls.numpy_(owner)
+        return lambda: numpy_(owner)
     if name == "register_hook":
         return functools.partial(_register_hook, call, owner)
     if name in ("item", "_item"):

@@ -13,7 +13,8 @@ from typing import Any
 
 from d2s.runtime.calls.call import call
 from d2s.runtime.trace import current
-from d2s.runtime.values.choice import UNBOUND, Choice, each
+from d2s.runtime.values.choice import Choice, each
+from d2s.runtime.values.unbound import UNBOUND
 
 
 class _Unpacked:
@@ -42,13 +43,13 @@ def keywords(options: object) -> Any:
     return {f"<keywords {id(options)}>": _Unpacked(options)}
 
 
-def call_unpacked(function: Any) -> Any:
+def call_unpacked(function: object) -> Any:
     """:func:`call`, for a call with ``*`` or ``**``: one for each thing that may stand there."""
     found = call(function)
     return found if current() is None else functools.partial(_called, found)
 
 
-def _called(function: Callable[..., Any], /, *arguments: Any, **options: Any) -> Any:
+def _called(function: Callable[..., Any], /, *arguments: object, **options: object) -> Any:
     for position, given in enumerate(arguments):
         if isinstance(given, _Unpacked):
             return each(

@@ -31,7 +31,7 @@ from d2s.runtime.values.objects import attribute
 from d2s.runtime.values.unbound import UNBOUND
 
 
-def is_stop(function: Any) -> bool:
+def is_stop(function: object) -> bool:
     """Whether ``function`` stops in a debugger where it is called."""
     if function is breakpoint:
         return True
@@ -55,7 +55,7 @@ _SET_TRACE: Final = pdb.set_trace
 """Python's own; a test runner or an IDE puts another in its place."""
 
 
-def _is_pdb(function: Any) -> bool:
+def _is_pdb(function: object) -> bool:
     """Whether ``function`` is ``pdb.set_trace``, or a ``breakpoint`` that comes to it."""
     if function is not breakpoint or pdb.set_trace is not _SET_TRACE:
         return function is _SET_TRACE
@@ -63,7 +63,7 @@ def _is_pdb(function: Any) -> bool:
     return sys.breakpointhook is sys.__breakpointhook__ and wanted == "pdb.set_trace"
 
 
-def _stop_in_pdb(*, header: str | None = None, **options: Any) -> None:
+def _stop_in_pdb(*, header: str | None = None, **options: object) -> None:
     debugger = pdb.Pdb()
     show_users_code(debugger)
     if header is not None:
@@ -71,7 +71,7 @@ def _stop_in_pdb(*, header: str | None = None, **options: Any) -> None:
     debugger.set_trace(sys._getframe(1), **options)
 
 
-def _stop_on_run(function: Callable[..., Any], *arguments: Any, **options: Any) -> None:
+def _stop_on_run(function: Callable[..., Any], *arguments: object, **options: object) -> None:
     frame = sys._getframe(1)
     place = Location(frame.f_code.co_filename, frame.f_lineno, name_of(frame))
     code = code_at(f"{_STOP}()\npass", [place, place._replace(line=_next_line(frame))])
@@ -79,7 +79,7 @@ def _stop_on_run(function: Callable[..., Any], *arguments: Any, **options: Any) 
     shipment = Shipment()
     visible = shipment.pack(_variables(frame))
 
-    def host(*tensors: Any) -> None:
+    def host(*tensors: object) -> None:
         variables = _Variables(visible(tensors))
         variables.hidden = functools.partial(function, *arguments, **options)
         exec(code, scope, variables)
@@ -124,7 +124,7 @@ def _variables(frame: types.FrameType) -> dict[str, Any]:
     return found
 
 
-def _is_there(value: Any) -> bool:
+def _is_there(value: object) -> bool:
     return not bridge.is_value(value) or bridge.is_visible(value)
 
 

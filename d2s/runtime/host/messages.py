@@ -36,7 +36,11 @@ _OPTIONS: Final = frozenset(("skip_file_prefixes",) if sys.version_info >= (3, 1
 
 
 def _taken(
-    message: Any, category: Any = None, stacklevel: int = 1, source: Any = None, **options: Any
+    message: object,
+    category: object = None,
+    stacklevel: int = 1,
+    source: object = None,
+    **options: object,
 ) -> tuple[Any, ...]:
     """The arguments of ``warnings.warn`` in order."""
     return message, category, stacklevel, source, options
@@ -70,7 +74,7 @@ def warn_(*things: Any, **named: Any) -> None:
     frames = list(callers(sys._getframe(1)))
     scope = [_Place(frame.f_code.co_filename, frame.f_lineno, frame.f_globals) for frame in frames]
 
-    def host(*tensors: Any) -> None:
+    def host(*tensors: object) -> None:
         text, thing = pack(tensors)
         _warn(text, category, thing, stacklevel, options, iter(scope))
 
@@ -147,7 +151,7 @@ def log_(method: Callable[..., Any]) -> Callable[..., Any]:
     if current() is None:
         return functools.partial(_log, method) if _may_count(method) else method
 
-    def log(*things: Any, **options: Any) -> None:
+    def log(*things: object, **options: object) -> None:
         capture = current()
         if capture is None:
             method(*things, **options)
@@ -164,7 +168,7 @@ def log_(method: Callable[..., Any]) -> Callable[..., Any]:
             shipment = Shipment()
             arguments, keywords = shipment.pack(things), shipment.pack(options)
 
-            def host(*tensors: Any) -> None:
+            def host(*tensors: object) -> None:
                 speak(method, arguments(tensors), keywords(tensors))
 
             host_call(host, shipment.values)
@@ -172,7 +176,7 @@ def log_(method: Callable[..., Any]) -> Callable[..., Any]:
     return log
 
 
-def _may_count(method: Any) -> bool:
+def _may_count(method: object) -> bool:
     """Whether ``method`` is one of ``logging`` itself, and hands ``stacklevel`` on."""
     function = getattr(method, "__func__", method)
     code = getattr(function, "__code__", None)
@@ -181,7 +185,7 @@ def _may_count(method: Any) -> bool:
     return _COUNTS_WELL and plain and code is not None and code.co_filename == _LOGGING
 
 
-def _log(method: Callable[..., Any], /, *things: Any, **options: Any) -> Any:
+def _log(method: Callable[..., Any], /, *things: object, **options: object) -> Any:
     """``method`` with the number of the frame that is meant, as it counts."""
     level = options.get("stacklevel", 1)
     if type(level) is not int:

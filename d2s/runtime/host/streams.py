@@ -25,7 +25,7 @@ _FILES: Final = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom, io.RawI
 _CONSOLE: Final = ("stdout", "stderr")
 
 
-def writes(function: Any) -> bool:
+def writes(function: object) -> bool:
     """Whether ``function`` is a method that writes to a file or to the console."""
     if getattr(type(function), "__name__", "") not in ("builtin_function_or_method", "method"):
         return False
@@ -35,12 +35,12 @@ def writes(function: Any) -> bool:
     return isinstance(owner, _FILES) or _of_console(owner) is not None
 
 
-def _of_console(owner: Any) -> str | None:
+def _of_console(owner: object) -> str | None:
     """Under which name ``sys`` knows a stream."""
     return next((name for name in _CONSOLE if getattr(sys, name, None) is owner), None)
 
 
-def write(method: Callable[..., Any], *things: Any) -> int | None:
+def write(method: Callable[..., Any], *things: object) -> int | None:
     """A method of a stream: on every run of a program.
 
     Returns:
@@ -57,7 +57,7 @@ def write(method: Callable[..., Any], *things: Any) -> int | None:
     shipment = Shipment()
     arguments = shipment.pack(things)
 
-    def host(*tensors: Any) -> None:
+    def host(*tensors: object) -> None:
         call = method if console is None else getattr(getattr(sys, console), name)
         call(*arguments(tensors))
 

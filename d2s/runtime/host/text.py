@@ -14,6 +14,7 @@ for objects of the user's, too: ``__repr__`` meets tensors there.
 from __future__ import annotations
 
 import contextlib
+import functools
 import types
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -27,7 +28,16 @@ from d2s.runtime.trace import current, error_here, tentatively
 from d2s.runtime.values.choice import Choice, simplified
 from d2s.runtime.values.objects import is_list, is_user_object
 from d2s.runtime.values.tensors import Sizes, is_array, is_tensor, number_kind
-from d2s.runtime.values.tree import parts
+from d2s.runtime.values.tree import (
+    children,
+    first_leaf,
+    is_dataclass_instance,
+    is_mapping,
+    is_sequence,
+    kind_of,
+    parts,
+    replaced,
+)
 
 _CONVERSIONS: Final[dict[str, Callable[[Any], str]]] = {"r": repr, "s": str, "a": ascii}
 
@@ -46,23 +56,23 @@ class HostText:
     def __init__(self, parts: tuple[Any, ...]) -> None:
         self.parts = parts
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: object) -> Any:
         return HostText((*self.parts, (other, "s", ""))) if _is_text(other) else NotImplemented
 
-    def __radd__(self, other: Any) -> Any:
+    def __radd__(self, other: object) -> Any:
         return HostText(((other, "s", ""), *self.parts)) if _is_text(other) else NotImplemented
 
-    def __mul__(self, times: Any) -> Any:
+    def __mul__(self, times: object) -> Any:
         if type(times) is int:
             return HostText(self.parts * times)
         return HostText(((self, ".__mul__", (times,)),)) if number_kind(times) else NotImplemented
 
     __rmul__ = __mul__
 
-    def __mod__(self, things: Any) -> Any:
+    def __mod__(self, things: object) -> Any:
         return HostText(((snapshot(things), "%", self),))
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         return HostText(((self, "[]", key),))
 
     def __getattr__(self, name: str) -> Any:
@@ -126,12 +136,12 @@ class HostObject(HostText):
         raise AttributeError(name)
 
 
-def _is_text(thing: object) -> bool:
-    return isinstance(thing, str | HostText)
+def _is_text(shown: object) -> bool:
+    return isinstance(shown, str | HostText)
 
 
 Made = Callable[[list[Any]], Any]
-"""From parts to a thing that has them."""
+"""From parts to an object that has them."""
 
 _PLAIN: Final = frozenset((str, int, float, bool, complex, bytes, type(None), type))
 """What shows no tensor and does not change."""
@@ -140,18 +150,18 @@ _CONTAINERS: Final = frozenset((list, tuple, set, dict))
 """What may have more in it by the time that the host comes by."""
 
 
-def _exactly(thing: Any) -> tuple[list[Any], Made] | None:
+def _exactly(shown: Any) -> tuple[list[Any], Made] | None:
     """The parts of what Python's own containers hold, and what makes their like."""
-    kind = type(thing)
+    kind = type(shown)
     if kind is set:
-        return list(thing), set
+        return list(shown), set
     if kind in _VIEWS:
-        entries = dict(thing.mapping)
+        entries = dict(shown.mapping)
         return list(entries.values()), _view_of(_VIEWS[kind], list(entries))
     if kind is slice:
-        return [thing.start, thing.stop, thing.step], lambda found: slice(*found)
-    if isinstance(thing, list) and not (is_list(thing) or kind is Sizes):  # out of a grown one
-        return list(thing), list
+        return [shown.start, shown.stop, shown.step], lambda found: slice(*found)
+    if isinstance(shown, list) and not (is_list(shown) or kind is Sizes):  # out of a grown one
+        return list(shown), list
     return None
 
 
@@ -166,104 +176,109 @@ def _view_of(name: str, keys: list[Any]) -> Made:
     return lambda found: getattr(dict(zip(keys, found, strict=True)), name)()
 
 
-def _fields(thing: Any) -> tuple[list[Any], Made] | None:
+def _fields(shown: object) -> tuple[list[Any], Made] | None:
     """The attributes of an object of the user's, and what makes its like."""
-    kind: Any = type(thing)
-    base: Any = types.SimpleNamespace if isinstance(thing, types.SimpleNamespace) else object
+    kind: Any = type(shown)
+    base: Any = types.SimpleNamespace if isinstance(shown, types.SimpleNamespace) else object
     try:
         base.__new__(kind)
     except TypeError:  # it is a number or the like, too
         return None
-    names = list(thing.__dict__)
+    names = list(shown.__dict__)
 
     def make(found: list[Any]) -> Any:
         fresh = base.__new__(kind)
         fresh.__dict__.update(zip(names, found, strict=True))
         return fresh
 
-    return list(thing.__dict__.values()), make
+    return list(shown.__dict__.values()), make
 
 
-def members(thing: Any) -> tuple[list[Any], Made] | None:
-    """What ``thing`` holds, one level deep, and a function that makes its like of others.
+def members(shown: Any) -> tuple[list[Any], Made] | None:
+    """What ``shown`` holds, one level deep, and a function that makes its like of others.
 
     ``None`` for what holds nothing that could be a tensor of a program.
     """
-    if type(thing) in _PLAIN or bridge.is_eager(thing):
+    if type(shown) in _PLAIN or bridge.is_eager(shown):
         return None
-    if is_array(thing):
-        held, make = thing.d2s_parts()
+    if is_array(shown):
+        held, make = shown.d2s_parts()
         return [item for _, item in held], make
-    exact = _exactly(thing)
+    exact = _exactly(shown)
     if exact is not None:
         return exact
-    if is_user_object(thing) and not isinstance(thing, list | dict | tuple | BaseException):
-        return _fields(thing)
-    held = parts(thing)
+    if is_user_object(shown) and not (_has_items(shown) or isinstance(shown, BaseException)):
+        return _fields(shown)
+    held = parts(shown)
     return None if held is None else ([item for _, item in held[0]], held[1])
 
 
-def is_dynamic(thing: object) -> bool:
-    """Whether the run decides what ``thing`` looks like."""
-    return _is_dynamic(thing, set())
+def is_dynamic(shown: object) -> bool:
+    """Whether the run decides what ``shown`` looks like."""
+    return _is_dynamic(shown, set())
 
 
-def _is_dynamic(thing: Any, around: set[int]) -> bool:
-    if type(thing) in _PLAIN:
+def _is_dynamic(shown: object, around: set[int]) -> bool:
+    if type(shown) in _PLAIN:
         return False
-    if is_tensor(thing) or isinstance(thing, HostText | Choice) or is_growing(thing):
+    if is_tensor(shown) or isinstance(shown, HostText | Choice) or is_growing(shown):
         return True
-    if is_array(thing):
+    if is_array(shown):
         return True
-    if id(thing) in around:
+    if id(shown) in around:
         return False
-    if isinstance(thing, BaseException):
-        return any(_is_dynamic(item, around | {id(thing)}) for item in thing.args)
-    held = members(thing)
-    if held is None or not any(_is_dynamic(item, around | {id(thing)}) for item in held[0]):
+    if isinstance(shown, BaseException):
+        return any(_is_dynamic(item, around | {id(shown)}) for item in shown.args)
+    held = members(shown)
+    if held is None or not any(_is_dynamic(item, around | {id(shown)}) for item in held[0]):
         return False
-    return not is_user_object(thing) or isinstance(thing, list | dict | tuple) or _shows(thing)
+    return not is_user_object(shown) or _has_items(shown) or _shows(shown)
 
 
-def _shows(thing: Any) -> bool:
+def _has_items(shown: object) -> bool:
+    """Whether an object has items, at positions or under keys, besides attributes."""
+    return is_sequence(shown) or is_mapping(shown)
+
+
+def _shows(shown: object) -> bool:
     """Whether an object of the user's shows the tensors that it holds."""
     try:
         with tentatively():
-            shown = f"{thing!s}{thing!r}"
+            looks = f"{shown!s}{shown!r}"
     except Exception:  # its own formatting asks for more than a value of the program has
         return True
-    return bridge.shows_value(shown) or any(mark in shown for mark in _STANDINGS)
+    return bridge.shows_value(looks) or any(mark in looks for mark in _STANDINGS)
 
 
 _STANDINGS: Final = ("<text that the run", "<list that grows on the run", "<d2s.runtime.")
 """How texts, lists and choices of a program show themselves."""
 
 
-def is_growing(thing: Any) -> bool:
+def is_growing(shown: object) -> bool:
     """Whether it is a list whose length the run decides."""
-    return hasattr(type(thing), "d2s_shown")
+    return hasattr(type(shown), "d2s_shown")
 
 
-def snapshot(thing: Any) -> Any:
-    """``thing`` as it looks now: what is put into its containers later is not in it."""
-    return _snapshot(thing, set())
+def snapshot(shown: object) -> Any:
+    """``shown`` as it looks now: what is put into its containers later is not in it."""
+    return _snapshot(shown, set())
 
 
-def _snapshot(thing: Any, around: set[int]) -> Any:
-    if type(thing) in _PLAIN or is_tensor(thing) or isinstance(thing, HostText | Choice):
-        return thing
-    if is_growing(thing):
-        return thing.copy()
-    if id(thing) in around or not (type(thing) in _CONTAINERS or is_dynamic(thing)):
-        return thing
-    held = members(thing)
+def _snapshot(shown: Any, around: set[int]) -> Any:
+    if type(shown) in _PLAIN or is_tensor(shown) or isinstance(shown, HostText | Choice):
+        return shown
+    if is_growing(shown):
+        return shown.copy()
+    if id(shown) in around or not (type(shown) in _CONTAINERS or is_dynamic(shown)):
+        return shown
+    held = members(shown)
     if held is None:
-        return thing
+        return shown
     items, make = held
-    return make([_snapshot(item, around | {id(thing)}) for item in items])
+    return make([_snapshot(item, around | {id(shown)}) for item in items])
 
 
-def text(*parts: Any) -> Any:
+def text(*parts: object) -> Any:
     """An f-string: formatted now when no tensor of a program is in it.
 
     Args:
@@ -277,7 +292,7 @@ def text(*parts: Any) -> Any:
     )
 
 
-def formatted(value: Any, conversion: str | None, spec: Any) -> Any:
+def formatted(value: object, conversion: str | None, spec: object) -> Any:
     """A part of an f-string with code behind it that may change ``value``: formatted in its place.
 
     Returns:
@@ -289,7 +304,7 @@ def formatted(value: Any, conversion: str | None, spec: Any) -> Any:
     return snapshot(value), conversion, spec
 
 
-def _is_dynamic_part(part: Any) -> bool:
+def _is_dynamic_part(part: object) -> bool:
     return type(part) is tuple and (is_dynamic(part[0]) or is_dynamic(part[2]))
 
 
@@ -303,44 +318,29 @@ def text_of(parts: tuple[Any, ...]) -> Any:
         return HostText(snapshot(parts))
 
 
-def _is_open(thing: Any) -> bool:
-    """Whether more than a choice among constants is in ``thing``."""
-    if isinstance(thing, Choice):
-        return not thing.plain
-    if isinstance(thing, list | tuple | set):
-        return any(map(_is_open, thing))
-    if isinstance(thing, dict):
-        return any(map(_is_open, thing.values()))
-    return is_dynamic(thing)
+def _is_open(shown: object) -> bool:
+    """Whether more than a choice among constants is in ``shown``."""
+    if isinstance(shown, Choice):
+        return not shown.plain
+    if kind_of(shown) is not None and not is_dataclass_instance(shown):
+        return any(map(_is_open, children(shown)))
+    return is_dynamic(shown)
 
 
 def _folded(parts: tuple[Any, ...]) -> Any:
-    chosen = _first_choice(parts)
+    chosen: Choice | None = first_leaf(_is_choice, parts, _DEEP)
     if chosen is None:
         return formatted_text(parts)
-    return simplified(chosen.spread(lambda found: _folded(_with(parts, chosen, found))))
+    one = functools.partial(replaced, parts, chosen, depth=_DEEP)
+    return simplified(chosen.spread(lambda found: _folded(one(found))))
 
 
-def _first_choice(thing: Any) -> Choice | None:
-    if isinstance(thing, Choice):
-        return thing
-    if isinstance(thing, dict):
-        thing = tuple(thing.values())
-    if isinstance(thing, list | tuple):
-        found = map(_first_choice, thing)
-        return next((item for item in found if item is not None), None)
-    return None
+def _is_choice(part: object) -> bool:
+    return isinstance(part, Choice)
 
 
-def _with(thing: Any, chosen: Choice, found: Any) -> Any:
-    """``thing`` with ``found`` in the place of ``chosen``."""
-    if thing is chosen:
-        return found
-    if type(thing) in (list, tuple):
-        return type(thing)(_with(item, chosen, found) for item in thing)
-    if type(thing) is dict:
-        return {key: _with(item, chosen, found) for key, item in thing.items()}
-    return thing
+_DEEP: Final = 64
+"""So deep is looked for what is to be shown: what is missed would show the program's own text."""
 
 
 def percent(template: Any, things: Any) -> Any:
@@ -352,7 +352,7 @@ def percent(template: Any, things: Any) -> Any:
     return text_of(((things, "%", template),))
 
 
-def late(value: Any, make: Callable[[Any], Any]) -> Any:
+def late(value: object, make: Callable[[Any], Any]) -> Any:
     """What ``make`` gives for the tensor ``value``, made on the run: for ``print`` and texts."""
     if current() is None or not bridge.is_value(value) or number_kind(value) is not None:
         return make(value)
@@ -403,29 +403,29 @@ class Shipment:
         self.values: list[Any] = []
         self._around: set[int] = set()
 
-    def pack(self, thing: Any) -> Callable[[tuple[Any, ...]], Any]:
-        """A function from the run's tensors to ``thing`` with them in it."""
-        if is_tensor(thing):
-            if not bridge.is_value(thing):
-                return lambda tensors: thing
-            self.values.append(thing)
+    def pack(self, shown: Any) -> Callable[[tuple[Any, ...]], Any]:
+        """A function from the run's tensors to ``shown`` with them in it."""
+        if is_tensor(shown):
+            if not bridge.is_value(shown):
+                return lambda tensors: shown
+            self.values.append(shown)
             position = len(self.values) - 1
             return lambda tensors: tensors[position]
-        if isinstance(thing, HostObject):
-            ((value, _, make),) = thing.parts
+        if isinstance(shown, HostObject):
+            ((value, _, make),) = shown.parts
             inner = self.pack(value)
             return lambda tensors: make(inner(tensors))
-        if isinstance(thing, HostText):
-            parts = [self.pack(part) for part in thing.parts]
+        if isinstance(shown, HostText):
+            parts = [self.pack(part) for part in shown.parts]
             return lambda tensors: formatted_text(tuple(part(tensors) for part in parts))
-        if isinstance(thing, Choice):
-            flag = self.pack(thing.flag)
-            true, false = self.pack(thing.true), self.pack(thing.false)
+        if isinstance(shown, Choice):
+            flag = self.pack(shown.flag)
+            true, false = self.pack(shown.true), self.pack(shown.false)
             return lambda tensors: (true if bool(flag(tensors)) else false)(tensors)
-        if isinstance(thing, BaseException) and is_dynamic(thing):
-            return self.pack_error(thing)
-        if is_growing(thing):
-            rows, put = thing.d2s_shown()
+        if isinstance(shown, BaseException) and is_dynamic(shown):
+            return self.pack_error(shown)
+        if is_growing(shown):
+            rows, put = shown.d2s_shown()
             stacks = [self.pack(row) for row in rows]
 
             def listed(tensors: tuple[Any, ...]) -> Any:
@@ -433,27 +433,27 @@ class Shipment:
                     return put([stack(tensors) for stack in stacks])
 
             return listed
-        held = None if id(thing) in self._around else members(thing)
+        held = None if id(shown) in self._around else members(shown)
         if held is None:
-            return self._whole(thing)
+            return self._whole(shown)
         inside, make = held
-        if type(thing) not in _CONTAINERS and not is_dynamic(thing):
-            return lambda tensors: thing
-        self._around.add(id(thing))
+        if type(shown) not in _CONTAINERS and not is_dynamic(shown):
+            return lambda tensors: shown
+        self._around.add(id(shown))
         items = [self.pack(item) for item in inside]
-        self._around.discard(id(thing))
+        self._around.discard(id(shown))
         return lambda tensors: make([item(tensors) for item in items])
 
-    def _whole(self, thing: Any) -> Callable[[tuple[Any, ...]], Any]:
-        """``thing`` as it is, if it shows no value of the program that the host cannot put in."""
-        known = type(thing) in _PLAIN or bridge.is_eager(thing) or is_user_object(thing)
-        if not known and bridge.shows_value(repr(thing)):
+    def _whole(self, shown: object) -> Callable[[tuple[Any, ...]], Any]:
+        """``shown`` as it is, if it shows no value of the program that the host cannot put in."""
+        known = type(shown) in _PLAIN or bridge.is_eager(shown) or is_user_object(shown)
+        if not known and bridge.shows_value(repr(shown)):
             raise error_here(
                 NotStaticError,
-                f"a {type(thing).__name__} with a tensor in it is shown; d2s cannot look into it",
+                f"a {type(shown).__name__} with a tensor in it is shown; d2s cannot look into it",
                 "show the tensor itself, or put it into a list, a dict or an object of your own",
             )
-        return lambda tensors: thing
+        return lambda tensors: shown
 
     def pack_error(self, error: Any) -> Callable[[tuple[Any, ...]], BaseException]:
         """A function from the run's tensors to a fresh exception like ``error``.

@@ -12,8 +12,6 @@ used changes its flag, a copy of it takes its place.
 
 from __future__ import annotations
 
-from typing import Any
-
 import paddle
 
 from d2s import paddle_bridge as bridge
@@ -25,7 +23,7 @@ from d2s.runtime.values.tensors import root_of
 WHAT = "a change of stop_gradient"
 
 
-def set_flag(value: Any, stops: bool) -> None:
+def set_flag(value: bridge.Value, stops: bool) -> None:
     """``value.stop_gradient = stops`` in user code."""
     capture = current()
     assert capture is not None
@@ -44,7 +42,7 @@ def set_flag(value: Any, stops: bool) -> None:
         _start(capture, value)
 
 
-def _set_of_argument(capture: Capture, value: Any, root: int, stops: bool) -> None:
+def _set_of_argument(capture: Capture, value: bridge.Value, root: int, stops: bool) -> None:
     if capture.blocks or root in capture.written:
         raise error_here(
             UnsupportedInGraphError,
@@ -61,7 +59,7 @@ def _set_of_argument(capture: Capture, value: Any, root: int, stops: bool) -> No
     bind_anew(value, copy, WHAT)
 
 
-def _stop(capture: Capture, value: Any) -> None:
+def _stop(capture: Capture, value: bridge.Value) -> None:
     if value.use_empty() and bridge.is_made_here(value):
         copy = value
         value.stop_gradient = True
@@ -71,7 +69,7 @@ def _stop(capture: Capture, value: Any) -> None:
     capture.stopped[copy.id] = copy
 
 
-def _start(capture: Capture, value: Any) -> None:
+def _start(capture: Capture, value: bridge.Value) -> None:
     if not bridge.is_made_here(value):
         copy = _copy(value, False)
         bind_anew(value, copy, WHAT)
@@ -84,7 +82,7 @@ def _start(capture: Capture, value: Any) -> None:
         bridge.cut(value)
 
 
-def _copy(value: Any, stops: bool) -> Any:
+def _copy(value: bridge.Value, stops: bool) -> bridge.Value:
     copy = paddle.assign(value)
     copy.stop_gradient = stops
     return copy

@@ -194,7 +194,7 @@ class Optimizers:
         self.later(keep, rate)
         self._rates[id(optimizer)] = paddle.cast(as_value(rate), NUMBER_DTYPES[float])
 
-    def later(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> None:
+    def later(self, function: Callable[..., Any], *arguments: object, **options: object) -> None:
         """Let each run call ``function`` when the program has run."""
         self._record.check("a change of the learning rate")
         self._record.used = True

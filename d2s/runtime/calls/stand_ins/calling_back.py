@@ -19,12 +19,12 @@ Converting = Callable[[Any], Any]
 """Gives what to call in place of a function."""
 
 
-def map_(call: Converting, function: Any, /, *things: Any) -> Any:
+def map_(call: Converting, function: object, /, *things: object) -> Any:
     """``map``."""
     return map(call(function), *(iteration.items_of(thing) for thing in things))
 
 
-def filter_(call: Converting, function: Any, things: Any, /) -> Any:
+def filter_(call: Converting, function: object, things: Any, /) -> Any:
     """``filter``: of tensors, a list whose length the run decides."""
     if current() is None or type(things) not in (list, tuple) or not any(map(is_tensor, things)):
         return filter(None if function is None else call(function), iteration.items_of(things))
@@ -35,7 +35,7 @@ def filter_(call: Converting, function: Any, things: Any, /) -> Any:
 def keyed(call: Converting, operator: Callable[..., Any]) -> Callable[..., Any]:
     """``operator`` with its ``key`` converted."""
 
-    def run(*things: Any, key: Any = None, **options: Any) -> Any:
+    def run(*things: object, key: object = None, **options: object) -> Any:
         return operator(*things, key=None if key is None else call(key), **options)
 
     return run
@@ -44,27 +44,27 @@ def keyed(call: Converting, operator: Callable[..., Any]) -> Callable[..., Any]:
 def ranking(call: Converting, operator: Callable[..., Any]) -> Callable[..., Any]:
     """``operator`` with its third argument, ``key``, converted."""
 
-    def rank(n: Any, iterable: Any, key: Any = None) -> Any:
+    def rank(n: object, iterable: object, key: object = None) -> Any:
         return operator(n, iterable, None if key is None else call(key))
 
     return rank
 
 
 def reduce(
-    call: Converting, function: Any, things: Any, /, *others: object, **options: object
+    call: Converting, function: object, things: object, /, *others: object, **options: object
 ) -> Any:
     """``functools.reduce``."""
     return functools.reduce(call(function), iteration.items_of(things), *others, **options)
 
 
 def accumulate(
-    call: Converting, /, iterable: Any, func: Any = None, *, initial: object = None
+    call: Converting, /, iterable: object, func: object = None, *, initial: object = None
 ) -> Any:
     """``itertools.accumulate``."""
     function = None if func is None else call(func)
     return itertools.accumulate(iteration.items_of(iterable), function, initial=initial)
 
 
-def starmap(call: Converting, function: Any, things: Any, /) -> Any:
+def starmap(call: Converting, function: object, things: object, /) -> Any:
     """``itertools.starmap``."""
     return itertools.starmap(call(function), iteration.items_of(things))

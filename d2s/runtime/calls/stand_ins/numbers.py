@@ -58,7 +58,9 @@ def taking_numbers(
     return run
 
 
-def normal(mean: Any = 0.0, std: Any = 1.0, shape: object = None, name: str | None = None) -> Any:
+def normal(
+    mean: object = 0.0, std: object = 1.0, shape: object = None, name: str | None = None
+) -> Any:
     """``paddle.normal``, which takes a number of the run for a tensor and forgets the shape."""
     numbers = [number_kind(each) is not None for each in (mean, std)]
     if not all(numbers) or not any(map(bridge.is_value, (mean, std))):

@@ -21,8 +21,8 @@ from d2s.runtime.calls.spellings import in_pythons_words, spelt
 from d2s.runtime.calls.stand_ins import calling_back, joining, numbers, shapes, state
 from d2s.runtime.host import messages
 from d2s.runtime.loops import comprehensions
-from d2s.runtime.python import casts, making, numpy_calls
-from d2s.runtime.python.arrays import memoryview_
+from d2s.runtime.python import casts, making
+from d2s.runtime.python.arrays.array import array, asarray, memoryview_
 from d2s.runtime.trace import current
 from d2s.runtime.training import clip_functions
 from d2s.runtime.training import functions as training
@@ -77,8 +77,8 @@ class StandIns:
             ),
             paddle.DataParallel: state.data_parallel,
             builtins.memoryview: memoryview_,
-            np.asarray: numpy_calls.asarray,
-            np.array: numpy_calls.array,
+            np.asarray: asarray,
+            np.array: array,
             paddle.tensor: _MAKING[paddle.tensor],  # an object that stands for a module, too
             **_in_pythons_words(dispatch.OPERATORS),
             **_in_pythons_words(
