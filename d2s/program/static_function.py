@@ -13,72 +13,38 @@ import time
 import types
 import weakref
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import paddle
 
 from d2s import config
 from d2s import paddle_bridge as bridge
-from d2s.analysis.exits import return_lines
 from d2s.conversion import trace_of
-from d2s.diagnostics.blame import is_defect
 from d2s.diagnostics.defects import as_defect
 from d2s.diagnostics.leaving import forget_untouched, is_untouched, leave, mark_untouched
-from d2s.errors import D2SError, InputSpecError, NotCapturedError, SaveError, StaticModeError
-from d2s.markup.code import code_page
-from d2s.markup.listing import Generated, generated, listing
-from d2s.markup.page import framed
-from d2s.markup.plain import readable
-from d2s.program.capture.capture import capture, capture_lock
+from d2s.errors import D2SError, InputSpecError, NotCapturedError, StaticModeError
+from d2s.markup.listing import Generated
+from d2s.program.capture.capture import capture
 from d2s.program.capture.captured import Captured
 from d2s.program.capture.parameters import MakesParametersError
 from d2s.program.dispatch import events
-from d2s.program.dispatch.entry import Entry, Reason
-from d2s.program.dispatch.program_cache import Programs, differences, explain
+from d2s.program.dispatch.entry import Entry
+from d2s.program.dispatch.info import ProgramInfo, info_of
+from d2s.program.dispatch.new_programs import NewPrograms
+from d2s.program.dispatch.program_cache import Programs
 from d2s.program.dispatch.recent_calls import Modes, Parts, parts_of
 from d2s.program.dispatch.specialized_call import ANOTHER
 from d2s.program.islands.breaks import Break, leaves_graph, note, tell
 from d2s.program.islands.driver import Driver
 from d2s.program.islands.island import Island
+from d2s.program.islands.shown import page_of, place_of, rewritten
 from d2s.program.keys.call_key import Call, Identity, Signature
-from d2s.program.keys.dimensions import Dimensions, Trial, shapes_of, with_shapes
-from d2s.program.running.execute import Runner
+from d2s.program.keys.callables import plain_function, with_plain
 from d2s.program.running.loaded import Sources, sources_of
+from d2s.program.running.saved import check_saved
 from d2s.program.state.records import Change
 from d2s.runtime.calls.call import call as converted_of
-from d2s.runtime.calls.callables import call_method
 from d2s.syntax.printer import to_source
-from d2s.syntax.source import source_of
-
-
-@dataclass(frozen=True)
-class ProgramInfo:
-    """One program of a converted function, as ``fn.programs`` shows it.
-
-    Attributes:
-        reason: why it was captured.
-        inputs: path, dtype and shape of each tensor it takes (-1 for an open dimension).
-        operations: how many operations it has, those inside branches and loops included.
-        runs: how often it has run.
-        program: the Paddle program.
-        lines: the first and the last line of the stretch that it is of, for one of several.
-    """
-
-    reason: str
-    inputs: tuple[str, ...]
-    operations: int
-    runs: int
-    program: Any
-    lines: tuple[int, int] | None = None
-
-    def __repr__(self) -> str:
-        inputs = ", ".join(self.inputs)
-        where = "" if self.lines is None else f"lines {self.lines[0]} to {self.lines[1]}; "
-        return (
-            f"Program({where}{inputs}; {self.operations} operations, {self.runs} runs; "
-            f"{self.reason})"
-        )
 
 
 def is_whole(options: dict[str, Any]) -> bool:
@@ -113,10 +79,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         self._signature = self._bound_signature()
         self._programs = Programs(self._name, function)
         self._layer_modes = Modes()
-        self._dimensions = Dimensions()
-        self._returning = events.Returning()
-        self._constant: set[Any] = set()
-        self._decided: set[Any] = set()
+        self._new = NewPrograms(self._name, function, self._programs, opens=input_spec is None)
         self._spec_program: Any = None
         self._driver: Driver | None = None
         self.d2s_sources: Sources = []
@@ -263,11 +226,11 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         entry: Entry | None = None
         try:
             call = self._signature.call(args, kwargs, modes)
-            entry = self._fitting(call)
+            entry = self._new.fitting(call)
             captured = entry is None
             if entry is None:
                 with bridge.names_kept():
-                    entry = self._capture(call)
+                    entry = self._new.capture(call, self._captured)
                 if not self._whole():
                     entry.runner.prepare()
         except MakesParametersError:
@@ -282,7 +245,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
             self._programs.known.add(quick, entry, call.tensors)
         try:
             if entry.fallible:
-                return self._run_open(entry, call)
+                return self._new.run_open(entry, call, self._captured)
             return entry.runner(call.tensors, call.containers)
         except Exception as error:
             failed = error
@@ -322,11 +285,6 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         self._drive(as_defect(error), seconds)
         return result
 
-    @property
-    def _written(self) -> types.CodeType:
-        """The code that the user has written, for what is told of it."""
-        return _plain(self.d2s_original).__code__
-
     # -- several programs ------------------------------------------------------------------------
 
     def _whole(self) -> bool:
@@ -335,11 +293,11 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
 
     def _drive(self, error: Exception, seconds: float = 0.0) -> Driver:
         """Let the function run as a driver, as ``error`` says that it cannot be one program."""
-        function = _plain(self.d2s_original)
+        function = plain_function(self.d2s_original)
         found = note(error, function.__code__, seconds)
         self._driver = Driver(function, functools.partial(StaticFunction, **self._options))
         if found is not None:
-            events.broken(self._name, self._written, found.line, found.code, found.cause)
+            events.broken(self._name, self._new.written, found.line, found.code, found.cause)
             tell(self._name, found, whole=self._driver.rests)
         return self._driver
 
@@ -363,31 +321,15 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
 
     def rewritten(self) -> Iterator[Generated]:
         """The generated code to read, with links to the user's lines; of several programs, each."""
-        file = _plain(self.d2s_original).__code__.co_filename
-        if self._driver is None:
-            yield generated("", readable(trace_of(_plain(self.d2s_original)).tree), file)
-            return
-        yield generated("Python, between the programs", readable(self._driver.tree), file)
-        for island in self._driver.islands:
-            first, last = island.tree.lines
-            title = f"lines {first} to {last}, a function of its own"
-            yield generated(title, readable(trace_of(island.function).tree), file)
-
-    @property
-    def _place(self) -> str:
-        """File and line."""
-        code = getattr(_plain(self.d2s_original), "__code__", None)
-        return "?" if code is None else f"{code.co_filename}:{code.co_firstlineno}"
+        return rewritten(plain_function(self.d2s_original), self._driver)
 
     def __repr__(self) -> str:
         count = len(self.programs)
         programs = "1 program" if count == 1 else f"{count} programs"
-        return f"<d2s.StaticFunction {self._name} ({self._place}), {programs}>"
+        return f"<d2s.StaticFunction {self._name} ({place_of(self.d2s_original)}), {programs}>"
 
     def _repr_html_(self) -> str:
-        source = source_of(_plain(self.d2s_original))
-        shown = listing(source.name, source.file, source.text, source.first_line, self.rewritten())
-        return framed(code_page(self._name, self._place, shown, [*map(repr, self.programs)]))
+        return page_of(self.d2s_original, self._name, self._driver, [*map(repr, self.programs)])
 
     @property
     def captures(self) -> int:
@@ -396,7 +338,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
 
     def _driven(self, driver: Driver) -> Callable[..., Any]:
         """The driver, to be called with the arguments of the function."""
-        return _around(self.dygraph_function, driver)
+        return with_plain(self.dygraph_function, driver)
 
     def _made(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a call in dygraph that makes parameters, for those that come after it.
@@ -407,14 +349,14 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         result = self.dygraph_function(*args, **kwargs)
         try:
             call = self._signature.call(args, kwargs, self._modes())
-            self._capture(dataclasses.replace(call, repeated=True))
+            self._new.capture(dataclasses.replace(call, repeated=True), self._captured)
         except MakesParametersError as error:
             if self._whole():
                 raise
             self._drive(error)
         except Exception as error:  # a later call may be another one, or never come
             events.kept(
-                self._name, self._written, "what is to run from now on is captured later", error
+                self._name, self._new.written, "what is to run from now on is captured later", error
             )
         return result
 
@@ -430,119 +372,11 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
                 return self._layer_modes.of(instance)
         return self._training
 
-    def _fitting(self, call: Call) -> Entry | None:
-        """The newest program for calls like this one that fits the state outside, too."""
-        entry = self._programs.fitting(call.key)
-        if entry is None and self._spec is None:
-            wide = self._dimensions.widened(shapes_of(call))
-            if wide is not None:
-                entry = self._programs.fitting(with_shapes(call, wide).key)
-        return entry
-
-    def _capture(self, call: Call) -> Entry:
-        """Capture a program for ``call``, with open dimensions where it can be."""
-        with capture_lock:
-            entry = self._fitting(call)
-            if entry is not None:
-                return entry
-            known = self._programs.entries
-            if known:
-                events.differs(self._name, self._written, differences(call, known), len(known))
-            shapes = shapes_of(call)
-            if self._spec is None and config.get().dynamic_dims:
-                for trial in self._dimensions.trials(shapes):
-                    entry = self._opened(call, trial)
-                    if entry is not None:
-                        self._dimensions.open(trial)
-                        break
-                    self._dimensions.close(trial)
-            if entry is None:
-                entry = self._exact(call)
-            self._dimensions.note(shapes)
-            return entry
-
-    def _exact(self, call: Call) -> Entry:
-        reason = explain(call, self._programs.entries)
-        with events.capturing(self._name, self._written, reason) as now:
-            now.runner = runner = Runner(self._lifted(call))
-        return self._kept(call, runner, reason)
-
-    def _opened(self, call: Call, trial: Trial) -> Entry | None:
-        """A program with open dimensions; ``None`` if the function does not go with them."""
-        wide = with_shapes(call, trial.shapes)
-        reason = explain(wide, self._programs.entries)
-        try:
-            with events.capturing(self._name, self._written, reason) as now:
-                runner = Runner(self._lifted(wide, tentative=True))
-                runner.prepare()
-                now.runner = runner
-        except Exception as error:  # what the function makes of a size that it does not know
-            events.kept(self._name, self._written, "the sizes stay as they are", error)
-            return None
-        return self._kept(wide, runner, reason)
-
-    def _kept(self, call: Call, runner: Runner, reason: Reason) -> Entry:
-        entry = Entry(
-            call.key, dataclasses.replace(call, tensors=[], containers=[]), runner, reason
-        )
-        self._programs.add(entry)
-        self._returning.note(self._name, self._written, entry)
-        return entry
-
-    def _run_open(self, entry: Entry, call: Call) -> Any:
-        """Run a program with open dimensions; one of this very size if Paddle fails in it.
-
-        An error of the user's is raised by both, in the end as dygraph has it.
-        """
-        try:
-            return entry.runner(call.tensors, call.containers)
-        except Exception as error:
-            events.kept(
-                self._name, self._written, "a program of this size alone is captured", error
-            )
-        with capture_lock:
-            exact = self._programs.fitting(call.key) or self._exact(call)
-        return exact.runner(call.tensors, call.containers)
-
-    def _lifted(self, call: Call, *, tentative: bool = False) -> Captured:
-        """A program for ``call``; numbers of the state that it counts on are inputs.
-
-        The first program takes them as constants.  When one of them has another value on a later
-        call because the function itself changes it, it becomes an input, so that there is not a
-        program for every value; unless the function cannot be captured like that.
-        """
-        counters: dict[Any, Change] = {}
-        for entry in self._programs.entries:
-            for change in entry.runner.captured.counters:
-                identity = change.place.identity
-                if identity not in self._constant and type(change.place.get()) in (int, float):
-                    counters[identity] = change
-        if counters:
-            lifted = tuple(counters.values())
-            for decided in (False, True):
-                if not decided and not self._decided.isdisjoint(counters):
-                    continue
-                try:
-                    made = self._captured(
-                        call, export=False, lifted=lifted, tentative=True, decided=decided
-                    )
-                except Exception as error:  # what is made of a number that is not known
-                    if is_defect(error):
-                        raise
-                    events.kept(
-                        self._name, self._written, "numbers of the state stay as they are", error
-                    )
-                else:
-                    self._decided.update(counters if decided else ())
-                    return made
-            self._constant.update(counters)
-        return self._captured(call, export=False, tentative=tentative)
-
     def _captured(
         self,
         call: Call,
         *,
-        export: bool,
+        export: bool = False,
         lifted: tuple[Change, ...] = (),
         tentative: bool = False,
         decided: bool = False,
@@ -560,11 +394,9 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         )
 
     def _roots(self, call: Call) -> list[Any]:
-        roots = [self._object()] if self._object() is not None else []
-        for _, value in call.key[1]:
-            if isinstance(value, Identity):
-                roots.append(value.thing)
-        return roots
+        owner = self._object()
+        given = [value.thing for _, value in call.key[1] if isinstance(value, Identity)]
+        return given if owner is None else [owner, *given]
 
     # -- what Paddle asks for --------------------------------------------------------------------
 
@@ -581,7 +413,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         """The generated code; of a function that is several programs, its driver and islands."""
         if self._driver is not None:
             return self._driver.code()
-        return to_source(trace_of(_plain(self.d2s_original)).tree).text
+        return to_source(trace_of(plain_function(self.d2s_original)).tree).text
 
     @property
     def programs(self) -> list[ProgramInfo]:
@@ -596,19 +428,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
                 for part in island.programs()
                 for each in part.programs
             ]
-        return [
-            ProgramInfo(
-                entry.reason.text,
-                tuple(
-                    f"{leaf.path}: {leaf.dtype}{list(leaf.shape)}"
-                    for leaf in entry.runner.captured.leaves
-                ),
-                sum(1 for _ in bridge.operations(entry.runner.captured.program)),
-                entry.runner.runs,
-                entry.runner.captured.program,
-            )
-            for entry in self._programs.entries
-        ]
+        return [info_of(entry) for entry in self._programs.entries]
 
     def get_traced_count(self) -> int:
         """How many programs there are."""
@@ -622,7 +442,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
     def clear_programs(self) -> None:
         """Drop every program; the next call captures afresh."""
         self._programs.clear()
-        self._dimensions.clear()
+        self._new.clear()
         self._spec_program = None
 
     def get_concrete_program(self, *args: Any, **kwargs: Any) -> Any:
@@ -630,8 +450,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
         for name in ("with_hook", "is_train", "is_prim_infer"):
             kwargs.pop(name, None)
         call = self._signature.call(args, kwargs, self._modes())
-        concrete = self._concrete(self._captured(call, export=False))
-        return concrete, None
+        return self._concrete(self._captured(call)), None
 
     @property
     def concrete_program(self) -> Any:
@@ -649,8 +468,7 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
                 cure="call it once, or give to_static an input_spec",
             )
         if self._spec_program is None:  # kept: its values must not outlive it
-            captured = self._captured(self._spec_call(self._spec), export=False)
-            self._spec_program = self._concrete(captured)
+            self._spec_program = self._concrete(self._captured(self._spec_call(self._spec)))
         return self._spec_program
 
     def concrete_program_specify_input_spec(
@@ -683,67 +501,19 @@ class StaticFunction(bridge.ASTStaticFunction):  # type: ignore[misc]
 
     def _concrete(self, captured: Captured, *, export: bool = False) -> Any:
         """Paddle's own record of a captured program."""
-        if export:
-            self._refuse_result(captured)
-            unused = [
-                leaf.path
-                for leaf, value in zip(captured.leaves, captured.inputs, strict=True)
-                if value.use_empty()
-            ]
-            if unused:
-                raise SaveError(
-                    f"the argument {unused[0]!r} of {self._name!r} has no part in the result, "
-                    "which a saved program cannot express",
-                    cure="save a function without it",
-                )
-            if not captured.outputs:
-                raise SaveError(
-                    f"{self._name!r} returns no tensor, so there is nothing to save",
-                    cure="return at least one tensor",
-                )
-            self.d2s_sources = sources_of(captured.program)
-        outputs = list(captured.outputs)
         instance = self._object()
-        if export and captured.parameters[0] and not isinstance(instance, paddle.nn.Layer):
-            raise SaveError(
-                f"{self._name!r} is a function that reads parameters or tensors from outside, and "
-                "Paddle saves those of a layer only",
-                cure="make it the forward of a layer that holds them, or pass them as arguments",
-            )
-        inputs: list[Any] = list(captured.inputs)
-        if isinstance(instance, paddle.nn.Layer):
-            inputs = [instance, *inputs]
+        if export:
+            check_saved(captured, plain_function(self.d2s_original), instance, self._name)
+            self.d2s_sources = sources_of(captured.program)
+        owner = [instance] if isinstance(instance, paddle.nn.Layer) else []
         return bridge.ConcreteProgram(
-            inputs=inputs,
-            outputs=outputs,
+            inputs=[*owner, *captured.inputs],
+            outputs=list(captured.outputs),
             parameters=captured.parameters,
             function=self.dygraph_function,
             main_program=captured.program,
             startup_program=paddle.static.Program(),
             build_strategy=paddle.static.BuildStrategy(),
-        )
-
-    def _refuse_result(self, captured: Captured) -> None:
-        """Raise SaveError (D2S401) if the result is none that a saved program can give."""
-        if not (captured.ambiguous or captured.texts):
-            return
-        source = source_of(_plain(self.d2s_original))
-        lines = return_lines(source.tree)
-        if captured.texts:
-            what = "text that is made of tensors, and a saved program gives tensors only"
-            cure = "return the tensors, and make the text of what the loaded program gives"
-        else:
-            listed = " and ".join(map(str, lines))
-            what = (
-                f"a different structure on different paths (its returns stand on lines {listed}), "
-                "which a saved program cannot express"
-            )
-            cure = "return the same structure of tensors on every path"
-        raise SaveError(
-            f"{self._name!r} returns {what}",
-            cure=cure,
-            file=source.file,
-            line=lines[0] if lines else source.first_line,
         )
 
     @property
@@ -797,29 +567,3 @@ def _reference(instance: Any) -> Callable[[], Any]:
         return weakref.ref(instance)
     except TypeError:
         return lambda: instance
-
-
-def _around(function: Any, driver: Driver) -> Callable[..., Any]:
-    """``function`` with ``driver`` in the place of the plain function inside of it."""
-    if isinstance(function, types.MethodType):
-        return types.MethodType(_around(function.__func__, driver), function.__self__)
-    if isinstance(function, functools.partial):
-        inner = _around(function.func, driver)
-        return functools.partial(inner, *function.args, **function.keywords)
-    if isinstance(function, types.FunctionType):
-        return driver
-    return types.MethodType(driver, function)
-
-
-def _plain(function: Any) -> types.FunctionType:
-    """The plain function inside a method, partial or decorated callable."""
-    while not isinstance(function, types.FunctionType):
-        if isinstance(function, types.MethodType):
-            function = function.__func__
-        elif isinstance(function, functools.partial):
-            function = function.func
-        elif isinstance(call_method(function), types.FunctionType):
-            function = call_method(function)
-        else:
-            break
-    return cast(types.FunctionType, function)
