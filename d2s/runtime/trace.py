@@ -12,13 +12,13 @@ import threading
 import types
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
 from d2s.diagnostics.columns import columns_here
 from d2s.diagnostics.location import Location, here
 from d2s.errors import D2SError, Row
-from d2s.paddle_bridge import IfOp, WhileOp
+from d2s.paddle_bridge import IfOp, Value, WhileOp
 
 
 class OnceMoreError(BaseException):
@@ -94,31 +94,92 @@ class Branching(Protocol):
 
 
 @dataclass
+class ValueNotes:
+    """What is known of values of the program that their operations do not say.
+
+    By ``value.id``; each table keeps the values too, so that the ids stay their own.
+
+    Attributes:
+        numbers: values that stand for a Python number, and its type.
+        sometimes: values that are a Python number on some paths: the flag under which they are,
+            and the number's type.
+        roots: values that are an argument's contents, changed in place or not: its index.
+        links: what a value that a write has made is a view of.
+        settled: values that one write has made of all tensors of one storage, by each of them.
+        filled: values of open shape that have come through a block, and have elements on every run.
+        picks: values that are items of lists, which one the run decides: the pick.
+        written: the newest contents of each argument that is changed in place, by its index.
+        copies: values that are copies of others, made to hand them on.
+        detached: copies that share their storage in dygraph.
+        sharing: values that share their storage in dygraph with others, though their operations
+            do not say so (items that were picked, rows of lists), and those.
+    """
+
+    numbers: dict[int, tuple[Value, type]] = field(default_factory=dict)
+    sometimes: dict[int, tuple[Value, Value, type]] = field(default_factory=dict)
+    roots: dict[int, tuple[Value, int]] = field(default_factory=dict)
+    links: dict[int, Any] = field(default_factory=dict)
+    settled: dict[int, Any] = field(default_factory=dict)
+    filled: dict[int, Value] = field(default_factory=dict)
+    picks: dict[int, Any] = field(default_factory=dict)
+    written: dict[int, Value] = field(default_factory=dict)
+    copies: dict[int, Value] = field(default_factory=dict)
+    detached: dict[int, Value] = field(default_factory=dict)
+    sharing: dict[int, tuple[Value, list[Value]]] = field(default_factory=dict)
+
+    def copy(self) -> ValueNotes:
+        """The same notes, which later ones are not added to."""
+        return ValueNotes(**{each.name: dict(getattr(self, each.name)) for each in fields(self)})
+
+    def rollback(self, known: ValueNotes) -> None:
+        """Drop the notes on values of operations that were taken out of the program again.
+
+        What shares storage stays: it is said of values that may have been there before.
+        """
+        for each in fields(self):
+            if each.name not in ("copies", "detached", "sharing"):
+                setattr(self, each.name, dict(getattr(known, each.name)))
+
+    def forget(self, ids: list[int]) -> None:
+        """Drop the notes on values that are gone; another value may get the id of one."""
+        for each in fields(self):
+            if each.name != "written":  # which is by arguments
+                for number in ids:
+                    getattr(self, each.name).pop(number, None)
+
+    def shared(self) -> dict[int, tuple[Value, list[Value]]]:
+        """Values that share their storage with others, though their operations do not say so."""
+        detached = {
+            number: (value, [value.get_defining_op().operand_source(0)])
+            for number, value in self.detached.items()
+        }
+        return {**detached, **self.sharing}
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What a capture knew before an attempt: see :class:`Capture`."""
+
+    notes: ValueNotes
+    refused: int
+    grown: dict[int, tuple[Any, Any]]
+    divided: list[Any]
+    forms: dict[tuple[int, ...], tuple[Any, Any]]
+
+
+@dataclass
 class Capture:
     """State of one capture; it begins empty and ends with the capture.
 
     Attributes:
         branching: how an ``if`` is made, for values that need one where they are used.
         blocks: the branches and loops around the operation that is captured next.
+        notes: what is known of values of the program.
         hosts: host functions of the program, which must live as long as it does.
-        numbers: values that stand for a Python number: ``value.id`` -> its type; the value is
-            kept too, so that the id stays its own.
         export: the program is to be saved: effects become Paddle's own operations.
         gradients: the program is captured to be differentiated (not under ``no_grad``).
-        sometimes: values that are a Python number on some paths: ``value.id`` -> the value, the
-            flag under which they are, and the number's type.
-        roots: values that are an argument's contents, changed in place or not:
-            ``value.id`` -> the value and the argument's index.
-        written: the newest contents of each argument that is changed in place.
-        detached: copies that share their storage in dygraph: ``value.id`` -> value.
         flags: what the function says of the ``stop_gradient`` of arguments, by their index.
         stopped: values with a history whose ``stop_gradient`` it has set: ``value.id`` -> value.
-        links: what a value that a write has made is a view of: ``value.id`` -> its link.
-        settled: values that one write has made of all tensors of one storage, by each of them.
-        copies: values that are copies of others, made to hand them on: ``value.id`` -> value.
-        picks: values that are items of lists, which one the run decides: ``value.id`` -> the pick.
-        sharing: values that share their storage in dygraph with others, though their operations
-            do not say so (items that were picked, rows of lists), and those: ``value.id`` -> both.
         refused: what was refused so far; user code may catch such an error, and goes on, but the
             program would not be what the code says.
         attempts: the ``try`` statements whose bodies are being captured.
@@ -150,7 +211,6 @@ class Capture:
         continues: an argument was computed of tensors that want gradients, outside of the function.
         asked: ids of the values whose gradients ``paddle.grad`` gives.
         stored: tensors of the state that are changed in place, by root: a negative number.
-        filled: values of open shape that have come through a block, and have elements on every run.
         draw: gives what stands for the result of a call that each run makes anew.
         ask: gives what stands for a Python number that each run asks a function for, by its name.
         expressions: while entered, dygraph tensors take part in expressions.
@@ -179,22 +239,13 @@ class Capture:
     """
 
     branching: Branching
+    notes: ValueNotes = field(default_factory=ValueNotes)
     export: bool = False
     gradients: bool = True
     blocks: list[Block] = field(default_factory=list)
     hosts: list[Any] = field(default_factory=list)
-    numbers: dict[int, tuple[Any, type]] = field(default_factory=dict)
-    sometimes: dict[int, tuple[Any, Any, type]] = field(default_factory=dict)
-    roots: dict[int, tuple[Any, int]] = field(default_factory=dict)
-    written: dict[int, Any] = field(default_factory=dict)
-    copies: dict[int, Any] = field(default_factory=dict)
-    detached: dict[int, Any] = field(default_factory=dict)
     flags: dict[int, bool] = field(default_factory=dict)
     stopped: dict[int, Any] = field(default_factory=dict)
-    links: dict[int, Any] = field(default_factory=dict)
-    settled: dict[int, Any] = field(default_factory=dict)
-    picks: dict[int, Any] = field(default_factory=dict)
-    sharing: dict[int, tuple[Any, list[Any]]] = field(default_factory=dict)
     refused: list[D2SError] = field(default_factory=list)
     attempts: list[Any] = field(default_factory=list)
     extents: list[Extent] = field(default_factory=list)
@@ -216,7 +267,6 @@ class Capture:
     forms: dict[tuple[int, ...], tuple[Any, Any]] = field(default_factory=dict)
     leaving: Callable[[], tuple[list[Any], Callable[[Any, list[Any]], None]]] | None = None
     stored: dict[int, Any] = field(default_factory=dict)
-    filled: dict[int, Any] = field(default_factory=dict)
     draw: Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any] | None = None
     ask: Callable[[str, Callable[[], Any]], Any] | None = None
     expressions: Callable[[], AbstractContextManager[None]] = nullcontext
@@ -254,48 +304,28 @@ class Capture:
             self.blocks.pop()
             entered.frame = None
 
-    def noted(self) -> tuple[dict[int, Any], ...]:
-        """What is noted of values now; for :meth:`forget_since`."""
-        return tuple(dict(part) for part in (*self._notes(), self.written))
-
-    def _notes(self) -> tuple[dict[int, Any], ...]:
-        """What is noted of values, by their ids."""
-        return (
-            self.numbers,
-            self.sometimes,
-            self.roots,
-            self.links,
-            self.settled,
-            self.filled,
-            self.picks,
+    def checkpoint(self) -> Checkpoint:
+        """What is known now, for :meth:`rollback`."""
+        return Checkpoint(
+            self.notes.copy(),
+            len(self.refused),
+            dict(self.grown),
+            list(self.divided),
+            dict(self.forms),
         )
 
-    def forget_since(self, notes: tuple[dict[int, Any], ...]) -> None:
-        """Drop the notes on values of operations that were taken out of the program again."""
-        parts = (dict(part) for part in notes)
-        self.numbers, self.sometimes, self.roots, self.links, *rest = parts
-        self.settled, self.filled, self.picks, self.written = rest
-
-    def forget(self, ids: list[int]) -> None:
-        """Drop the notes on values that are gone; another value may get the id of one."""
-        for part in (*self._notes(), self.copies, self.detached, self.sharing):
-            for number in ids:
-                part.pop(number, None)
-
-    def shared(self) -> dict[int, tuple[Any, list[Any]]]:
-        """Values that share their storage with others, though their operations do not say so."""
-        detached = {
-            number: (value, [value.get_defining_op().operand_source(0)])
-            for number, value in self.detached.items()
-        }
-        return {**detached, **self.sharing}
+    def rollback(self, known: Checkpoint) -> None:
+        """Forget an attempt whose operations were taken out of the program again."""
+        self.notes.rollback(known.notes)
+        del self.refused[known.refused :]
+        self.grown, self.divided, self.forms = known.grown, known.divided, known.forms
 
     def drop(self, op: IfOp | WhileOp) -> None:
         """Take a branch or loop out of the program again that an exception leaves.
 
         Values in the frames of the exception may be gone with it: nobody may read them.
         """
-        self.forget(op.drop())
+        self.notes.forget(op.drop())
         self.over.add(id(sys.exc_info()[1]))
 
     def needs_python(self) -> None:

@@ -222,7 +222,7 @@ def _capture(
                     raise state.refused[0] from None
                 happened = (
                     state.hosts
-                    or state.written
+                    or state.notes.written
                     or state.steps.record.used
                     or watch.changed()
                     or arguments.changed()
@@ -273,17 +273,23 @@ def _capture(
         raise
     check_views(
         main,
-        set(state.copies),
-        {number: [base.id for base in bases] for number, (_, bases) in state.shared().items()},
-        state.settled,
+        set(state.notes.copies),
+        {
+            number: [base.id for base in bases]
+            for number, (_, bases) in state.notes.shared().items()
+        },
+        state.notes.settled,
         state.steps.record.shown,
     )
     parameters = context.get_params_with_values()
     if part:
         check_results(
             main,
-            set(state.copies),
-            {number: [base.id for base in bases] for number, (_, bases) in state.shared().items()},
+            set(state.notes.copies),
+            {
+                number: [base.id for base in bases]
+                for number, (_, bases) in state.notes.shared().items()
+            },
             results.given,
             [*inputs, *parameters[1]],
         )
@@ -293,7 +299,7 @@ def _capture(
     bridge.tell_apart(main, tensors, values, export=export)
     relied += flags_of(state.steps)
     steps = steps_of(state.steps, tensors, results.given)
-    written = _positions((state.stored[root] for root in state.written if root < 0), tensors)
+    written = _positions((state.stored[root] for root in state.notes.written if root < 0), tensors)
     check_state(written, tensors)
     homes = homes_of(watch, tensors)
     if steps is not None:
@@ -419,5 +425,5 @@ def _inputs(call: Call, state: Capture) -> list[Any]:
         value = paddle.static.data(_input_name(leaf, index, taken), list(leaf.shape), leaf.dtype)
         value.stop_gradient = leaf.stop_gradient or not state.gradients
         inputs.append(value)
-        state.roots[value.id] = (value, index)
+        state.notes.roots[value.id] = (value, index)
     return inputs

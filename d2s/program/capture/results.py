@@ -42,11 +42,11 @@ class Results:
     """Takes returned objects and changed state apart into outputs of the program."""
 
     def __init__(self, inputs: list[Any], state: Capture, watch: Watch) -> None:
-        self.sometimes = state.sometimes
+        self.sometimes = state.notes.sometimes
         self.grown = state.grown
         self.born = state.born
         self.watches: tuple[Watch, ...] = (watch,)
-        self.roots, self.written, self.stored = state.roots, state.written, state.stored
+        self.roots, self.written, self.stored = state.notes.roots, state.notes.written, state.stored
         self.makes = state.makes
         self.watch = watch
         # A saved program gives every tensor of the result, arguments and repetitions too.

@@ -335,7 +335,7 @@ def _detach(self: Any) -> Any:
     copy.stop_gradient = True
     state = current()
     if state is not None:
-        state.detached[copy.id] = copy
+        state.notes.detached[copy.id] = copy
     return copy
 
 

@@ -75,7 +75,7 @@ def leaving(
     with contextlib.suppress(_HiddenError):
         writes.extend(_trained(results, state))
     updates = []
-    for index, value in state.written.items():
+    for index, value in state.notes.written.items():
         with contextlib.suppress(_HiddenError):
             if index < 0:
                 writes.extend(_contents(results, value))
@@ -116,7 +116,7 @@ def writes_of(
     yield from _state(results, changes)
     yield from _divided(results, containers)
     yield from _trained(results, state)
-    for root, value in state.written.items():
+    for root, value in state.notes.written.items():
         if root < 0:
             yield from _contents(results, value)
 
@@ -254,7 +254,7 @@ def updates_of(state: Capture, main: Any, results: Results) -> list[tuple[int, i
     found = []
     top = main.global_block()
     inside = {result.id for operation in top.ops for result in operation.results()}
-    for index, value in state.written.items():
+    for index, value in state.notes.written.items():
         if value.id not in inside:
             raise InplaceError(
                 "an argument is changed in place inside a branch or loop, and not read afterwards",

@@ -221,9 +221,9 @@ def _refuse_kept(old: Any, name: str) -> None:
 def _settle_as(written: Any, changed: Any) -> None:
     """Note that an assignment has made ``written``, and that ``changed`` stands for it since."""
     capture = current()
-    group = None if capture is None else capture.settled.get(changed.id)
+    group = None if capture is None else capture.notes.settled.get(changed.id)
     if capture is not None and group is not None and written.id != changed.id:
-        capture.settled[written.id] = group | {written.id}
+        capture.notes.settled[written.id] = group | {written.id}
 
 
 def _with_contents(old: Any, contents: Any, name: str) -> Any:
@@ -292,9 +292,9 @@ def changed_to(owner: Any, old: Any, fresh: Any, what: str) -> Any:
 def _settle_picks(owner: Any, old: Any, fresh: Any, what: str) -> None:
     """Write what was written into a picked item into the item, or the other way round."""
     capture = current()
-    if capture is None or not capture.picks:
+    if capture is None or not capture.notes.picks:
         return
-    mine = capture.picks.pop(old.id, None)
+    mine = capture.notes.picks.pop(old.id, None)
     made: list[Any] = []
     if mine is not None:
         items = mine.different()
@@ -306,7 +306,7 @@ def _settle_picks(owner: Any, old: Any, fresh: Any, what: str) -> None:
         note_pick(fresh, [news[mine.place_of(each)] for each in mine.items], mine.position)
         made += [*itertools.chain(*steps), *news]
     for pick in picks_of(owner):
-        del capture.picks[pick.value.id]
+        del capture.notes.picks[pick.value.id]
         holders = _live_holders(pick.value)
         if not holders:
             continue
@@ -318,7 +318,7 @@ def _settle_picks(owner: Any, old: Any, fresh: Any, what: str) -> None:
     if made:
         group = frozenset((fresh.id, *(value.id for value in made)))
         for number in group:
-            capture.settled[number] = group | capture.settled.get(number, frozenset())
+            capture.notes.settled[number] = group | capture.notes.settled.get(number, frozenset())
 
 
 def _refusal(name: str, why: str) -> Exception:

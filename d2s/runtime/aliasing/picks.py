@@ -61,14 +61,14 @@ def note_pick(value: Any, items: list[Any], position: Any) -> None:
     """Note that ``value`` is the one of ``items`` at ``position``."""
     capture = current()
     if capture is not None:
-        capture.picks[value.id] = Pick(value, tuple(items), position)
-        capture.sharing[value.id] = (value, [as_value(item) for item in items])
+        capture.notes.picks[value.id] = Pick(value, tuple(items), position)
+        capture.notes.sharing[value.id] = (value, [as_value(item) for item in items])
 
 
 def picks_of(item: Any) -> list[Pick]:
     """The picks that ``item`` may be."""
     capture = current()
-    picks = [] if capture is None else list(capture.picks.values())
+    picks = [] if capture is None else list(capture.notes.picks.values())
     return [pick for pick in picks if any(is_same(each, item) for each in pick.items)]
 
 

@@ -65,7 +65,7 @@ def open_axes(x: Any, axis: Any = None, name: Any = None) -> list[int]:
 
 def _follows_arguments(capture: Capture, value: Any) -> bool:
     """Whether the open dimensions of ``value`` are those of arguments."""
-    given = any(size < 0 for root, _ in capture.roots.values() for size in root.shape)
+    given = any(size < 0 for root, _ in capture.notes.roots.values() for size in root.shape)
     return given and not may_be_empty(value)
 
 

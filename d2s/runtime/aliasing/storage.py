@@ -65,14 +65,14 @@ def link_of(value: Any) -> Link | None:
     capture = current()
     if capture is None or not bridge.is_value(value):
         return None
-    if value.id in capture.links:
-        found: Link | None = capture.links[value.id]
+    if value.id in capture.notes.links:
+        found: Link | None = capture.notes.links[value.id]
         return found
     operation = value.get_defining_op()
-    if operation is None or value.id in capture.copies:
+    if operation is None or value.id in capture.notes.copies:
         return None
     name = operation.name()
-    if name == "pd_op.assign" and value.id in capture.detached:
+    if name == "pd_op.assign" and value.id in capture.notes.detached:
         base = operation.operand_source(0)
         return Link(value, base, _detached, lambda base, item: item, True, value.id)
     maker = _MAKERS.get(name)
@@ -203,7 +203,9 @@ def unknown_base(value: Any) -> Any | None:
 
 def _is_no_part(value: Any) -> bool:
     capture = current()
-    return capture is not None and (value.id in capture.links or value.id in capture.copies)
+    return capture is not None and (
+        value.id in capture.notes.links or value.id in capture.notes.copies
+    )
 
 
 def _is_straight(value: Any, depth: int = _DEPTH) -> bool:
@@ -216,16 +218,16 @@ def _is_straight(value: Any, depth: int = _DEPTH) -> bool:
     if link is not None:
         return link.straight and _is_straight(link.base, depth - 1)
     name = operation.name()
-    if name == "pd_op.data" and value.id in capture.roots:
-        return capture.lies_straight(capture.roots[value.id][1])
+    if name == "pd_op.data" and value.id in capture.notes.roots:
+        return capture.lies_straight(capture.notes.roots[value.id][1])
     if name == "builtin.parameter":
         tensor = bridge.tensor_of(value)
         return tensor is not None and bool(tensor.is_contiguous())
-    if value.id not in capture.links and (name in _MAKERS or name in UNKNOWN):
+    if value.id not in capture.notes.links and (name in _MAKERS or name in UNKNOWN):
         return False
     if "set_value" in name or "index_put" in name:
         return _is_straight(operation.operand_source(0), depth - 1)
-    return value.id not in capture.copies
+    return value.id not in capture.notes.copies
 
 
 def views_of(value: Any) -> Iterator[Link]:
@@ -233,12 +235,12 @@ def views_of(value: Any) -> Iterator[Link]:
     capture = current()
     if capture is None:
         return
-    for link in list(capture.links.values()):
+    for link in list(capture.notes.links.values()):
         if link is not None and link.base.id == value.id:
             yield link
     for operation in value.all_used_ops():
         for result in operation.results():
-            if result.id not in capture.links:
+            if result.id not in capture.notes.links:
                 link = link_of(result)
                 if link is not None and link.base.id == value.id:
                     yield link
@@ -304,7 +306,7 @@ def _is_copy(operation: Any) -> bool:
     return (
         capture is not None
         and operation.num_results() == 1
-        and operation.result(0).id in capture.copies
+        and operation.result(0).id in capture.notes.copies
     )
 
 
@@ -326,7 +328,7 @@ def relink(merged: list[tuple[Any, Any, Any]]) -> None:
             continue
         for left, right, base in values:
             if (left.id, right.id) == (links[0].base.id, links[1].base.id):
-                capture.links[view.id] = links[0].between(view, base)
+                capture.notes.links[view.id] = links[0].between(view, base)
 
 
 def _leaves(true: Any, false: Any, made: Any) -> Iterator[tuple[Any, Any, Any]]:
@@ -390,7 +392,7 @@ class Sharing:
             raw = link.put(link.base, at)
             base = with_contents(link.base, raw)
             group |= {raw.id, base.id}
-            capture.links[raw.id] = None
+            capture.notes.links[raw.id] = None
             fixed.append((at, link.between(at, base)))
             made[link.base.id] = base
             pairs.append((link.base, base))
@@ -411,9 +413,9 @@ class Sharing:
                 if link.view.id in made:
                     queue.append(link.view)
         for value, link_ in fixed:
-            capture.links[value.id] = link_
+            capture.notes.links[value.id] = link_
         settled = frozenset(group)
-        capture.settled.update(dict.fromkeys(group, settled))
+        capture.notes.settled.update(dict.fromkeys(group, settled))
         return pairs
 
     def _leads_to(self, view: Any, wanted: set[int]) -> bool:

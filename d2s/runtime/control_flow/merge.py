@@ -116,9 +116,9 @@ class Merger(Keeping):
     def told_apart(self, side: bool, value: object) -> Any:
         """A tensor that is a Python number on some paths, with its two forms beside each other."""
         capture = current()
-        if capture is None or not bridge.is_value(value) or value.id not in capture.sometimes:
+        if capture is None or not bridge.is_value(value) or value.id not in capture.notes.sometimes:
             return value
-        _, flag, kind = capture.sometimes[value.id]
+        _, flag, kind = capture.notes.sometimes[value.id]
         number = self.on(side, lambda: mark_number(paddle.cast(value, NUMBER_DTYPES[kind]), kind))
         return Choice(flag, number, value)
 
@@ -167,7 +167,7 @@ class Merger(Keeping):
             capture = current()
             if capture is not None and kind is not None:
                 made = value(results)
-                capture.sometimes[made.id] = (made, holds, kind)
+                capture.notes.sometimes[made.id] = (made, holds, kind)
                 return made
             return value(results)
 

@@ -40,7 +40,7 @@ def sharing(made: paddle.Tensor, parts: list[paddle.Tensor]) -> paddle.Tensor:
     """``made``, which holds the very tensors of ``parts`` in dygraph; of none, it is a copy."""
     capture = current()
     if capture is not None:
-        capture.sharing[made.id] = (made, parts)
+        capture.notes.sharing[made.id] = (made, parts)
     return made
 
 

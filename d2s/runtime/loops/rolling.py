@@ -188,17 +188,13 @@ class Attempt:
         assert capture is not None
         if not capture.rolls or capture.attempts:  # a static loop cannot raise into a ``try``
             return False
-        notes, refused = capture.noted(), len(capture.refused)
-        grown, divided = dict(capture.grown), list(capture.divided)
-        forms = dict(capture.forms)
+        known = capture.checkpoint()
         capture.rolling += 1
         try:
             run()
         except (NeedsPythonError, Exception) as error:
             self.reason = error.reason if isinstance(error, NeedsPythonError) else error
-            capture.forget_since(notes)
-            del capture.refused[refused:]
-            capture.grown, capture.divided, capture.forms = grown, divided, forms
+            capture.rollback(known)
             return False
         finally:
             capture.rolling -= 1

@@ -57,6 +57,6 @@ def _remove(operations: list[Any]) -> None:
         for key, operation in list(rest.items()):
             if all(result.use_empty() for result in operation.results()):
                 if capture is not None:  # another value may get the id of one that goes
-                    capture.forget([result.id for result in operation.results()])
+                    capture.notes.forget([result.id for result in operation.results()])
                 operation.get_parent_block().remove_op(operation)
                 del rest[key]

@@ -82,20 +82,20 @@ class WhileLoop:
         before = self.state.freeze()
         plans = Plans()
         for _ in range(ATTEMPTS):
-            notes = trace.noted()
+            notes = trace.notes.copy()
             try:
                 with self._known_as_loop():
                     carriers = self._attempt(before, plans)
             except NewKeysError as new:
                 self._back(before)
                 self._refuse_more_keys(new)
-                trace.forget_since(notes)
+                trace.notes.rollback(notes)
                 self._peel()
                 return
             except OnceMoreError as request:
                 before = self._back(before)
                 self._answer(request, plans)
-                trace.forget_since(notes)
+                trace.notes.rollback(notes)
             except BaseException:
                 self._back(before)
                 raise

@@ -67,7 +67,7 @@ def _by_path(value: Any, number: Callable[[type], bool], tensor: Callable[[], bo
     if kind is not None:
         return number(kind)
     capture = current()
-    found = None if capture is None else capture.sometimes.get(value.id)
+    found = None if capture is None else capture.notes.sometimes.get(value.id)
     if found is None:
         return tensor()
     _, flag, kind = found
@@ -115,7 +115,7 @@ def type_(thing: object, /, *others: Any, **options: Any) -> Any:
     if kind is not None:
         return kind
     capture = current()
-    found = None if capture is None else capture.sometimes.get(thing.id)
+    found = None if capture is None else capture.notes.sometimes.get(thing.id)
     if found is not None:
         return Choice(found[1], found[2], bridge.EagerTensor, "type")
     return bridge.EagerTensor

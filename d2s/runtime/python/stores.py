@@ -150,7 +150,7 @@ def _written(value: object, container: paddle.Tensor, key: object) -> paddle.Ten
     fresh = done(bridge.with_item, Method("__setitem__"), (old, key, value), {})
     capture, inner = current(), bridge.inner_write(fresh)
     if capture is not None and inner is not None:
-        capture.settled[inner.id] = frozenset((inner.id, fresh.id))
+        capture.notes.settled[inner.id] = frozenset((inner.id, fresh.id))
     kept = parameter_with(container, fresh, ITEM)
     return changed_to(container, old, fresh, ITEM) if kept is None else kept
 

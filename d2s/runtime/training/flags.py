@@ -43,7 +43,7 @@ def set_flag(value: bridge.Value, stops: bool) -> None:
 
 
 def _set_of_argument(capture: Capture, value: bridge.Value, root: int, stops: bool) -> None:
-    if capture.blocks or root in capture.written:
+    if capture.blocks or root in capture.notes.written:
         raise error_here(
             UnsupportedInGraphError,
             f"{WHAT} of an argument stands in a branch or loop that a tensor decides, or behind a "
@@ -55,7 +55,7 @@ def _set_of_argument(capture: Capture, value: bridge.Value, root: int, stops: bo
         value.stop_gradient = stops
         return
     copy = _copy(value, stops)
-    capture.roots[copy.id] = (copy, root)
+    capture.notes.roots[copy.id] = (copy, root)
     bind_anew(value, copy, WHAT)
 
 

@@ -92,7 +92,7 @@ class Gradients:
         enter_blocks(paddle.static.default_main_program())
         left_out = self._record.made | self._record.stepping
         made, gone, operations = bridge.gradients_here(outputs, inputs, seeds, left_out, again=kept)
-        self._record.capture.forget(gone)
+        self._record.capture.notes.forget(gone)
         self._record.shown |= operations
         if not kept:
             self._record.made |= operations

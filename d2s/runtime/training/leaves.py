@@ -145,7 +145,7 @@ class Leaves:
         maker = value.get_defining_op()
         if maker is not None and bridge.is_cut(maker):
             return True
-        return value.id in self._record.capture.detached or bridge.is_made_of_constants(value)
+        return value.id in self._record.capture.notes.detached or bridge.is_made_of_constants(value)
 
     def add(self, value: bridge.Value, key: Hashable, index: int | None) -> Leaf:
         """The leaf under ``key``, whose contents ``value`` is."""

@@ -71,7 +71,7 @@ def note_filled(value: Any) -> None:
     """Note that ``value``, which came out of a block or into one, has elements on every run."""
     capture = current()
     if capture is not None:
-        capture.filled[value.id] = value
+        capture.notes.filled[value.id] = value
 
 
 def axes_of(*values: Any) -> list[int]:
@@ -110,7 +110,7 @@ def _note_copies(*values: Any) -> None:
     """Note that each of ``values`` is the tensor that its operation was given, to the user."""
     capture = current()
     if capture is not None:
-        capture.copies.update((value.id, value) for value in values)
+        capture.notes.copies.update((value.id, value) for value in values)
 
 
 def enter_blocks(program: Any) -> None:
@@ -147,7 +147,7 @@ _THROUGH: Final[dict[Any, str]] = {
 def _filled(value: Any, seen: set[int]) -> bool:
     """Whether ``value`` surely has elements; ``seen`` holds what is known to have by now."""
     capture = current()
-    if value.id in seen or (capture is not None and value.id in capture.filled):
+    if value.id in seen or (capture is not None and value.id in capture.notes.filled):
         return True
     shape = bridge.shape_of(value)
     if shape is not None and all(size > 0 for size in shape):

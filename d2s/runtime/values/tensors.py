@@ -39,7 +39,7 @@ def number_kind(thing: object) -> type | None:
         return type(thing)
     capture = current()
     if capture is not None and bridge.is_value(thing):
-        found = capture.numbers.get(thing.id)
+        found = capture.notes.numbers.get(thing.id)
         if found is not None:
             return found[1]
     return None
@@ -49,7 +49,7 @@ def mark_number(value: Any, kind: type) -> Any:
     """Note that ``value`` stands for a Python number of type ``kind``."""
     capture = current()
     if capture is not None:
-        capture.numbers[value.id] = (value, kind)
+        capture.notes.numbers[value.id] = (value, kind)
     return value
 
 
@@ -133,7 +133,7 @@ def carried(value: Any) -> Any:
     copy.stop_gradient = value.stop_gradient
     capture = current()
     if capture is not None:
-        capture.copies[copy.id] = copy
+        capture.notes.copies[copy.id] = copy
     return copy
 
 
@@ -238,7 +238,7 @@ def root_of(value: Any) -> int | None:
         return next((root for root, kept in capture.stored.items() if kept is value), None)
     if capture is None or not bridge.is_value(value):
         return None
-    found = capture.roots.get(value.id)
+    found = capture.notes.roots.get(value.id)
     return None if found is None else found[1]
 
 
@@ -256,7 +256,7 @@ def root_to_change(value: Any) -> int | None:
         root = -1 - len(capture.stored)
         capture.stored[root] = tensor
     known = bridge.as_value(tensor)
-    capture.roots[known.id] = (known, root)
+    capture.notes.roots[known.id] = (known, root)
     return root
 
 
@@ -264,17 +264,17 @@ def note_carried(root: int | None, value: Any) -> None:
     """Note that ``value`` holds the contents of an argument behind a branch or loop."""
     capture = current()
     if capture is not None and root is not None:
-        capture.roots[value.id] = (value, root)
-        if root in capture.written:
-            capture.written[root] = value
+        capture.notes.roots[value.id] = (value, root)
+        if root in capture.notes.written:
+            capture.notes.written[root] = value
 
 
 def note_written(root: int | None, value: Any) -> None:
     """Note that ``value`` is what an argument holds from here on."""
     capture = current()
     if capture is not None and root is not None:
-        capture.roots[value.id] = (value, root)
-        capture.written[root] = value
+        capture.notes.roots[value.id] = (value, root)
+        capture.notes.written[root] = value
 
 
 def shape(thing: Any) -> Any:

@@ -128,9 +128,9 @@ class TensorVariable(Carrier):
                 value if before in (kind, None) else Choice(tripped, value, self.before, self.path)
             )
         if before is not None and self.became is None:
-            capture.sometimes[value.id] = (value, ~tripped, before)
+            capture.notes.sometimes[value.id] = (value, ~tripped, before)
         elif before is None and self.became is not None:
-            capture.sometimes[value.id] = (value, tripped, self.became)
+            capture.notes.sometimes[value.id] = (value, tripped, self.became)
         elif self.divided:
             return Choice(tripped, paddle.reshape(value, [1]), value, self.path)
         return value
