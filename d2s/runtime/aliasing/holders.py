@@ -64,12 +64,12 @@ class Holder:
     frame: types.FrameType | None = None
 
 
-def is_same(one: Any, other: Any) -> bool:
+def is_same(one: object, other: object) -> bool:
     """Whether two objects are one; Paddle makes new Python objects for one value of a program."""
     return one is other or (bridge.is_value(one) and bridge.is_value(other) and one.id == other.id)
 
 
-def names_of(thing: Any, name: str | None = None) -> list[str]:
+def names_of(thing: object, name: str | None = None) -> list[str]:
     """Every variable, or path from one, that holds ``thing`` itself; sorted, none twice.
 
     Args:
@@ -89,7 +89,7 @@ def names_of(thing: Any, name: str | None = None) -> list[str]:
     )
 
 
-def holders_of(thing: Any) -> list[Holder]:
+def holders_of(thing: object) -> list[Holder]:
     """Who holds ``thing`` itself."""
     return _holders(lambda value: is_same(value, thing))
 
@@ -97,7 +97,7 @@ def holders_of(thing: Any) -> list[Holder]:
 def holders_of_alternative(things: list[Any]) -> list[Holder]:
     """Who holds one of ``things``, or a choice of which it is an alternative."""
 
-    def is_it(value: Any) -> bool:
+    def is_it(value: object) -> bool:
         if isinstance(value, Choice):
             return is_it(value.true) or is_it(value.false)
         return any(is_same(value, thing) for thing in things)
@@ -105,12 +105,12 @@ def holders_of_alternative(things: list[Any]) -> list[Holder]:
     return _holders(is_it)
 
 
-def holders_of_form(form: Any) -> list[Holder]:
+def holders_of_form(form: object) -> list[Holder]:
     """Who holds a container, or a choice between the same things under the same conditions."""
     return _holders(lambda value: is_same_choice(value, form))
 
 
-def is_same_choice(one: Any, other: Any) -> bool:
+def is_same_choice(one: object, other: object) -> bool:
     """Whether two things are one, or choices between the same under the same conditions."""
     if isinstance(one, Choice) and isinstance(other, Choice):
         return (
@@ -121,10 +121,10 @@ def is_same_choice(one: Any, other: Any) -> bool:
     return one is other
 
 
-def choices_with(thing: Any, apart: Choice | None = None) -> list[str]:
+def choices_with(thing: object, apart: Choice | None = None) -> list[str]:
     """The names of choices between several things of which ``thing`` is one; not of ``apart``."""
 
-    def is_other(value: Any) -> bool:
+    def is_other(value: object) -> bool:
         if not isinstance(value, Choice):
             return False
         leaves = value.leaves()
@@ -206,7 +206,7 @@ class _Local:
     def get(self) -> Any:
         return self.frame.f_locals[self.name]
 
-    def set(self, value: Any) -> None:
+    def set(self, value: object) -> None:
         self.frame.f_locals[self.name] = value
         if sys.version_info < (3, 13):
             ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(self.frame), ctypes.c_int(0))
@@ -236,7 +236,7 @@ class _Item:
     def get(self) -> Any:
         return self.table[self.key]
 
-    def set(self, value: Any) -> None:
+    def set(self, value: object) -> None:
         self.table[self.key] = value
 
 
@@ -254,7 +254,7 @@ class _Fixed:
     def get(self) -> Any:
         return self.item
 
-    def set(self, value: Any) -> None:
+    def set(self, value: object) -> None:
         raise TypeError("a tuple cannot be given another item")
 
 

@@ -77,10 +77,10 @@ def is_inplace(name: str) -> bool:
     return name in ("set_value", "increment") or (name.endswith("_") and not name.endswith("__"))
 
 
-def method(owner: Any, name: str) -> Callable[..., Any]:
+def method(owner: object, name: str) -> Callable[..., Any]:
     """The in-place method ``name`` of a tensor, while a program is captured."""
 
-    def change(*arguments: Any, **options: Any) -> Any:
+    def change(*arguments: object, **options: object) -> Any:
         plain = getattr(paddle.Tensor, name[:-1], None)
         changed = _changed(owner, name, plain, arguments, options)
         return None if name == "set_value" else changed
@@ -88,11 +88,11 @@ def method(owner: Any, name: str) -> Callable[..., Any]:
     return change
 
 
-def function(original: Any) -> Callable[..., Any]:
+def function(original: Callable[..., Any]) -> Callable[..., Any]:
     """An in-place function of Paddle, while a program is captured."""
     name = original.__name__
 
-    def change(owner: Any, *arguments: Any, **options: Any) -> Any:
+    def change(owner: object, *arguments: object, **options: object) -> Any:
         if not is_tensor(owner):
             with bridge.in_dygraph():  # it says what is wrong
                 return original(owner, *arguments, **options)
@@ -101,7 +101,7 @@ def function(original: Any) -> Callable[..., Any]:
     return change
 
 
-def assigned(owner: Any, other: Any) -> Any:
+def assigned(owner: object, other: object) -> Any:
     """``paddle.assign(other, owner)`` while a program is captured."""
     fresh = as_value(other if is_tensor(other) else paddle.assign(other))
     if list(fresh.shape) != list(as_value(owner).shape):
@@ -144,13 +144,13 @@ def put_into(out: Any, result: Any) -> Any:
 _OUT: Final = "out="
 
 
-def _is_alone(value: Any) -> bool:
+def _is_alone(value: paddle.Tensor) -> bool:
     """Whether ``value`` is one that the program has made, of which no other one is a part."""
     outside = root_of(value) is not None or bridge.tensor_of(value) is not None
     return not outside and not any(map(_live_holders, Sharing(value).others()))
 
 
-def _plain_form(original: Any, name: str) -> Any:
+def _plain_form(original: Callable[..., Any], name: str) -> Any:
     for module in (paddle, paddle.nn.functional):
         if getattr(module, name, None) is original or hasattr(module, name):
             return getattr(module, name[:-1], None)
@@ -199,7 +199,7 @@ _READING: Final = frozenset(
 """Operations whose gradient reads what they were given."""
 
 
-def _refuse_kept(old: Any, name: str) -> None:
+def _refuse_kept(old: paddle.Tensor, name: str) -> None:
     """Refuse to write what a gradient to come reads: dygraph writes that, and says nothing.
 
     Raises:
@@ -218,7 +218,7 @@ def _refuse_kept(old: Any, name: str) -> None:
             )
 
 
-def _settle_as(written: Any, changed: Any) -> None:
+def _settle_as(written: paddle.Tensor, changed: paddle.Tensor) -> None:
     """Note that an assignment has made ``written``, and that ``changed`` stands for it since."""
     capture = current()
     group = None if capture is None else capture.notes.settled.get(changed.id)
@@ -226,7 +226,7 @@ def _settle_as(written: Any, changed: Any) -> None:
         capture.notes.settled[written.id] = group | {written.id}
 
 
-def _with_contents(old: Any, contents: Any, name: str) -> Any:
+def _with_contents(old: paddle.Tensor, contents: paddle.Tensor, name: str) -> Any:
     """``contents`` with the history of ``old``: its gradient goes to what ``old`` is made of."""
     copy = paddle.assign(contents)
     copy.stop_gradient = True
@@ -243,7 +243,7 @@ def _with_contents(old: Any, contents: Any, name: str) -> Any:
     return passed
 
 
-def parameter_with(owner: Any, fresh: Any, what: str, *, copies: bool = False) -> Any:
+def parameter_with(owner: object, fresh: paddle.Tensor, what: str, *, copies: bool = False) -> Any:
     """The parameter that ``owner`` is, with the contents ``fresh`` from here on.
 
     ``None``: it is no parameter, or the change is to have a gradient, unless it ``copies`` behind
@@ -272,7 +272,7 @@ def _is_carried(owner: Any, capture: Capture, steps: Any) -> bool:
     )
 
 
-def changed_to(owner: Any, old: Any, fresh: Any, what: str) -> Any:
+def changed_to(owner: object, old: paddle.Tensor, fresh: paddle.Tensor, what: str) -> Any:
     """``fresh`` as what ``owner``, whose value was ``old``, is from here on."""
     capture = current()
     written = fresh
@@ -289,7 +289,7 @@ def changed_to(owner: Any, old: Any, fresh: Any, what: str) -> Any:
     return fresh
 
 
-def _settle_picks(owner: Any, old: Any, fresh: Any, what: str) -> None:
+def _settle_picks(owner: object, old: paddle.Tensor, fresh: paddle.Tensor, what: str) -> None:
     """Write what was written into a picked item into the item, or the other way round."""
     capture = current()
     if capture is None or not capture.notes.picks:
@@ -329,7 +329,7 @@ def _refusal(name: str, why: str) -> Exception:
     )
 
 
-def bind_anew(old: Any, fresh: Any, what: str) -> None:
+def bind_anew(old: paddle.Tensor, fresh: paddle.Tensor, what: str) -> None:
     """Bind ``fresh`` wherever ``old`` is known.
 
     Args:
@@ -359,7 +359,7 @@ def bind_anew(old: Any, fresh: Any, what: str) -> None:
         _rebind(others[other.id][1], other, new, what)
 
 
-def _refuse_unknown_part(whole: Any, what: str) -> None:
+def _refuse_unknown_part(whole: paddle.Tensor, what: str) -> None:
     """Refuse to change a part of an argument or of the state that may lie anywhere in it.
 
     For what the program computes, ``program.views`` says whether anybody sees the difference.
@@ -374,7 +374,7 @@ def _refuse_unknown_part(whole: Any, what: str) -> None:
         )
 
 
-def _refuse_chosen(value: Any, what: str) -> None:
+def _refuse_chosen(value: paddle.Tensor, what: str) -> None:
     """Refuse to change what is, as the run decides, a tensor that has another name, too."""
     root = root_of(value)
     for other in may_be(value):
@@ -391,23 +391,23 @@ def _refuse_chosen(value: Any, what: str) -> None:
             )
 
 
-def _live_holders(thing: Any) -> list[Holder]:
+def _live_holders(thing: object) -> list[Holder]:
     """Who holds ``thing``, as itself or as one of several, and may be read again."""
     return [holder for holder in holders_of_alternative(_sames(thing)) if holder.live]
 
 
-def _sames(thing: Any) -> list[Any]:
+def _sames(thing: object) -> list[Any]:
     """``thing``, and what stands for it in a program or outside."""
     kept = None if bridge.is_eager(thing) else bridge.tensor_of(thing)
     return [thing] if kept is None else [thing, kept]
 
 
-def _rebind(holders: list[Holder], old: Any, fresh: Any, what: str) -> None:
+def _rebind(holders: list[Holder], old: paddle.Tensor, fresh: paddle.Tensor, what: str) -> None:
     for holder in holders:
         _check(holder, what)
     sames = _sames(old)
 
-    def renewed(held: Any) -> Any:
+    def renewed(held: object) -> Any:
         if isinstance(held, Choice):
             return held.like(renewed(held.true), renewed(held.false))
         return fresh if any(is_same(held, each) for each in sames) else held
@@ -458,7 +458,7 @@ def _other_name(holder: Holder, block: Block) -> str | None:
     return None
 
 
-def _tensors(snapshot: Any) -> list[Any]:
+def _tensors(snapshot: object) -> list[Any]:
     if is_tensor(snapshot):
         return [snapshot]
     if isinstance(snapshot, Frozen):
@@ -468,7 +468,7 @@ def _tensors(snapshot: Any) -> list[Any]:
     )
 
 
-def _diagonal(y: Any, value: float, offset: int, wrap: bool) -> Any:
+def _diagonal(y: paddle.Tensor, value: float, offset: int, wrap: bool) -> Any:
     if wrap or len(y.shape) != 2:
         raise _refusal("fill_diagonal_", "which is known for matrices without wrapping only")
     mask = paddle.diag(paddle.ones([min(y.shape)]), offset=0) if offset == 0 else None

@@ -112,7 +112,7 @@ class Origins:
             if changed and key not in settled and self._is_known(root):
                 raise _lost(root)
 
-    def _is_known(self, root: Any) -> bool:
+    def _is_known(self, root: object) -> bool:
         """Whether somebody may still look into ``root``."""
         old = self.grown.get(id(root), (root, root))[1]
         return _is_outer(root) or any(holder.live for holder in holders_of_form(old))
@@ -126,7 +126,7 @@ class Origins:
                     yield path, root
 
 
-def _is_same(one: Any, other: Any) -> bool:
+def _is_same(one: object, other: object) -> bool:
     """Whether two snapshots show the same, under the same conditions."""
     if isinstance(one, Choice) and isinstance(other, Choice):
         return (
@@ -160,7 +160,7 @@ def snapshots_in(things: Any) -> dict[int, Frozen]:
     return found
 
 
-def _items(thing: Any) -> dict[Any, Any]:
+def _items(thing: object) -> dict[Any, Any]:
     """The parts of a snapshot, by index or key."""
     if isinstance(thing, tuple):
         return dict(enumerate(thing))
@@ -198,7 +198,7 @@ def _at(path: Path, values: list[Any]) -> Any:
     return thing
 
 
-def note_form(root: Any, form: Any) -> None:
+def note_form(root: object, form: object) -> None:
     """Note what the container ``root`` has become."""
     capture = current()
     leaves = _leaves(form)
@@ -226,7 +226,7 @@ def recall(snapshots: list[Any]) -> None:
             queue.extend(_items(thing).values())
 
 
-def origin_of(thing: Any) -> Any:
+def origin_of(thing: object) -> Any:
     """The container that ``thing``, frozen or not, stands for; ``None`` if it is none."""
     capture = current()
     leaves = _leaves(thing)
@@ -240,13 +240,13 @@ def origin_of(thing: Any) -> Any:
     return thing.container if isinstance(thing, Frozen) else None
 
 
-def is_callers(thing: Any) -> bool:
+def is_callers(thing: object) -> bool:
     """Whether ``thing``, frozen, stands for a container among the arguments."""
     capture = current()
     return capture is not None and id(origin_of(thing)) in capture.callers
 
 
-def other_places(root: Any) -> Iterator[tuple[str, Callable[[Any], None]]]:
+def other_places(root: object) -> Iterator[tuple[str, Callable[[Any], None]]]:
     """Who holds ``root`` itself besides the local variables: the way there, and what binds it."""
     capture = current()
     if capture is None:
@@ -274,7 +274,7 @@ def _binding(container: Any, key: Any) -> Callable[[Any], None]:
     return bind
 
 
-def _bind_other_names(root: Any, old: Any, new: Any) -> None:
+def _bind_other_names(root: object, old: object, new: object) -> None:
     """Let the variables, attributes and items that stood for ``root`` show what it is now.
 
     Args:
@@ -302,7 +302,7 @@ def _bind_other_names(root: Any, old: Any, new: Any) -> None:
         holder.set(new)
 
 
-def _known_too(root: Any, path: str) -> Exception:
+def _known_too(root: object, path: str) -> Exception:
     return error_here(
         ContainerInGraphError,
         f"a {type(root).__name__}, known as {path!r} too, has another length or other keys "
@@ -311,7 +311,7 @@ def _known_too(root: Any, path: str) -> Exception:
     )
 
 
-def _is_outer(root: Any) -> bool:
+def _is_outer(root: object) -> bool:
     """Whether somebody outside of the function may know ``root``."""
     capture = current()
     if capture is None:
@@ -321,13 +321,13 @@ def _is_outer(root: Any) -> bool:
     )
 
 
-def is_known_outside(container: Any) -> bool:
+def is_known_outside(container: object) -> bool:
     """Whether somebody outside of the function knows ``container``, which is still itself."""
     capture = current()
     return capture is not None and id(container) not in capture.grown and _is_outer(container)
 
 
-def _lost(root: Any) -> Exception:
+def _lost(root: object) -> Exception:
     return error_here(
         ContainerInGraphError,
         f"a {type(root).__name__} that has another name too is changed on one side of a tensor "
@@ -336,7 +336,7 @@ def _lost(root: Any) -> Exception:
     )
 
 
-def _leaves(thing: Any) -> tuple[int, ...] | None:
+def _leaves(thing: object) -> tuple[int, ...] | None:
     """The identities of the containers among which a choice is made; ``None`` if others are."""
     if isinstance(thing, Choice):
         sides = _leaves(thing.true), _leaves(thing.false)

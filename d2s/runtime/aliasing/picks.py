@@ -35,7 +35,7 @@ class Pick:
     items: tuple[Any, ...]
     position: Any
 
-    def holds(self, item: Any) -> Any:
+    def holds(self, item: paddle.Tensor) -> Any:
         """Whether the run has picked ``item``, which may stand in several places; 0-D bool."""
         found: Any = None
         for index, each in enumerate(self.items):
@@ -44,7 +44,7 @@ class Pick:
                 found = mine if found is None else found | mine
         return found
 
-    def place_of(self, item: Any) -> int:
+    def place_of(self, item: paddle.Tensor) -> int:
         """Where ``item`` stands among those of :meth:`different`."""
         return next(k for k, each in enumerate(self.different()) if is_same(each, item))
 
@@ -57,7 +57,7 @@ class Pick:
         return found
 
 
-def note_pick(value: Any, items: list[Any], position: Any) -> None:
+def note_pick(value: paddle.Tensor, items: list[Any], position: paddle.Tensor) -> None:
     """Note that ``value`` is the one of ``items`` at ``position``."""
     capture = current()
     if capture is not None:
@@ -65,14 +65,14 @@ def note_pick(value: Any, items: list[Any], position: Any) -> None:
         capture.notes.sharing[value.id] = (value, [as_value(item) for item in items])
 
 
-def picks_of(item: Any) -> list[Pick]:
+def picks_of(item: paddle.Tensor) -> list[Pick]:
     """The picks that ``item`` may be."""
     capture = current()
     picks = [] if capture is None else list(capture.notes.picks.values())
     return [pick for pick in picks if any(is_same(each, item) for each in pick.items)]
 
 
-def merged(holds: Any, fresh: Any, old: Any) -> list[Any]:
+def merged(holds: paddle.Tensor, fresh: paddle.Tensor, old: paddle.Tensor) -> list[Any]:
     """``fresh`` where ``holds``, else ``old``, as the last of the values that are made for it.
 
     It is an item assignment, so that views of ``old`` are noticed.

@@ -27,7 +27,7 @@ _MOST: Final = 4
 """How many dimensions of one tensor the run may decide about."""
 
 
-def squeeze(x: Any, axis: Any = None, name: Any = None) -> Any:
+def squeeze(x: paddle.Tensor, axis: object = None, name: object = None) -> Any:
     """``paddle.squeeze``."""
     axes = open_axes(x, axis)
     if not axes:
@@ -40,7 +40,7 @@ def squeeze(x: Any, axis: Any = None, name: Any = None) -> Any:
     return _squeezed(value, sorted({*known, *axes}, reverse=True), paddle.shape(value))
 
 
-def open_axes(x: Any, axis: Any = None, name: Any = None) -> list[int]:
+def open_axes(x: paddle.Tensor, axis: object = None, name: object = None) -> list[int]:
     """The dimensions that ``x.squeeze(axis)`` takes away on some runs and not on others.
 
     Raises:
@@ -63,7 +63,7 @@ def open_axes(x: Any, axis: Any = None, name: Any = None) -> list[int]:
     return found
 
 
-def _follows_arguments(capture: Capture, value: Any) -> bool:
+def _follows_arguments(capture: Capture, value: paddle.Tensor) -> bool:
     """Whether the open dimensions of ``value`` are those of arguments."""
     given = any(size < 0 for root, _ in capture.notes.roots.values() for size in root.shape)
     return given and not may_be_empty(value)
@@ -77,7 +77,7 @@ def _axes(axis: Any, rank: int) -> list[int]:
     return sorted({each % rank for each in names})
 
 
-def _squeezed(value: Any, axes: list[int], sizes: Any) -> Any:
+def _squeezed(value: paddle.Tensor, axes: list[int], sizes: Any) -> Any:
     if not axes:
         return value
     first, rest = axes[0], axes[1:]

@@ -104,7 +104,7 @@ def _stored(code: types.CodeType) -> frozenset[str]:
     return frozenset(found & set(code.co_freevars))
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     """Whether ``value`` is nothing of a program and no tensor."""
     return not (
         hasattr(type(value), "d2s_value") or bridge.is_value(value) or bridge.is_eager(value)
@@ -129,7 +129,7 @@ class Reach:
         self.scopes: dict[int, Scope] = {}
         self._seen: dict[int, Any] = {}
 
-    def add(self, path: str, value: Any) -> None:
+    def add(self, path: str, value: object) -> None:
         """Look at ``value`` and at what it holds."""
         queue = [(path, value)]
         while queue and len(self._seen) < REACH:
@@ -138,7 +138,7 @@ class Reach:
                 self._seen[id(value)] = value
                 queue.extend(self._parts(path, value))
 
-    def _parts(self, path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    def _parts(self, path: str, value: object) -> Iterator[tuple[str, Any]]:
         if isinstance(value, list | tuple | collections.deque):
             for index, item in enumerate(members(value)[:REACH]):
                 yield f"{path}[{index}]", item
@@ -170,7 +170,7 @@ class Reach:
         else:
             yield from self._attributes(path, value)
 
-    def _attributes(self, path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    def _attributes(self, path: str, value: object) -> Iterator[tuple[str, Any]]:
         if slots_of(type(value)):
             fields = slot_fields(value)
             self._note(Scope(fields, path, value))
@@ -178,7 +178,7 @@ class Reach:
         if is_user_object(value):
             yield from self._fields(path, value)
 
-    def _fields(self, path: str, owner: Any) -> Iterator[tuple[str, Any]]:
+    def _fields(self, path: str, owner: object) -> Iterator[tuple[str, Any]]:
         scope = self._note(Scope(owner.__dict__, path, owner))
         names = scope.keys()
         for name in names:
@@ -192,7 +192,7 @@ class Reach:
                 self._note(Scope(cell, name))
             yield name, value
 
-    def _held(self, path: str, *held: Any) -> Iterator[tuple[str, Any]]:
+    def _held(self, path: str, *held: object) -> Iterator[tuple[str, Any]]:
         """What a callable is called with; a container there need have no name."""
         for value in held:
             if type(value) is tuple:

@@ -73,7 +73,7 @@ class Method:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def __call__(self, owner: Any, *others: Any, **options: Any) -> Any:
+    def __call__(self, owner: object, *others: object, **options: object) -> Any:
         return getattr(owner, self.name)(*others, **options)
 
 
@@ -98,7 +98,10 @@ def done(
 
 
 def as_in_dygraph(
-    error: Exception, function: Any, arguments: Iterable[Any], options: dict[str, Any]
+    error: Exception,
+    function: Callable[..., Any],
+    arguments: Iterable[Any],
+    options: dict[str, Any],
 ) -> Exception:
     """What dygraph raises for ``function(*arguments, **options)``; ``error`` if it raises nothing.
 
@@ -126,7 +129,9 @@ class _Nothing(Exception):
 _NOTHING: Final = _Nothing()
 
 
-def _said(function: Any, arguments: list[Any], options: dict[str, Any]) -> Exception | None:
+def _said(
+    function: Callable[..., Any], arguments: list[Any], options: dict[str, Any]
+) -> Exception | None:
     """What dygraph raises; ``None`` if that is not known, or speaks of what the run knows."""
     given = [function, arguments, options]
     sizes = _UNKNOWN if _any_within(given, _is_open) else _UNKNOWN[:1]
@@ -141,7 +146,9 @@ def _said(function: Any, arguments: list[Any], options: dict[str, Any]) -> Excep
     return None
 
 
-def _wants_python(error: Exception, function: Any, place: Location | None) -> D2SError:
+def _wants_python(
+    error: Exception, function: Callable[..., Any], place: Location | None
+) -> D2SError:
     """The refusal of a function that takes no number of the run, as a Paddle error has it.
 
     Raises:
@@ -164,7 +171,7 @@ def _wants_python(error: Exception, function: Any, place: Location | None) -> D2
     return refusal
 
 
-def calling(function: Callable[..., Any], /, *arguments: Any, **options: Any) -> Any:
+def calling(function: Callable[..., Any], /, *arguments: object, **options: object) -> Any:
     """``function(*arguments, **options)``, code of the user's, with what it calls of Paddle so.
 
     Most calls of Paddle are not converted; what they were given is still in their frames.
@@ -280,7 +287,7 @@ def _rebound(code: types.CodeType) -> frozenset[str]:
     )
 
 
-def _holds_tensors(thing: Any) -> bool:
+def _holds_tensors(thing: object) -> bool:
     if isinstance(thing, list | tuple):
         return any(map(_holds_tensors, thing))
     return is_tensor(thing)
@@ -289,14 +296,16 @@ def _holds_tensors(thing: Any) -> bool:
 # -- what a program takes, and dygraph does not ----------------------------------------------------
 
 
-def check(operation: Any, arguments: Iterable[Any], options: dict[str, Any] | None = None) -> None:
+def check(
+    operation: Callable[..., Any], arguments: Iterable[Any], options: dict[str, Any] | None = None
+) -> None:
     """Raise what dygraph raises for an operation, if it raises something."""
     said = _said(operation, list(arguments), options or {})
     if said is not None and said is not _NOTHING:
         raise said
 
 
-def _check_floats(operation: Any, *arguments: Any, **options: Any) -> None:
+def _check_floats(operation: Callable[..., Any], *arguments: object, **options: object) -> None:
     """Tensors of two floating dtypes: a program converts one of them."""
     given = [*arguments, *options.values()]
     dtypes = {item.dtype for item in given if bridge.is_value(item)}
@@ -304,7 +313,7 @@ def _check_floats(operation: Any, *arguments: Any, **options: Any) -> None:
         check(operation, arguments, options)
 
 
-def _check_sizes(operation: Any, *arguments: Any, **options: Any) -> None:
+def _check_sizes(operation: Callable[..., Any], *arguments: object, **options: object) -> None:
     """An axis or a shape that is none: the process ends when the program runs."""
     named = [item for name, item in options.items() if name in _SIZES]
     if any(
@@ -327,7 +336,7 @@ def _check_list(operation: Any, *arguments: Any, **options: Any) -> None:
         check(operation, arguments, options)
 
 
-def _check_python(operation: Any, *arguments: Any, **options: Any) -> None:
+def _check_python(operation: Callable[..., Any], *arguments: object, **options: object) -> None:
     """A value among numbers that a program keeps as an attribute: the process ends at capture."""
     _check_sizes(operation, *arguments, **options)
     place = _ATTRIBUTES[operation.__name__]
@@ -380,7 +389,7 @@ class _Unknown(NamedTuple):
 
 
 def _raised(
-    unknown: _Unknown, function: Any, arguments: list[Any], options: dict[str, Any]
+    unknown: _Unknown, function: Callable[..., Any], arguments: list[Any], options: dict[str, Any]
 ) -> Exception | None:
     """What dygraph raises with these sizes and numbers; ``None`` if it cannot be asked."""
     with bridge.outside_of_capture(), paddle.no_grad():
@@ -397,7 +406,9 @@ def _raised(
             paddle.set_rng_state(state)
 
 
-def _redo(function: Any, arguments: list[Any], options: dict[str, Any]) -> Exception | None:
+def _redo(
+    function: Callable[..., Any], arguments: list[Any], options: dict[str, Any]
+) -> Exception | None:
     try:
         function(*arguments, **options)
     except (D2SError, MemoryError):
@@ -408,7 +419,7 @@ def _redo(function: Any, arguments: list[Any], options: dict[str, Any]) -> Excep
     return _NOTHING
 
 
-def _again(unknown: _Unknown, function: Any) -> Any:
+def _again(unknown: _Unknown, function: Callable[..., Any]) -> Any:
     """What does in dygraph what ``function`` does in a program, and writes nowhere."""
     if isinstance(function, Method):
         return function
@@ -420,7 +431,7 @@ def _again(unknown: _Unknown, function: Any) -> Any:
     raise _NotDoneError
 
 
-def _copied(layer: Any) -> Any:
+def _copied(layer: paddle.nn.Layer) -> Any:
     """A copy of a layer of Paddle's, which may be written into."""
     for part in [layer, *layer.sublayers()]:
         hooks = part._forward_pre_hooks or part._forward_post_hooks
@@ -430,11 +441,11 @@ def _copied(layer: Any) -> Any:
     return copy.deepcopy(layer, shared)
 
 
-def _belongs_to_paddle(function: Any) -> bool:
+def _belongs_to_paddle(function: Callable[..., Any]) -> bool:
     return str(attribute(function, "__module__", "")).startswith("paddle.")
 
 
-def _is_harmless(function: Any) -> bool:
+def _is_harmless(function: Callable[..., Any]) -> bool:
     return str(attribute(function, "__module__", "")).startswith(_HARMLESS)
 
 
@@ -456,14 +467,14 @@ def _stand_in(unknown: _Unknown, thing: Any) -> Any:
     raise _NotDoneError
 
 
-def _zeros(size: int, value: Any) -> Any:
+def _zeros(size: int, value: paddle.Tensor) -> Any:
     shape = [size if known < 0 else known for known in value.shape]
     if math.prod(shape) > _MOST:
         raise _NotDoneError
     return paddle.zeros(shape, value.dtype)
 
 
-def _any_within(thing: Any, asked: Callable[[Any], bool]) -> bool:
+def _any_within(thing: object, asked: Callable[[Any], bool]) -> bool:
     """Whether a value of the program in ``thing``, or one whose method it is, is ``asked`` for."""
     if isinstance(thing, list | tuple):
         return any(_any_within(item, asked) for item in thing)
@@ -473,9 +484,9 @@ def _any_within(thing: Any, asked: Callable[[Any], bool]) -> bool:
     return bridge.is_value(value) and asked(value)
 
 
-def _is_open(value: Any) -> bool:
+def _is_open(value: paddle.Tensor) -> bool:
     return any(size < 0 for size in value.shape)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: paddle.Tensor) -> bool:
     return number_kind(value) is not None

@@ -25,7 +25,7 @@ class Slot:
         """Its value, or ``UNBOUND``."""
         raise NotImplementedError
 
-    def set(self, value: Any) -> None:
+    def set(self, value: object) -> None:
         """Bind it, or unbind it with ``UNBOUND``."""
         raise NotImplementedError
 
@@ -42,7 +42,7 @@ class Cell(Slot):
         except ValueError:
             return UNBOUND
 
-    def set(self, value: Any) -> None:
+    def set(self, value: object) -> None:
         if value is not UNBOUND:
             self.cell.cell_contents = value
         elif self.get() is not UNBOUND:
@@ -59,7 +59,7 @@ class Global(Slot):
     def get(self) -> Any:
         return self.scope.get(self.name, UNBOUND)
 
-    def set(self, value: Any) -> None:
+    def set(self, value: object) -> None:
         if value is UNBOUND:
             self.scope.pop(self.name, None)
         else:
@@ -82,7 +82,7 @@ class Attribute(Slot):
                 return self.owner._parameters[self.name]
         return attribute(self.owner, self.name, UNBOUND)
 
-    def set(self, value: Any) -> None:
+    def set(self, value: object) -> None:
         owner = self.owner
         if isinstance(owner, paddle.nn.Layer) and self.name in owner._buffers:
             owner._buffers[self.name] = value
@@ -97,7 +97,7 @@ class Attribute(Slot):
         else:
             setattr(owner, self.name, value)
 
-    def _is_parameter(self, value: Any) -> bool:
+    def _is_parameter(self, value: object) -> bool:
         """Whether ``value`` is, or stands for, the parameter that the layer has under the name."""
         if not isinstance(self.owner, paddle.nn.Layer):
             return False
@@ -122,7 +122,7 @@ class Field(Attribute):
     def get(self) -> Any:
         return self.scope.get(self.name, UNBOUND)
 
-    def set(self, value: Any) -> None:
+    def set(self, value: object) -> None:
         if value is UNBOUND:
             self.scope.pop(self.name, None)
         else:
@@ -136,7 +136,7 @@ class Missing(Slot):
     def get(self) -> Any:
         return UNBOUND
 
-    def set(self, value: Any) -> None:
+    def set(self, value: object) -> None:
         """Nothing to bind."""
 
 
@@ -150,7 +150,7 @@ class Held(Slot):
     def get(self) -> Any:
         return self.value
 
-    def set(self, value: Any) -> None:
+    def set(self, value: object) -> None:
         """It stays what it is.
 
         Raises:
@@ -177,7 +177,7 @@ class Elsewhere(Slot):
         except LookupError:
             return UNBOUND
 
-    def set(self, value: Any) -> None:
+    def set(self, value: object) -> None:
         if value is not UNBOUND:
             self.holder.set(value)
 

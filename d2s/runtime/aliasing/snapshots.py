@@ -62,7 +62,7 @@ def frozen(container: Any, held: Any) -> Frozen:
     return Frozen(container, tuple(parts))
 
 
-def thaw(snapshot: Any) -> Any:
+def thaw(snapshot: object) -> Any:
     """The value of a snapshot, its containers holding again what they held."""
     if isinstance(snapshot, Frozen):
         container, held = snapshot.container, snapshot.items
@@ -90,7 +90,7 @@ def container_of(value: object) -> object:
     return value.container if isinstance(value, Frozen) else value
 
 
-def same_items(one: Any, other: Any) -> bool:
+def same_items(one: object, other: object) -> bool:
     """Whether two snapshots show the same objects, one by one."""
     if isinstance(one, Frozen) and isinstance(other, Frozen):
         return one.container is other.container and same_items(one.items, other.items)
@@ -99,5 +99,5 @@ def same_items(one: Any, other: Any) -> bool:
     return one is other or (not isinstance(one, Frozen) and _same_key(one, other))
 
 
-def _same_key(one: Any, other: Any) -> bool:
+def _same_key(one: object, other: object) -> bool:
     return type(one) is type(other) and isinstance(one, str | int | bool) and one == other

@@ -55,12 +55,12 @@ class Link:
     straight: bool
     origin: str
 
-    def between(self, view: Any, base: Any) -> Link:
+    def between(self, view: paddle.Tensor, base: paddle.Tensor) -> Link:
         """The same for other contents of the two."""
         return Link(view, base, self.take, self.put, self.straight, self.origin)
 
 
-def link_of(value: Any) -> Link | None:
+def link_of(value: paddle.Tensor) -> Link | None:
     """What ``value`` is a view of, where that is known."""
     capture = current()
     if capture is None or not bridge.is_value(value):
@@ -81,11 +81,11 @@ def link_of(value: Any) -> Link | None:
     return maker(value, operation.operand_source(0), operation)
 
 
-def _detached(value: Any) -> Any:
+def _detached(value: paddle.Tensor) -> Any:
     return bridge_copy(value)
 
 
-def bridge_copy(value: Any) -> Any:
+def bridge_copy(value: paddle.Tensor) -> Any:
     """A copy without gradient."""
     copy = paddle.assign(value)
     copy.stop_gradient = True
@@ -128,7 +128,7 @@ def _near(bound: int) -> int | None:
     return None if abs(bound) >= _FAR else bound
 
 
-def _numbers(value: Any) -> list[Any] | None:
+def _numbers(value: paddle.Tensor) -> list[Any] | None:
     """The numbers in an index operand, constants or 0-D values."""
     operation = value.get_defining_op()
     if operation is None:
@@ -143,7 +143,7 @@ def _numbers(value: Any) -> list[Any] | None:
     return list(combine.operands_source())
 
 
-def _shaped(view: Any, base: Any, operation: Any) -> Link | None:
+def _shaped(view: paddle.Tensor, base: paddle.Tensor, operation: Any) -> Link | None:
     before, after = list(base.shape), list(view.shape)
     if any(size < 0 for size in (*before, *after)):
         return None
@@ -160,7 +160,7 @@ def _shaped(view: Any, base: Any, operation: Any) -> Link | None:
     )
 
 
-def _transposed(view: Any, base: Any, operation: Any) -> Link | None:
+def _transposed(view: paddle.Tensor, base: paddle.Tensor, operation: Any) -> Link | None:
     order = list(operation.attrs()["perm"])
     back = [order.index(axis) for axis in range(len(order))]
     return Link(
@@ -184,7 +184,7 @@ _MAKERS: Final[dict[str, Callable[[Any, Any, Any], Link | None]]] = {
 }
 
 
-def unknown_base(value: Any) -> Any | None:
+def unknown_base(value: paddle.Tensor) -> Any | None:
     """What ``value`` is a part of, where it is not known which; ``None`` for anything else."""
     operation = value.get_defining_op()
     if operation is not None and operation.name() == "builtin.split":
@@ -201,14 +201,14 @@ def unknown_base(value: Any) -> Any | None:
     return base if above is None else above
 
 
-def _is_no_part(value: Any) -> bool:
+def _is_no_part(value: paddle.Tensor) -> bool:
     capture = current()
     return capture is not None and (
         value.id in capture.notes.links or value.id in capture.notes.copies
     )
 
 
-def _is_straight(value: Any, depth: int = _DEPTH) -> bool:
+def _is_straight(value: paddle.Tensor, depth: int = _DEPTH) -> bool:
     """Whether the elements of ``value`` lie beside each other in dygraph."""
     capture = current()
     operation = value.get_defining_op()
@@ -230,7 +230,7 @@ def _is_straight(value: Any, depth: int = _DEPTH) -> bool:
     return value.id not in capture.notes.copies
 
 
-def views_of(value: Any) -> Iterator[Link]:
+def views_of(value: paddle.Tensor) -> Iterator[Link]:
     """The values that are views of ``value`` itself."""
     capture = current()
     if capture is None:
@@ -246,7 +246,7 @@ def views_of(value: Any) -> Iterator[Link]:
                     yield link
 
 
-def may_be(value: Any) -> Iterator[Any]:
+def may_be(value: paddle.Tensor) -> Iterator[Any]:
     """Values that are the same tensor as ``value`` in dygraph, on some runs and not on others.
 
     A branch that hands a tensor on, or a loop without a trip, leaves the tensor that there was::
@@ -266,7 +266,7 @@ def may_be(value: Any) -> Iterator[Any]:
                     yield other
 
 
-def _origins(value: Any) -> Iterator[Any]:
+def _origins(value: paddle.Tensor) -> Iterator[Any]:
     """What ``value`` may be, from the operation that made it."""
     operation = value.get_defining_op()
     if operation is None:
@@ -285,7 +285,7 @@ def _origins(value: Any) -> Iterator[Any]:
                 yield end.operand_source(index)
 
 
-def _outcomes(value: Any) -> Iterator[Any]:
+def _outcomes(value: paddle.Tensor) -> Iterator[Any]:
     """What may be ``value``, from the operations that take it."""
     for user in value.all_used_ops():
         name = user.name()
@@ -331,7 +331,7 @@ def relink(merged: list[tuple[Any, Any, Any]]) -> None:
                 capture.notes.links[view.id] = links[0].between(view, base)
 
 
-def _leaves(true: Any, false: Any, made: Any) -> Iterator[tuple[Any, Any, Any]]:
+def _leaves(true: object, false: object, made: object) -> Iterator[tuple[Any, Any, Any]]:
     """What stands in the same place of three things, two of them snapshots."""
     if isinstance(true, Frozen) and isinstance(false, Frozen) and type(made) is list:
         for case in zip(true.items, false.items, made, strict=False):
@@ -347,7 +347,7 @@ class Sharing:
         above: from the written value to the whole: what each is a view of.
     """
 
-    def __init__(self, old: Any) -> None:
+    def __init__(self, old: paddle.Tensor) -> None:
         self.old = old
         self.above: list[Link] = []
         at = old
@@ -371,7 +371,7 @@ class Sharing:
         found.pop(self.old.id, None)
         return list(found.values())
 
-    def settle(self, fresh: Any, wanted: set[int]) -> list[tuple[Any, Any]]:
+    def settle(self, fresh: paddle.Tensor, wanted: set[int]) -> list[tuple[Any, Any]]:
         """Make new values of the others, after ``fresh`` was written.
 
         Args:
@@ -418,13 +418,13 @@ class Sharing:
         capture.notes.settled.update(dict.fromkeys(group, settled))
         return pairs
 
-    def _leads_to(self, view: Any, wanted: set[int]) -> bool:
+    def _leads_to(self, view: paddle.Tensor, wanted: set[int]) -> bool:
         return view.id in wanted or any(
             self._leads_to(link.view, wanted) for link in self.below.get(view.id, ())
         )
 
 
-def with_contents(old: Any, new: Any) -> Any:
+def with_contents(old: paddle.Tensor, new: paddle.Tensor) -> Any:
     """``new``, with the gradient of ``old``."""
     if old.stop_gradient:
         return bridge_copy(new)

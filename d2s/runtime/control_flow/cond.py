@@ -41,7 +41,7 @@ from d2s.runtime.values.unbound import UNBOUND
 Body = Callable[[], Any]
 
 
-def if_(test: Any, body: Body, orelse: Body | None, names: tuple[str, ...]) -> None:
+def if_(test: object, body: Body, orelse: Body | None, names: tuple[str, ...]) -> None:
     """An ``if`` statement.
 
     Args:
@@ -63,7 +63,7 @@ def if_(test: Any, body: Body, orelse: Body | None, names: tuple[str, ...]) -> N
         raise as_local(error)  # noqa: B904 - mostly the same one
 
 
-def ifelse(test: Any, body: Body, orelse: Body) -> Any:
+def ifelse(test: object, body: Body, orelse: Body) -> Any:
     """A conditional expression."""
     test = condition(test)
     if not bridge.is_value(test):
@@ -84,11 +84,11 @@ class _Outcome(Slot):
     def get(self) -> Any:
         return self.value
 
-    def set(self, value: Any) -> None:
+    def set(self, value: object) -> None:
         self.value = value
 
 
-def choose(test: Any, body: Body, orelse: Body, parts: tuple[Body, ...]) -> Any:
+def choose(test: object, body: Body, orelse: Body, parts: tuple[Body, ...]) -> Any:
     """:func:`select` of code of the user's, which may change what it reaches.
 
     Args:
@@ -112,7 +112,7 @@ def choose(test: Any, body: Body, orelse: Body, parts: tuple[Body, ...]) -> Any:
     return outcome.value
 
 
-def select(test: Any, body: Body, orelse: Body, name: str = "value") -> Any:
+def select(test: object, body: Body, orelse: Body, name: str = "value") -> Any:
     """The value of ``body()`` where the bool value ``test`` holds, else of ``orelse()``."""
     outcome: list[Any] = [None]
 
@@ -145,7 +145,7 @@ def _each(use: Callable[[Any], Any], thing: Choice) -> Any:
     before = freeze(subjects[0]), freeze(subjects[1])
     turn = iter((0, 1))
 
-    def side(alternative: Any) -> Body:
+    def side(alternative: object) -> Body:
         def run() -> None:
             outcome[0] = None
             if alternative is UNBOUND:
@@ -190,7 +190,7 @@ def _each(use: Callable[[Any], Any], thing: Choice) -> Any:
     return value
 
 
-def _may_run_code(thing: Any) -> bool:
+def _may_run_code(thing: object) -> bool:
     """Whether using ``thing`` may run code of the user's, which changes what it likes."""
     called = isinstance(thing, types.FunctionType | types.MethodType | functools.partial)
     held = isinstance(thing, paddle.nn.Layer)
@@ -200,7 +200,7 @@ def _may_run_code(thing: Any) -> bool:
 def _each_with_code(use: Callable[[Any], Any], thing: Choice) -> Any:
     """The same for alternatives whose use may change whatever can be reached from them."""
 
-    def side(alternative: Any) -> Body:
+    def side(alternative: object) -> Body:
         def run() -> Any:
             if alternative is UNBOUND:
                 raise thing.unbound()
@@ -212,7 +212,7 @@ def _each_with_code(use: Callable[[Any], Any], thing: Choice) -> Any:
     return choose(thing.flag, body, orelse, (body, orelse, *map(side, thing.leaves())))
 
 
-def _filling(container: Any, contents: Builder) -> Builder:
+def _filling(container: object, contents: Builder) -> Builder:
     return lambda results: refill(container, contents(results))
 
 
@@ -231,7 +231,7 @@ def _refuse_other_form(true: Frozen, false: Frozen, thing: Choice) -> None:
         )
 
 
-def _refuse_other_choices(container: Any, thing: Choice) -> None:
+def _refuse_other_choices(container: object, thing: Choice) -> None:
     """What is changed as one of several lists must not be one of several elsewhere, too."""
     others = choices_with(container, _subject(thing))
     if others:
@@ -243,7 +243,7 @@ def _refuse_other_choices(container: Any, thing: Choice) -> None:
         )
 
 
-def _containers(was: Any, now: Any) -> Iterator[tuple[Frozen, Frozen]]:
+def _containers(was: object, now: object) -> Iterator[tuple[Frozen, Frozen]]:
     """The containers in two snapshots of one thing, beside each other."""
     if isinstance(was, Frozen) and isinstance(now, Frozen):
         yield was, now
@@ -252,7 +252,7 @@ def _containers(was: Any, now: Any) -> Iterator[tuple[Frozen, Frozen]]:
         yield from _containers(was.false, now.false)
 
 
-def _subject(thing: Any) -> Any:
+def _subject(thing: object) -> Any:
     """What using ``thing`` may change: itself, or the object that it is a method of."""
     if isinstance(thing, Choice):
         return thing.like(_subject(thing.true), _subject(thing.false))
@@ -301,7 +301,7 @@ def leave(raised: Raised | None) -> None:
 
 
 def _sides(
-    test: Any,
+    test: object,
     body: Body,
     orelse: Body | None,
     snapshot: Callable[[], list[Any]],
@@ -355,7 +355,7 @@ def _sides(
         raise
 
 
-def decide(test: Any, body: Body, orelse: Body | None, state: State) -> None:
+def decide(test: object, body: Body, orelse: Body | None, state: State) -> None:
     """An ``if`` of the program on the bool value ``test``; ``state`` is what it hands on."""
     before = state.freeze()
     origins = Origins(before)
@@ -408,7 +408,7 @@ class Branches:
     def over(self, use: Callable[[Any], Any], choice: Choice) -> Any:
         return _each(use, choice)
 
-    def raise_where(self, test: Any, make: Callable[[], Any]) -> None:
+    def raise_where(self, test: object, make: Callable[[], Any]) -> None:
         def body() -> None:
             raise error(make)
 

@@ -42,7 +42,7 @@ def print_(*things: Any, **options: Any) -> None:
     shipment = Shipment()
     arguments, keywords = shipment.pack(things), shipment.pack(options)
 
-    def host(*tensors: Any) -> None:
+    def host(*tensors: object) -> None:
         options = keywords(tensors)
         if stream is not None and name is not None:  # whatever is there by then
             options["file"] = getattr(sys, name)
@@ -77,7 +77,7 @@ def _pieces(things: Any) -> Iterator[Any]:
             yield from _pieces(held[0])
 
 
-def assert_(test: Any, message: Callable[[], Any] | None = None) -> None:
+def assert_(test: object, message: Callable[[], Any] | None = None) -> None:
     """``assert test, message()``: on the run when ``test`` is a tensor of a program."""
     test = condition(test)
     capture = current()
@@ -101,7 +101,7 @@ def assert_(test: Any, message: Callable[[], Any] | None = None) -> None:
         raise_where(paddle.logical_not(test), failure)
     else:
 
-        def host(holds: Any) -> None:
+        def host(holds: object) -> None:
             if not bool(holds):
                 raise AssertionError
 
@@ -142,7 +142,7 @@ def error(make: Callable[[], Any], cause: Callable[[], Any] | None = None) -> An
     raise BlockLeft
 
 
-def _instance(error: Any) -> Any:
+def _instance(error: object) -> Any:
     return error() if isinstance(error, type) else error
 
 
@@ -158,7 +158,7 @@ def _raise_on_run(made: BaseException, places: list[Location]) -> None:
     shipment = Shipment()
     rebuilt = shipment.pack_error(made)
 
-    def host(*tensors: Any) -> None:
+    def host(*tensors: object) -> None:
         raise rebuilt(tensors[: len(shipment.values)])
 
     host_call(host, shipment.values, places, raises=True)

@@ -32,7 +32,7 @@ from d2s.runtime.values.tree import members
 from d2s.runtime.values.unbound import UNBOUND
 
 
-def made_like(thing: Any) -> Any:
+def made_like(thing: object) -> Any:
     """An object of the same class without attributes; ``None`` if only the class can make one."""
     try:
         return born(object.__new__(type(thing)))
@@ -40,7 +40,7 @@ def made_like(thing: Any) -> Any:
         return None
 
 
-def born(thing: Any) -> Any:
+def born(thing: object) -> Any:
     """``thing``, which the capture has made: it is no state of the user's."""
     capture = current()
     if capture is not None:
@@ -48,7 +48,7 @@ def born(thing: Any) -> Any:
     return thing
 
 
-def is_born(thing: Any) -> bool:
+def is_born(thing: object) -> bool:
     """Whether ``thing`` is an object that the captured code has made."""
     capture = current()
     return capture is not None and capture.born.get(id(thing)) is thing and is_object(thing)
@@ -73,13 +73,13 @@ class Ends:
             if isinstance(slot, Attribute):
                 self._fields.setdefault(id(slot.owner), {})[slot.name] = value
 
-    def attributes(self, thing: Any) -> dict[str, Any]:
+    def attributes(self, thing: object) -> dict[str, Any]:
         """The attributes of an object, lists and dicts frozen."""
         found = {name: self.frozen(value) for name, value in attributes_of(thing).items()}
         found.update(self._fields.get(id(thing), {}))
         return {name: value for name, value in found.items() if value is not UNBOUND}
 
-    def frozen(self, value: Any) -> Any:
+    def frozen(self, value: object) -> Any:
         """A list, dict, set or deque with what it held, also in a choice; the rest as it is."""
         if isinstance(value, Choice):
             return value.like(self.frozen(value.true), self.frozen(value.false))
@@ -91,7 +91,7 @@ class Ends:
             self._snapshots = snapshots_in(self._outcome)
         return self._snapshots.get(id(value)) or freeze(value)
 
-    def is_shared(self, thing: Any) -> bool:
+    def is_shared(self, thing: object) -> bool:
         """Whether what the side leaves holds an object in more than one place."""
         if self._known is None:
             self._known = {}
@@ -113,7 +113,7 @@ class Ends:
             if not self._too_many:
                 queue.extend(((id(thing), place), part) for place, part in self._parts(thing))
 
-    def _parts(self, thing: Any) -> Iterator[tuple[Any, Any]]:
+    def _parts(self, thing: object) -> Iterator[tuple[Any, Any]]:
         if isinstance(thing, Frozen):
             held = isinstance(thing.container, dict)
             yield from thing.items if held else enumerate(thing.items)
@@ -127,7 +127,7 @@ class Ends:
             yield from self.attributes(thing).items()
 
 
-def is_named_elsewhere(thing: Any, state: State | None = None, path: str | None = None) -> bool:
+def is_named_elsewhere(thing: object, state: State | None = None, path: str | None = None) -> bool:
     """Whether something besides ``state`` and ``path`` may go on to know an object."""
     capture = current()
     if capture is None or _is_known_outside(thing):
@@ -141,7 +141,7 @@ def is_named_elsewhere(thing: Any, state: State | None = None, path: str | None 
     return any(_is_live(holder, found) for holder in found if holder.place not in mine)
 
 
-def _is_known_outside(thing: Any) -> bool:
+def _is_known_outside(thing: object) -> bool:
     capture = current()
     assert capture is not None
     return capture.callers.get(id(thing)) is thing or any(

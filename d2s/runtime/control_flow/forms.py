@@ -48,10 +48,10 @@ MOST_TENSORS: Final = 4
 class Constant:
     """A Python value as it is."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         self.value = value
 
-    def matches(self, value: Any) -> bool:
+    def matches(self, value: object) -> bool:
         if value is self.value:
             return True
         if type(value) is not type(self.value) or not isinstance(value, str | bytes):
@@ -63,7 +63,7 @@ class Constant:
 class Structure:
     """A list, tuple, dict, named tuple, dataclass or text with a form for each of its parts."""
 
-    def __init__(self, kind: type, keys: tuple[Any, ...], parts: list[Any]) -> None:
+    def __init__(self, kind: type, keys: tuple[Any, ...], parts: list[Form]) -> None:
         self.kind = kind
         self.keys = keys
         self.parts = parts
@@ -78,7 +78,11 @@ class Rows:
         self.likes = [Like(row) for row in target.need_rows()]
 
 
-def _taken_apart(value: Any) -> tuple[type, tuple[Any, ...], list[Any]] | None:
+Form = Like | Constant | Structure | Rows
+"""What a variable may be: one of its alternatives without its values."""
+
+
+def _taken_apart(value: object) -> tuple[type, tuple[Any, ...], list[Any]] | None:
     """Type, keys and parts of a structure, frozen or not."""
     if isinstance(value, Frozen):
         container = value.container
@@ -113,7 +117,7 @@ def _put_together(kind: type, keys: tuple[Any, ...], parts: list[Any]) -> Any:
     return set_attributes(born(object.__new__(kind)), dict(zip(keys, parts, strict=True)))
 
 
-def form_of(value: Any, *, trip: bool) -> Any:
+def form_of(value: object, *, trip: bool) -> Form | None:
     """The form of one alternative; ``None`` when it has none.
 
     Args:
@@ -133,12 +137,13 @@ def form_of(value: Any, *, trip: bool) -> Any:
     kept = is_object(value) and not (of_the_trip or dataclasses.is_dataclass(value))
     apart = None if kept else _taken_apart(value)
     if apart is not None:
-        parts = [form_of(part, trip=trip) for part in apart[2]]
-        return None if any(part is None for part in parts) else Structure(*apart[:2], parts)
+        found = [form_of(part, trip=trip) for part in apart[2]]
+        parts = [form for form in found if form is not None]
+        return Structure(*apart[:2], parts) if len(parts) == len(found) else None
     return None if isinstance(value, Frozen) or of_the_trip else Constant(value)
 
 
-def _is_of_the_trip(thing: Any) -> bool:
+def _is_of_the_trip(thing: object) -> bool:
     """Whether an object or function holds what the trip has computed: each trip makes another one.
 
     The variables of the loop itself are no reason: each capture of the loop gives them values.
@@ -157,7 +162,7 @@ def _is_of_the_trip(thing: Any) -> bool:
     return False
 
 
-def _held(thing: Any, known: frozenset[int]) -> list[Any]:
+def _held(thing: object, known: frozenset[int]) -> list[Any]:
     """What is right below an object, function or container; cells that are ``known`` left out."""
     if isinstance(thing, Choice):
         return [thing.flag, thing.true, thing.false]
@@ -177,7 +182,7 @@ def _held(thing: Any, known: frozenset[int]) -> list[Any]:
     return [*slots, *(dict_of(thing) or {}).values()]
 
 
-def _fits(form: Any, value: Any) -> bool:
+def _fits(form: Form, value: Any) -> bool:
     """Whether ``value`` has this form."""
     if isinstance(form, Like):
         kind = number_kind(value)
@@ -202,7 +207,7 @@ def _fits(form: Any, value: Any) -> bool:
     return not isinstance(value, Frozen) and form.matches(value)
 
 
-def _leaves(form: Any, value: Any) -> list[Any]:
+def _leaves(form: Form, value: Any) -> list[Any]:
     """The values in ``value``, which fits."""
     if isinstance(form, Like):
         return [as_value(value)]
@@ -220,7 +225,7 @@ def _leaves(form: Any, value: Any) -> list[Any]:
     return []
 
 
-def _likes(form: Any) -> Iterator[Like]:
+def _likes(form: Form) -> Iterator[Like]:
     if isinstance(form, Like):
         yield form
     elif isinstance(form, Rows):
@@ -230,7 +235,7 @@ def _likes(form: Any) -> Iterator[Like]:
             yield from _likes(part)
 
 
-def _built(form: Any, leaves: Iterator[Any]) -> Any:
+def _built(form: Form, leaves: Iterator[Any]) -> Any:
     if isinstance(form, Like):
         value = next(leaves)
         return value if form.kind is None else mark_number(value, form.kind)
@@ -242,7 +247,7 @@ def _built(form: Any, leaves: Iterator[Any]) -> Any:
     return form.value
 
 
-def _alternatives(value: Any) -> list[tuple[Any, Any]]:
+def _alternatives(value: object) -> list[tuple[Any, Any]]:
     """Every alternative of ``value`` with its flag; ``Choice``s inside a tuple are no matter."""
     if isinstance(value, Choice):
         return value.alternatives()
@@ -252,8 +257,8 @@ def _alternatives(value: Any) -> list[tuple[Any, Any]]:
 class Alternatives:
     """The forms that a variable may have, in the order in which they were met."""
 
-    def __init__(self, forms: list[Any] | None = None) -> None:
-        self.forms: list[Any] = list(forms or ())
+    def __init__(self, forms: list[Form] | None = None) -> None:
+        self.forms: list[Form] = list(forms or ())
 
     @classmethod
     def of(cls, *values: object) -> Alternatives | None:
@@ -269,7 +274,7 @@ class Alternatives:
         """A description of each leaf."""
         return [like for form in self.forms for like in _likes(form)]
 
-    def add(self, value: Any, *, trip: bool = False) -> bool:
+    def add(self, value: object, *, trip: bool = False) -> bool:
         """Take in the form of ``value``, or of its alternatives; whether that is possible.
 
         Args:
@@ -287,19 +292,19 @@ class Alternatives:
                 self._widen(at, item)
         return True
 
-    def _is_full_for(self, form: Any) -> bool:
+    def _is_full_for(self, form: Form) -> bool:
         """Whether one more tensor is too much."""
         kinds = [each.kind for each in (form, *self.forms) if isinstance(each, Like)]
         return isinstance(form, Like) and kinds.count(None) > MOST_TENSORS
 
-    def position(self, value: Any) -> int | None:
+    def position(self, value: object) -> int | None:
         """Which of the forms ``value`` has."""
         for index, form in enumerate(self.forms):
             if _fits(form, value):
                 return index
         return None
 
-    def _widen(self, at: int, value: Any) -> bool:
+    def _widen(self, at: int, value: object) -> bool:
         """Open dimensions that differ, and let gradients through; whether anything changes."""
         changed = False
         pairs = zip(_likes(self.forms[at]), _leaves(self.forms[at], value), strict=True)
@@ -310,7 +315,7 @@ class Alternatives:
             like.shape, like.stop_gradient = shape, stop
         return changed
 
-    def with_(self, value: Any) -> Alternatives | None:
+    def with_(self, value: object) -> Alternatives | None:
         """These, if ``value`` fits into them unchanged; else wider ones; ``None``: impossible."""
         same = True
         made = Alternatives(self.forms)
@@ -324,7 +329,7 @@ class Alternatives:
                 same = False
         return self if same else made
 
-    def flatten(self, value: Any, select: Select) -> tuple[Any, list[Any]]:
+    def flatten(self, value: object, select: Select) -> tuple[Any, list[Any]]:
         """Which of the forms holds, as an int64 value, and the leaves of all of them.
 
         Args:
@@ -352,7 +357,7 @@ class Alternatives:
             for leaf in found.get(at) or [like.zeros() for like in _likes(form)]
         ]
 
-    def build(self, tag: Any, leaves: list[Any], name: str) -> Any:
+    def build(self, tag: paddle.Tensor, leaves: list[Any], name: str) -> Any:
         """What the variable is, of which form and leaves."""
         rest = iter(leaves)
         made = [_built(form, rest) for form in self.forms]
@@ -362,5 +367,5 @@ class Alternatives:
         return result
 
 
-def _kept(thing: Any) -> Callable[[], Any]:
+def _kept(thing: object) -> Callable[[], Any]:
     return lambda: thing

@@ -136,7 +136,7 @@ def close(made: Extent, left: bool, outcome: list[Any], names: tuple[str, ...]) 
     return End(left, outcome, raised)
 
 
-def _kept(merger: Merger, side: bool, item: Any, name: str) -> Builder:
+def _kept(merger: Merger, side: bool, item: object, name: str) -> Builder:
     """``item`` of one side; as it is when nothing of it was made there."""
     if not merger.made_here(item):
         return lambda results: thaw(item)
@@ -234,7 +234,7 @@ def split(raised: Raised | None, cases: set[int]) -> tuple[Raised | None, Raised
     return found[0], found[1]
 
 
-def is_one_of(number: Any, cases: list[int]) -> Any:
+def is_one_of(number: object, cases: list[int]) -> Any:
     """A bool value: whether ``number`` is one of ``cases``."""
     result: Any = None
     for case in cases:

@@ -409,7 +409,7 @@ class Merger(Keeping):
         return self.kept(side, true if side else false)
 
 
-def _alike(one: Any, other: Any) -> bool:
+def _alike(one: object, other: object) -> bool:
     """Whether one container can stand for both: class, factory and greatest length are one."""
     return type(one) is type(other) and all(
         getattr(one, name) == getattr(other, name)

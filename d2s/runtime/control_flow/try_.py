@@ -217,7 +217,7 @@ def _recall(tried: attempt, snapshot: list[Any]) -> None:
         recall(snapshot)
 
 
-def _filled(case: Case, contents: Any) -> BaseException:
+def _filled(case: Case, contents: object) -> BaseException:
     """The exception of ``case``, with what it holds as seen after the body."""
     arguments, fields = thaw(contents)
     case.error.args = arguments

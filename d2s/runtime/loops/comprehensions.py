@@ -74,7 +74,7 @@ def _taking(use: Use) -> Use:
     if count == 1:
         return use
 
-    def apart(item: Any) -> Any:
+    def apart(item: object) -> Any:
         parts = list(itertools.islice(items_of(item), count + 1))
         if len(parts) < count:
             raise ValueError(f"not enough values to unpack (expected {count}, got {len(parts)})")
@@ -94,7 +94,7 @@ def _closure_of(use: Use) -> Use:
 def _grown(sequence: Indexed, element: Use, accept: Use | None, names: tuple[str, ...]) -> Any:
     comprehension: list[Any] = []
 
-    def trip(item: Any) -> None:
+    def trip(item: object) -> None:
         if accept is None:
             comprehension.append(element(item))
             return
@@ -109,7 +109,7 @@ def _grown(sequence: Indexed, element: Use, accept: Use | None, names: tuple[str
     return comprehension
 
 
-def _where(holds: Any, item: Any, element: Use, names: tuple[str, ...]) -> Any:
+def _where(holds: object, item: object, element: Use, names: tuple[str, ...]) -> Any:
     """The element of ``item``, evaluated only where the filter holds; zeros elsewhere."""
     value: Any = UNBOUND
 
@@ -205,7 +205,7 @@ def generator(
     return _lazily(things, take, lambda item: _decided_now(passes(item)))
 
 
-def _later(use: Use, item: Any) -> Callable[[], Any]:
+def _later(use: Use, item: object) -> Callable[[], Any]:
     return lambda: use(item)
 
 
@@ -215,7 +215,7 @@ def _lazily(things: Iterator[Any], element: Use, accept: Use | None) -> Iterator
     return (element(item) for item in things if accept(item))
 
 
-def _decided_now(test: Any) -> bool:
+def _decided_now(test: object) -> bool:
     """The truth of a filter, which must be a Python value here."""
     holds = condition(test)
     if bridge.is_value(holds):
@@ -228,7 +228,7 @@ def _decided_now(test: Any) -> bool:
     return bool(holds)
 
 
-def list_of(things: Any = (), /) -> Any:
+def list_of(things: object = (), /) -> Any:
     """``list``."""
     if isinstance(things, Choice) and not things.single:
         return each(list_of, things)

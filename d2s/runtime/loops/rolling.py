@@ -71,7 +71,7 @@ def hold_values(state: State) -> bool:
     )
 
 
-def is_still(thing: Any) -> bool:
+def is_still(thing: object) -> bool:
     """Whether all items of ``thing`` can be asked for at once, before the first trip.
 
     A generator runs code between two trips; so does an iterator of the user's.
@@ -91,7 +91,7 @@ def _sources(iterator: Any) -> tuple[Any, ...]:
     return parts[:1] if type(iterator) is enumerate else parts
 
 
-def lists_behind(thing: Any) -> list[list[Any]]:
+def lists_behind(thing: object) -> list[list[Any]]:
     """The lists that ``thing`` goes over: another length of one would be seen by its trips."""
     if type(thing) is list:
         return [thing]
@@ -120,7 +120,7 @@ def numbered(items: Any) -> Item | None:
     return _from_columns(items)
 
 
-def _scaled(index: Any, step: int, first: int) -> Any:
+def _scaled(index: paddle.Tensor, step: int, first: int) -> Any:
     scaled = index if step == 1 else index * step
     return scaled if first == 0 else scaled + first
 

@@ -20,7 +20,7 @@ _PURE: Final = frozenset(
 """What rows are made of, for a reader that never came."""
 
 
-def drop_unread(program: Any, outputs: list[Any]) -> None:
+def drop_unread(program: object, outputs: list[Any]) -> None:
     """Take what writes into TensorArrays that nobody reads out of ``program``.
 
     Args:
