@@ -101,7 +101,7 @@ class State:
             return
         scope: Scope
         if record.loose:
-            scope: Scope = Loose(record.scope, record.path)
+            scope = Loose(record.scope, record.path)
         elif not (
             record.fields or record.names is not None or isinstance(record.scope, types.CellType)
         ):
