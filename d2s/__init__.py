@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from d2s.debug.show import dump, source_map
     from d2s.diagnostics.log import set_log_level
     from d2s.patch import patch_paddle
+    from d2s.runtime.calls.host_functions import host
     from d2s.selfcheck.check import Checker, check
     from d2s.selfcheck.report import Report
 
@@ -49,6 +50,7 @@ __all__ = [
     "debug_on_run",
     "dump",
     "explain",
+    "host",
     "ignore_module",
     "load",
     "not_to_static",
@@ -72,6 +74,7 @@ _HOMES = {
     **dict.fromkeys(("dump", "source_map"), "d2s.debug.show"),
     "set_log_level": "d2s.diagnostics.log",
     **dict.fromkeys(("Checker", "check"), "d2s.selfcheck.check"),
+    "host": "d2s.runtime.calls.host_functions",
     "patch_paddle": "d2s.patch",
     "Report": "d2s.selfcheck.report",
 }

@@ -274,6 +274,12 @@ class BreakWarning(UserWarning):
     code: ClassVar[str] = "D2S310"
 
 
+class HostResultError(D2SError, ValueError):
+    """A function that each run calls gives something else than ``d2s.host`` was told."""
+
+    code = "D2S311"
+
+
 # -- 4xx: save and load -----------------------------------------------------------------------
 
 

@@ -1,0 +1,194 @@
+"""``d2s.host``: a function that each run calls, with real values (rule E5)."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+import paddle
+import pytest
+from paddle.static import InputSpec
+
+import d2s
+from d2s.errors import ArgumentsError, HostResultError, SaveError
+from tests.helpers import assert_same, tensor
+
+KNOWN: list[Any] = []
+
+
+class Peak(NamedTuple):
+    height: Any
+    place: Any
+
+
+@d2s.host(result=InputSpec([None], "int64"))
+def above(x, limit=1.0):
+    """Where a signal is above a limit."""
+    return np.flatnonzero(x.numpy() > limit)
+
+
+@d2s.host(result=Peak(InputSpec([], "float32"), int))
+def peak(x):
+    return Peak(x.numpy().max(), int(x.numpy().argmax()))
+
+
+@d2s.host
+def seen(name, x):
+    KNOWN.append((name, x.tolist()))
+
+
+def grad_of_cubes(x, grad):
+    return grad.numpy() * 3 * x.numpy() ** 2
+
+
+@d2s.host(result=InputSpec([None], "float32"), gradient=grad_of_cubes)
+def cubes(x):
+    return x.numpy() ** 3
+
+
+@d2s.host(
+    result=[InputSpec([2], "float32"), {"product": InputSpec([2], "float32")}],
+    gradient=lambda x, y, a, b: (a + b * y, a + b * x),
+)
+def sum_and_product(x, y):
+    return [x.numpy() + y.numpy(), {"product": x.numpy() * y.numpy()}]
+
+
+def test_an_array_whose_size_the_run_decides() -> None:
+    """E5: as in dygraph, for each size."""
+
+    def f(x):
+        found = above(x, limit=0.5)
+        return x.gather(found).sum() + len(found), found
+
+    assert_same(f, tensor(1.0, 0.0, 2.0), tensor(0.0, 0.0, 1.0), tensor(3.0, 2.0, 1.0), grad=False)
+
+
+def test_containers_and_numbers() -> None:
+    """E5: what is given comes as it is described; a number is a number of the run."""
+
+    def f(x):
+        found = peak(x)
+        rows = [x * k for k in range(found.place + 1)]
+        return found.height * 2, len(rows), sum(rows)
+
+    assert_same(f, tensor(1.0, 0.0, 2.0), tensor(5.0, 0.0, 1.0), grad=False)
+
+
+def test_each_run_calls_it_once_in_a_branch_and_in_a_loop() -> None:
+    """F1: an effect happens on each run, in order, where the run comes to it."""
+
+    def f(x):
+        i = paddle.zeros([], "int64")
+        while x.sum() < 10:
+            x = x * 2
+            seen("loop", x)
+            i = i + 1
+        if i > 1:
+            seen("branch", x)
+        return x
+
+    static = d2s.to_static(f)
+    for given in (tensor(1.0, 2.0), tensor(4.0, 4.0), tensor(1.0, 2.0)):
+        KNOWN.clear()
+        want = f(given), list(KNOWN)
+        KNOWN.clear()
+        got = static(given), list(KNOWN)
+        assert got[0].tolist() == want[0].tolist()
+        assert got[1] == want[1]
+
+
+def test_gradients_go_through_where_they_are_given() -> None:
+    """E5: the gradient is called on each run, too; without one no gradient goes through."""
+
+    def f(x):
+        if x.sum() > 2:
+            x = cubes(x) * 2
+        return x
+
+    assert_same(f, tensor(1.0, 2.0), tensor(0.5, 1.0), tensor(3.0, 1.0))
+
+    def g(x, y):
+        total, found = sum_and_product(x, y * 2)
+        return total * 3 + found["product"]
+
+    assert_same(g, (tensor(1.0, 2.0), tensor(3.0, 4.0)))
+
+    def h(x):
+        return x * above(x).astype("float32").sum()
+
+    assert_same(h, tensor(1.0, 2.0))
+
+
+def test_methods_partials_and_keywords() -> None:
+    """A3: it is called as the function that it was."""
+
+    class Table:
+        factor = 2.0
+
+        @d2s.host(result=InputSpec([2], "float32"))
+        def scaled(self, x, *, more=0):
+            return x.numpy() * self.factor + more
+
+    table = Table()
+    bound = functools.partial(above, limit=0.0)
+
+    def f(x):
+        return table.scaled(x, more=1), bound(x).sum()
+
+    assert above.__name__ == "above"
+    assert above.__doc__ is not None
+    assert_same(f, tensor(1.0, 2.0), tensor(-1.0, 2.0), grad=False)
+
+
+def test_what_it_raises_is_raised_at_the_users_line() -> None:
+    """F1: an exception of the function is the exception of the call."""
+
+    @d2s.host(result=float)
+    def strict(x):
+        if float(x.numpy().min()) < 0:
+            raise ValueError("negative")
+        return 1.0
+
+    def f(x):
+        y = x * 2
+        return y * strict(y)
+
+    assert_same(f, tensor(1.0, 2.0), tensor(-1.0, 2.0), grad=False)
+
+
+@pytest.mark.parametrize("static", [False, True])
+@pytest.mark.parametrize(
+    "gives",
+    [lambda x: x.numpy()[:1], lambda x: x.numpy()[None], lambda x: (1, 2), lambda x: "text"],
+)
+def test_what_differs_from_the_description_is_refused(gives: Any, static: bool) -> None:
+    """E5: D2S311, with the place of the function; in dygraph, too."""
+    odd = d2s.host(gives, result=InputSpec([2], "float32"))
+
+    def f(x):
+        return x + odd(x)
+
+    with pytest.raises(HostResultError, match="gives") as caught:
+        (d2s.to_static(f) if static else f)(tensor(1.0, 2.0))
+    assert caught.value.code == "D2S311"
+    assert caught.value.file == __file__
+
+
+@pytest.mark.parametrize("result", ["float32", [2], object(), {"a": str}])
+def test_a_description_of_nothing_is_refused(result: Any) -> None:
+    """G3: bad input: D2S301 where the function is described."""
+    with pytest.raises(ArgumentsError, match="described"):
+        d2s.host(lambda x: x, result=result)
+
+
+def test_a_program_with_it_is_not_saved(tmp_path: Any) -> None:
+    """H1: what needs Python on each run is named, with its line."""
+
+    def f(x):
+        return x + peak(x).height
+
+    with pytest.raises(SaveError, match="peak"):
+        d2s.save(d2s.to_static(f, input_spec=[InputSpec([2], "float32")]), str(tmp_path / "m"))
+    assert not list(tmp_path.iterdir())
