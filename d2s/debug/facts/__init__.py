@@ -7,8 +7,10 @@
 ``hints``        warnings, and what costs
 ``measuring``    calls in dygraph and as programs, after which everything is as it was
 ``gathering``    all of that together: an ``Explanation``
-``explanation``  the facts, and how they are shown
+``model``        the facts as plain data
+``words``        shares, verdicts and times, each in one phrase
 ``text``         as text
 ``document``     as a page
+``explanation``  the facts, and how they are shown
 ===============  ==============================================================================
 """

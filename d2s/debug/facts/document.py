@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from d2s.debug.facts.text import check_in_words, share_in_words, timing_in_words
+from d2s.debug.facts.model import Facts, ProgramFacts
+from d2s.debug.facts.words import check_in_words, share_in_words, timing_in_words
 from d2s.markup.code import LEGEND, hint_html, keys_of, listing_html
 from d2s.markup.flow import picture
 from d2s.markup.listing import Hint
 from d2s.markup.page import escaped, page, section
 
-if TYPE_CHECKING:
-    from d2s.debug.facts.explanation import Explanation, ProgramFacts
 
-
-def document(found: Explanation) -> str:
+def document(found: Facts) -> str:
     """The whole page."""
     chips = "".join(f'<li class="{_tone(each)}">{escaped(each)}</li>' for each in found.summary)
     head = (
@@ -31,7 +27,7 @@ def document(found: Explanation) -> str:
     return page(f"{found.name} - d2s", f"{head}<main>\n{body}</main>")
 
 
-def _code(found: Explanation) -> str:
+def _code(found: Facts) -> str:
     keys = keys_of(found.functions)
     return LEGEND + "\n".join(listing_html(each, keys) for each in found.functions)
 
@@ -43,7 +39,7 @@ def _tone(text: str) -> str:
     return "bad" if text.startswith(("DIFFERS", "refused", "raises")) else ""
 
 
-def _hints(found: Explanation) -> str:
+def _hints(found: Facts) -> str:
     return "".join(f'<div class="card">{_placed(hint, found.file)}</div>' for hint in found.hints)
 
 
@@ -70,7 +66,7 @@ def _program(program: ProgramFacts) -> str:
     )
 
 
-def _check(found: Explanation) -> str:
+def _check(found: Facts) -> str:
     if found.check is None:
         return ""
     tone = "good" if found.check.ok else "bad"
@@ -80,7 +76,7 @@ def _check(found: Explanation) -> str:
     )
 
 
-def _times(found: Explanation) -> str:
+def _times(found: Facts) -> str:
     said = []
     if found.timing is not None:
         said.append(timing_in_words(found.timing))

@@ -1,138 +1,21 @@
-"""The facts about one function, and how they are shown."""
+"""What ``d2s.explain`` and ``d2s.report`` return: the facts, and how they are shown."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from pathlib import PurePath
-from typing import Any
+from dataclasses import dataclass
 
 from d2s.debug.facts.document import document
-from d2s.debug.facts.measuring import Share, Timing
-from d2s.debug.facts.text import check_in_words, lines_of, share_in_words, speed_in_words
-from d2s.markup.flow import Flow, counted
-from d2s.markup.listing import Hint, Listing
+from d2s.debug.facts.model import Facts
+from d2s.debug.facts.text import lines_of
 from d2s.markup.page import framed
-from d2s.program.islands.breaks import Break
-from d2s.selfcheck.report import Report
 
 
-@dataclass(frozen=True)
-class ProgramFacts:
-    """One program.
-
-    Attributes:
-        number: counted from 1, the oldest first.
-        reason: why it was captured.
-        inputs: path, dtype and shape of each tensor it takes (-1 for an open dimension).
-        operations: how many operations compute in it, those in branches and loops included.
-        runs: how often it has run.
-        lines: the first and the last line of the stretch that it is of, for one of several.
-        guards: places outside of the arguments that it relies on, the first of them.
-        guarded: how many such places there are.
-        flow: its control flow.
-    """
-
-    number: int
-    reason: str
-    inputs: tuple[str, ...]
-    operations: int
-    runs: int
-    lines: tuple[int, int] | None
-    guards: tuple[str, ...]
-    guarded: int
-    flow: tuple[Flow, ...]
-
-    @property
-    def title(self) -> str:
-        """It in one line."""
-        where = "" if self.lines is None else f"lines {self.lines[0]} to {self.lines[1]}; "
-        inputs = ", ".join(self.inputs) or "no inputs"
-        return (
-            f"{where}{inputs}; {counted(self.operations, 'operation')}, {counted(self.runs, 'run')}"
-        )
-
-
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(Facts):
     """What :func:`d2s.explain` and :func:`d2s.report` return.
 
     ``print`` shows it as text, a notebook as a page; ``html()`` is that page.
-
-    Attributes:
-        name: the function.
-        file, line: where it begins.
-        functions: it and the user's functions that became part of its programs, line by line.
-        programs: the programs, each with the reason why it was captured.
-        breaks: where it is not one program.
-        hints: warnings with their cures, and what costs.
-        share: what of a warm call happens inside of programs; ``None`` without a call.
-        timing: how long calls take; of a report only.
-        check: the self-check; of a report only.
-        raised: what the call raises, in dygraph as well.
-        refused: why d2s refuses the function, even as several programs.
     """
-
-    name: str
-    file: str
-    line: int
-    functions: tuple[Listing, ...]
-    programs: tuple[ProgramFacts, ...] = ()
-    breaks: tuple[Break, ...] = ()
-    hints: tuple[Hint, ...] = ()
-    share: Share | None = None
-    timing: Timing | None = None
-    check: Report | None = None
-    raised: str | None = None
-    refused: Hint | None = None
-
-    @property
-    def ok(self) -> bool:
-        """Whether nothing was found to be wrong."""
-        return self.refused is None and (self.check is None or self.check.ok)
-
-    @property
-    def place(self) -> str:
-        """File and line, short."""
-        return f"{PurePath(self.file).name}:{self.line}"
-
-    @property
-    def summary(self) -> tuple[str, ...]:
-        """It in a few words each."""
-        found = [counted(len(self.programs), "program")]
-        if self.programs:
-            found.append(counted(sum(each.operations for each in self.programs), "operation"))
-        if self.breaks:
-            found.append(counted(len(self.breaks), "break"))
-        if self.share is not None:
-            found.append(share_in_words(self.share))
-        if self.check is not None:
-            found.append(check_in_words(self.check))
-        if self.timing is not None:
-            found.append(speed_in_words(self.timing))
-        if self.refused is not None:
-            found.append(f"refused with {self.refused.code}")
-        if self.raised is not None:
-            found.append(f"raises {self.raised}")
-        return tuple(found)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The same for other programs: plain values, times in seconds."""
-        check = None
-        if self.check is not None:
-            check = {"ok": self.check.ok, "text": str(self.check)}
-        names = ("functions", "programs", "breaks", "hints")
-        facts = {name: [asdict(each) for each in getattr(self, name)] for name in names}
-        return {
-            "name": self.name,
-            "file": self.file,
-            "line": self.line,
-            **facts,
-            "share": None if self.share is None else asdict(self.share),
-            "timing": None if self.timing is None else asdict(self.timing),
-            "check": check,
-            "raised": self.raised,
-            "refused": None if self.refused is None else asdict(self.refused),
-        }
 
     def text(self) -> str:
         """The same as text."""

@@ -11,9 +11,10 @@ from d2s.api import plain_function, trace
 from d2s.debug.facts import hints
 from d2s.debug.facts.constructs import SKIPPED, fates_in
 from d2s.debug.facts.evidence import Evidence, Part, computes, parts_of
-from d2s.debug.facts.explanation import Explanation, ProgramFacts
+from d2s.debug.facts.explanation import Explanation
 from d2s.debug.facts.flow import Key, flow_of
 from d2s.debug.facts.measuring import Session
+from d2s.debug.facts.model import ProgramFacts
 from d2s.errors import D2SError, NoSourceError, SyntaxNotSupportedError
 from d2s.markup.code import keys_of
 from d2s.markup.listing import Fate, Generated, Hint, Line, Listing, generated, hints_at, own_lines

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from d2s.markup.flow import counted
+from d2s.debug.facts.model import Facts, ProgramFacts
+from d2s.debug.facts.words import timing_in_words
 from d2s.markup.listing import Hint, Line, Listing, width_of
-
-if TYPE_CHECKING:
-    from d2s.debug.facts.explanation import Explanation, ProgramFacts
-    from d2s.debug.facts.measuring import Share, Timing
-    from d2s.selfcheck.report import Report
 
 Styled = tuple[str, str]
 """A line of text, and a style of rich's for it."""
@@ -28,53 +24,7 @@ _STYLES: Final = {
 }
 
 
-def seconds_in_words(seconds: float) -> str:
-    """A time to read.
-
-    >>> seconds_in_words(2.5), seconds_in_words(0.0025), seconds_in_words(0.0000025)
-    ('2.50 s', '2.50 ms', '2.5 µs')
-    """
-    if seconds >= 1:
-        return f"{seconds:.2f} s"
-    return f"{seconds * 1e3:.2f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.1f} µs"
-
-
-def share_in_words(share: Share) -> str:
-    """What of a call happens inside of programs."""
-    operations = share.operations_inside + share.operations_outside
-    part = share.seconds_inside / share.seconds if share.seconds else 0.0
-    if not operations:
-        return "no operations"
-    return (
-        f"{share.operations_inside} of {counted(operations, 'operation')} that ran, and "
-        f"{part:.0%} of the time, inside of programs"
-    )
-
-
-def check_in_words(check: Report) -> str:
-    """The verdict of the self-check."""
-    if check.refused is not None:
-        return "refused"
-    return "agrees with dygraph" if check.ok else "DIFFERS from dygraph"
-
-
-def timing_in_words(timing: Timing) -> str:
-    """How long calls take."""
-    return (
-        f"first call {seconds_in_words(timing.first_s)}; then "
-        f"{seconds_in_words(timing.program_s)}, in dygraph {seconds_in_words(timing.dygraph_s)} "
-        f"(medians of {counted(timing.rounds, 'round')} of {counted(timing.calls, 'call')})"
-    )
-
-
-def speed_in_words(timing: Timing) -> str:
-    """How fast it is beside dygraph."""
-    if timing.speedup >= 1:
-        return f"{timing.speedup:.2f} times as fast as dygraph"
-    return f"takes {1 / timing.speedup:.2f} times as long as dygraph"
-
-
-def lines_of(found: Explanation) -> Iterator[Styled]:
+def lines_of(found: Facts) -> Iterator[Styled]:
     """The facts, line by line."""
     yield f"{found.name} ({found.place}): {', '.join(found.summary)}", "bold"
     for program in found.programs:

@@ -153,7 +153,6 @@ def host_values(
     if capture.export:
         capture.wanting.setdefault(name, []).append(places[-1])
         return [_zeros(*meta) for meta in metas]
-    note("host", text=f"calls {name}()")
     kinds = [number_kind(item) for item in inputs]
     values = [_fixed(as_value(item)) for item in inputs] or [paddle.full([], True, "bool")]
 

@@ -18,6 +18,7 @@ import numpy as np
 import paddle
 
 from d2s import paddle_bridge as bridge
+from d2s.diagnostics.notes import note
 from d2s.errors import NotStaticError
 from d2s.runtime.host.text import Shipment
 from d2s.runtime.lists.dynamic_list import DynamicList
@@ -366,6 +367,7 @@ def call(function: Function, arguments: list[Any], options: dict[str, Any]) -> A
     metas += [(list(made.arrays[i].value.shape), made.arrays[i].dtype.name) for i in changed]
     if not (metas or form.leaves):
         return form.tree
+    note("host", text=f"calls {_name(function)}()")
     values = host_values(host, made.values, metas or [([], "bool")], _name(function))
     for index, value in zip(changed, values[len(given) :], strict=False):
         write(made.arrays[index], value)
