@@ -413,3 +413,33 @@ def test_logging_is_left_out_of_a_file(tmp_path) -> None:
     (warning,) = saved(logs, str(tmp_path / "model"))
     line = logs.__code__.co_firstlineno + 3
     assert f"warning() of logging is left out (line {line})" in str(warning.message)
+
+
+def test_behind_the_last_line_of_a_body_another_line_begins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """F2: a debugger stops where a line begins: at the loop or branch that the body belongs to."""
+    lines: list[tuple[int, int]] = []
+
+    def hook() -> None:
+        frame = sys._getframe(1)
+        found = [line for _, _, line in frame.f_code.co_lines() if line is not None]
+        lines.append((frame.f_lineno, found[-1]))
+
+    monkeypatch.setattr(sys, "breakpointhook", hook)
+
+    def f(x):
+        while x.sum() < 3:
+            x = x + 1
+            breakpoint()
+        if x.sum() > 0:
+            x = x + 1
+            breakpoint()
+        breakpoint()
+        return x
+
+    with d2s.debug_on_run():
+        d2s.to_static(f)(paddle.to_tensor([1.0]))
+    first = f.__code__.co_firstlineno
+    found = [(at - first, behind - first) for at, behind in lines]
+    assert found == [(3, 1), (3, 1), (6, 4), (7, 8)]

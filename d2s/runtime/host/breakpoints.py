@@ -8,6 +8,7 @@ variables: the debugger sees what it sees in dygraph, but for the functions arou
 from __future__ import annotations
 
 import functools
+import itertools
 import linecache
 import os
 import pdb
@@ -106,9 +107,13 @@ _STOP: Final = "__d2s_stop__"
 
 
 def _next_line(frame: types.FrameType) -> int:
-    """The line of the user's that comes after the present one."""
+    """The line of the user's that comes after the present one: behind a body, what it belongs to.
+
+    It is another one, where there is one: debuggers stop where a line begins.
+    """
     lines = {line for _, _, line in frame.f_code.co_lines() if line is not None}
-    return min((line for line in lines if line > frame.f_lineno), default=frame.f_lineno)
+    around = next(itertools.islice(parts(frame), 1, None), frame)
+    return min((line for line in lines if line > frame.f_lineno), default=around.f_lineno)
 
 
 def _variables(frame: types.FrameType) -> dict[str, Any]:
