@@ -47,29 +47,25 @@ def _operator(name: str, compute: Compute, kind: type, errors: tuple[type, ...])
     def run(*things: object, **options: object) -> Any:
         if name == "isclose":  # the one with names
             things += tuple(options.pop(key) for key in ("a", "b")[len(things) :] if key in options)
-        for position, thing in enumerate(things):
-            if isinstance(thing, Choice):
-                return over(partial(with_item, things, position, options), thing)
+        for position, number in enumerate(things):
+            if isinstance(number, Choice):
+                before, after = things[:position], things[position + 1 :]
+                return over(partial(_between, partial(run, **options), before, after), number)
         if current() is None or not any(map(is_tensor, things)):
             return original(*things, **options)
-        if not all(is_tensor(thing) or number_kind(thing) is not None for thing in things):
+        if not all(is_tensor(number) or number_kind(number) is not None for number in things):
             return original(*things, **options)  # raises what Python raises
         if name == "trunc" and number_kind(things[0]) is None:
             raise TypeError("type Tensor doesn't define __trunc__ method")
         if kind is int and number_kind(things[0]) in (int, bool):
             return to_number(things[0], int)
-        values = [_number(thing) for thing in things]
+        values = [_number(number) for number in things]
         result = compute(*values, **options)
         if errors:
             _watch(original, values, result, kind, errors)
         result = paddle.cast(result, "int64") if kind is int else result
         result.stop_gradient = True
         return mark_number(result, kind)
-
-    def with_item(
-        things: tuple[Any, ...], position: int, options: dict[str, Any], found: object
-    ) -> Any:
-        return run(*things[:position], found, *things[position + 1 :], **options)
 
     run.__name__ = run.__qualname__ = name
     return run
@@ -145,15 +141,15 @@ def _of_ints(name: str, compute: Compute) -> Any:
     original = getattr(math, name)
 
     def run(*things: object) -> Any:
-        for position, thing in enumerate(things):
-            if isinstance(thing, Choice):
+        for position, number in enumerate(things):
+            if isinstance(number, Choice):
                 before, after = things[:position], things[position + 1 :]
-                return over(partial(_between, run, before, after), thing)
+                return over(partial(_between, run, before, after), number)
         if current() is None or not any(map(is_tensor, things)):
             return original(*things)
-        if any(number_kind(thing) not in (int, bool) for thing in things):
+        if any(number_kind(number) not in (int, bool) for number in things):
             return original(*things)  # a tensor would do for dygraph, if it holds an integer
-        return mark_number(compute(*(to_number(thing, int) for thing in things)), int)
+        return mark_number(compute(*(to_number(number, int) for number in things)), int)
 
     run.__name__ = run.__qualname__ = name
     return run

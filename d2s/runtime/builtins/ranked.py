@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import bisect
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import paddle
@@ -26,35 +26,41 @@ from d2s.runtime.values.tensors import as_value, condition, mark_number
 Key = Callable[[Any], Any]
 
 
-def nlargest(n: Any, iterable: Any, key: Key | None = None) -> list[Any]:
+def nlargest(n: int, iterable: Iterable[Any], key: Key | None = None) -> list[Any]:
     """``heapq.nlargest``."""
     if current() is None:
         return heapq.nlargest(n, iterable, key)
     return list(sorted_(iterable, key=key, reverse=True)[: max(n, 0)])
 
 
-def nsmallest(n: Any, iterable: Any, key: Key | None = None) -> list[Any]:
+def nsmallest(n: int, iterable: Iterable[Any], key: Key | None = None) -> list[Any]:
     """``heapq.nsmallest``."""
     if current() is None:
         return heapq.nsmallest(n, iterable, key)
     return list(sorted_(iterable, key=key)[: max(n, 0)])
 
 
-def bisect_left(a: Any, x: Any, lo: Any = 0, hi: Any = None, *, key: Key | None = None) -> Any:
+def bisect_left(
+    a: Sequence[Any], x: Any, lo: int = 0, hi: int | None = None, *, key: Key | None = None
+) -> Any:
     """``bisect.bisect_left``."""
     if current() is None or not (holds_tensors(x) or holds_tensors(a)):
         return bisect.bisect_left(a, x, lo, hi, key=key)
     return _searched(lambda item: item < x, a, lo, hi, key)
 
 
-def bisect_right(a: Any, x: Any, lo: Any = 0, hi: Any = None, *, key: Key | None = None) -> Any:
+def bisect_right(
+    a: Sequence[Any], x: Any, lo: int = 0, hi: int | None = None, *, key: Key | None = None
+) -> Any:
     """``bisect.bisect_right``."""
     if current() is None or not (holds_tensors(x) or holds_tensors(a)):
         return bisect.bisect_right(a, x, lo, hi, key=key)
     return _searched(lambda item: not_(x < item), a, lo, hi, key)
 
 
-def _searched(goes_up: Callable[[Any], Any], a: Any, lo: int, hi: Any, key: Key | None) -> Any:
+def _searched(
+    goes_up: Callable[[Any], Any], a: Iterable[Any], lo: int, hi: int | None, key: Key | None
+) -> Any:
     """The position between ``lo`` and ``hi`` at which the search ends."""
     if lo < 0:
         raise ValueError("lo must be non-negative")

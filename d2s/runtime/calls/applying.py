@@ -41,6 +41,7 @@ from d2s.runtime.values.tree import (
     is_hashed,
     is_mapping,
     is_plain_sequence,
+    is_sequence,
     map_children,
     pairs,
     replaced,
@@ -264,7 +265,7 @@ def _without_out(
     out = options.get("out")
     if position is not None and position < len(arguments):
         out = arguments[position]
-    found = out[0] if isinstance(out, list | tuple) and out else out
+    found = out[0] if is_sequence(out) and out else out
     if not is_tensor(found):
         return arguments, options, None
     if getattr(function, "__name__", "").startswith("bitwise_"):  # dygraph writes nothing either

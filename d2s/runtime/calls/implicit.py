@@ -67,18 +67,18 @@ class Adoption:
         self._seen: dict[int, type] = {}
         self._saved: list[tuple[type, str, Any]] = []
 
-    def adopt(self, thing: object) -> None:
-        """The class of ``thing``, or ``thing`` itself if it is one, and what a layer holds."""
-        kind = thing if isinstance(thing, type) else type(thing)
+    def adopt(self, adopted: object) -> None:
+        """The class of ``adopted``, or ``adopted`` itself if it is one, and what a layer holds."""
+        kind = adopted if isinstance(adopted, type) else type(adopted)
         for owner in kind.__mro__:
             self._class(owner)
         # One that is being made has no layers yet: its ``__init__`` is about to call Paddle's.
-        if isinstance(thing, paddle.nn.Layer) and "_sub_layers" in thing.__dict__:
-            for layer in thing.sublayers():
+        if isinstance(adopted, paddle.nn.Layer) and "_sub_layers" in adopted.__dict__:
+            for layer in adopted.sublayers():
                 for owner in type(layer).__mro__:
                     self._class(owner)
-        fields = dict_of(thing)
-        if fields is not None and not isinstance(thing, type):
+        fields = dict_of(adopted)
+        if fields is not None and not isinstance(adopted, type):
             for value in list(fields.values()):
                 for owner in type(value).__mro__:
                     self._class(owner)
@@ -142,12 +142,12 @@ def _converting(name: str, member: object) -> Any:
     return member
 
 
-def _is_new(thing: object) -> bool:
-    """Whether ``thing``, whose ``__init__`` is called, has nothing in it yet."""
-    held = is_user_object(thing) or isinstance(thing, paddle.nn.Layer)
-    if not held and not slots_of(type(thing)):
+def _is_new(made: object) -> bool:
+    """Whether ``made``, whose ``__init__`` is called, has nothing in it yet."""
+    held = is_user_object(made) or isinstance(made, paddle.nn.Layer)
+    if not held and not slots_of(type(made)):
         return False
-    return not dict_of(thing) and not slot_fields(thing)
+    return not dict_of(made) and not slot_fields(made)
 
 
 def _lazily(function: object) -> Any:

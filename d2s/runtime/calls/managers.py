@@ -148,8 +148,8 @@ def _closed(manager: Any) -> Any:
 class _Closing:
     """``contextlib.closing`` of an object of the user's, whose ``close`` is converted."""
 
-    def __init__(self, thing: Any) -> None:
-        self.reached = thing
+    def __init__(self, closed: Any) -> None:
+        self.reached = closed
 
     def __enter__(self) -> Any:
         return self.reached

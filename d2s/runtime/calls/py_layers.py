@@ -26,7 +26,7 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import LoopGradientError, UnsupportedInGraphError
 from d2s.runtime.trace import capture_into, current, error_here
 from d2s.runtime.values.tensors import Sizes, as_value, is_tensor
-from d2s.runtime.values.tree import parts
+from d2s.runtime.values.tree import is_sequence, parts
 
 
 def apply(
@@ -83,7 +83,7 @@ def apply(
             result = (back if found else backward)(users, *gradients)
             if not found:
                 return result
-            own = result if isinstance(result, tuple | list) else (result,)
+            own = result if is_sequence(result) else (result,)
             return (*own, *[None] * len(found))
 
     made = bridge.static_py_layer(ahead, gradient)
@@ -99,7 +99,7 @@ def _let_differentiate(result: Any) -> None:
     """Let what a ``PyLayer`` gives have gradients, whatever its ``forward`` says of it."""
     if bridge.is_value(result):
         result.stop_gradient = False
-    elif isinstance(result, list | tuple):
+    elif is_sequence(result):
         for each in result:
             _let_differentiate(each)
 

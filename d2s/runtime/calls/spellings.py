@@ -74,9 +74,9 @@ def rewrapped(wrapper: types.FunctionType, inner: object, replaced: object) -> A
     return fresh
 
 
-def _holds(cell: types.CellType, thing: object) -> bool:
+def _holds(cell: types.CellType, wanted: object) -> bool:
     try:
-        return cell.cell_contents is thing
+        return cell.cell_contents is wanted
     except ValueError:  # it is empty
         return False
 

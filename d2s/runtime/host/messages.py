@@ -75,8 +75,8 @@ def warn_(*things: Any, **named: Any) -> None:
     scope = [_Place(frame.f_code.co_filename, frame.f_lineno, frame.f_globals) for frame in frames]
 
     def host(*tensors: object) -> None:
-        text, thing = pack(tensors)
-        _warn(text, category, thing, stacklevel, options, iter(scope))
+        text, origin = pack(tensors)
+        _warn(text, category, origin, stacklevel, options, iter(scope))
 
     host_call(host, shipment.values, raises=True, effects=True)
 

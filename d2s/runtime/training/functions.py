@@ -14,6 +14,7 @@ from d2s.runtime.trace import error_here
 from d2s.runtime.training.gradients import constant
 from d2s.runtime.training.steps import steps
 from d2s.runtime.values.tensors import as_value, is_tensor
+from d2s.runtime.values.tree import is_sequence
 
 Given: TypeAlias = paddle.Tensor | Sequence[paddle.Tensor | None]
 """A tensor, or several."""
@@ -93,7 +94,7 @@ def grad_(*arguments: Any, **options: Any) -> list[bridge.Value | None]:
 
 
 def _listed(tensors: Given) -> list[bridge.Value | None]:
-    return list(tensors) if isinstance(tensors, list | tuple) else [tensors]
+    return list(tensors) if is_sequence(tensors) else [tensors]
 
 
 def writes(output: object) -> bool:

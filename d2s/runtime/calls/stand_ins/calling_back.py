@@ -14,6 +14,7 @@ from d2s.runtime.lists import iteration
 from d2s.runtime.loops import comprehensions
 from d2s.runtime.trace import current
 from d2s.runtime.values.tensors import is_tensor
+from d2s.runtime.values.tree import is_plain_sequence
 
 Converting = Callable[[Any], Any]
 """Gives what to call in place of a function."""
@@ -21,12 +22,12 @@ Converting = Callable[[Any], Any]
 
 def map_(call: Converting, function: object, /, *things: object) -> Any:
     """``map``."""
-    return map(call(function), *(iteration.items_of(thing) for thing in things))
+    return map(call(function), *(iteration.items_of(each) for each in things))
 
 
 def filter_(call: Converting, function: object, things: Any, /) -> Any:
     """``filter``: of tensors, a list whose length the run decides."""
-    if current() is None or type(things) not in (list, tuple) or not any(map(is_tensor, things)):
+    if current() is None or not is_plain_sequence(things) or not any(map(is_tensor, things)):
         return filter(None if function is None else call(function), iteration.items_of(things))
     accept = (lambda item: item) if function is None else call(function)
     return comprehensions.list_(things, lambda item: item, lambda item: accept(item))

@@ -14,6 +14,7 @@ from d2s.runtime.calls.stand_ins import padding
 from d2s.runtime.trace import error_here
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import as_value, is_tensor, number_kind, shape
+from d2s.runtime.values.tree import is_sequence
 
 
 def tile(x: object, repeat_times: object, name: str | None = None) -> Any:
@@ -54,7 +55,7 @@ def pad(x: object, pad: object, mode: object = "constant", *others: Any, **optio
 
 def view(x: object, shape_or_dtype: object, name: str | None = None) -> Any:
     """``paddle.view``, with a shape."""
-    if not isinstance(shape_or_dtype, list | tuple) and not is_tensor(shape_or_dtype):
+    if not is_sequence(shape_or_dtype) and not is_tensor(shape_or_dtype):
         raise error_here(
             UnsupportedInGraphError,
             ".view() reads the memory of a tensor as another dtype, for which Paddle's programs "
