@@ -368,26 +368,28 @@ def _paths(
         return
     if hasattr(type(value), "d2s_freeze") or hasattr(type(value), "d2s_keeps"):
         return  # what an operator's own object keeps is no name
+    for step, item, inside in _places_in(value):
+        yield from _paths(f"{path}{step}", item, is_it, inside, depth - 1)
+
+
+def _places_in(value: Any) -> Iterator[tuple[str, object, _Place]]:
+    """What is right below a container or object: the step of its path, the item and its place."""
     if is_list(value):
         for index, item in enumerate(value):
-            yield from _paths(f"{path}[{index}]", item, is_it, _Item(value, index), depth - 1)
+            yield f"[{index}]", item, _Item(value, index)
     elif type(value) is tuple:
         for index, item in enumerate(value):
-            yield from _paths(
-                f"{path}[{index}]", item, is_it, _Fixed(item, value, index), depth - 1
-            )
+            yield f"[{index}]", item, _Fixed(item, value, index)
     elif isinstance(value, dict):
         for key, item in list(value.items()):
-            yield from _paths(f"{path}[{key!r}]", item, is_it, _Item(value, key), depth - 1)
+            yield f"[{key!r}]", item, _Item(value, key)
     elif isinstance(value, paddle.nn.Layer):
         tables = (value._parameters, value._buffers, value._sub_layers)
         for table in (*tables, value.__dict__):
             for key, item in list(table.items()):
-                if any(item is other for other in tables):
-                    continue
-                yield from _paths(f"{path}.{key}", item, is_it, _Item(table, key), depth - 1)
+                if not any(item is other for other in tables):
+                    yield f".{key}", item, _Item(table, key)
     else:
         fields = dict_of(value)
-        if fields is not None:
-            for key, item in list(fields.items()):
-                yield from _paths(f"{path}.{key}", item, is_it, _Item(fields, key), depth - 1)
+        for key, item in list((fields or {}).items()):
+            yield f".{key}", item, _Item(fields, key)

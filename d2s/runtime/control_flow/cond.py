@@ -123,7 +123,7 @@ def select(test: object, body: Body, orelse: Body, name: str = "value") -> Any:
 
         return run
 
-    sides = _sides(test, side(body), side(orelse), lambda: list(outcome), (name,))
+    sides = _sides(test, (side(body), side(orelse)), lambda: list(outcome), (name,))
     build = sides.merger.merge(*sides.outcomes(0), name)
     results = sides.finish()
     value = build(results)
@@ -162,7 +162,7 @@ def _each(use: Callable[[Any], Any], thing: Choice) -> Any:
             thaw(state)
 
     run = [side(alternative) for alternative in alternatives]
-    sides = _sides(thing.flag, run[0], run[1], snapshot, (thing.name, thing.name), between)
+    sides = _sides(thing.flag, (run[0], run[1]), snapshot, (thing.name, thing.name), between)
     merger = sides.merger
     build = merger.merge(*sides.outcomes(0), thing.name)
     found = [
@@ -302,8 +302,7 @@ def leave(raised: Raised | None) -> None:
 
 def _sides(
     test: object,
-    body: Body,
-    orelse: Body | None,
+    bodies: tuple[Body, Body | None],
     snapshot: Callable[[], list[Any]],
     names: tuple[str, ...],
     between: Callable[[], None] = lambda: None,
@@ -313,7 +312,7 @@ def _sides(
 
     Args:
         test: the condition, a bool value.
-        body, orelse: the sides.
+        bodies: the sides.
         snapshot: gives, frozen, what a side leaves behind at its end.
         names: what that is.
         between: called after each side.
@@ -325,7 +324,7 @@ def _sides(
     handed_on = () if state is None else state.names
     ends = []
     try:
-        for which, side in ((True, body), (False, orelse)):
+        for which, side in zip((True, False), bodies, strict=True):
             with (
                 capture.block("branch", handed_on) as block,
                 op.side(which),
@@ -370,7 +369,7 @@ def decide(test: object, body: Body, orelse: Body | None, state: State) -> None:
         origins.back()
 
     try:
-        sides = _sides(test, body, orelse, snapshot, state.names, between, state)
+        sides = _sides(test, (body, orelse), snapshot, state.names, between, state)
     except BaseException:
         state.thaw(before)
         origins.back()
