@@ -124,7 +124,7 @@ EXPLAINED: Final[tuple[Explained, ...]] = (
         "d2s/runtime/lists/likeness.py",
         "common",
         "and/or swapped",
-        "isinstance(known, list | tuple) and len(known) == len(found)",
+        "is_sequence(known) and len(known) == len(found)",
         "An item of another length is refused where it is appended, before the two are compared.",
     ),
     Explained(

@@ -121,3 +121,19 @@ def test_a_loop_that_ends_when_nothing_changes() -> None:
         return x, state
 
     assert_same(f, (X, scalar(9)), (X, scalar(0)))
+
+
+def test_an_item_is_looked_for_in_a_deque() -> None:
+    """``in`` compares with each item, as in a list."""
+    function = function_of(
+        """
+        def f(x, n):
+            seen = deque([x[0], x[1] * 2])
+            if x[n] in seen:
+                return x * 2
+            return x - 1
+        """,
+        deque=collections.deque,
+    )
+    for n in (0, 1, 2):
+        assert_same(function, (X, scalar(n)))

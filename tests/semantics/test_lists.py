@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import collections
 import heapq
 
 import paddle
@@ -377,3 +378,24 @@ def test_a_function_in_c_that_takes_a_list_alone(call: str) -> None:
     )
     with pytest.raises(ContainerInGraphError, match="is given 'found'"):
         d2s.to_static(function)(tensor(3.0, 1.0, 2.0), scalar(2))
+
+
+def test_a_named_tuple_that_a_branch_appends() -> None:
+    """D3: where the loop carries arrays, the item leaves the branch with its class."""
+    function = function_of(
+        """
+        def f(x, n):
+            i = paddle.zeros([], "int64")
+            found = []
+            while i < n:
+                if x[i] > 1:
+                    found.append(Pair(x[i], 2))
+                i = i + 1
+            total = x.sum() * 0
+            for pair in found:
+                total = total + pair.value * pair.times
+            return total
+        """,
+        Pair=collections.namedtuple("Pair", "value times"),
+    )
+    assert_same(function, (tensor(1.0, 2.0, 3.0), scalar(3)), (tensor(0.0, 1.0), scalar(2)))

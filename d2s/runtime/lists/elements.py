@@ -232,11 +232,10 @@ def _parts(item: Any) -> tuple[type, tuple[Any, ...], list[Any]] | None:
     if type(item) is HostText and all(_is_plain_part(part) for part in item.parts):
         keys = tuple((None, "") if isinstance(part, str) else part[1:] for part in item.parts)
         return HostText, keys, [p if isinstance(p, str) else p[0] for p in item.parts]
-    if type(item) in (tuple, list, FixedList) or (
-        isinstance(item, tuple) and hasattr(item, "_make")
-    ):
-        return (list if type(item) is FixedList else type(item)), (len(item),), list(item)
-    if type(item) in (dict, FixedDict):
+    plain = getattr(type(item), "d2s_plain", type(item))  # what was read out of a list is plain
+    if plain in (list, tuple) or (isinstance(item, tuple) and hasattr(item, "_make")):
+        return plain, (len(item),), list(item)
+    if plain is dict:
         return dict, tuple(item), list(item.values())
     return None
 

@@ -6,6 +6,7 @@ learned from them is kept in these descriptions, and zeros of the same kind are 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import paddle
@@ -16,7 +17,14 @@ from d2s.runtime.trace import current
 from d2s.runtime.values.cases import optional_parts
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import NUMBER_DTYPES, is_tensor, mark_number, number_kind, zeros_of
-from d2s.runtime.values.tree import like
+from d2s.runtime.values.tree import (
+    is_mapping,
+    is_sequence,
+    like,
+    map_children,
+    members,
+    pairs,
+)
 
 
 class Like:
@@ -81,36 +89,37 @@ def description_of(item: object) -> Any:
     if labels is not None:
         return Labels(labels)
     if isinstance(item, HostText):
-        return HostText(
-            tuple(
-                part if isinstance(part, str) else (description_of(part[0]), *part[1:])
-                for part in item.parts
-            )
-        )
+        return _text_of(item, description_of)
     found = maybe(item)
     if found is not None:
         return Maybe(True, description_of(found.present))
     if isinstance(item, Choice):
         return description_of(item.get(check=False))
     if isinstance(item, Frozen):
-        if isinstance(item.container, dict):
+        if is_mapping(item.container):
             return {key: description_of(part) for key, part in item.items}
         return [description_of(part) for part in item.items]
-    if isinstance(item, tuple):
-        return like(item, [description_of(part) for part in item])
-    if isinstance(item, list):
-        return [description_of(part) for part in item]
-    if isinstance(item, dict):
-        return {key: description_of(part) for key, part in item.items()}
+    if is_sequence(item):
+        parts = [description_of(part) for part in members(item)]
+        return like(item, parts) if isinstance(item, tuple) else parts
+    if is_mapping(item):
+        return {key: description_of(part) for key, part in pairs(item)}
     return Like(item) if is_tensor(item) or number_kind(item) is not None else item
+
+
+def _text_of(text: HostText, use: Callable[[object], object]) -> HostText:
+    """The same text with ``use`` of what is formatted in it."""
+    return HostText(
+        tuple(part if isinstance(part, str) else (use(part[0]), *part[1:]) for part in text.parts)
+    )
 
 
 def common(known: Any, found: Any) -> Any:
     """A description of both: a dimension that differs is open, gradients pass if one lets them."""
     if isinstance(known, Like) and isinstance(found, Like):
         if known.dtype == found.dtype and len(known.shape) == len(found.shape):
-            pairs = zip(known.shape, found.shape, strict=True)
-            found.shape = [a if a == b else -1 for a, b in pairs]
+            sizes = zip(known.shape, found.shape, strict=True)
+            found.shape = [a if a == b else -1 for a, b in sizes]
             found.stop_gradient = known.stop_gradient and found.stop_gradient
         return found
     if isinstance(known, Maybe) and isinstance(found, Maybe):
@@ -118,11 +127,10 @@ def common(known: Any, found: Any) -> Any:
     if isinstance(known, Labels) and isinstance(found, Labels):
         return Labels(tuple(dict.fromkeys((*known.values, *found.values))))
     if type(known) is type(found):
-        if isinstance(known, dict) and list(known) == list(found):
+        if is_mapping(known) and list(known) == list(found):
             return {key: common(known[key], found[key]) for key in known}
-        if isinstance(known, list | tuple) and len(known) == len(found):
-            parts = [common(a, b) for a, b in zip(known, found, strict=True)]
-            return like(found, parts) if isinstance(found, tuple) else type(found)(parts)
+        if is_sequence(known) and len(known) == len(found):
+            return like(found, [common(a, b) for a, b in zip(known, found, strict=True)])
     return found
 
 
@@ -135,16 +143,5 @@ def sample(shape: object) -> Any:
     if isinstance(shape, Maybe):
         return Maybe(True, sample(shape.present))
     if isinstance(shape, HostText):
-        return HostText(
-            tuple(
-                part if isinstance(part, str) else (sample(part[0]), *part[1:])
-                for part in shape.parts
-            )
-        )
-    if isinstance(shape, tuple):
-        return like(shape, [sample(part) for part in shape])
-    if isinstance(shape, list):
-        return type(shape)(sample(part) for part in shape)
-    if isinstance(shape, dict):
-        return {key: sample(part) for key, part in shape.items()}
-    return shape
+        return _text_of(shape, sample)
+    return map_children(sample, shape) if is_sequence(shape) or is_mapping(shape) else shape

@@ -18,6 +18,7 @@ from d2s.runtime.lists.elements import Element, leaf_value
 from d2s.runtime.lists.rows import no_rows, opened
 from d2s.runtime.lists.storage import ListSnapshot
 from d2s.runtime.trace import error_here, tentatively
+from d2s.runtime.values.tree import is_mapping, is_sequence, map_children
 
 Builder = Callable[[list[Any]], Any]
 """Makes what stands behind a branch of the results of the ``if``."""
@@ -139,12 +140,10 @@ def _pending_item(merger: Sides, target: DynamicList, true: object, false: objec
     return lambda results: element.build([output(results) for output in outputs])
 
 
-def _as_values(merger: Sides, side: bool, item: Any) -> Any:
+def _as_values(merger: Sides, side: bool, item: object) -> Any:
     """``item`` with its numbers and dygraph tensors made values of ``side``."""
-    if type(item) in (tuple, list):
-        return type(item)(_as_values(merger, side, part) for part in item)
-    if type(item) is dict:
-        return {key: _as_values(merger, side, part) for key, part in item.items()}
+    if is_sequence(item) or is_mapping(item):
+        return map_children(lambda part: _as_values(merger, side, part), item)
     return merger.on(side, lambda: leaf_value(item))
 
 

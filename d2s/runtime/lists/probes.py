@@ -17,6 +17,9 @@ from d2s.runtime.host.text import HostText, Shipment
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.trace import current
 from d2s.runtime.values.callbacks import host_call
+from d2s.runtime.values.objects import is_user_class
+from d2s.runtime.values.tensors import is_array
+from d2s.runtime.values.tree import kind_of, map_children
 
 Note = Callable[[Location, str, str, Any], None]
 """Takes the place, the kind of statement, the variable, and the value of this run."""
@@ -89,14 +92,13 @@ def _note(place: Location, kind: str, name: str, value: object) -> None:
         _active.note(place, kind, name, value)
 
 
-def _shown(value: Any) -> Any:
+def _shown(value: object) -> Any:
     """``value`` with what has no host form, or is too long, hidden."""
     if isinstance(value, DynamicList | HostText):
         return HIDDEN
-    if type(value) in (list, tuple, set):
-        if len(value) > LONG:
-            return HIDDEN
-        return type(value)(map(_shown, value)) if type(value) is not set else value
-    if type(value) is dict:
-        return HIDDEN if len(value) > LONG else {key: _shown(item) for key, item in value.items()}
-    return value
+    kind = None if is_user_class(type(value)) else kind_of(value)
+    if kind is None or is_array(value):
+        return value
+    if kind.size(value) > LONG:
+        return HIDDEN
+    return map_children(_shown, value) if kind.sequence or kind.mapping else value

@@ -112,7 +112,7 @@ def _pairs(left: Any, right: Any) -> list[tuple[Any, Any]] | None:
         ]
     alike = any(isinstance(left, kind) and isinstance(right, kind) for kind in _KINDS)
     if any(isinstance(side, Sizes | SIZE) for side in (left, right)):  # which equal tuples, too
-        alike = all(isinstance(side, list | tuple) for side in (left, right))
+        alike = all(isinstance(side, _KINDS[:2]) for side in (left, right))
     if not alike or any(type(side).__eq__ not in _ITEM_BY_ITEM for side in (left, right)):
         return None
     if len(left) != len(right):

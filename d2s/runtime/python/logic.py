@@ -7,7 +7,7 @@ only when it must.
 
 from __future__ import annotations
 
-from collections.abc import Callable, KeysView
+from collections.abc import Callable, ItemsView, KeysView, Set
 from typing import Any, Final
 
 import paddle
@@ -29,6 +29,7 @@ from d2s.runtime.values.tensors import (
     number_kind,
     special_method,
 )
+from d2s.runtime.values.tree import is_mapping, is_sequence
 
 Thunk = Callable[[], Any]
 
@@ -130,11 +131,12 @@ def in_(item: Any, container: Any) -> Any:
     if asked is not None:
         holds = condition(asked(container, item))
         return mark_number(paddle.assign(holds), bool) if bridge.is_value(holds) else bool(holds)
-    hashed = isinstance(container, set | frozenset | dict | KeysView)
-    if not (hashed or isinstance(container, list | tuple | range)):
+    looked_up = isinstance(container, Set) and not isinstance(container, ItemsView)
+    hashed = looked_up or is_mapping(container)
+    if not (hashed or is_sequence(container) or isinstance(container, list | range)):
         return item in container
     asks = is_late_key if hashed else holds_tensors
-    among = () if isinstance(container, dict | KeysView | range) else container
+    among = () if is_mapping(container) or isinstance(container, KeysView | range) else container
     if not (asks(item) or isinstance(item, Choice) or any(map(asks, among))):
         return item in container  # a tensor is found in a dict or set if it is the same one
     found: Any = None

@@ -230,7 +230,7 @@ class Order:
             for other in range(self.count)
         ]
 
-    def wins(self, row: Any, other: Any) -> Any:
+    def wins(self, row: paddle.Tensor, other: paddle.Tensor) -> paddle.Tensor:
         """Whether the item at ``row`` wins over the one at ``other``, an earlier one."""
         return paddle.gather(self._flat, row * self.count + other)
 
@@ -302,13 +302,13 @@ def by_insertion(less: Callable[[Any, Any], Any], count: int) -> Any:
     run = paddle.cumprod(paddle.cast(goes_on, "int64"), 0).sum()
     order = paddle.where(falls[1] & (places < run), run - 1 - places, places)
 
-    def narrower(low: Any, high: Any, key: object, order: object) -> Any:
+    def narrower(low: paddle.Tensor, high: paddle.Tensor, key: object, order: object) -> Any:
         middle = (low + high) // 2
         below = paddle.reshape(less(key, paddle.gather(order, paddle.reshape(middle, [1]))), [])
         low, high = paddle.where(below, low, middle + 1), paddle.where(below, middle, high)
         return low, high, key, order
 
-    def inserted(start: Any, order: Any) -> Any:
+    def inserted(start: paddle.Tensor, order: paddle.Tensor) -> Any:
         key = paddle.gather(order, paddle.reshape(start, [1]))
         low, *_ = paddle.static.nn.while_loop(
             lambda low, high, *_: low < high,

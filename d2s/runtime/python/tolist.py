@@ -58,7 +58,7 @@ def tolist(tensor: object) -> Any:
     return _listed(wide, kind)
 
 
-def _listed(value: Any, kind: type) -> Any:
+def _listed(value: paddle.Tensor, kind: type) -> Any:
     """``value`` as lists in lists of numbers."""
     shape = list(value.shape)
     if not shape:
@@ -71,7 +71,7 @@ def _listed(value: Any, kind: type) -> Any:
     return [_listed(value[index], kind) for index in range(shape[0])]
 
 
-def _unrolled(value: Any, kind: type) -> Any:
+def _unrolled(value: paddle.Tensor, kind: type) -> Any:
     """A list of Python's, for a value of known size."""
     shape = list(value.shape)
     if not math.prod(shape):
@@ -87,7 +87,7 @@ def _nested(shape: list[int], items: Any) -> Any:
     return [_nested(shape[1:], items) for _ in range(shape[0])]
 
 
-def _rows(value: Any, kind: type) -> DynamicList:
+def _rows(value: paddle.Tensor, kind: type) -> DynamicList:
     """A list of the run, for a value whose first dimension is open or long.
 
     Raises:

@@ -11,6 +11,7 @@ import contextlib
 import itertools
 import sys
 import threading
+import types
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -196,7 +197,7 @@ def host_values(
     return results
 
 
-def _fixed(value: Any) -> Any:
+def _fixed(value: paddle.Tensor) -> Any:
     """``value``, to which no gradient comes back from here."""
     if value.stop_gradient:
         return value
@@ -217,7 +218,7 @@ def _zeros(shape: list[int], dtype: str) -> Any:
     return made
 
 
-def _kept(tensor: Any, flag: bool) -> Any:
+def _kept(tensor: paddle.Tensor, flag: bool) -> Any:
     """A copy; the program goes on to use its own buffer."""
     kept = tensor.clone()
     kept.stop_gradient = flag
@@ -241,7 +242,9 @@ def _silence() -> None:
     before = sys.excepthook
     last = {name: getattr(sys, name) for name in _LAST if hasattr(sys, name)}
 
-    def hook(kind: Any, value: Any, trace: Any) -> None:
+    def hook(
+        kind: type[BaseException], value: BaseException, trace: types.TracebackType | None
+    ) -> None:
         sys.excepthook = before
         if kind is not HostStopError:
             before(kind, value, trace)

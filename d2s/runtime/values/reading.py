@@ -12,7 +12,7 @@ from d2s.errors import AmbiguousValueError, D2SError
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.choice import Choice, bound
-from d2s.runtime.values.tree import like
+from d2s.runtime.values.tree import is_mapping, is_sequence, like, members
 from d2s.runtime.values.unbound import UNBOUND
 
 
@@ -48,13 +48,15 @@ def subject(value: object) -> Any:
     """
     if isinstance(value, Choice):
         return value.get()
-    if isinstance(value, list | tuple | dict):
-        for item in value.values() if isinstance(value, dict) else value:
-            if isinstance(item, Choice) and any(
-                isinstance(leaf, list | tuple | dict) for leaf in item.leaves()
-            ):
-                item.get()
+    for item in members(value) if _is_structure(value) else ():
+        if isinstance(item, Choice) and any(map(_is_structure, item.leaves())):
+            item.get()
     return value
+
+
+def _is_structure(value: object) -> bool:
+    """Whether the patterns of a ``match`` look into it."""
+    return is_sequence(value) or is_mapping(value)
 
 
 def result(value: object) -> Any:

@@ -40,7 +40,7 @@ _LARGE: Final = 100_000
 # -- samples ---------------------------------------------------------------------------------------
 
 
-def _mixed(shape: tuple[int, ...], dtype: Any) -> Any:
+def _mixed(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     count = np.arange(int(np.prod(shape)))
     if dtype.kind == "b":
         return (count % 3 == 0).reshape(shape)
@@ -49,7 +49,7 @@ def _mixed(shape: tuple[int, ...], dtype: Any) -> Any:
     return (((count * 7 + 8) % 11) / 4 - 1).astype(dtype).reshape(shape)
 
 
-def _unit(shape: tuple[int, ...], dtype: Any) -> Any:
+def _unit(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     rows = np.eye(*shape[-2:], dtype=dtype) if len(shape) > 1 else np.ones(shape, dtype)
     return np.array(np.broadcast_to(rows, shape))
 
