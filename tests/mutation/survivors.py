@@ -273,7 +273,7 @@ EXPLAINED: Final[tuple[Explained, ...]] = (
         "True",
         "The debugger is at work in a process of its own; there `test_stepping_goes_over_d2s` "
         "fails.",
-        "b95898a7c344",
+        "fd5479145388",
     ),
     Explained(
         "d2s/runtime/host/breakpoints.py",
