@@ -48,7 +48,7 @@ $(STAMP): pyproject.toml
 test: install ## the quick suite, and the doctests of d2s
 	@rc=0; \
 	$(PY) -m pytest -q --doctest-modules d2s || rc=1; \
-	for part in $(PARTS); do $(PY) -m pytest -n $(JOBS) -q -m "not slow" $$part || rc=1; done; \
+	for part in $(PARTS); do $(PY) -m pytest -n $(JOBS) --dist worksteal -q -m "not slow" $$part || rc=1; done; \
 	exit $$rc
 
 doctest: install ## only the doctests of d2s
@@ -58,7 +58,7 @@ nightly: install ## everything: the slow tests and 20,000 generated programs too
 	@rc=0; \
 	$(PY) -m pytest -q --doctest-modules d2s || rc=1; \
 	for part in $(PARTS); do \
-	  D2S_HYPOTHESIS_PROFILE=nightly $(PY) -m pytest -n $(JOBS) -q $$part || rc=1; done; \
+	  D2S_HYPOTHESIS_PROFILE=nightly $(PY) -m pytest -n $(JOBS) --dist worksteal -q $$part || rc=1; done; \
 	$(PY) -m d2s.testing --jobs $(JOBS) --seed $$(date +%Y%m%d) || rc=1; \
 	exit $$rc
 

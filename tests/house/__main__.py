@@ -50,7 +50,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--record", action="store_true", help="write the table again")
     parser.add_argument("--places", metavar="WORD", help="list what such figures count")
     given = parser.parse_args(arguments)
-    found, table = figures(ROOT / "d2s"), recorded()
+    found = figures(ROOT / "d2s")
+    table = {} if given.record else recorded()  # which may be in conflict
     for name in sorted(found):
         print(f"{found[name].value:>8g}  {table.get(name, 0):>8g}  {name}")
         if given.places and given.places in name:

@@ -136,7 +136,7 @@ def test_it_changes_on_each_run(way) -> None:
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 @pytest.mark.parametrize("function", [on_a_path, for_numbers], ids=lambda each: each.__name__)
 def test_it_changes_on_a_path(function, way) -> None:
-    """B8, E5: a change that a tensor decides is made by Python, where no program can make it."""
+    """H1: a change that a tensor decides is made by Python, where no program can make it."""
     want = after(lambda f: f, function, way)
     assert after(lambda f: d2s.to_static(f, full_graph=False), function, way) == want
 
