@@ -47,8 +47,8 @@ from d2s.program.state.shared_arguments import apart, check_state
 from d2s.program.state.tracker import Watch
 from d2s.runtime.aliasing.replays import calling
 from d2s.runtime.calls.call import call as converted_of
-from d2s.runtime.calls.coroutines import finished
 from d2s.runtime.calls.implicit import methods
+from d2s.runtime.calls.stand_ins.coroutines import finished
 from d2s.runtime.control_flow.cond import Branches
 from d2s.runtime.control_flow.effects import BlockLeft, raise_later
 from d2s.runtime.host.debuggers import step_over_ours

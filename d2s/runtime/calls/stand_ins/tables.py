@@ -16,9 +16,8 @@ import numpy as np
 import paddle
 
 from d2s.runtime.builtins import dispatch, ranked
-from d2s.runtime.calls import coroutines
 from d2s.runtime.calls.spellings import in_pythons_words, spelt
-from d2s.runtime.calls.stand_ins import calling_back, joining, numbers, shapes, state
+from d2s.runtime.calls.stand_ins import calling_back, coroutines, joining, numbers, shapes, state
 from d2s.runtime.host import messages
 from d2s.runtime.loops import comprehensions
 from d2s.runtime.python import casts, making
