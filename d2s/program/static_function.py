@@ -281,7 +281,13 @@ class StaticFunction(ConcretePrograms):
             raise error
         if refused:
             return self._driven(self._drive(error, seconds))(*args, **kwargs)
-        result = self.dygraph_function(*args, **kwargs)
+        own: Exception | None = None
+        try:
+            result = self.dygraph_function(*args, **kwargs)
+        except Exception as raised:
+            own = raised
+        if own is not None:
+            raise error if type(own) is type(error) else own  # ours says what it was given, too
         self._drive(as_defect(error), seconds)
         return result
 

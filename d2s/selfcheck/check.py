@@ -324,7 +324,7 @@ class CheckedFunction(StaticFunction):
         divided = self._driver is not None  # checked on the call that has divided it
         if not divided and self._program_trans.enable_to_static and paddle.in_dynamic_mode():
             call = self._signature.call(args, kwargs, self._modes())
-            if self._fitting(call) is None:
+            if self._new.fitting(call) is None:
                 self._verify(args, kwargs)
         return super().__call__(*args, **kwargs)
 

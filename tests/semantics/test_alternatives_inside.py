@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import collections
+import itertools
+
 import paddle
 import pytest
 
@@ -108,3 +111,28 @@ def test_percent_of_a_class_of_the_users() -> None:
 
     assert_same(f, PLUS)
     assert paddle.is_tensor(d2s.to_static(f)(PLUS))
+
+
+def test_lists_in_dicts_that_a_tensor_has_chosen_stay_theirs() -> None:
+    """B4: what is appended to an item of one of several dicts is in the dict, however many."""
+
+    def by_factory(a, b, c, d):
+        table = collections.defaultdict(list)
+        for x in (a, b, c, d):
+            if (x != 0).any():
+                table[1].append(x)
+        return [found * 1 for found in table[1]], len(table[1])
+
+    def by_default(a, b, c, d):
+        table = {}
+        for x in (a, b, c, d):
+            if (x != 0).any():
+                table.setdefault(1, []).append(x)
+        return len(table.get(1, [])), sum(table.get(1, [])) + a
+
+    zero = scalar(0.0)
+    for keep in itertools.product((False, True), repeat=4):
+        given = [scalar(2.0**k) if here else zero for k, here in enumerate(keep)]
+        for f in (by_factory, by_default):
+            want, got = f(*given), d2s.to_static(f)(*given)
+            assert repr(got) == repr(want)

@@ -83,7 +83,7 @@ def program(place: str, say: str) -> Callable[[Any], Any]:
     """,
         warnings=warnings,
         logging=logging,
-        log=logging.getLogger("d2s.tests.messages"),
+        log=logging.getLogger("users.tests.messages"),
     )
 
 

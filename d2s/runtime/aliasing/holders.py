@@ -28,6 +28,7 @@ from d2s.diagnostics.location import is_ours
 from d2s.runtime.trace import Block, current
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.objects import dict_of, is_list
+from d2s.runtime.values.tree import any_leaf, children
 
 DEPTH = 3
 """How far to look into containers and attributes of a variable."""
@@ -139,6 +140,23 @@ def choices_with(thing: object, apart: Choice | None = None) -> list[str]:
         )
 
     return sorted({holder.path for holder in _holders(is_other)})
+
+
+def is_in_an_alternative(thing: object) -> bool:
+    """Whether an alternative of a choice that somebody holds has ``thing`` in it.
+
+    It is none of :func:`names_of`: what is held under a condition may be changed under it.
+    """
+
+    def is_it(part: object) -> bool:
+        return part is thing
+
+    def holds_it(value: object) -> bool:
+        return isinstance(value, Choice) and any(
+            any_leaf(is_it, part) for leaf in value.leaves() for part in children(leaf)
+        )
+
+    return bool(_holders(holds_it))
 
 
 def _holders(is_it: Callable[[Any], bool]) -> list[Holder]:

@@ -17,7 +17,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
-from d2s.runtime.aliasing.holders import names_of
+from d2s.runtime.aliasing.holders import is_in_an_alternative, names_of
 from d2s.runtime.aliasing.origins import is_known_outside
 from d2s.runtime.aliasing.snapshots import Frozen, freeze, same_items
 from d2s.runtime.aliasing.variables import State
@@ -222,7 +222,7 @@ class Merger(Keeping):
             joined = join_different(self, true, false, name)
             if joined is not None:
                 return joined
-        if not same and any(names_of(each) or is_known_outside(each) for each in (first, second)):
+        if not same and any(map(_is_known, (first, second))):
             return self.either(true, false, name)  # a later change must reach the one that is meant
         if isinstance(first, DynamicList) and isinstance(second, DynamicList) and same:
             return join_lists(self, first, true, false)
@@ -429,7 +429,7 @@ def _is_value_like(thing: object, name: str) -> bool:
         return all(_is_value_like(item, name) for item in thing)
     container = thing.container if isinstance(thing, Frozen) else thing
     if type(container) in (list, dict):
-        if names_of(container, name) or is_known_outside(container):
+        if _is_known(container, name):
             return False
         items = thing.items if isinstance(thing, Frozen) else freeze(thing).items
         parts = [item[1] for item in items] if type(container) is dict else items
@@ -451,3 +451,10 @@ def _settled(thing: object) -> Any:
         for item in thing
     ]
     return type(thing)._make(items) if hasattr(thing, "_make") else tuple(items)
+
+
+def _is_known(container: object, name: str | None = None) -> bool:
+    """Whether somebody but the variable ``name`` will see a later change of ``container``."""
+    return bool(
+        names_of(container, name) or is_known_outside(container) or is_in_an_alternative(container)
+    )

@@ -118,7 +118,7 @@ def test_factory_and_limit_are_kept() -> None:
     assert tree.like(collections.deque([1], maxlen=1), [2]).maxlen == 1
 
 
-@pytest.mark.parametrize("thing", NO_CONTAINERS, ids=repr)
+@pytest.mark.parametrize("thing", NO_CONTAINERS, ids=lambda thing: type(thing).__name__)
 def test_what_is_no_container_is_a_leaf(thing: Any) -> None:
     """G1: a class is none, nor is an iterator."""
     assert tree.kind_of(thing) is None
