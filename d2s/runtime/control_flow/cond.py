@@ -53,9 +53,10 @@ def if_(test: object, body: Body, orelse: Body | None, names: tuple[str, ...]) -
     if bridge.is_value(test):
         decide(test, body, orelse, State(names, body, orelse))
         return
-    note("if", bool(test))
+    truth = bool(test)  # asked once: it may be the user's ``__bool__``
+    note("if", truth)
     try:
-        if test:
+        if truth:
             body()
         elif orelse is not None:
             orelse()
@@ -67,9 +68,10 @@ def ifelse(test: object, body: Body, orelse: Body) -> Any:
     """A conditional expression."""
     test = condition(test)
     if not bridge.is_value(test):
-        note("if", bool(test))
+        truth = bool(test)
+        note("if", truth)
         try:
-            return body() if test else orelse()
+            return body() if truth else orelse()
         except NameError as error:
             raise as_local(error)  # noqa: B904 - mostly the same one
     return choose(test, body, orelse, (body, orelse))
