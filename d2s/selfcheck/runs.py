@@ -319,7 +319,8 @@ def _logs() -> Iterator[list[str]]:
     found: list[str] = []
 
     def collect(self: Any, record: Any) -> None:
-        librarys = record.name == "d2s" or record.pathname.startswith(_PADDLE)
+        ours = record.name.partition(".")[0] == "d2s"
+        librarys = ours or record.pathname.startswith(_PADDLE)
         if librarys or threading.get_ident() != thread:
             original(self, record)
         else:

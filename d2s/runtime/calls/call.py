@@ -15,7 +15,6 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import paddle
-from paddle.autograd import PyLayer
 
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.notes import note_function
@@ -88,7 +87,7 @@ class _Converted(Callables):
         owner = owner_of(callee)
         if bridge.is_eager(owner) and inplace.is_inplace(callee.__name__):
             return inplace.method(owner, callee.__name__)  # one that is written in C
-        if isinstance(owner, type) and issubclass(owner, PyLayer):
+        if isinstance(owner, type) and issubclass(owner, paddle.autograd.PyLayer):
             return functools.partial(py_layers.apply, owner, call)
         if isinstance(callee, type) and capture.adopt is not None:
             capture.adopt(callee)

@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import paddle
-from paddle.autograd import PyLayer, PyLayerContext
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import LoopGradientError, UnsupportedInGraphError
@@ -30,7 +29,7 @@ from d2s.runtime.values.tree import is_sequence, parts
 
 
 def apply(
-    kind: type[PyLayer],
+    kind: type[paddle.autograd.PyLayer],
     call: Callable[[Any], Callable[..., Any]],
     *given: Any,
     **options: Any,
@@ -64,7 +63,7 @@ def apply(
 
     attributes: dict[str, Any] = {}
 
-    def ahead(context: PyLayerContext, *values: bridge.Value) -> Any:
+    def ahead(context: paddle.autograd.PyLayerContext, *values: bridge.Value) -> Any:
         for position, value in zip(tensors, values, strict=False):
             inputs[position] = value
         users = _Context(context, attributes)
@@ -74,7 +73,7 @@ def apply(
         users.save(others)
         return result
 
-    def gradient(context: PyLayerContext, *gradients: bridge.Value) -> Any:
+    def gradient(context: paddle.autograd.PyLayerContext, *gradients: bridge.Value) -> Any:
         # Paddle asks for it when the program has been captured.
         with capture_into(capture), capture.expressions(), _nothing_new(kind):
             users = _Context(context, attributes)
@@ -121,7 +120,7 @@ class _Context:
         attributes: those with tensors, which belong to the block of ``forward``.
     """
 
-    def __init__(self, context: PyLayerContext, attributes: dict[str, Any]) -> None:
+    def __init__(self, context: paddle.autograd.PyLayerContext, attributes: dict[str, Any]) -> None:
         vars(self).update(context=context, saved=(), attributes=attributes)
 
     def __getattr__(self, name: str) -> Any:
@@ -220,7 +219,7 @@ def _with_values(function: Any, values: dict[str, Any]) -> Callable[..., Any]:
 
 
 @contextlib.contextmanager
-def _nothing_new(kind: type[PyLayer]) -> Iterator[None]:
+def _nothing_new(kind: type[paddle.autograd.PyLayer]) -> Iterator[None]:
     """Refuse a ``backward`` that makes another dygraph tensor part of the program."""
     before = len(bridge.known_tensors())
     yield
