@@ -90,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _all(only: list[str] | None = None) -> list[Mutant]:
-    files = [path for folder in FOLDERS for path in sorted((ROOT / folder).glob("*.py"))]
+    files = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
     mutants = [mutant for path in files for mutant in mutants_of(path, ROOT)]
     return [mutant for mutant in mutants if _is_wanted(mutant, only)]
 
