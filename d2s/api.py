@@ -26,8 +26,9 @@ from d2s.runtime.calls.call import SKIP
 from d2s.runtime.calls.call import call as converted_of
 from d2s.runtime.calls.callables import call_method
 from d2s.runtime.host.debuggers import step_over_ours
+from d2s.runtime.values.container_kinds import Registered
 from d2s.runtime.values.objects import ignore_file
-from d2s.runtime.values.tree import PYTHONS, Registered, children, register
+from d2s.runtime.values.tree import PYTHONS, children, register
 from d2s.runtime.values.tree import kind_of as kind_of_container
 from d2s.selfcheck.check import CheckedFunction, Checker
 from d2s.syntax.printer import to_source

@@ -45,7 +45,7 @@ _BUILDING: Final = frozenset(
         "loops.carriers.tensor",
         "loops.unread",
         "trace",
-        "values.empties",
+        "aliasing.empties",
     ]
 )
 """Operators that do none of the user's operations."""

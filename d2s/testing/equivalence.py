@@ -7,7 +7,9 @@ test has not marked.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+from collections.abc import Iterator
 from typing import Any
 
 import paddle
@@ -72,14 +74,21 @@ def assert_equivalent(
         if grad:
             args, kwargs = _with_gradients((args, kwargs))
         report = checker.report(target, args, kwargs)
-        try:
+        with _numbered(number, len(calls)):
             report.raise_for_difference()
-        except D2SError as error:
-            if len(calls) > 1 and hasattr(error, "add_note"):  # Python 3.11
-                error.add_note(f"in call {number} of {len(calls)}")
-            raise
         reports.append(report)
     return tuple(reports)
+
+
+@contextlib.contextmanager
+def _numbered(number: int, count: int) -> Iterator[None]:
+    """Say of a difference which call it is of, if there are several."""
+    try:
+        yield
+    except D2SError as error:
+        if count > 1 and hasattr(error, "add_note"):  # Python 3.11
+            error.add_note(f"in call {number} of {count}")
+        raise
 
 
 def arguments_of(fn: Any, call: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -186,14 +186,14 @@ EXPLAINED: Final[tuple[Explained, ...]] = (
         "Paddle takes `bool_`, NumPy's name, for the same dtype.",
     ),
     Explained(
-        "d2s/runtime/values/empties.py",
+        "d2s/runtime/aliasing/empties.py",
         "_filled",
         "statement removed",
         "seen.add(value.id)",
         "It only spares going back over the same operations twice.",
     ),
     Explained(
-        "d2s/runtime/values/empties.py",
+        "d2s/runtime/aliasing/empties.py",
         "_positive",
         "returns None",
         "return _positive(operands[0])",
@@ -292,12 +292,12 @@ EXPLAINED: Final[tuple[Explained, ...]] = (
         "fails.",
     ),
     Explained(
-        "d2s/runtime/values/empties.py",
+        "d2s/runtime/aliasing/empties.py",
         "_filled",
         "constant changed",
         "False",
         "A variable of a loop body is known by its shape, or noted as it enters: none comes here.",
-        "af2d9c1ba04e",
+        "a472a42fcbd2",
     ),
     Explained(
         "d2s/runtime/control_flow/outputs.py",

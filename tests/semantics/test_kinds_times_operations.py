@@ -20,6 +20,7 @@ import pytest
 
 import d2s
 from d2s.runtime.values import tree
+from d2s.runtime.values.container_kinds import Registered
 from tests.helpers import tensor
 
 
@@ -286,7 +287,7 @@ CASES = [
 
 @pytest.fixture(autouse=True, scope="module")
 def _registered() -> Any:
-    kind = tree.Registered(
+    kind = Registered(
         Frozen,
         lambda frozen: (list(frozen.table), list(frozen.table.values())),
         lambda keys, items: Frozen(**dict(zip(map(str, keys), items, strict=True))),

@@ -45,6 +45,7 @@ from d2s.program.state.records import Change
 from d2s.program.state.relied import guards_of, homes_of
 from d2s.program.state.shared_arguments import apart, check_state
 from d2s.program.state.tracker import Watch
+from d2s.runtime.aliasing.empties import enter_blocks
 from d2s.runtime.aliasing.replays import calling
 from d2s.runtime.calls.call import call as converted_of
 from d2s.runtime.calls.implicit import methods
@@ -57,7 +58,6 @@ from d2s.runtime.loops.unread import drop_unread
 from d2s.runtime.trace import Capture, capture_into
 from d2s.runtime.training.methods import training_into
 from d2s.runtime.values.choice import Choice
-from d2s.runtime.values.empties import enter_blocks
 from d2s.runtime.values.reading import check_taken, returned
 from d2s.runtime.values.tensors import NUMBER_DTYPES, mark_number, number_kind
 from d2s.syntax.depth import deep

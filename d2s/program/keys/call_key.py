@@ -17,7 +17,8 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import ArgumentsError, InputSpecError
-from d2s.runtime.values.tree import Rebuild, scan
+from d2s.runtime.values.container_kinds import Rebuild
+from d2s.runtime.values.tree import scan
 
 
 @dataclass(frozen=True)

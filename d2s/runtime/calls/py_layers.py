@@ -23,7 +23,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import LoopGradientError, UnsupportedInGraphError
-from d2s.runtime.trace import capture_into, current, error_here
+from d2s.runtime.trace import Capture, capture_into, current, error_here
 from d2s.runtime.values.tensors import Sizes, as_value, is_tensor
 from d2s.runtime.values.tree import is_sequence, parts
 
@@ -47,13 +47,7 @@ def apply(
     """
     capture = current()
     assert capture is not None
-    if any(block.kind == "loop" for block in capture.blocks):
-        raise error_here(
-            UnsupportedInGraphError,
-            f"the PyLayer {kind.__name__!r} is applied inside a static loop, which Paddle cannot "
-            "differentiate",
-            "apply it outside of the loop, or give the loop Python bounds",
-        )
+    _refuse_in_a_loop(capture, kind)
     bound = inspect.signature(kind.forward).bind(None, *given, **options)
     bound.apply_defaults()
     _, *inputs = bound.args
@@ -92,6 +86,16 @@ def apply(
     if paddle.is_grad_enabled() and not all(value.stop_gradient for value in wanted):
         _let_differentiate(result)
     return result
+
+
+def _refuse_in_a_loop(capture: Capture, kind: type[paddle.autograd.PyLayer]) -> None:
+    if any(block.kind == "loop" for block in capture.blocks):
+        raise error_here(
+            UnsupportedInGraphError,
+            f"the PyLayer {kind.__name__!r} is applied inside a static loop, which Paddle cannot "
+            "differentiate",
+            "apply it outside of the loop, or give the loop Python bounds",
+        )
 
 
 def _let_differentiate(result: Any) -> None:

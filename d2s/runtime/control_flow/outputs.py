@@ -8,7 +8,7 @@ from typing import Any
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.runtime.values.empties import axes_of, cut, may_be_empty, note_filled, padded
+from d2s.runtime.aliasing.empties import axes_of, cut, may_be_empty, note_filled, padded
 from d2s.runtime.values.tensors import (
     as_dtype,
     as_value,

@@ -9,9 +9,9 @@ from __future__ import annotations
 import paddle
 
 from d2s import paddle_bridge as bridge
+from d2s.runtime.aliasing.empties import axes_of, cut, may_be_empty, note_filled, padded
 from d2s.runtime.loops.carriers.plans import Plans
 from d2s.runtime.trace import OnceMoreError
-from d2s.runtime.values.empties import axes_of, cut, may_be_empty, note_filled, padded
 
 
 class MayBeEmptyError(OnceMoreError):

@@ -15,13 +15,13 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import here
 from d2s.errors import UnsupportedInGraphError
+from d2s.runtime.aliasing.empties import enter_blocks
 from d2s.runtime.aliasing.inplace import bind_anew
 from d2s.runtime.aliasing.slots import Slot
 from d2s.runtime.trace import error_here
 from d2s.runtime.training.branches import join_branches
 from d2s.runtime.training.leaves import CLEARED, DROPPED, UNTOUCHED, ZEROS, Leaf, Leaves, Mark
 from d2s.runtime.training.record import Record
-from d2s.runtime.values.empties import enter_blocks
 from d2s.runtime.values.tensors import as_value
 
 GRADIENT: Final[Any] = vars(bridge.EagerTensor)["grad"]

@@ -103,12 +103,10 @@ def host_call(
     places = places_here() if places is None else places
 
     def host(*tensors: Any) -> Any:
-        arguments: list[Any] = []
-        for tensor, kind, flag in zip(tensors, kinds, flags, strict=False):
-            if kind is not None:
-                arguments.append(kind(tensor.item()))
-            else:
-                arguments.append(_kept(tensor, flag))
+        arguments = [
+            _kept(tensor, flag) if kind is None else kind(tensor.item())
+            for tensor, kind, flag in zip(tensors, kinds, flags, strict=False)
+        ]
         try:
             function(*arguments)
         except BaseException as error:

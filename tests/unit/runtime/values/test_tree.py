@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from d2s.runtime.values import tree
+from d2s.runtime.values.container_kinds import Registered
 
 
 class Point(NamedTuple):
@@ -164,7 +165,7 @@ class Frozen:
 
 def test_a_registered_container_is_taken_apart() -> None:
     """G1: a class joins by its own functions, and no other place is told."""
-    kind = tree.Registered(
+    kind = Registered(
         Frozen,
         lambda frozen: (list(frozen.table), list(frozen.table.values())),
         lambda keys, items: Frozen(**dict(zip(map(str, keys), items, strict=True))),
