@@ -227,7 +227,7 @@ def told_by(folder: Path, *arguments: str, **env: str) -> list[str]:
         env={**os.environ, "PYTHONPATH": str(ROOT), "GLOG_minloglevel": "3", **env},
     )
     lines = done.stderr.splitlines()
-    return [line for line in lines if "d2s" in line.lower() or line.startswith("{")]
+    return [line for line in lines if line.startswith(("d2s", "{"))]
 
 
 def test_one_line_of_json_for_each_event(tmp_path: Path) -> None:
