@@ -302,7 +302,7 @@ def _stage(plain: Side, other: Side, stage: str, mode: str, folder: Path) -> dic
         if other.start is None:
             other.start = plain.start
     except Exception as error:
-        return {"verdict": f"dygraph {said(error)}", "trace": _trace(error)}
+        return {"verdict": f"dygraph {said(error)}", "trace": trace(error)}
     times = {"dygraph": min(each.seconds for each in expected)}
     total = Distance()
     seconds = []
@@ -320,7 +320,7 @@ def _stage(plain: Side, other: Side, stage: str, mode: str, folder: Path) -> dic
                 return {"verdict": f"{far} (call {index + 1})", **times}
             total = total.and_(far)
     except Exception as error:
-        return {"verdict": said(error), "trace": _trace(error), **times}
+        return {"verdict": said(error), "trace": trace(error), **times}
     verdict = "right structures, random numbers" if random_ else str(total)
     return {"verdict": verdict, **times}
 
@@ -366,5 +366,6 @@ def _place(error: BaseException) -> str:
     return f" [{name}:{last.lineno}: {last.line}]"
 
 
-def _trace(error: BaseException) -> str:
+def trace(error: BaseException) -> str:
+    """The end of the traceback."""
     return "".join(traceback.format_exception(error))[-6000:]

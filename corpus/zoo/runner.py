@@ -18,14 +18,14 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from corpus.zoo.judge import STAGES, judge
+from corpus.zoo.judge import STAGES, Say, judge
 from corpus.zoo.model import Model, Package, package
 from corpus.zoo.standins import ROOT, prepare
 
@@ -83,7 +83,7 @@ def _share(
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,
-                env={**os.environ, **ENVIRONMENT, "PYTHONPATH": _path(chosen)},
+                env={**os.environ, **ENVIRONMENT, "PYTHONPATH": python_path(chosen)},
             ) as process,
         ):
             assert process.stdout is not None
@@ -98,7 +98,7 @@ def _share(
         done.put(None)
 
 
-def _path(chosen: Package) -> str:
+def python_path(chosen: Package) -> str:
     """The packages have an older NumPy, which has to come before the one that is installed."""
     first = [str(ROOT / "numpy")] if chosen.pins else []
     return os.pathsep.join([*first, *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -130,9 +130,14 @@ def serve(name: str, way: tuple[str, str, str], names: Sequence[str]) -> None:
 def _one(
     model: Model, converter: str, limit: float, stages: Sequence[str] = STAGES
 ) -> dict[str, Any]:
+    return summary(watched(lambda say: judge(model, converter, say, stages), limit))
+
+
+def watched(work: Callable[[Say], None], limit: float) -> dict[str, dict[str, Any]]:
+    """What ``work`` says of each stage in a fork, which may crash or never return."""
     context = multiprocessing.get_context("fork")
     receive, send = context.Pipe(duplex=False)
-    child = context.Process(target=_child, args=(model, converter, send, stages))
+    child = context.Process(target=_child, args=(work, send))
     child.start()
     send.close()
     deadline = time.monotonic() + SLOWED * limit
@@ -159,7 +164,7 @@ def _one(
     child.join()
     if end != "over":
         found[running] = {"verdict": end}
-    return summary(found)
+    return found
 
 
 def _worked(process: int | None) -> float:
@@ -171,8 +176,8 @@ def _worked(process: int | None) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _child(model: Model, converter: str, send: Connection, stages: Sequence[str]) -> None:
-    judge(model, converter, send.send, stages)
+def _child(work: Callable[[Say], None], send: Connection) -> None:
+    work(send.send)
     send.close()
     sys.stderr.flush()
     os._exit(0)  # what Paddle does at the end of a process is not what is judged

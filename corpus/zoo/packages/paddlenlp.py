@@ -288,7 +288,8 @@ def _config(module: str, name: str, settings: dict[str, Any]) -> Any:
     return getattr(found, name)(**settings)
 
 
-def _builder(module: str, ending: str, settings: dict[str, Any]) -> Callable[[], Any]:
+def builder(module: str, ending: str, settings: dict[str, Any]) -> Callable[[], Any]:
+    """How a class of a module is built from ``settings`` and what the module needs besides."""
     prefix = PREFIXES.get(module, module.capitalize())
     ready = OWN.get(module) or {**settings, **SETTINGS.get(module, {})}
 
@@ -315,13 +316,13 @@ def models() -> list[Model]:
     for module, endings in ENCODERS.items():
         for ending in endings.split():
             prefix = PREFIXES.get(module, module.capitalize())
-            build = _builder(module, ending, SMALL)
+            build = builder(module, ending, SMALL)
             made.append(Model(prefix + ending, build, _sentences(module)))
     for module in ("bart", "mbart", "blenderbot", "blenderbot_small", "pegasus", "prophetnet"):
         prefix = PREFIXES.get(module, module.capitalize())
-        made.append(Model(prefix + "Model", _builder(module, "Model", ENCODER_DECODER), _pair))
+        made.append(Model(prefix + "Model", builder(module, "Model", ENCODER_DECODER), _pair))
     for module in ("t5", "mt5"):
-        made.append(Model(f"{PREFIXES[module]}Model", _builder(module, "Model", T5), _pair))
+        made.append(Model(f"{PREFIXES[module]}Model", builder(module, "Model", T5), _pair))
     made.append(Model("CLIPVisionModel", _clip("Vision"), image(32)))
     made.append(Model("CLIPTextModel", _clip("Text"), tokens(WORDS)))
     made.append(Model("CLIPModel", _clip(""), _words_and_image))

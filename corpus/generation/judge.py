@@ -1,0 +1,249 @@
+"""One decoding loop, stage by stage, beside dygraph.
+
+The stages are:
+
+- ``one``: as one program (``full_graph=True``) for each kind of call, as d2s finds them;
+- ``lasts``: as one program that serves every call, through one ``InputSpec``; where that is not to
+  be had, through a narrower one, which serves the calls that it fits;
+- ``saved``: that one, saved, and run in Paddle Inference by a process without d2s;
+- ``default``: as ``@d2s.to_static`` runs it, with breaks if need be.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import paddle
+
+from corpus.facts import array_of, children
+from corpus.generation.model import Arguments, Loop
+from corpus.zoo.compare import TOLERANCE, Distance, Fact, deviation, difference, facts
+from corpus.zoo.judge import HERE, SEED, said, seed, trace
+
+STAGES = ("one", "lasts", "saved", "default")
+
+Say = Callable[[dict[str, Any]], None]
+Answer = dict[str, Any]
+
+
+def judge(loop: Loop, say: Say, stages: Sequence[str] = STAGES) -> None:
+    """Run ``loop`` and ``say`` the verdict on each stage, as soon as it is known."""
+    say({"stage": "dygraph", "begins": True})
+    try:
+        plain = loop.make()
+        calls = loop.calls()
+        for each in calls[:1]:
+            _called(plain, each)
+        start = time.perf_counter()
+        expected = [_called(plain, each) for each in calls]
+        seconds = (time.perf_counter() - start) / len(calls)
+    except Exception as error:
+        say({"stage": "dygraph", "verdict": f"dygraph {said(error)}", "trace": trace(error)})
+        return
+    say({"stage": "dygraph", "verdict": "right", "warm": seconds})
+    for stage in stages:
+        say({"stage": stage, "begins": True})
+        say({"stage": stage, **STAGE[stage](loop, expected)})
+
+
+def _called(function: Callable[..., Any], given: Arguments) -> list[Fact]:
+    seed(SEED)
+    with paddle.no_grad():
+        return list(facts("result", function(*given)))
+
+
+def _convert(loop: Loop, **options: Any) -> Any:
+    import d2s  # dygraph runs first, without what it repairs
+
+    return d2s.to_static(loop.make(), **options)
+
+
+def _compared(function: Any, calls: list[Arguments], expected: list[list[Fact]]) -> Answer:
+    """The verdict on calls, with the number of programs and the times."""
+    total, seconds = Distance(), []
+    try:
+        for index, (given, want) in enumerate(zip(calls, expected, strict=True)):
+            start = time.perf_counter()
+            got = _called(function, given)
+            seconds.append(time.perf_counter() - start)
+            far = difference(want, got)
+            if far.text:
+                return {"verdict": f"{far} (call {index + 1})"}
+            total = total.and_(far)
+    except Exception as error:
+        return {"verdict": said(error), "trace": trace(error)}
+    start = time.perf_counter()
+    for given in calls:
+        _called(function, given)
+    warm = (time.perf_counter() - start) / len(calls)
+    programs = len(function.programs)
+    return {"verdict": str(total), "programs": programs, "first": seconds[0], "warm": warm}
+
+
+def _one(loop: Loop, expected: list[list[Fact]]) -> Answer:
+    return _compared(_convert(loop, full_graph=True), loop.calls(), expected)
+
+
+def _default(loop: Loop, expected: list[list[Fact]]) -> Answer:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        function = _convert(loop, full_graph=False)
+        answer = _compared(function, loop.calls(), expected)
+    answer["breaks"] = len(function.breaks)
+    return answer
+
+
+def _fitting(spec: list[Any], calls: list[Arguments]) -> list[int]:
+    """The calls that an ``InputSpec`` takes."""
+    return [
+        index
+        for index, given in enumerate(calls)
+        if all(
+            not hasattr(wanted, "shape")
+            or all(w in (-1, None, g) for w, g in zip(wanted.shape, value.shape, strict=True))
+            for wanted, value in zip(spec, given, strict=True)
+        )
+    ]
+
+
+def _lasts(loop: Loop, expected: list[list[Fact]]) -> Answer:
+    """The widest of the specs that is right; the verdict is on the first one."""
+    first: Answer = {}
+    for number, spec in enumerate(loop.specs):
+        calls = loop.calls()
+        chosen = _fitting(spec, calls)
+        function = _convert(loop, full_graph=True, input_spec=spec)
+        answer = _compared(function, [calls[i] for i in chosen], [expected[i] for i in chosen])
+        first = first or answer
+        if answer["verdict"].startswith("right"):
+            return {**first, "serves": number, "programs": answer["programs"]}
+    return first
+
+
+def _saved(loop: Loop, expected: list[list[Fact]]) -> Answer:
+    import d2s
+
+    error: Exception | None = None
+    for number, spec in enumerate(loop.specs):
+        calls = loop.calls()
+        chosen = _fitting(spec, calls)
+        with tempfile.TemporaryDirectory() as name:
+            try:
+                d2s.save(_convert(loop, full_graph=True, input_spec=spec), f"{name}/loop")
+                got = _predicted(Path(name), [calls[i] for i in chosen])
+            except Exception as problem:
+                error = error or problem
+                continue
+        for index, outputs in zip(chosen, got, strict=True):
+            text = _apart(_arrays(expected[index]), outputs)
+            if text:
+                return {"verdict": f"WRONG {text} (call {index + 1})"}
+        return {"verdict": "right", "serves": number}
+    assert error is not None
+    return {"verdict": said(error), "trace": trace(error)}
+
+
+def _predicted(folder: Path, calls: list[Arguments]) -> list[list[np.ndarray]]:
+    """What Paddle Inference gives, in a process that does not know d2s."""
+    inputs = {
+        f"{call}/{name}": array_of(value)
+        for call, given in enumerate(calls)
+        for name, value in zip(_input_names(folder), _tensors(given), strict=True)
+    }
+    np.savez(folder / "inputs.npz", **inputs)
+    ended = subprocess.run(
+        [
+            *(sys.executable, "-m", "corpus.predict"),
+            *(str(folder / name) for name in ("loop", "inputs.npz", "outputs.npz")),
+        ],
+        capture_output=True,
+        text=True,
+        cwd=HERE,
+        env={**os.environ, "PYTHONPATH": str(HERE)},
+        check=False,
+    )
+    if ended.returncode:
+        lines = [line for line in ended.stderr.splitlines() if line.strip()]
+        raise RuntimeError(f"Paddle Inference: {lines[-1] if lines else ended.returncode}")
+    with np.load(folder / "outputs.npz") as stored:
+        found = dict(stored)
+    return [
+        [found[key] for key in found if key.startswith(f"inference/{call}/")]
+        for call in range(len(calls))
+    ]
+
+
+def _input_names(folder: Path) -> list[str]:
+    config = paddle.inference.Config(str(folder / "loop.json"), str(folder / "loop.pdiparams"))
+    config.disable_glog_info()
+    config.disable_mkldnn()
+    return list(paddle.inference.create_predictor(config).get_input_names())
+
+
+def _tensors(value: Any) -> list[Any]:
+    if isinstance(value, paddle.Tensor):
+        return [value]
+    return [leaf for _, part in children(value) or () for leaf in _tensors(part)]
+
+
+def _arrays(found: list[Fact]) -> list[np.ndarray]:
+    return [fact.data for _, fact in found if hasattr(fact, "data")]
+
+
+def _apart(want: list[np.ndarray], got: list[np.ndarray]) -> str:
+    if len(want) != len(got):
+        return f"{len(got)} outputs, should be {len(want)}"
+    for index, (right, mine) in enumerate(zip(want, got, strict=True)):
+        if deviation(right, mine) > TOLERANCE.get(str(right.dtype), 0.0):
+            return f"output {index} is apart"
+    return ""
+
+
+STAGE = {"one": _one, "lasts": _lasts, "saved": _saved, "default": _default}
+
+
+def summary(found: dict[str, Answer]) -> Answer:
+    """The verdict on a loop, from its stages."""
+    verdicts = {stage: answer["verdict"] for stage, answer in found.items()}
+    plain = verdicts.pop("dygraph", "dygraph failed")
+    if plain != "right":
+        return {"verdict": "left out", "detail": plain}
+    out: Answer = {"verdict": _verdict(verdicts, found), "stages": verdicts}
+    for stage in ("one", "lasts", "saved", "default"):
+        if stage in found and not verdicts[stage].startswith("right"):
+            out["detail"] = f"{stage}: {verdicts[stage]}"
+            break
+    for key in ("programs", "serves", "breaks"):
+        known = {stage: answer[key] for stage, answer in found.items() if key in answer}
+        if known:
+            out[key] = known
+    out["ms"] = {
+        stage: [round(1000 * answer[key]) for key in ("first", "warm") if key in answer]
+        for stage, answer in found.items()
+        if "warm" in answer
+    }
+    traces = "\n".join(f"{stage}\n{a['trace']}" for stage, a in found.items() if "trace" in a)
+    return {**out, "trace": traces} if traces else out
+
+
+def _verdict(verdicts: dict[str, str], found: dict[str, Answer]) -> str:
+    kinds = {stage: text.split()[0] for stage, text in verdicts.items()}
+    for bad in ("WRONG", "crash", "hang"):
+        if bad in kinds.values():
+            return bad
+    if kinds.get("lasts") == "right" and found["lasts"]["programs"] == 1:
+        return "lasts" if kinds.get("saved", "right") == "right" else "lasts, not saved"
+    for stage, name in (("one", "one program"), ("default", "breaks")):
+        if kinds.get(stage) == "right":
+            return name
+    worst = verdicts.get("default") or verdicts.get("one", "failed")
+    return " ".join(worst.split()[: 2 if worst.startswith("refused") else 1])

@@ -1,0 +1,1 @@
+"""A module for each package of the zoo, with a function ``loops()``."""
