@@ -1,8 +1,9 @@
 """``python -m tests.house``: the figures of the house, beside those that are recorded.
 
 ``--places WORD`` lists what the figures that contain a word count.  ``--record`` writes the table
-again, ``figures.json``: one figure on each line, so that changes of different ones can be merged;
-after a conflict, record again.
+again, ``figures.json``: one figure on each line, so that changes of different ones can be merged.
+It writes nothing where a figure is worse than the recorded one, unless ``--allow NAME`` names that
+figure.  After a conflict, ``git checkout --ours`` the table and record again.
 
 Exit status: 0 where no figure is above the recorded one, 1 where one is.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.house.measures import Figure, figures
@@ -45,21 +47,35 @@ def better(found: dict[str, Figure], table: dict[str, float]) -> list[str]:
     ]
 
 
+def record(found: dict[str, Figure], allowed: Sequence[str]) -> list[str]:
+    """Write the table again, unless a figure that nobody has named is worse; return those."""
+    refused = [
+        name for name in found if name not in allowed and worse({name: found[name]}, recorded())
+    ]
+    if not refused:
+        values = {name: found[name].value for name in sorted(found)}
+        TABLE.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
+    return refused
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.house")
     parser.add_argument("--record", action="store_true", help="write the table again")
     parser.add_argument("--places", metavar="WORD", help="list what such figures count")
+    parser.add_argument(
+        "--allow", metavar="NAME", action="append", default=[], help="record this one though worse"
+    )
     given = parser.parse_args(arguments)
-    found = figures(ROOT / "d2s")
-    table = {} if given.record else recorded()  # which may be in conflict
+    found, table = figures(ROOT / "d2s"), recorded()
     for name in sorted(found):
         print(f"{found[name].value:>8g}  {table.get(name, 0):>8g}  {name}")
         if given.places and given.places in name:
             print(*(f"{'':20}{place}" for place in found[name].places), sep="\n")
     if given.record:
-        values = {name: found[name].value for name in sorted(found)}
-        TABLE.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
-        return 0
+        refused = record(found, given.allow)
+        for name in refused:
+            print(f"worse, so nothing is recorded: {name} (--allow '{name}' records it)")
+        return 1 if refused else 0
     up = worse(found, table)
     for line in up:
         print(f"up: {line}")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 
 import pytest
 
-from tests.house.__main__ import ROOT, TABLE, better, recorded, worse
+from tests.house import __main__ as command
+from tests.house.__main__ import ROOT, TABLE, better, record, recorded, worse
 from tests.house.measures import Figure, House, Module, figures
 
 
@@ -31,6 +33,22 @@ def test_up_down_new_and_gone() -> None:
     table = {"a": 2.0, "b": 1.5, "same": 2.0, "old": 7.0}
     assert worse(found, table) == ["a: 2.0 -> 3", "c: not recorded -> 0"]
     assert better(found, table) == ["old: not measured any more", "b: 1.5 -> 1"]
+
+
+def test_a_worse_figure_is_recorded_by_name_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is written while one figure is worse, or new, that nobody has named."""
+    table = tmp_path / "figures.json"
+    table.write_text('{"a": 2, "b": 5}')
+    monkeypatch.setattr(command, "TABLE", table)
+    found = {"c": Figure(1), "a": Figure(3), "b": Figure(4)}
+    assert record(found, ["c"]) == ["a"]
+    assert recorded() == {"a": 2, "b": 5}
+    assert record(found, ["a", "c"]) == []
+    assert recorded() == {"a": 3, "b": 4, "c": 1}
+    assert record({"a": Figure(2), "b": Figure(4)}, []) == []
+    assert recorded() == {"a": 2, "b": 4}
 
 
 KINDS = """
