@@ -1,7 +1,6 @@
 """debugpy, the debugger of VS Code and PyCharm's like, on converted code: break, step, watch.
 
-Speaks the Debug Adapter Protocol with it over a socket, as an editor does.  Needs the package
-debugpy, which d2s does not ask for: ``pip install debugpy``.
+Speaks the Debug Adapter Protocol with it over a socket, as an editor does.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("debugpy")
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]

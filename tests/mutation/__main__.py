@@ -43,12 +43,12 @@ def main(arguments: list[str] | None = None) -> int:
     if given.verb == "run":
         if not (folder / "tests.json").exists():
             raise SystemExit(_refusal("nothing is recorded yet: begin with `record`"))
-        left = [found.mutant for found in results.of(_all(given.only)) if found.open]
+        left = [found.mutant for found in results.of(mutants_to_try(given.only)) if found.open]
         if not given.again:
-            chosen = sample(_all(), given.sample, given.seed)
+            chosen = sample(mutants_to_try(), given.sample, given.seed)
             left = _left([mutant for mutant in chosen if _is_wanted(mutant, given.only)], results)
         _run(left, results, Recording(folder, ROOT), given)
-    tried = results.of(_all(given.only))
+    tried = results.of(mutants_to_try(given.only))
     print(report(tried, ROOT))
     return 0 if score(tried) >= given.at_least else 1
 
@@ -89,7 +89,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _all(only: list[str] | None = None) -> list[Mutant]:
+def mutants_to_try(only: list[str] | None = None) -> list[Mutant]:
+    """All mutants of the folders, or those of some files."""
     files = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
     mutants = [mutant for path in files for mutant in mutants_of(path, ROOT)]
     return [mutant for mutant in mutants if _is_wanted(mutant, only)]

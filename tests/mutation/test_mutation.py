@@ -13,7 +13,7 @@ from pathlib import Path
 import coverage
 import pytest
 
-from tests.mutation.__main__ import FOLDERS, ROOT
+from tests.mutation.__main__ import FOLDERS, ROOT, mutants_to_try
 from tests.mutation.forks import Outcome
 from tests.mutation.mutants import Mutant, diff_of, mutants_of, mutated, sample
 from tests.mutation.recording import Recording, _parts
@@ -360,7 +360,10 @@ def test_record_and_run_from_the_command_line(tmp_path: Path) -> None:
     place = ["--folder", str(tmp_path)]
     tests = ["tests/unit/passes/test_docstrings.py", "-k", "jumps"]
     subprocess.run([*verb, "record", *place, "--", *tests], cwd=ROOT, check=True)
-    wanted = ["--only", "d2s/passes/statements/jumps.py", "--sample", "250", "--at-least", "0"]
+    file, mutants = "d2s/passes/statements/jumps.py", mutants_to_try()
+    own = sum(mutant.file == file for mutant in mutants)  # a sample is of all files in proportion
+    size = str(12 * len(mutants) // own)
+    wanted = ["--only", file, "--sample", size, "--at-least", "0"]
     told = subprocess.run(
         [*verb, "run", *place, *wanted], cwd=ROOT, check=True, capture_output=True, text=True
     ).stderr
