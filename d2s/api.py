@@ -19,6 +19,8 @@ from d2s.diagnostics.location import here
 from d2s.errors import ArgumentsError, D2SError, LoadError, NotAFunctionError, SaveError
 from d2s.pipeline import Trace
 from d2s.program.dispatch.info import ProgramInfo
+from d2s.program.dispatch.options import kept_options
+from d2s.program.dispatch.saving import paddles_options
 from d2s.program.islands.breaks import Break, tell
 from d2s.program.running.loaded import explaining, write_sources
 from d2s.program.static_function import StaticCoroutine, StaticFunction, is_whole
@@ -50,7 +52,13 @@ def to_static(function: F, input_spec: Any = None, **options: Any) -> F: ...
 
 
 @leaving
-def to_static(function: Any = None, input_spec: Any = None, **options: Any) -> Any:
+def to_static(
+    function: Any = None,
+    input_spec: Any = None,
+    build_strategy: Any = None,
+    backend: Any = None,
+    **options: Any,
+) -> Any:
     """Make a function, method or layer run as a captured Paddle program.
 
     Args:
@@ -58,10 +66,12 @@ def to_static(function: Any = None, input_spec: Any = None, **options: Any) -> A
             decorator is returned.
         input_spec: a list with one ``paddle.static.InputSpec`` (or structure of them, or Python
             value) for each argument. A dimension of ``None`` may vary from call to call.
+        build_strategy: a ``paddle.static.BuildStrategy``, accepted so that calls of
+            ``paddle.jit.to_static`` need no change; what it asks for is left out, with a warning.
+        backend: as ``build_strategy``.
         **options: a function that cannot be one program becomes several, with Python between
             them; ``full_graph=True`` refuses it; ``None`` is as the option ``full_graph`` says.
-            ``build_strategy=None`` and ``backend=None`` are accepted, so that calls of
-            ``paddle.jit.to_static`` need no change; other values are refused.
+            ``property=True`` leaves the function as it is; ``save`` keeps what it gives.
             ``check=True`` (or a :class:`d2s.Checker`) compares every new program with dygraph.
 
     Returns:
@@ -86,7 +96,7 @@ def to_static(function: Any = None, input_spec: Any = None, **options: Any) -> A
         >>> relu_or_double(paddle.to_tensor([-1.0, -2.0])).tolist()
         [0.0, 0.0]
     """
-    _check_options(options)
+    options = _options_of(options | {"build_strategy": build_strategy, "backend": backend})
     if function is None:
         return functools.partial(to_static, input_spec=input_spec, **options)
     if isinstance(function, paddle.nn.Layer):
@@ -96,8 +106,13 @@ def to_static(function: Any = None, input_spec: Any = None, **options: Any) -> A
             return function
         input_spec = function._spec if input_spec is None else input_spec
         function = function.dygraph_function
-    elif isinstance(function, bridge.ASTStaticFunction):
+    elif isinstance(function, bridge.PaddlesFunction):
         function = function.dygraph_function
+    return _function(function, input_spec, options)
+
+
+def _function(function: Any, input_spec: Any, options: dict[str, Any]) -> Any:
+    """A function, as the user has written it, that runs as a program."""
     if isinstance(function, staticmethod):
         return staticmethod(to_static(function.__func__, input_spec, **options))
     if isinstance(function, classmethod):
@@ -130,37 +145,18 @@ def _made(
     return made
 
 
-_OPTIONS: Final[dict[str, tuple[Any, ...]]] = {
-    "full_graph": (True, False, None),
-    "build_strategy": (None,),
-    "backend": (None,),
-    "check": (True, False, None),
-}
-"""The options of ``paddle.jit.to_static``, with the values that d2s honours."""
-
-
-def _check_options(options: dict[str, Any]) -> None:
-    """Refuse an option that would be ignored.
+def _options_of(given: dict[str, Any]) -> dict[str, Any]:
+    """The options that are honoured.
 
     Raises:
-        ArgumentsError: (D2S301).
+        ArgumentsError: (D2S301) one is unknown, or has a value that is not supported.
     """
-    for name, value in options.items():
-        if name not in _OPTIONS:
-            raise ArgumentsError(
-                f"to_static has no option {name!r}",
-                cure=f"the options are input_spec, {', '.join(_OPTIONS)}",
-            )
-        if name == "check" and not isinstance(value, Checker | bool | None):
-            raise ArgumentsError(
-                f"to_static does not support check={value!r}",
-                cure="write check=True, or check=d2s.Checker(...) for other tolerances",
-            )
-        if name != "check" and not any(value is allowed for allowed in _OPTIONS[name]):
-            raise ArgumentsError(
-                f"to_static does not support {name}={value!r}",
-                cure=f"leave {name} out, or give {' or '.join(map(repr, _OPTIONS[name]))}",
-            )
+    if not isinstance(given.get("check"), Checker | bool | None):
+        raise ArgumentsError(
+            f"to_static does not support check={given['check']!r}",
+            cure="write check=True, or check=d2s.Checker(...) for other tolerances",
+        )
+    return kept_options(given)
 
 
 class _ClassMethod:
@@ -186,11 +182,10 @@ def _layer(layer: Any, input_spec: Any, options: dict[str, Any]) -> Any:
             return layer
         input_spec = forward._spec if input_spec is None else input_spec
         forward = forward.dygraph_function
-    elif isinstance(forward, bridge.ASTStaticFunction):
+    elif isinstance(forward, bridge.PaddlesFunction):
         forward = forward.dygraph_function
     function = getattr(forward, "__func__", forward)
     made = _made(function, input_spec, options, layer)
-    layer._original_funcs["forward"] = function
     layer.forward = made
     return layer
 
@@ -269,7 +264,7 @@ def plain_function(function: Any) -> types.FunctionType:
     original = getattr(function, "d2s_original", None)
     if original is not None:
         function = original
-    elif isinstance(function, bridge.ASTStaticFunction):
+    elif isinstance(function, bridge.PaddlesFunction):
         function = function.dygraph_function
     if isinstance(function, staticmethod | classmethod):
         function = function.__func__
@@ -304,14 +299,22 @@ def code(function: Any) -> str:
     return to_source(trace(function, keep_steps=False).tree).text
 
 
-def not_to_static(function: F) -> F:
-    """Leave ``function`` as it is when converted code calls it.
+@overload
+def not_to_static(function: F) -> F: ...
+@overload
+def not_to_static(function: None = None) -> Callable[[F], F]: ...
+
+
+def not_to_static(function: Any = None) -> Any:
+    """Leave ``function`` as it is when converted code calls it; with ``()`` or without.
 
     Example:
         >>> @not_to_static
         ... def logged(x):
         ...     return x
     """
+    if function is None:
+        return not_to_static
     setattr(function, SKIP, True)
     return function
 
@@ -400,7 +403,8 @@ def save(function: Any, path: str, input_spec: Any = None, **options: Any) -> No
         function: a layer, or what ``to_static`` returned; a plain layer is converted first.
         path: path without suffix; ``.json`` and ``.pdiparams`` are added by Paddle.
         input_spec: the ``InputSpec`` of each argument, unless ``to_static`` was given one.
-        **options: handed to ``paddle.jit.save``.
+        **options: handed to ``paddle.jit.save``; in ``output_spec``, values of ``forward.outputs``
+            and positions select outputs.
 
     Raises:
         SaveError: (D2S401) it is something else, or its result has no static form.
@@ -410,12 +414,16 @@ def save(function: Any, path: str, input_spec: Any = None, **options: Any) -> No
             function = to_static(function)
         except NotAFunctionError as error:
             raise SaveError(f"{kind_of(function)} cannot be saved", cure=error.cure) from None
+    elif isinstance(function, bridge.PirTranslatedLayer):
+        pass  # it has been loaded: Paddle saves the program that it has
     elif isinstance(function, paddle.nn.Layer) and not isinstance(function.forward, StaticFunction):
         function = to_static(function)
     try:
         # Paddle would take out what no result depends on: Print and Assert.
-        options = {"skip_prune_program": True, **options}
-        paddle.jit.save(function, os.fspath(path), input_spec=input_spec, **options)
+        options = paddles_options(
+            getattr(function, "forward", function), {**options, "input_spec": input_spec}
+        )
+        paddle.jit.save(function, os.fspath(path), **options)
     except D2SError:
         raise
     except ValueError as error:

@@ -226,7 +226,7 @@ class InputSpecError(D2SError, ValueError):
     code = "D2S302"
 
 
-class NotCapturedError(D2SError, RuntimeError):
+class NotCapturedError(D2SError, RuntimeError, ValueError):
     """A program is asked for before there is one."""
 
     code = "D2S303"
@@ -278,6 +278,12 @@ class HostResultError(D2SError, ValueError):
     """A function that each run calls gives something else than ``d2s.host`` was told."""
 
     code = "D2S311"
+
+
+class IgnoredOptionWarning(UserWarning):
+    """An option of Paddle's ``to_static`` has no part in what d2s does; the message names it."""
+
+    code: ClassVar[str] = "D2S312"
 
 
 # -- 4xx: save and load -----------------------------------------------------------------------

@@ -12,7 +12,7 @@ import paddle
 from d2s import api
 from d2s.errors import ArgumentsError
 
-_DROPPED: Final = ("build_strategy", "backend", "property")
+_DROPPED: Final = ("build_strategy", "backend")
 """Options of Paddle's ``to_static`` that say how Paddle is to convert and compile."""
 
 
@@ -111,10 +111,7 @@ def patch_paddle() -> Patch:
         ignore(modules)
         api.ignore_module(modules)
 
-    def not_to_static(func: Any = None) -> Any:
-        return not_to_static if func is None else api.not_to_static(func)
-
     patch._replace("to_static", patch._to_static)
-    patch._replace("not_to_static", not_to_static)
+    patch._replace("not_to_static", api.not_to_static)
     patch._replace("ignore_module", ignore_module)
     return patch

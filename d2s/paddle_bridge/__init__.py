@@ -44,7 +44,7 @@ from d2s.paddle_bridge.capturing.leaves import (
 )
 from d2s.paddle_bridge.capturing.stacks import remembered_frames
 from d2s.paddle_bridge.capturing.variables import tell_apart
-from d2s.paddle_bridge.flags import program_order
+from d2s.paddle_bridge.flags import program_order, show_code
 from d2s.paddle_bridge.gate import keep_mode, static_lock
 from d2s.paddle_bridge.gradients.repairs import gradient_function
 from d2s.paddle_bridge.names import (
@@ -52,9 +52,12 @@ from d2s.paddle_bridge.names import (
     Backend,
     ConcreteProgram,
     EagerTensor,
+    PaddlesFunction,
+    PirTranslatedLayer,
     Value,
     check_version,
     hook_gradient,
+    input_specs_compatible,
     switch_to_static_graph,
 )
 from d2s.paddle_bridge.preparing.passes import copy_what_is_read_twice
@@ -148,6 +151,8 @@ __all__ = [
     "EagerTensor",
     "Failed",
     "IfOp",
+    "PaddlesFunction",
+    "PirTranslatedLayer",
     "Program",
     "RunScope",
     "SavedProgram",
@@ -182,6 +187,7 @@ __all__ = [
     "implied",
     "in_dygraph",
     "inner_write",
+    "input_specs_compatible",
     "inside_to_static",
     "is_array",
     "is_chosen",
@@ -228,6 +234,7 @@ __all__ = [
     "share_storage",
     "sharing",
     "show_backward_errors",
+    "show_code",
     "shows_value",
     "sources",
     "static_lock",

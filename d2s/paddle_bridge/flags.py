@@ -15,13 +15,13 @@ import contextlib
 import ctypes
 import operator
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import paddle
 
-from d2s.paddle_bridge.names import core
+from d2s.paddle_bridge.names import core, translator_log
 
 
 class _Registered:
@@ -173,3 +173,33 @@ def program_order() -> contextlib.AbstractContextManager[None]:
     several times cheaper for small programs than the multi-thread mode.
     """
     return ORDER
+
+
+@contextlib.contextmanager
+def log_alone() -> Iterator[None]:
+    """Keep what Paddle logs of a program out of the standard output.
+
+    ``paddle.jit.set_verbosity(..., also_to_stdout=True)`` formats the text of the program with
+    ``%``, which fails; the log itself has it.
+    """
+    echo = translator_log.need_to_echo_log_to_stdout
+    translator_log.need_to_echo_log_to_stdout = False
+    try:
+        yield
+    finally:
+        translator_log.need_to_echo_log_to_stdout = echo
+
+
+def show_code(name: str, text: Callable[[], str]) -> None:
+    """Log the code that a function was rewritten to, if ``paddle.jit.set_code_level`` asks for it.
+
+    Args:
+        name: of the function.
+        text: gives the code.
+    """
+    if translator_log.transformed_code_level <= 0:
+        return
+    message = f"The converted code of {name}:\n{text()}"
+    translator_log.logger.info("%s", message)
+    if translator_log.need_to_echo_code_to_stdout:
+        print(message)

@@ -86,6 +86,7 @@ try:
     from paddle.base.layer_helper_base import LayerHelperBase
     from paddle.base.libpaddle import pir
     from paddle.jit.dy2static import pir_partial_program
+    from paddle.jit.dy2static.logging_utils import _TRANSLATOR_LOGGER as translator_log
     from paddle.jit.dy2static.parameter_recorder import (
         _global_inplace_map,
         _global_parameter_recorder,
@@ -96,8 +97,10 @@ try:
         ConcreteProgram,
         _program_hash,
     )
+    from paddle.jit.dy2static.program_translator import StaticFunction as PaddlesFunction
     from paddle.jit.dy2static.py_layer import StaticPyLayerContext
-    from paddle.jit.dy2static.utils import Backend, graph_tracing_guard
+    from paddle.jit.dy2static.utils import Backend, graph_tracing_guard, input_specs_compatible
+    from paddle.jit.pir_translated_layer import PirTranslatedLayer
     from paddle.nn.layer import layers
     from paddle.pir.core import _convert_into_value
     from paddle.tensor import creation
@@ -127,7 +130,9 @@ __all__ = [
     "ConcreteProgram",
     "EagerTensor",
     "LayerHelperBase",
+    "PaddlesFunction",
     "PartialProgramLayer",
+    "PirTranslatedLayer",
     "RunnableProgram",
     "StaticPyLayerContext",
     "Value",
@@ -154,6 +159,7 @@ __all__ = [
     "has_grad",
     "hook_gradient",
     "in_to_static_mode",
+    "input_specs_compatible",
     "ir_backward",
     "layers",
     "new_parameter",
@@ -165,5 +171,6 @@ __all__ = [
     "tensor_array_to_tensor",
     "to_static_mode_guard",
     "to_tensor_static",
+    "translator_log",
     "unique_name",
 ]

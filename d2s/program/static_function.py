@@ -22,12 +22,13 @@ from d2s import paddle_bridge as bridge
 from d2s.conversion import trace_of
 from d2s.diagnostics.defects import as_defect
 from d2s.diagnostics.leaving import forget_untouched, is_untouched, leave, mark_untouched
-from d2s.errors import D2SError, StaticModeError
+from d2s.errors import D2SError, NotAFunctionError, StaticModeError
 from d2s.markup.listing import Generated
 from d2s.program.capture.capture import capture
 from d2s.program.capture.captured import Captured
 from d2s.program.capture.parameters import MakesParametersError
 from d2s.program.dispatch import events
+from d2s.program.dispatch.by_reference import reduced
 from d2s.program.dispatch.concrete import ConcretePrograms
 from d2s.program.dispatch.entry import Entry
 from d2s.program.dispatch.info import ProgramInfo, info_of
@@ -88,6 +89,7 @@ class StaticFunction(ConcretePrograms):
             input_spec,
             build_strategy=paddle.static.BuildStrategy(),
             full_graph=True,
+            property=bool(options.get("property")),
             backend=bridge.Backend.PHI,
         )
         if instance is not None:
@@ -119,9 +121,6 @@ class StaticFunction(ConcretePrograms):
         if found is None:
             found = type(self)(self.d2s_original, self._spec, instance=instance, **self._options)
             self._descriptor_cache[instance] = found
-            originals = getattr(instance, "_original_funcs", None)
-            if originals is not None:
-                originals.setdefault(self.d2s_original.__name__, self.d2s_original)
             return found._holding(instance)
         return found
 
@@ -151,14 +150,25 @@ class StaticFunction(ConcretePrograms):
     def __copy__(self) -> Any:
         return self
 
+    def __reduce__(self) -> Any:
+        return reduced(self, self._object())
+
     def _object(self) -> Any:
-        return None if self._instance is None else self._instance()
+        if self._instance is None:
+            return None
+        instance = self._instance()
+        if instance is None:
+            raise NotAFunctionError(
+                f"the object whose method {self._name!r} is has been deleted",
+                cure="keep a reference to it, as in net = to_static(Net()); net.forward(x)",
+            )
+        return instance
 
     # -- the call --------------------------------------------------------------------------------
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run the function as a program; a new kind of call captures a new one."""
-        on = self._program_trans.enable_to_static
+        on = self._program_trans.enable_to_static and not self._property
         try:
             warm = self._programs.known.warm
             if warm is not None and on:
@@ -231,6 +241,8 @@ class StaticFunction(ConcretePrograms):
             if entry is None:
                 with bridge.names_kept():
                     entry = self._new.capture(call, self._captured)
+                if len(self._programs.entries) == 1:
+                    bridge.show_code(self._name, lambda: self.code)
                 if not self._whole():
                     entry.runner.prepare()
         except MakesParametersError:
@@ -383,12 +395,13 @@ class StaticFunction(ConcretePrograms):
         call: Call,
         *,
         export: bool = False,
+        hooks: bool = False,
         lifted: tuple[Change, ...] = (),
         tentative: bool = False,
         decided: bool = False,
     ) -> Captured:
         return capture(
-            self.dygraph_function,
+            self._object() if hooks else self.dygraph_function,
             call,
             roots=self._roots(call),
             gradients=paddle.is_grad_enabled(),

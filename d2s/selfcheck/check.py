@@ -128,7 +128,7 @@ def target_of(function: Any, specs: Any, **options: Any) -> Target:
     Raises:
         NotAFunctionError: (D2S102).
     """
-    if isinstance(function, bridge.ASTStaticFunction):
+    if isinstance(function, bridge.PaddlesFunction):
         specs = getattr(function, "_spec", None) if specs is None else specs
         function = function.dygraph_function
     elif isinstance(function, paddle.nn.Layer) and specs is None:
@@ -151,7 +151,7 @@ def target_of(function: Any, specs: Any, **options: Any) -> Target:
 def _converted(function: Any, specs: Any, options: dict[str, Any]) -> StaticFunction:
     if isinstance(function, paddle.nn.Layer):
         forward = function.forward
-        if isinstance(forward, bridge.ASTStaticFunction):
+        if isinstance(forward, bridge.PaddlesFunction):
             forward = forward.dygraph_function
         plain = getattr(forward, "__func__", forward)
         return StaticFunction(plain, specs, instance=function, **options)

@@ -418,7 +418,7 @@ def _is_function(thing: Any) -> bool:
         | functools.partial
         | staticmethod
         | classmethod
-        | bridge.ASTStaticFunction,
+        | bridge.PaddlesFunction,
     )
 
 
@@ -434,7 +434,7 @@ def plain_of(function: Any) -> types.FunctionType | None:
             function = function.func
         elif original is not None:
             function = original
-        elif isinstance(function, bridge.ASTStaticFunction):
+        elif isinstance(function, bridge.PaddlesFunction):
             function = function.dygraph_function
         elif isinstance(function, paddle.nn.Layer):
             function = type(function).forward

@@ -11,7 +11,15 @@ from typing import Any, Final
 import paddle
 
 from d2s.paddle_bridge.capturing.capture import no_collection
-from d2s.paddle_bridge.flags import AS_SET, KEEPING, KEEPING_BLOCKS, ORDER, RETURNING, Way
+from d2s.paddle_bridge.flags import (
+    AS_SET,
+    KEEPING,
+    KEEPING_BLOCKS,
+    ORDER,
+    RETURNING,
+    Way,
+    log_alone,
+)
 from d2s.paddle_bridge.gate import GATE, keep_mode, static_lock
 from d2s.paddle_bridge.gradients.repairs import coded_gradients, differentiate, mark_inner_loops
 from d2s.paddle_bridge.names import (
@@ -386,9 +394,10 @@ class Program:
         gradients = [(tensor, tensor.grad) for tensor in layer._params]
         try:
             if not training:
-                return layer._prepare_attributes(in_sot_mode=False)
+                with log_alone():
+                    return layer._prepare_attributes(in_sot_mode=False)
             refuse_untried(self.main)
-            with coded_gradients():
+            with log_alone(), coded_gradients():
                 keep_read_inside(layer.train_program)
                 return layer._prepare_attributes(in_sot_mode=False)
         finally:

@@ -6,7 +6,8 @@ The names are Paddle's (rule G3).
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import paddle
@@ -14,11 +15,37 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import InputSpecError, NotCapturedError
 from d2s.program.capture.captured import Captured
+from d2s.program.dispatch.entry import Entry
 from d2s.program.dispatch.program_cache import Programs
 from d2s.program.keys.call_key import Call, Signature
 from d2s.program.keys.callables import plain_function
 from d2s.program.running.loaded import Sources, sources_of
 from d2s.program.running.saved import check_saved
+
+
+class ProgramCache(dict[Any, Any]):
+    """Paddle's records of programs, each with what runs it, by the key of the calls."""
+
+    def last(self) -> Any:
+        """The key of the program captured last, and the program."""
+        return list(self.items())[-1]
+
+    def concrete_programs(self) -> list[Any]:
+        """Paddle's records, the oldest first."""
+        return [concrete for concrete, _ in self.values()]
+
+
+def check_compatible(given: Any, own: Any, name: str) -> None:
+    """Compare the ``input_spec`` of a save with that of the function, which counts.
+
+    Raises:
+        InputSpecError: (D2S302) one cannot stand for the other.
+    """
+    if not bridge.input_specs_compatible(paddle.utils.flatten(given), paddle.utils.flatten(own)):
+        raise InputSpecError(
+            f"the input_spec {given} does not fit that of {name!r}, {own}",
+            cure="leave it out, or give the same one",
+        )
 
 
 class ConcretePrograms(bridge.ASTStaticFunction):  # type: ignore[misc]
@@ -46,24 +73,50 @@ class ConcretePrograms(bridge.ASTStaticFunction):  # type: ignore[misc]
         """What a program depends on besides the call."""
 
     @abc.abstractmethod
-    def _captured(self, call: Call, *, export: bool = False) -> Captured:
-        """A program for ``call``."""
+    def _captured(self, call: Call, *, export: bool = False, hooks: bool = False) -> Captured:
+        """A program for ``call``, of the layer with its hooks if they are asked for."""
 
     def get_traced_count(self) -> int:
         """How many programs there are."""
         return len(self._programs.entries)
 
     @property
-    def program_cache(self) -> Any:
-        """The programs, the oldest first, by the order in which they were captured."""
-        return {number: entry.runner for number, entry in enumerate(self._programs.entries)}
+    def __signature__(self) -> inspect.Signature:
+        """What ``inspect`` says of the function: of a method, without the instance."""
+        signature = inspect.signature(self.d2s_original)
+        if self._object() is None:
+            return signature
+        return signature.replace(parameters=list(self._signature.signature.parameters.values()))
+
+    @property
+    def program_cache(self) -> ProgramCache:
+        """The programs, the oldest first, as Paddle gives them."""
+        return ProgramCache(
+            [
+                (entry.key, (self._concrete(entry.runner.captured), self._layer_of(entry)))
+                for entry in self._programs.entries
+            ]
+        )
+
+    def _layer_of(self, entry: Entry) -> Callable[[Sequence[Any]], Any]:
+        """What Paddle calls a partial program: runs a program on a list of inputs."""
+
+        def run(inputs: Sequence[Any]) -> Any:
+            return entry.runner(list(inputs), [])
+
+        return run
 
     def get_concrete_program(self, *args: Any, **kwargs: Any) -> Any:
-        """The captured program for a call with these arguments (tensors or InputSpecs)."""
-        for name in ("with_hook", "is_train", "is_prim_infer"):
-            kwargs.pop(name, None)
+        """The captured program for a call with these arguments (tensors or InputSpecs).
+
+        Returns:
+            Paddle's record of it, and what runs the function on a list of positional arguments.
+        """
+        self._raise_when_property()
+        hooks, _, _ = (kwargs.pop(n, None) for n in ("with_hook", "is_train", "is_prim_infer"))
         call = self._signature.call(args, kwargs, self._modes())
-        return self._concrete(self._captured(call)), None
+        made = self._captured(call, hooks=bool(hooks) and self._has_hooks())
+        return self._concrete(made), lambda inputs: self(*inputs, **kwargs)
 
     @property
     def concrete_program(self) -> Any:
@@ -72,6 +125,7 @@ class ConcretePrograms(bridge.ASTStaticFunction):  # type: ignore[misc]
         Raises:
             NotCapturedError: (D2S303) nothing was captured yet, and there is no ``input_spec``.
         """
+        self._raise_when_property()
         newest = self._programs.newest
         if newest is not None:
             return self._concrete(newest.runner.captured)
@@ -88,7 +142,10 @@ class ConcretePrograms(bridge.ASTStaticFunction):  # type: ignore[misc]
         self, input_spec: Any = None, with_hook: bool = False, is_prim_infer: bool = False
     ) -> Any:
         """The program that ``paddle.jit.save`` writes: effects lowered, results plain tensors."""
+        self._raise_when_property()
         wanted = self._spec if self._spec is not None else input_spec
+        if self._spec is not None and input_spec is not None:
+            check_compatible(input_spec, self._spec, self._name)
         if wanted is not None:
             call = self._spec_call(wanted)
         elif self._programs.newest is not None:
@@ -98,8 +155,15 @@ class ConcretePrograms(bridge.ASTStaticFunction):  # type: ignore[misc]
                 f"{self._name!r} has no program yet, so there is nothing to save",
                 cure="give save an input_spec, or call the function once",
             )
-        captured = self._captured(call, export=True)
+        captured = self._captured(call, export=True, hooks=with_hook and self._has_hooks())
         return self._concrete(captured, export=True)
+
+    def _has_hooks(self) -> bool:
+        """Whether the function is the ``forward`` of a layer that has hooks of its own."""
+        owner = self._object()
+        if not isinstance(owner, paddle.nn.Layer) or self.d2s_original.__name__ != "forward":
+            return False
+        return bool(owner._forward_pre_hooks or owner._forward_post_hooks)
 
     def _spec_call(self, specs: Any) -> Call:
         flat = list(specs) if isinstance(specs, list | tuple) else [specs]

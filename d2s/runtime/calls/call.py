@@ -124,7 +124,7 @@ def _special(callee: Any) -> Any:
         return functools.partial(_remembered, callee)
     if isinstance(callee, Choice):
         return lambda *args, **options: each(lambda found: call(found)(*args, **options), callee)
-    if isinstance(callee, bridge.ASTStaticFunction):
+    if isinstance(callee, bridge.PaddlesFunction):
         return STAND_INS.of(callee) or call(callee.dygraph_function)
     return STAND_INS.of(callee)
 

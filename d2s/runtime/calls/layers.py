@@ -29,7 +29,7 @@ def layer_outside(layer: paddle.nn.Layer, call: Converting) -> Any:
 def _forward_of(layer: paddle.nn.Layer, call: Converting) -> tuple[Any, Any]:
     """The ``forward`` of ``layer`` without a converter around it, and its converted form if any."""
     forward = layer.forward
-    if isinstance(forward, bridge.ASTStaticFunction):
+    if isinstance(forward, bridge.PaddlesFunction):
         forward = forward.dygraph_function
     converted = call(forward) if type(forward) is types.MethodType else forward
     function = getattr(forward, "__func__", None)
