@@ -333,3 +333,77 @@ def test_contents_are_copied_into_a_tensor_of_the_state(call: str) -> None:
         ]
 
     assert run(lambda function: function) == run(d2s.to_static)
+
+
+def test_a_variable_of_the_same_name_in_another_function() -> None:
+    """B4: what a helper changes in its branches is changed for the caller, whatever it is called.
+
+    Both functions call the tensor ``e``; the state of the helper's branch has the helper's one.
+    """
+    text = """
+        def masked(e, i):
+            if i > 1:
+                e[:2] = -1.0
+            if i < 3:
+                e[i:] = e[i:] - 2.0
+            return e
+
+        def warped(warpers, e, i):
+            for warp in warpers:
+                e = warp(e, i)
+            return e
+
+        def kept_by_the_caller(x, i):
+            e = x * 1
+            s = masked(e, i)
+            return s + e, e
+
+        def one_after_the_other(x, i):
+            e = x * 1
+            return warped((masked, masked), e, i), e
+
+        def in_a_loop(x, i):
+            total = 0.0
+            for k in range(3):
+                e = x * (k + 1)
+                e = warped([masked, masked], e, i)
+                total = total + e
+                if e.sum() > 5:
+                    break
+            return total
+
+        def in_lists(x, i):
+            e = x * 1
+            parts = [x * 2, e]
+
+            def change(parts):
+                if i > 1:
+                    parts[0][0] = 5.0
+
+            change([e])
+            return parts[0] + parts[1] + e
+
+        everything = kept_by_the_caller, one_after_the_other, in_a_loop, in_lists
+    """
+    x = tensor(1.0, 2.0, 3.0, 4.0)
+    for function in function_of(text, "everything"):
+        assert_same(function, *((x, scalar(i, "int64")) for i in (0, 2, 3)))
+
+
+def test_a_loop_of_a_helper_that_has_the_callers_name() -> None:
+    """C2: a static loop does not take the caller's variable for its own of the same name."""
+    text = """
+        def filled(e, n):
+            k = paddle.zeros([], "int64")
+            while k < n:
+                e[k] = -1.0
+                k += 1
+            return e
+
+        def f(x, n):
+            e = x * 1
+            s = filled(e, n)
+            return s + e
+    """
+    with pytest.raises(InplaceError, match="'e'"):
+        d2s.to_static(function_of(text))(tensor(1.0, 2.0, 3.0), scalar(2, "int64"))

@@ -52,6 +52,7 @@ class Holder:
         place: equal for two paths to one variable, attribute or item.
         function: the name of the function whose variable it is, or where the path begins.
         frame: the frame that has the variable, if it is a variable itself.
+        owner: the frame of the function whose variable the path begins with.
     """
 
     path: str
@@ -63,6 +64,23 @@ class Holder:
     place: tuple[int, Any]
     function: str
     frame: types.FrameType | None = None
+    owner: types.FrameType | None = None
+
+
+def is_handed_on(holder: Holder, block: Block) -> bool:
+    """Whether ``block`` hands on by name what ``holder`` holds.
+
+    A variable of the same name in another function is another variable.
+    """
+    names = block.names if block.state is None else block.state.names
+    if holder.path not in names and holder.path.split("[")[0] not in names:
+        return False
+    frame = block.frame
+    while frame is not None and is_ours(frame.f_code.co_filename):
+        frame = frame.f_back
+    if holder.owner is None or frame is None:
+        return True
+    return holder.owner is _owner(frame, re.split(r"[.\[]", holder.path)[0])
 
 
 def is_same(one: object, other: object) -> bool:
@@ -185,6 +203,7 @@ def _holders(is_it: Callable[[Any], bool]) -> list[Holder]:
                             place.identity(),
                             frame.f_code.co_name,
                             frame if path == name else None,
+                            _owner(frame, name),
                         )
                     )
         frame = frame.f_back

@@ -16,7 +16,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import InplaceError
-from d2s.runtime.aliasing.holders import Holder, holders_of_alternative, is_same
+from d2s.runtime.aliasing.holders import Holder, holders_of_alternative, is_handed_on, is_same
 from d2s.runtime.aliasing.picks import merged, note_pick, picks_of
 from d2s.runtime.aliasing.ranks import open_axes
 from d2s.runtime.aliasing.replays import Method, done
@@ -427,8 +427,7 @@ def _rebind(holders: list[Holder], old: paddle.Tensor, fresh: paddle.Tensor, wha
 def _check(holder: Holder, what: str) -> None:
     joining = []
     for block in holder.left:
-        names = block.names if block.state is None else block.state.names
-        known = holder.path in names or holder.path.split("[")[0] in names
+        known = is_handed_on(holder, block)
         if not known and block.state is not None and not holder.fixed:
             joining.append(block)
             continue
@@ -452,8 +451,7 @@ def _other_name(holder: Holder, block: Block) -> str | None:
     for name, value in zip(block.names, block.before, strict=False):
         for tensor in _tensors(value) if name in (holder.path, root) else ():
             for found in _live_holders(tensor):
-                inside = found.path in block.names or found.path.split("[")[0] in block.names
-                if not inside and any(each is block for each in found.left):
+                if not is_handed_on(found, block) and any(each is block for each in found.left):
                     return found.path
     return None
 

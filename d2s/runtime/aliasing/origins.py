@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from d2s.errors import ContainerInGraphError
-from d2s.runtime.aliasing.holders import holders_of_form, is_same_choice
+from d2s.runtime.aliasing.holders import holders_of_form, is_handed_on, is_same_choice
 from d2s.runtime.aliasing.snapshots import Frozen, freeze, same_items
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import Choice
@@ -296,7 +296,7 @@ def _bind_other_names(root: object, old: object, new: object) -> None:
             raise _known_too(root, holder.path)
     for holder in holders:
         for block in holder.left:
-            if block.state is not None and holder.path not in block.state.names:
+            if block.state is not None and not is_handed_on(holder, block):
                 block.state.join(holder.path, holder)
     for holder in holders:
         holder.set(new)

@@ -138,6 +138,9 @@ class State:
         table, key = holder.place
         if table in self._scopes and key in self._scopes[table].base:
             return  # :meth:`find` will see it
+        joined = (slot.holder for slot in self.slots if isinstance(slot, Elsewhere))
+        if any(each.place == holder.place for each in joined):
+            return
         slot = Elsewhere(holder)
         held = slot.get()
         self._scratch = [each for each in self._scratch if each[0] != path or each[2] is not held]
