@@ -113,6 +113,8 @@ class ValueNotes:
         detached: copies that share their storage in dygraph.
         sharing: values that share their storage in dygraph with others, though their operations
             do not say so (items that were picked, rows of lists), and those.
+        names: names of values, of those that were asked for theirs; a loop that is captured again
+            gives its values the same ones.
     """
 
     numbers: dict[int, tuple[Value, type]] = field(default_factory=dict)
@@ -126,6 +128,7 @@ class ValueNotes:
     copies: dict[int, Value] = field(default_factory=dict)
     detached: dict[int, Value] = field(default_factory=dict)
     sharing: dict[int, tuple[Value, list[Value]]] = field(default_factory=dict)
+    names: dict[int, tuple[Value, str]] = field(default_factory=dict)
 
     def copy(self) -> ValueNotes:
         """The same notes, which later ones are not added to."""

@@ -347,7 +347,11 @@ def _name(self: Any) -> str:
     try:
         return str(_NAME.__get__(self))
     except ValueError:
-        return f"eager_tmp_{self.id}"
+        capture = current()
+        if capture is None:
+            return f"eager_tmp_{self.id}"
+        names = capture.notes.names
+        return names.setdefault(self.id, (self, f"eager_tmp_{len(names)}"))[1]
 
 
 _FLAG: Final[Any] = vars(bridge.Value)["stop_gradient"]

@@ -42,7 +42,7 @@ def while_(
         while True:
             holds = condition(test())
             if bridge.is_value(holds):
-                WhileLoop(holds, _going_on(test, stop), body, state()).capture()
+                WhileLoop(holds, _going_on(test, stop), body, state()).follow()
                 return
             if not holds:
                 note("while", trips)
@@ -89,7 +89,7 @@ def _rest(
     if hold_values(now):
         holds = condition(going_on())
         if bridge.is_value(holds):
-            WhileLoop(holds, going_on, body, now).capture()
+            WhileLoop(holds, going_on, body, now).follow()
         return
     depth = 0
 
@@ -98,7 +98,7 @@ def _rest(
         while True:
             holds = condition(test())
             if bridge.is_value(holds):
-                WhileLoop(holds, going_on, body, state()).capture()
+                WhileLoop(holds, going_on, body, state()).follow()
                 return
             if not holds:
                 return
@@ -123,4 +123,4 @@ def _as_one_loop(test: Callable[[], object], body: Callable[[], object], state: 
     holds = condition(test())
     if not bridge.is_value(holds):
         raise NeedsPythonError
-    WhileLoop(holds, test, body, state).capture()
+    WhileLoop(holds, test, body, state).follow()

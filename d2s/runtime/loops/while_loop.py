@@ -18,6 +18,7 @@ loop is captured again with better plans.
 from __future__ import annotations
 
 import collections
+import dataclasses
 import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -107,6 +108,25 @@ class WhileLoop:
             f"{plans.unstable} has another form in every trip",
             "give every variable that the loop changes its final type before the loop",
         )
+
+    def follow(self) -> None:
+        """Capture the loop behind a trip; in an ``if`` where that rules out what a variable may be.
+
+        Where the trip before may have left the loop, the rest of it stands in a branch, and a
+        dict, say, has new keys only if that was taken.
+        """
+        ruled_out = bridge.implied(self.holds, True)
+        if any(
+            isinstance(value, Choice) and possible(value, ruled_out) is not value
+            for value in self.state.read()
+        ):
+            decide(self.holds, lambda: self._anew(self.peeled).capture(), None, self.state)
+        else:
+            self.capture()
+
+    def _anew(self, peeled: int) -> WhileLoop:
+        """The same loop at the present place."""
+        return dataclasses.replace(self, state=self.state.anew(), peeled=peeled)
 
     def _attempt(self, before: list[object], plans: Plans) -> list[Carrier]:
         """Capture the loop with the present plans.
@@ -254,28 +274,13 @@ class WhileLoop:
                 check_trips(trips, "while")
                 again = condition(self.test())
                 if bridge.is_value(again):
-                    self._go_on(again)
+                    loop = self._anew(self.peeled + 1)
+                    dataclasses.replace(loop, holds=again).follow()
                 elif again:
                     continue
                 return
 
         decide(self.holds, first, None, self.state)
-
-    def _go_on(self, again: paddle.Tensor) -> None:
-        """The loop behind a trip; in an ``if`` where it rules out what a variable may be."""
-        now = self.state.anew()
-
-        def rest() -> None:
-            WhileLoop(again, self.test, self.body, self.state.anew(), self.peeled + 1).capture()
-
-        ruled_out = bridge.implied(again, True)
-        if any(
-            isinstance(value, Choice) and possible(value, ruled_out) is not value
-            for value in now.read()
-        ):
-            decide(again, rest, None, now)
-        else:
-            rest()
 
 
 def _doubled(names: tuple[str, ...], values: list[object]) -> frozenset[str]:

@@ -106,7 +106,12 @@ class SizesKind(ListKind):
         return kind is Sizes
 
     def parts(self, container: Any) -> Parts:
-        return [(f"[{index}]", size) for index, size in enumerate(container)], SIZE
+        return [(f"[{index}]", size) for index, size in enumerate(container)], _sizes
+
+
+def _sizes(found: list[Any]) -> Any:
+    """Paddle's own list can only hold Python numbers."""
+    return SIZE(found) if all(type(size) is int for size in found) else Sizes(found)
 
 
 class DequeKind(ListKind):
