@@ -37,6 +37,9 @@ _ABSENT: Final = object()
 
 _CONTAINERS: Final = (list, dict, set, collections.deque)
 
+_TOOLS: Final = frozenset({"pytest", "_pytest", "pluggy", "hypothesis", "coverage", "IPython"})
+"""Packages that run what is checked: what they keep changes by itself, and there is much of it."""
+
 _PLAIN: Final = (bool, int, float, complex, str, bytes, type(None))
 
 Undo = Callable[[], None]
@@ -118,7 +121,7 @@ class Snapshot:
 
     def _function(self, function: types.FunctionType) -> None:
         code = function.__code__
-        if id(function) in self._functions or is_library(code.co_filename):
+        if id(function) in self._functions or is_library(code.co_filename) or _is_tools(function):
             return
         self._functions.add(id(function))
         self._seen[id(function)] = function
@@ -164,7 +167,7 @@ class Snapshot:
         before = scope.get(name, _ABSENT)
         if isinstance(before, types.ModuleType):
             file = getattr(before, "__file__", None)
-            if file is not None and not is_library(file):
+            if file is not None and not is_library(file) and not _is_tools(before):
                 for key in sorted(names & vars(before).keys()):
                     if not isinstance(vars(before)[key], types.ModuleType):
                         self._global(vars(before), key, names)
@@ -402,8 +405,12 @@ class Snapshot:
 
 
 def _names(code: types.CodeType) -> Iterator[str]:
-    """The globals (and attributes) that ``code`` and the functions in it name."""
-    yield from code.co_names
+    """The globals (and attributes) that ``code`` and the functions in it name.
+
+    Not ``@pytest_ar`` and its like, which nobody can write: they are of a tool that has changed the
+    code, as pytest does with ``assert``, and lead to all that the tool keeps.
+    """
+    yield from filter(str.isidentifier, code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from _names(constant)
@@ -453,7 +460,14 @@ def _fresh(tensor: Any) -> Any:
 
 def _is_users(kind: type) -> bool:
     """Whether a class is the user's; one that C++ has made may lack a module."""
-    return isinstance(getattr(kind, "__module__", None), str) and is_user_class(kind)
+    home = getattr(kind, "__module__", None)
+    return isinstance(home, str) and is_user_class(kind) and not _is_tools(kind)
+
+
+def _is_tools(thing: Any) -> bool:
+    """Whether a module, function or class is of what runs the program, such as pytest."""
+    home = thing.__name__ if isinstance(thing, types.ModuleType) else thing.__module__
+    return str(home).partition(".")[0] in _TOOLS
 
 
 def _is_parameter(tensor: Any) -> bool:

@@ -275,3 +275,20 @@ def test_a_module_among_the_items_is_no_state() -> None:
 
     assert d2s.check(f, PLUS).ok
     assert things == [types, [1]]
+
+
+def asserting(x: Any) -> Any:
+    assert x.shape[0] == 2  # pytest has rewritten it: the code names modules of pytest's
+    with pytest.raises(ValueError):
+        raise ValueError
+    return x * 2
+
+
+def test_what_runs_the_program_is_no_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names that no one can write, and pytest itself, lead to all that pytest keeps: minutes."""
+    assert "@pytest_ar" in asserting.__code__.co_names
+    snapshot = Snapshot(asserting, {})
+    homes = {getattr(thing, "__module__", None) for thing in snapshot._seen.values()}
+    assert not {home for home in homes if str(home).startswith(("_pytest", "pluggy"))}
+    assert len(snapshot.facts()) < 100
+    assert d2s.check(asserting, PLUS).ok
