@@ -7,6 +7,7 @@ and help is wanted at once.
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -224,8 +225,9 @@ def explain(
             raise typer.BadParameter("choose one of TARGET and --list")
         with working(_LOADING):
             from d2s.cli import report as facts
+            from d2s.debug.explain import explain as facts_of
         facts.show(
-            code, inputs=inputs or (), html=None, as_json=as_json, output=output, measured=False
+            code, inputs=inputs or (), html=None, as_json=as_json, output=output, work=facts_of
         )
         return
     if inputs or output is not None:
@@ -244,6 +246,9 @@ def report(
             "--html", metavar="FILE", help="Write a page that needs no network.", show_default=False
         ),
     ] = None,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Measure each line's share of the programs' time.")
+    ] = False,
     as_json: AsJson = False,
     output: Output = None,
 ) -> None:
@@ -254,10 +259,18 @@ def report(
     function is called with what --input says; everything is as it was afterwards. Exit status: 0, 1
     when it is refused or differs from dygraph, 2 after an error.
     """
+    if profile and not inputs:
+        raise typer.BadParameter("--profile measures a call: say with --input what it is given")
     with working(_LOADING):
         from d2s.cli import report as facts
+        from d2s.debug.explain import report as work
     facts.show(
-        target, inputs=inputs or (), html=html, as_json=as_json, output=output, measured=True
+        target,
+        inputs=inputs or (),
+        html=html,
+        as_json=as_json,
+        output=output,
+        work=partial(work, profile=profile),
     )
 
 

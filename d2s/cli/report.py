@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import typer
@@ -16,7 +16,6 @@ from d2s.cli.bench import Request, parse_input
 from d2s.cli.dump import Found, find
 from d2s.cli.files import write
 from d2s.cli.progress import working
-from d2s.debug.explain import explain, report
 from d2s.debug.facts.explanation import Explanation
 from d2s.debug.facts.text import lines_of
 from d2s.errors import TargetError
@@ -29,16 +28,16 @@ def show(
     html: Path | None,
     as_json: bool,
     output: Path | None,
-    measured: bool,
+    work: Callable[..., Explanation],
 ) -> None:
     """What both commands do; ``d2s.cli.commands`` says what their options mean.
 
     Args:
         target, inputs, html, as_json, output: the options.
-        measured: with the self-check, and with times.
+        work: ``explain`` or ``report``, which are called with the function and the inputs.
     """
     found = find(target)
-    explanation = _explained(found, inputs, measured=measured)
+    explanation = _explained(found, inputs, work)
     if html is not None:
         write(html, explanation.html())
     if as_json:
@@ -59,7 +58,9 @@ def show(
         raise typer.Exit(1)
 
 
-def _explained(found: Found, inputs: Sequence[str], *, measured: bool) -> Explanation:
+def _explained(
+    found: Found, inputs: Sequence[str], work: Callable[..., Explanation]
+) -> Explanation:
     """The facts; what user code prints does not belong to them."""
     given = tuple(parse_input(text) for text in inputs)
     if given and found.needs_instance:
@@ -72,7 +73,6 @@ def _explained(found: Found, inputs: Sequence[str], *, measured: bool) -> Explan
         found.importable(),
         contextlib.redirect_stdout(sys.stderr),
     ):
-        work = report if measured else explain
         if not given:
             return work(found.function)
         call = Request(found.name, given, "inference").bound(found.name, found.function)

@@ -11,7 +11,7 @@ from typing import Any
 from d2s.api import plain_function
 from d2s.debug.facts.explanation import Explanation
 from d2s.debug.facts.gathering import called, gathered, refusal
-from d2s.debug.facts.measuring import Session
+from d2s.debug.facts.measuring import Session, profiled
 
 
 def explain(function: Any, /, *args: Any, **kwargs: Any) -> Explanation:
@@ -47,7 +47,12 @@ def explain(function: Any, /, *args: Any, **kwargs: Any) -> Explanation:
 
 
 def report(
-    function: Any, /, *args: Any, html: str | os.PathLike[str] | None = None, **kwargs: Any
+    function: Any,
+    /,
+    *args: Any,
+    html: str | os.PathLike[str] | None = None,
+    profile: bool = False,
+    **kwargs: Any,
 ) -> Explanation:
     """The same as :func:`d2s.explain`, with the self-check and with times beside dygraph.
 
@@ -55,6 +60,7 @@ def report(
         function: a function, method or layer, converted or not.
         *args, **kwargs: the arguments of a call.
         html: where to write it as a page, which needs nothing else.
+        profile: measure, too, what share of the programs' time each line has.
 
     Raises:
         OSError: the page cannot be written.
@@ -71,6 +77,8 @@ def report(
         found = replace(found, check=session.check())
         if session.raised is None:
             found = replace(found, timing=session.timing())
+            measured = profiled(function, args, kwargs) if profile else None
+            found = found if measured is None else found.profiled(measured)
     if html is not None:
         Path(html).write_text(found.html(), encoding="utf-8")
     return found

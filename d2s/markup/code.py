@@ -14,7 +14,7 @@ from typing import Final
 from rich.style import Style
 from rich.syntax import Syntax
 
-from d2s.markup.listing import Fate, Generated, Hint, Line, Listing
+from d2s.markup.listing import Fate, Generated, Hint, Line, Listing, share_of_time
 from d2s.markup.page import escaped, page
 
 _PLACES: Final = {
@@ -90,8 +90,9 @@ def _class(style: Style) -> str:
 def listing_html(listing: Listing, keys: dict[tuple[str, int], str]) -> str:
     """A listing: left the user's lines with what is known of them, right the generated ones."""
     place = f"{PurePath(listing.file).name}:{listing.line}"
+    timed = any(line.share for line in listing.lines)
     own = [
-        _own(line, text, keys.get((listing.file, line.number), ""))
+        _own(line, text, keys.get((listing.file, line.number), ""), timed=timed)
         for line, text in zip(
             listing.lines, coloured(line.text for line in listing.lines), strict=False
         )
@@ -104,15 +105,21 @@ def listing_html(listing: Listing, keys: dict[tuple[str, int], str]) -> str:
     )
 
 
-def _own(line: Line, text: str, key: str) -> str:
+def _own(line: Line, text: str, key: str, *, timed: bool) -> str:
     said = [_fate(fate) for fate in line.fates] + [_hint(hint) for hint in line.hints]
     below = f'<div class="said">{"".join(said)}</div>' if said else ""
     count = str(line.operations) if line.operations else ""
     title = _PLACES.get(line.where, "")
+    time = ""
+    if timed:
+        time = (
+            f'<span class="t" style="--share:{line.share:.3f}" '
+            f'title="share of the programs\' time">{share_of_time(line.share)}</span>'
+        )
     return (
         f'<div class="row {escaped(line.where)}" data-k="{key}" tabindex="0">'
         f'<span class="n" title="{title}">{line.number}</span>'
-        f'<span class="c" title="operations that come of this line">{count}</span>'
+        f'<span class="c" title="operations that come of this line">{count}</span>{time}'
         f"<code>{text}</code></div>{below}"
     )
 

@@ -62,6 +62,7 @@ class Line:
         where: ``program``, ``capture`` (Python, while the program was captured), ``island`` or
             ``outside`` (Python between programs), or empty.
         operations: how many operations of the programs come of it.
+        share: the part of the programs' time that it has; 0 where none was measured.
         fates: what became of what stands there.
         hints: what there is to know.
     """
@@ -70,6 +71,7 @@ class Line:
     text: str
     where: str = ""
     operations: int = 0
+    share: float = 0.0
     fates: tuple[Fate, ...] = ()
     hints: tuple[Hint, ...] = ()
 
@@ -105,6 +107,15 @@ class Listing:
     line: int
     lines: tuple[Line, ...]
     generated: tuple[Generated, ...] = field(default=())
+
+
+def share_of_time(share: float) -> str:
+    """The share of a line to read; empty where it has none worth telling.
+
+    >>> share_of_time(0.384), share_of_time(0.001)
+    ('38%', '')
+    """
+    return f"{share:.0%}" if share >= 0.005 else ""
 
 
 def generated(title: str, tree: Any, file: str) -> Generated:

@@ -103,6 +103,7 @@ from d2s.paddle_bridge.running.steps import (
     tell_of_hooks,
     write_into,
 )
+from d2s.paddle_bridge.running.stopwatch import present_stopwatch, stopwatch
 from d2s.paddle_bridge.values import (
     INDEXING,
     array_to_tensor,
@@ -223,6 +224,7 @@ __all__ = [
     "overwritten",
     "parameters_made",
     "pass_into_blocks",
+    "present_stopwatch",
     "producer",
     "program_order",
     "relax",
@@ -239,6 +241,7 @@ __all__ = [
     "sources",
     "static_lock",
     "static_py_layer",
+    "stopwatch",
     "switch_to_static_graph",
     "tell_apart",
     "tell_of_hooks",

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from d2s.debug.facts.model import Facts, ProgramFacts
-from d2s.debug.facts.words import check_in_words, share_in_words, timing_in_words
+from d2s.debug.facts.words import (
+    check_in_words,
+    profile_in_words,
+    share_in_words,
+    timing_in_words,
+)
 from d2s.markup.code import LEGEND, hint_html, keys_of, listing_html
 from d2s.markup.flow import picture
 from d2s.markup.listing import Hint
@@ -82,4 +87,6 @@ def _times(found: Facts) -> str:
         said.append(timing_in_words(found.timing))
     if found.share is not None:
         said.append(share_in_words(found.share))
+    if found.profile is not None:
+        said.append(profile_in_words(found.profile))
     return "".join(f'<div class="card">{escaped(each)}</div>' for each in said)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from d2s.debug.facts.document import document
+from d2s.debug.facts.measuring import Profile
 from d2s.debug.facts.model import Facts
 from d2s.debug.facts.text import lines_of
 from d2s.markup.page import framed
@@ -16,6 +17,20 @@ class Explanation(Facts):
 
     ``print`` shows it as text, a notebook as a page; ``html()`` is that page.
     """
+
+    def profiled(self, profile: Profile) -> Explanation:
+        """The same with the share of the time that each line has."""
+        functions = tuple(
+            replace(
+                each,
+                lines=tuple(
+                    replace(line, share=profile.share(each.file, line.number))
+                    for line in each.lines
+                ),
+            )
+            for each in self.functions
+        )
+        return replace(self, functions=functions, profile=profile)
 
     def text(self) -> str:
         """The same as text."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import statistics
 import time
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from d2s import paddle_bridge as bridge
+from d2s.debug.facts.evidence import Place, Places
 from d2s.errors import D2SError
 from d2s.program.static_function import StaticFunction
 from d2s.selfcheck.check import Checker, Work, target_of
@@ -23,6 +25,10 @@ _SETTLING: Final = 12
 _ROUNDS: Final = 7
 _ROUND: Final = 0.05
 """About the seconds of a round."""
+
+_PROFILED: Final = 0.5
+_MOST_PROFILED: Final = 100
+"""Seconds and calls in which operations are measured."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,47 @@ class Share:
     operations_outside: int
     seconds: float
     seconds_inside: float
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What the operations of programs take, each measured as it runs, by the user's lines.
+
+    Attributes:
+        seconds: of all operations in one call.
+        calls: how many calls were measured.
+        lines: of a file's line, with what it calls, in one call.
+    """
+
+    seconds: float
+    calls: int
+    lines: dict[Place, float]
+
+    def share(self, file: str, line: int) -> float:
+        """The part of the time that a line takes."""
+        return self.lines.get((file, line), 0.0) / self.seconds if self.seconds else 0.0
+
+
+def profiled(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Profile | None:
+    """The time of each line in programs, captured with a probe before each operation.
+
+    Returns:
+        ``None`` where the call raises, the function is refused, or no program runs.
+    """
+    with bridge.stopwatch() as watch:
+        session = Session(function, args, kwargs)
+        if session.refused is not None or session.raised is not None:
+            return None
+        watch.clear()
+        calls = session.repeated()
+        spent = list(watch.spent())
+    if not spent:
+        return None
+    places, lines = Places(), collections.defaultdict[Place, float](float)
+    for operation, seconds in spent:
+        for place in set(places.of(operation)):
+            lines[place] += seconds / calls
+    return Profile(sum(seconds for _, seconds in spent) / calls, calls, dict(lines))
 
 
 class Session:
@@ -129,6 +176,15 @@ class Session:
             warnings.simplefilter("ignore")
             seen = self._work.observe(timed, program=program, gradients=False)
         return took, seen
+
+    def repeated(self) -> int:
+        """Calls of the programs for about half a second; how many there were."""
+        end = time.perf_counter() + _PROFILED
+        calls = 0
+        while not calls or (calls < _MOST_PROFILED and time.perf_counter() < end):
+            self._call(self._target.run, program=True)
+            calls += 1
+        return calls
 
     def check(self) -> Report:
         """The self-check on this call."""

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import PurePath
 from typing import Any
 
-from d2s.debug.facts.measuring import Share, Timing
+from d2s.debug.facts.measuring import Profile, Share, Timing
 from d2s.debug.facts.words import check_in_words, share_in_words, speed_in_words
 from d2s.markup.flow import Flow, counted
 from d2s.markup.listing import Hint, Listing
@@ -63,6 +63,7 @@ class Facts:
         hints: warnings with their cures, and what costs.
         share: what of a warm call happens inside of programs; ``None`` without a call.
         timing: how long calls take; of a report only.
+        profile: what each line takes; of a report that was asked for it.
         check: the self-check; of a report only.
         raised: what the call raises, in dygraph as well.
         refused: why d2s refuses the function, even as several programs.
@@ -77,6 +78,7 @@ class Facts:
     hints: tuple[Hint, ...] = ()
     share: Share | None = None
     timing: Timing | None = None
+    profile: Profile | None = None
     check: Report | None = None
     raised: str | None = None
     refused: Hint | None = None
@@ -125,6 +127,9 @@ class Facts:
             **facts,
             "share": None if self.share is None else asdict(self.share),
             "timing": None if self.timing is None else asdict(self.timing),
+            "profile": None
+            if self.profile is None
+            else {"seconds": self.profile.seconds, "calls": self.profile.calls},
             "check": check,
             "raised": self.raised,
             "refused": None if self.refused is None else asdict(self.refused),

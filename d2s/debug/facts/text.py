@@ -7,8 +7,8 @@ from pathlib import PurePath
 from typing import Final
 
 from d2s.debug.facts.model import Facts, ProgramFacts
-from d2s.debug.facts.words import timing_in_words
-from d2s.markup.listing import Hint, Line, Listing, width_of
+from d2s.debug.facts.words import profile_in_words, timing_in_words
+from d2s.markup.listing import Hint, Line, Listing, share_of_time, width_of
 
 Styled = tuple[str, str]
 """A line of text, and a style of rich's for it."""
@@ -31,6 +31,8 @@ def lines_of(found: Facts) -> Iterator[Styled]:
         yield from _program(program)
     if found.timing is not None:
         yield f"  {timing_in_words(found.timing)}", ""
+    if found.profile is not None:
+        yield f"  {profile_in_words(found.profile)}", "dim"
     if found.check is not None and not found.check.ok:
         for said in str(found.check).splitlines():
             yield f"  {said}", "red"
@@ -40,11 +42,13 @@ def lines_of(found: Facts) -> Iterator[Styled]:
             hint, "  ", f"{PurePath(hint.file).name}:{hint.line}: " if hint.file else ""
         )
     width = width_of(found.functions)
+    timed = found.profile is not None
     for listing in found.functions:
         yield "", ""
-        yield f"{'line':>{width + 1}} {'ops':>4}  {listing.name} ({listing.file})", "dim"
+        time = f" {'time':>4}" if timed else ""
+        yield f"{'line':>{width + 1}} {'ops':>4}{time}  {listing.name} ({listing.file})", "dim"
         for line in listing.lines:
-            yield from _line(line, width)
+            yield from _line(line, width, timed=timed)
 
 
 def _is_shown(hint: Hint, listings: tuple[Listing, ...]) -> bool:
@@ -60,12 +64,13 @@ def _program(program: ProgramFacts) -> Iterator[Styled]:
         yield f"     relies on {shown}" + (f" and {more} more" if more else ""), "dim"
 
 
-def _line(line: Line, width: int) -> Iterator[Styled]:
+def _line(line: Line, width: int, *, timed: bool) -> Iterator[Styled]:
     mark = _MARKS.get(line.where, " ")
     count = str(line.operations) if line.operations else ""
-    yield f"{line.number:>{width + 1}} {count:>4} {mark}{line.text}".rstrip(), ""
+    time = f" {share_of_time(line.share):>4}" if timed else ""
+    yield f"{line.number:>{width + 1}} {count:>4}{time} {mark}{line.text}".rstrip(), ""
     indent = " " * (len(line.text) - len(line.text.lstrip()))
-    margin = f"{'':>{width + 6}} {indent}"
+    margin = f"{'':>{width + 6 + len(time)}} {indent}"
     for fate in line.fates:
         yield f"{margin} = {fate}", _STYLES.get(fate.kind, "dim")
     for hint in line.hints:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from d2s.debug.facts.measuring import Share, Timing
+from d2s.debug.facts.measuring import Profile, Share, Timing
 from d2s.markup.flow import counted
 from d2s.selfcheck.report import Report
 
@@ -27,6 +27,15 @@ def share_in_words(share: Share) -> str:
     return (
         f"{share.operations_inside} of {counted(operations, 'operation')} that ran, and "
         f"{part:.0%} of the time, inside of programs"
+    )
+
+
+def profile_in_words(profile: Profile) -> str:
+    """What was measured for the time of each line."""
+    return (
+        f"time of a line: its share of {seconds_in_words(profile.seconds)} that the operations of "
+        f"the programs take, with what it calls; measured in {counted(profile.calls, 'call')} of "
+        "copies with a probe before each operation, without backward"
     )
 
 

@@ -9,17 +9,24 @@ trace mode operations run one by one in the order of the program.
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-import paddle
-
 from d2s.paddle_bridge.capturing.capture import no_collection
 from d2s.paddle_bridge.gate import keep_mode, static_lock
-from d2s.paddle_bridge.names import pir, switch_to_static_graph
+from d2s.paddle_bridge.running.probes import (
+    CONSTANTS,
+    HOST,
+    LOOP,
+    PRESENT,
+    SILENT,
+    Listener,
+    Spot,
+    numbered,
+    probed,
+    readable,
+)
 from d2s.paddle_bridge.values import is_fake
-from d2s.paddle_bridge.walks import blocks_of, erase_unread
 
 _TAIL: Final = re.compile(r"\n *\[operator < (\S+) > error\](?: *\[operator < \S+ > error\])*\s*$")
 _BLOCKS: Final = ("pd_op.if", "pd_op.while", "pd_op.pylayer")
@@ -57,19 +64,7 @@ def _frames(text: str) -> list[str]:
 
 # -- which operation -----------------------------------------------------------------------------
 
-_LOOP: Final = "pd_op.while"
 _ITEM: Final = "pd_op.slice"
-_OURS: Final = "py_op.d2s_host"
-_PROBE: Final = "d2s_probe"
-
-_SILENT: Final = frozenset(
-    {
-        "builtin.combine", "builtin.constant", "builtin.parameter", "builtin.shadow_output",
-        "builtin.split", "cf.stack_create", "cf.tuple_pop", "cf.tuple_push", "cf.yield",
-        "pd_op.data", "pd_op.full", "pd_op.full_int_array",
-    }
-)  # fmt: skip
-"""Operations that are no work of the user's, or cannot fail."""
 
 
 class Failed(NamedTuple):
@@ -86,28 +81,6 @@ class Failed(NamedTuple):
     operands: list[tuple[str, Any]]
     trips: list[tuple[Any, int]]
     beyond: tuple[int, int, int] | None = None
-
-
-class _Spot(NamedTuple):
-    """An operation, and the numbers of the branches and loops around it."""
-
-    operation: Any
-    around: tuple[int, ...]
-
-
-def _numbered(program: Any) -> list[_Spot]:
-    """Every operation in the order of the program."""
-    found: list[_Spot] = []
-
-    def walk(block: Any, around: tuple[int, ...]) -> None:
-        for operation in block.ops:
-            number = len(found)
-            found.append(_Spot(operation, around))
-            for inner in blocks_of(operation):
-                walk(inner, (*around, number))
-
-    walk(program.global_block(), ())
-    return found
 
 
 _MOST_TO_FIND: Final = 5000
@@ -133,31 +106,31 @@ def failed_operation(
         The operation; ``None`` when the copy does not fail in one, is too large, or must not be
         run.
     """
-    spots = _numbered(program)
+    spots = numbered(program)
     names = {spot.operation.name() for spot in spots}
-    if any(name.startswith("py_op.") and not name.startswith(_OURS) for name in names):
+    if any(name.startswith("py_op.") and not name.startswith(HOST) for name in names):
         return None  # an operator of the user's in Python, whose effects would happen again
     if len(spots) > (_MOST_TO_TELL if words.stack else _MOST_TO_FIND):
         return None
     record = _Record(spots, _suspects(spots, words))
     with static_lock, keep_mode(), no_collection():
-        copy, find = _probed(program, record.suspects)
-    before, _present.record = _present.record, record
+        copy, find = probed(program, record.suspects)
+    before, PRESENT.record = PRESENT.record, record
     try:
         run(copy, find)
     except Exception as error:
         return None if words_of(error) is None else record.found()
     finally:
-        _present.record = before
+        PRESENT.record = before
     return None
 
 
-def _suspects(spots: list[_Spot], words: Words) -> set[int]:
+def _suspects(spots: list[Spot], words: Words) -> set[int]:
     """The numbers of the operations that are to tell when they run."""
 
-    def may_be_it(spot: _Spot) -> bool:
+    def may_be_it(spot: Spot) -> bool:
         name = spot.operation.name()
-        if name in _SILENT or name.startswith(_OURS):
+        if name in SILENT or name.startswith(HOST):
             return False
         if words.inside or spot.around:
             return words.inside and bool(spot.around)
@@ -174,7 +147,7 @@ def _takes_an_item(operation: Any) -> bool:
     """Whether ``operation`` is ``x[i]`` with an index that only the run knows."""
     if operation.name() != _ITEM or not operation.attrs()["decrease_axis"]:
         return False
-    return operation.operand_source(1).get_defining_op().name() not in _CONSTANTS
+    return operation.operand_source(1).get_defining_op().name() not in CONSTANTS
 
 
 def _constant_starts(operation: Any) -> list[int] | None:
@@ -185,10 +158,10 @@ def _constant_starts(operation: Any) -> list[int] | None:
     return value
 
 
-class _Record:
+class _Record(Listener):
     """What the probes of one run have told."""
 
-    def __init__(self, spots: list[_Spot], suspects: set[int]) -> None:
+    def __init__(self, spots: list[Spot], suspects: set[int]) -> None:
         self.spots = spots
         self.suspects = suspects
         self.last: tuple[int, tuple[Any, ...]] | None = None
@@ -198,7 +171,7 @@ class _Record:
     def about_to(self, number: int, tensors: tuple[Any, ...]) -> None:
         """An operation runs next."""
         operation = self.spots[number].operation
-        if operation.name() == _LOOP:
+        if operation.name() == LOOP:
             self.trips[number] = 0
         self.last = number, tensors
         if _takes_an_item(operation):
@@ -233,107 +206,15 @@ class _Record:
                 maker, beyond = self.items[value.id]
                 spot = self.spots[maker]
                 return Failed(spot.operation, [], self._trips(spot), beyond)
-        names = [spot.operation.get_input_names()[index] for index in _readable(spot.operation)]
+        names = [spot.operation.get_input_names()[index] for index in readable(spot.operation)]
         return Failed(spot.operation, list(zip(names, tensors, strict=True)), self._trips(spot))
 
-    def _trips(self, spot: _Spot) -> list[tuple[Any, int]]:
+    def _trips(self, spot: Spot) -> list[tuple[Any, int]]:
         return [
             (self.spots[number].operation, self.trips[number])
             for number in spot.around
             if number in self.trips
         ]
-
-
-class _Present(threading.local):
-    record: _Record | None = None
-
-
-_present: Final = _Present()
-
-
-_CONSTANTS: Final = ("pd_op.full", "pd_op.full_int_array")
-
-
-def _readable(operation: Any) -> list[int]:
-    """The positions of operands that are single tensors, have a name and are no constants."""
-    if operation.num_regions() or not operation.name().startswith("pd_op."):
-        return []
-    count = min(operation.num_operands(), len(operation.get_input_names()))
-    return [
-        index
-        for index, value in enumerate(operation.operands_source()[:count])
-        if not is_fake(value)
-        and value.is_dense_tensor_type()
-        and getattr(value.get_defining_op(), "name", str)() not in _CONSTANTS
-    ]
-
-
-@switch_to_static_graph  # type: ignore[untyped-decorator]
-def _probed(program: Any, suspects: set[int]) -> tuple[Any, Callable[[Any], Any]]:
-    """A copy of ``program`` without effects, and what finds the copy of a value.
-
-    Args:
-        program: the program.
-        suspects: before which operations there is a probe; a trip of a loop has one, too.
-    """
-    mapping = pir.IrMapping()
-    copy = program.clone(mapping)
-    spots = _numbered(copy)
-    looped = {number for suspect in suspects for number in spots[suspect].around}
-    with paddle.static.program_guard(copy):
-        for number, (operation, _) in enumerate(spots):
-            if number in looped and operation.name() == _LOOP:
-                (body,) = operation.blocks()
-                pir.set_insertion_point(body.ops[0])
-                _probe(0)(paddle.full([], -1 - number, "int64"))
-            if number in suspects:
-                pir.set_insertion_point(operation)
-                given = [operation.operand_source(index) for index in _readable(operation)]
-                _probe(len(given))(paddle.full([], number, "int64"), *given)
-    erase_unread(copy, _OURS)
-    erase_unread(copy, "pd_op.print")
-    return copy, mapping.look_up
-
-
-_probes: Final[dict[int, tuple[Any, Any]]] = {}
-
-
-def _probe(count: int) -> Any:
-    """The host operator that tells of an operation with ``count`` tensors; made once."""
-    known = _probes.get(count)
-    if known is None:
-        names = ["number", *(f"a{index}" for index in range(count))]
-        listed = ", ".join(names)
-        scope: dict[str, Any] = {"told": _told, "done": _done}
-        exec(
-            f"def host({listed}):\n    return told({listed})\n"
-            f"def meta({listed}):\n    return done()\n",
-            scope,
-        )
-        operation = paddle.static.register_op(
-            scope["host"],
-            name=f"{_PROBE}_{count}",
-            infer_meta=scope["meta"],
-            input_names=names,
-            output_names=["done"],
-        )
-        known = _probes[count] = operation, scope
-    return known[0]
-
-
-def _told(number: Any, *tensors: Any) -> Any:
-    """What a probe does."""
-    record, index = _present.record, int(number)
-    if record is not None:
-        if index < 0:
-            record.trip(-1 - index)
-        else:
-            record.about_to(index, tensors)
-    return paddle.full([], True, "bool")
-
-
-def _done() -> Any:
-    return paddle.static.MetaTensor(shape=[], dtype=paddle.bool)
 
 
 def elements(tensor: Any) -> Any:

@@ -412,7 +412,7 @@ class Program:
         outputs = list(copied.out_values)
         for value, original in zip(outputs, self.outputs, strict=True):
             value.stop_gradient = original.stop_gradient
-        erase_unread(copied.program, "py_op.d2s_host")
+        erase_unread(copied.program, "py_op.d2s_")
         copy_into_loops(copied.program)
         mark_inner_loops(copied.program)
         with paddle.static.program_guard(copied.program):

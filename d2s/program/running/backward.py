@@ -94,12 +94,14 @@ class Trainable:
     def ready(self) -> bridge.Program:
         """The program with no stacks of a run."""
         captured = self.captured
+        program, inputs, outputs = captured.program, captured.inputs, captured.outputs
+        tensors, values = captured.parameters
+        watch = bridge.present_stopwatch()
+        if watch is not None:
+            program, find = watch.watched(program)
+            inputs, outputs, values = ([*map(find, each)] for each in (inputs, outputs, values))
         return bridge.Program(
-            captured.program,
-            captured.inputs,
-            captured.outputs,
-            captured.parameters,
-            keep=config.get().keep_memory_mb << 20,
+            program, inputs, outputs, (tensors, values), keep=config.get().keep_memory_mb << 20
         )
 
     def overwritten(self) -> list[bridge.EagerTensor]:

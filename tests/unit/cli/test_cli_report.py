@@ -183,3 +183,15 @@ def test_what_does_not_go_together(folder, args):
 def test_help_has_examples(command):
     text = said(command, "--help")
     assert f"d2s {command} net.py:net --input" in text
+
+
+def test_a_profile_needs_a_call(folder: Path) -> None:
+    """Without --input nothing is called, so there is nothing to measure."""
+    found = CliRunner().invoke(app, ["report", "net.py:clip", "--profile"])
+    assert found.exit_code == 2
+    assert "--input" in found.output
+    found = CliRunner().invoke(
+        app, ["report", "net.py:clip", "--profile", "--json", "--input", "float32[8]"]
+    )
+    assert found.exit_code == 0
+    assert json.loads(found.stdout)["profile"]["seconds"] > 0

@@ -314,3 +314,72 @@ def test_of_a_layer_and_its_method():
     assert str(line_of(found, "self.linear(x)").fates[0]).endswith("was True")
     with contextlib.redirect_stdout(None):
         assert d2s.explain(net.forward, x()).name == "Net.forward"
+
+
+def heavy(x, small):
+    while small.sum() < 3:
+        small = small + 1
+    y = x @ x @ x  # nearly all of the time
+    if small.mean() > 0:
+        print("small", small.sum())
+    return multiplied(y), small
+
+
+def multiplied(y):
+    return y * 2
+
+
+def test_a_profile_finds_the_line_that_takes_the_time(capsys):
+    """The programs are measured, operation by operation: loops, calls and what prints as well."""
+    found = d2s.report(heavy, paddle.ones([600, 600]), paddle.zeros([]), profile=True)
+    assert capsys.readouterr().out == ""
+    assert found.check is not None
+    assert found.check.ok
+    assert found.profile is not None
+    assert found.profile.seconds > 0
+    lines = {line.text.strip(): line for line in found.functions[0].lines}
+    matmul = next(line for text, line in lines.items() if text.startswith("y = x @"))
+    assert matmul.share > 0.5
+    assert matmul.share == max(line.share for line in lines.values())
+    first = found.functions[0].line
+    loop_and_call = [found.profile.lines.get((found.file, first + k)) for k in (2, 6)]
+    assert None not in loop_and_call, "a line in the loop, and one of a function that is called"
+    assert f"{matmul.share:.0%}" in found.text()
+    assert f"--share:{matmul.share:.3f}" in found.html()
+    assert found.as_dict()["profile"] == {
+        "seconds": found.profile.seconds,
+        "calls": found.profile.calls,
+    }
+
+
+def trained(x, weight):
+    while x.sum() < 30:
+        x = x * weight
+    return x.sum()
+
+
+def test_a_profile_of_what_can_be_trained_and_of_several_programs():
+    """Probes are left out of gradients; each program of a function that is split is measured."""
+    weight = paddle.to_tensor([2.0], stop_gradient=False)
+    found = d2s.report(trained, paddle.ones([1]), weight, profile=True)
+    assert found.profile is not None
+    assert len(found.profile.lines) >= 3
+    assert d2s.report(trained, paddle.ones([1]), weight).profile is None
+
+    split = d2s.report(split_in_two, paddle.ones([300, 300]), profile=True)
+    assert split.breaks
+    assert split.profile is not None
+    first = {line.number for line in split.functions[0].lines if line.share > 0}
+    behind = {line for line in first if line > split.breaks[0].line}
+    assert behind
+    assert first - behind
+
+
+def split_in_two(x):
+    y = x @ x
+    for _ in range(3):
+        y = y * 0.5 + y.mean()
+    k = sum(y[0, :3].numpy().tobytes()) % 7
+    for _ in range(3):
+        y = (y * (k + 1)) @ x
+    return y.sum()

@@ -279,8 +279,8 @@ def test_a_module_among_the_items_is_no_state() -> None:
 
 def asserting(x: Any) -> Any:
     assert x.shape[0] == 2  # pytest has rewritten it: the code names modules of pytest's
-    with pytest.raises(ValueError):
-        raise ValueError
+    with pytest.raises(ValueError, match="two"):
+        raise ValueError("two")
     return x * 2
 
 
