@@ -38,6 +38,10 @@ class Config:
             faster; 0 gives each back as soon as it is no longer read (``D2S_KEEP_MEMORY_MB``).
         full_graph: refuse what cannot be one program, where ``to_static`` says nothing else; off,
             it becomes several, with Python between them (``D2S_FULL_GRAPH``).
+        least_island: so many operations, about, make a stretch of such a function worth a program
+            (``D2S_LEAST_ISLAND``).
+        try_islands: some calls of each such stretch run in dygraph, and where that is faster, all
+            of them do from then on; off, only its length decides (``D2S_TRY_ISLANDS``).
     """
 
     log: int | str = 0
@@ -50,6 +54,8 @@ class Config:
     debug_on_run: bool = False
     keep_memory_mb: int = 16
     full_graph: bool = False
+    least_island: int = 4
+    try_islands: bool = True
 
 
 def from_environment(environment: dict[str, str] | os._Environ[str]) -> Config:

@@ -235,19 +235,31 @@ class Driven:
         tree: the driver.
         bind: from the object under whose name it reaches its islands to the function.
         islands: the islands, each with its function.
+        drives: calls in the driver go through the drivers of what is called.
     """
 
     tree: Any
     bind: Callable[[Any], types.FunctionType]
     islands: list[tuple[IslandTree, types.FunctionType]]
+    drives: bool
 
 
-def driven(function: types.FunctionType, broken: frozenset[int]) -> Driven:
+def driven(
+    function: types.FunctionType,
+    broken: frozenset[int],
+    *,
+    calls: frozenset[int],
+    least: int,
+    stay: frozenset[tuple[int, int]],
+) -> Driven:
     """A function as a driver and its islands.
 
     Args:
         function: a plain Python function.
         broken: the lines on which it needs Python.
+        calls: those on which it calls what has a driver.
+        least: so many operations make a stretch an island.
+        stay: the first and last lines of stretches that are to be no islands.
 
     Raises:
         NoSourceError: (D2S101) its text cannot be found.
@@ -256,11 +268,21 @@ def driven(function: types.FunctionType, broken: frozenset[int]) -> Driven:
     with deep():
         tree = privates.run(copied(source.tree), Context.of(source))
         source = dataclasses.replace(source, tree=tree)
-        parts = split(source, broken, resolve=resolver(function))
+        parts = split(
+            source,
+            broken,
+            calls=calls,
+            least=least,
+            stay=stay,
+            resolve=resolver(function),
+        )
         code = _compiled_part(parts.driver, function, parts.namespace)
         islands = [(each, island_function(each, function)) for each in parts.islands]
     return Driven(
-        parts.driver, lambda words: bind(code, function, {parts.namespace: words}), islands
+        parts.driver,
+        lambda words: bind(code, function, {parts.namespace: words}),
+        islands,
+        parts.drives,
     )
 
 

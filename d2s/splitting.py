@@ -17,13 +17,13 @@ The function that is left, the *driver*, runs in dygraph and calls the islands:
 ...     return y
 ... '''
 >>> source = FunctionSource(text, gast.parse(text).body[0])
->>> parts = split(source, frozenset({5, 7}), least=3)
+>>> parts = split(source, frozenset({5, 7}), calls=frozenset({7}), least=3)
 >>> from d2s.syntax.printer import to_source
 >>> print(to_source(parts.driver).text)
 def f(x):
     y = d2s.island_0(x)
-    n = d2s.through(y.numpy)()
-    for i in d2s.through(range)(3):
+    n = y.numpy()
+    for i in range(3):
         d2s.through(log)(n, i)
         y = d2s.island_1(x, y, i)
     return y
@@ -59,9 +59,6 @@ from d2s.syntax import quote as quoting
 from d2s.syntax.positions import Span, place, span_of
 from d2s.syntax.source import FunctionSource
 from d2s.syntax.trees import Rewriter, copied
-
-LEAST: Final = 4
-"""So many operations make a stretch worth a program: what a warm call costs in dygraph's."""
 
 _TRIPS: Final = 8
 """So many operations one in a loop counts for."""
@@ -107,35 +104,42 @@ class Parts:
         driver: the function that is left.
         islands: the stretches of it.
         namespace: the name under which the driver reaches them.
+        drives: calls in the driver go through the drivers of what is called.
     """
 
     driver: Any
     islands: tuple[IslandTree, ...]
     namespace: str
+    drives: bool
 
 
 def split(
     source: FunctionSource,
     broken: frozenset[int],
     *,
+    calls: frozenset[int],
+    least: int,
+    stay: frozenset[tuple[int, int]] = frozenset(),
     resolve: Callable[[str], Any] = lambda name: None,
-    least: int = LEAST,
 ) -> Parts:
     """The driver and the islands of a function.
 
     Args:
         source: the user's function, its private names mangled.
         broken: the lines on which something needs Python.
-        resolve: what a global or closure name stands for now, or ``None``.
+        calls: those of them on which something is called that has a driver.
         least: so many operations make a stretch an island.
+        stay: the first and last lines of stretches that are to be no islands.
+        resolve: what a global or closure name stands for now, or ``None``.
     """
     ctx = Context.of(source, resolve)
     tree = copied(source.tree)
     splitter = _Splitter(tree, broken, least, ctx)
+    splitter.stay = stay
     left = splitter.block(tree.body, tail=True, handled=frozenset())
-    through = _Through(ctx, splitter.bounds.flow.locals_)
+    through = _Through(ctx, splitter.bounds.flow.locals_, calls)
     tree.body = [through.visit(statement) for statement in left]
-    return Parts(tree, tuple(splitter.islands), ctx.namespace)
+    return Parts(tree, tuple(splitter.islands), ctx.namespace, through.drives)
 
 
 def taking_numbers(island: IslandTree, kinds: dict[str, str]) -> IslandTree:
@@ -171,6 +175,7 @@ class _Splitter:
         )
         self.outside = {kind: declared(tree, kind) for kind in (gast.Global, gast.Nonlocal)}
         self.islands: list[IslandTree] = []
+        self.stay: frozenset[tuple[int, int]] = frozenset()
 
     def block(self, statements: list[Any], *, tail: bool, handled: frozenset[str]) -> list[Any]:
         """``statements`` with islands among them.
@@ -184,7 +189,10 @@ class _Splitter:
         rest = list(statements)
         while rest:
             count = self._longest(rest, tail, handled)
-            if count:
+            at = _around(rest[:count]) if count else None
+            if at is not None and (at.line, at.end_line) in self.stay:
+                done += rest[:count]
+            elif count:
                 done.append(self._island(rest[:count]))
             else:
                 count = 1
@@ -333,17 +341,22 @@ class _Splitter:
 class _Through(Rewriter):
     """Lets the calls in a statement go through the drivers of what is called."""
 
-    def __init__(self, ctx: Context, own: frozenset[str]) -> None:
+    def __init__(self, ctx: Context, own: frozenset[str], lines: frozenset[int]) -> None:
         self.ctx = ctx
         self.own = own
+        self.lines = lines
+        self.drives = False
 
     def visit_Call(self, node: Any) -> Any:
         self.generic_visit(node)
         function = node.func
+        if self.lines.isdisjoint(range(node.lineno, (node.end_lineno or node.lineno) + 1)):
+            return node
         if isinstance(function, gast.Name) and self._is_known(function.id):
             return node
         if isinstance(function, gast.Attribute) and _is_namespace(function, self.ctx):
             return node
+        self.drives = True
         node.func = self.ctx.expr("d2s.through(function)", span_of(function), function=function)
         return node
 

@@ -36,7 +36,7 @@ from d2s.program.dispatch.new_programs import NewPrograms
 from d2s.program.dispatch.program_cache import Programs
 from d2s.program.dispatch.recent_calls import Modes, Parts, parts_of
 from d2s.program.dispatch.specialized_call import ANOTHER
-from d2s.program.islands.breaks import Break, leaves_graph, note, tell
+from d2s.program.islands.breaks import Break, Noted, leaves_graph, note, tell
 from d2s.program.islands.driver import Driver
 from d2s.program.islands.island import Island
 from d2s.program.islands.shown import page_of, place_of, rewritten
@@ -83,6 +83,7 @@ class StaticFunction(ConcretePrograms):
         self._new = NewPrograms(self._name, function, self._programs, opens=input_spec is None)
         self._spec_program: Any = None
         self._driver: Driver | None = None
+        self._idle: int | None = None
         self.d2s_sources: Sources = []
         super().__init__(
             function,
@@ -169,7 +170,12 @@ class StaticFunction(ConcretePrograms):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run the function as a program; a new kind of call captures a new one."""
         on = self._program_trans.enable_to_static and not self._property
+        idle = self._idle
         try:
+            if idle == Noted.count and paddle.in_dynamic_mode():
+                if self._instance is None:
+                    return self.d2s_original(*args, **kwargs)
+                return self.dygraph_function(*args, **kwargs)
             warm = self._programs.known.warm
             if warm is not None and on:
                 training = self._training if self._instance is None else self._trains()
@@ -203,6 +209,8 @@ class StaticFunction(ConcretePrograms):
                 "values of a program",
             )
         if self._driver is not None:
+            noted = Noted.count
+            self._idle = noted if self._driver.plain else None
             return self._driven(self._driver)(*args, **kwargs)
         if self._programs.rests():
             return self.dygraph_function(*args, **kwargs)

@@ -21,6 +21,7 @@ import pytest
 import d2s
 from d2s.config import Config
 from d2s.errors import BreakWarning, D2SError, NotAFunctionError, NotStaticError
+from d2s.program.islands import paying
 from tests.helpers import assert_same, function_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
@@ -410,7 +411,7 @@ def test_the_code_shows_the_driver_and_its_islands() -> None:
     converted = islands(middle)
     converted(paddle.ones([3]))
     assert "y = d2s.island_0(x)" in converted.code
-    assert "k = d2s.through(host)(y)" in converted.code
+    assert "k = host(y)" in converted.code
     assert "return d2s.island_1(y, k)" in converted.code
     assert all(each.lines is not None for each in converted.programs)
 
@@ -632,3 +633,86 @@ def test_what_is_checked_is_one_program_or_said_not_to_be() -> None:
         assert np.allclose(checked(x).item(), middle(x).item())
         assert np.allclose(checked(x).item(), middle(x).item())
     assert checked.breaks
+
+
+def many_small(x):
+    y = paddle.tanh(x * 2) + 1
+    k = host(y)
+    z = y * k + paddle.sin(y) - y.mean() + 1
+    return z.sum() + z.max()
+
+
+def caller_of_small(x):
+    return many_small(x) * 2
+
+
+def drawing(x):
+    k = host(x)
+    y = x * k + paddle.rand([3]) - x.mean() * 2 + 1
+    return y
+
+
+def _times(monkeypatch, program, dygraph):
+    """Let the calls of islands take so long in their trials."""
+    now = [0.0]
+    monkeypatch.setattr(paying.time, "perf_counter", lambda: now[0])
+    end = paying.Trial.end
+
+    def ends(trial, **how):
+        now[0] += program if how["program"] else dygraph
+        end(trial, **how)
+
+    monkeypatch.setattr(paying.Trial, "end", ends)
+
+
+@pytest.mark.parametrize(("program", "pays"), [(1.0, True), (1.98, False), (3.0, False)])
+def test_an_island_that_does_not_pay_is_dygraph(monkeypatch, program, pays) -> None:
+    """H3: where a program is slower than dygraph, what is left is the plain function."""
+    _times(monkeypatch, program, 2.0)
+    converted = islands(many_small)
+    x = paddle.to_tensor([0.5, 1.5, -0.2])
+    with d2s.options(try_islands=True):
+        for _ in range(30):
+            assert float(converted(x)) == pytest.approx(float(many_small(x)), rel=1e-6)
+    assert bool(converted.programs) is pays
+    assert converted.breaks
+    assert ("in dygraph: a program takes longer there" in converted.code) is not pays
+
+
+def test_without_islands_callers_are_plain_too(monkeypatch) -> None:
+    """H3: where a callee has nothing that pays, its caller does not go through a driver."""
+    _times(monkeypatch, 3.0, 2.0)
+    converted = islands(caller_of_small)
+    x = paddle.to_tensor([0.5, 1.5, -0.2])
+    with d2s.options(try_islands=True):
+        for _ in range(30):
+            assert_same(caller_of_small, x, static=converted)
+    assert "d2s.through" not in converted.code
+    assert converted._driver.plain
+
+
+def test_what_draws_is_not_tried(monkeypatch) -> None:
+    """H3: a program draws other numbers than dygraph does, so time does not decide there."""
+    _times(monkeypatch, 3.0, 2.0)
+    converted = islands(drawing)
+    with d2s.options(try_islands=True):
+        for _ in range(30):
+            converted(paddle.ones([3]))
+    assert converted.programs
+
+
+def test_the_least_island_is_an_option() -> None:
+    """H3: stretches below a size stay dygraph."""
+    x = paddle.to_tensor([0.5, 1.5, -0.2])
+    with d2s.options(least_island=100):
+        converted = islands(with_option)
+        assert_same(with_option, x, static=converted)
+        assert converted.breaks
+        assert not converted.programs
+
+
+def with_option(x):
+    y = paddle.tanh(x * 2) + 1
+    k = host(y)
+    z = y * k + paddle.sin(y) - y.mean() + 1
+    return z.sum() + z.max()

@@ -22,6 +22,12 @@ from d2s.selfcheck.runs import Raised, Seen
 _SETTLING: Final = 12
 """So many calls may find a break more each."""
 
+_SHORT: Final = 0.02
+"""About the seconds of a round that is compared with the next one."""
+
+_WARM: Final = 40
+"""So many calls find out what pays."""
+
 _ROUNDS: Final = 7
 _ROUND: Final = 0.05
 """About the seconds of a round."""
@@ -157,6 +163,7 @@ class Session:
         program: bool,
         calls: int = 1,
         around: contextlib.AbstractContextManager[object] | None = None,
+        clock: Callable[[], float] = time.perf_counter,
     ) -> tuple[float, Seen]:
         """Some calls on the same arguments, and the seconds of one."""
         took = 0.0
@@ -164,13 +171,13 @@ class Session:
         def timed(*args: Any, **kwargs: Any) -> Any:
             nonlocal took
             with around or contextlib.nullcontext():
-                start = time.perf_counter()
+                start = clock()
                 try:
                     for _ in range(calls - 1):
                         function(*args, **kwargs)
                     return function(*args, **kwargs)
                 finally:
-                    took = (time.perf_counter() - start) / calls
+                    took = (clock() - start) / calls
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -203,6 +210,30 @@ class Session:
         ]
         dygraph, program = (statistics.median(each) for each in zip(*found, strict=True))
         return Timing(self.first_s, dygraph, program, _ROUNDS, calls)
+
+    def ratios(
+        self, rounds: int, longest: float, clock: Callable[[], float] = time.process_time
+    ) -> list[float]:
+        """How many times as long as in dygraph calls take, of pairs of rounds one after the other.
+
+        Args:
+            rounds: how many pairs there are.
+            longest: about so many seconds all of them may take.
+            clock: what measures; the time of the process where the machine has other work.
+        """
+        both = (self._target.function, False), (self._target.run, True)
+        slower = max(self._call(function, program=flag)[0] for function, flag in both)
+        calls = max(1, min(1000, round(_SHORT / max(slower, 1e-6))))
+        rounds = max(3, min(rounds, round(longest / (2 * calls * max(slower, 1e-6)))))
+        self._call(self._target.run, program=True, calls=max(calls, min(_WARM, rounds * calls)))
+        found = []
+        for number in range(rounds):
+            times = {
+                flag: self._call(function, program=flag, calls=calls, clock=clock)[0]
+                for function, flag in (both if number % 2 else both[::-1])
+            }
+            found.append(times[True] / max(times[False], 1e-9))
+        return found
 
     def share(self) -> Share:
         """What of a warm call happens inside of programs."""

@@ -65,11 +65,15 @@ class Breaks:
 
     Attributes:
         lines: those on a line of it.
+        calls: the lines of these on which what is called has a break, with the codes of that.
+        idle: a driver would be the function itself, as nothing in it is worth a program.
         whole: what keeps all of it from being converted, if anything does.
         seconds: how long captures took that were refused.
     """
 
     lines: dict[int, Break] = field(default_factory=dict)
+    calls: dict[int, set[types.CodeType]] = field(default_factory=dict)
+    idle: bool = False
     whole: Break | None = None
     seconds: float = 0.0
 
@@ -78,9 +82,31 @@ class Breaks:
         """Another number after each change."""
         return 2 * len(self.lines) + (self.whole is not None)
 
+    def driven(self) -> frozenset[int]:
+        """The lines on which something is called that has a driver which is worth it."""
+        return frozenset(
+            line for line, codes in self.calls.items() if any(not _of(code).idle for code in codes)
+        )
+
 
 LONGEST: Final = 5.0
 """Seconds that the captures of a function may take before no further break is looked for."""
+
+
+class Noted:
+    """What has been noted of all functions.
+
+    Attributes:
+        count: another number after each change.
+    """
+
+    count = 0
+
+
+def changed() -> None:
+    """Something that drivers are made of is another now."""
+    Noted.count += 1
+
 
 _table: Final[dict[int, tuple[weakref.ref[types.CodeType], Breaks]]] = {}
 _homes: Final[dict[int, tuple[weakref.ref[types.CodeType], types.CodeType]]] = {}
@@ -128,6 +154,10 @@ def note(error: Exception, code: types.CodeType, seconds: float) -> Break | None
     home = home_of(code)
     _of(home).seconds += seconds
     chain = list(_chain(error))
+    for (each, line), (callee, _) in itertools.pairwise(chain):
+        if callee is not each:
+            _of(each).calls.setdefault(line, set()).add(callee)
+    changed()
     if isinstance(error, D2SError) and error.file == code.co_filename and error.line is not None:
         chain.insert(0, (home, error.line))
     mine = [line for each, line in chain if each is home and _holds(code, line)]
@@ -140,6 +170,7 @@ def note(error: Exception, code: types.CodeType, seconds: float) -> Break | None
 def note_whole(error: Exception, code: types.CodeType) -> Break | None:
     """Note that ``error`` keeps all of a function from being converted; see :func:`note`."""
     known = _of(code)
+    changed()
     told = None if known.whole else _described(error, code.co_filename, code.co_firstlineno)
     known.whole = known.whole or told
     return told
@@ -214,6 +245,7 @@ def _add(code: types.CodeType, line: int, error: Exception) -> Break | None:
     if line in lines:
         return None
     made = lines[line] = _described(error, code.co_filename, line)
+    changed()
     return made
 
 

@@ -16,11 +16,20 @@ from typing import Any, Final
 
 import paddle
 
+from d2s import config
 from d2s.conversion import driven, trace_of
 from d2s.diagnostics.defects import as_defect
 from d2s.errors import NoSourceError, SyntaxNotSupportedError
 from d2s.program.dispatch import events
-from d2s.program.islands.breaks import Break, belongs_to, breaks_of, home_of, note_whole
+from d2s.program.islands.breaks import (
+    Break,
+    Noted,
+    belongs_to,
+    breaks_of,
+    changed,
+    home_of,
+    note_whole,
+)
 from d2s.program.islands.island import Converted, Island
 from d2s.runtime.calls.callables import Callables
 from d2s.splitting import IslandTree
@@ -40,21 +49,33 @@ class Driver:
 
     Attributes:
         islands: those of the present form.
+        left: those that were, and that are faster in dygraph.
     """
 
     def __init__(self, function: types.FunctionType, converted: Converted) -> None:
         self.function = function
         self.islands: tuple[Island, ...] = ()
+        self.left: tuple[Island, ...] = ()
         self._converted = converted
         self._kept: dict[Any, Island] = {}
-        self._version: tuple[int, int] | None = None
+        self._version: tuple[object, ...] | None = None
+        self._seen = -1
         self._made = function
         self._tree: Any = None
         self._lock = threading.Lock()
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run it."""
-        return self.current()(*args, **kwargs)
+        if self._seen != Noted.count:
+            self.current()
+        return self._made(*args, **kwargs)
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is the user's function, as nothing in it is worth a program."""
+        if self._seen != Noted.count:
+            self.current()
+        return self._made is self.function
 
     def breaks(self) -> list[Break]:
         """What stands in the way of one program."""
@@ -77,7 +98,7 @@ class Driver:
     def code(self) -> str:
         """The text of the driver, and of what its islands are converted to."""
         texts = [to_source(self.tree).text]
-        for island in self.islands:
+        for island in (*self.islands, *self.left):
             first, last = island.tree.lines
             head = f"# lines {first} to {last}"
             if island.rests is not None:
@@ -87,36 +108,53 @@ class Driver:
 
     def current(self) -> types.FunctionType:
         """The driver for the breaks that are known now."""
+        seen = Noted.count
         own, home = self._noted()
-        version = (0 if own is None else own.version, 0 if home is None else home.version)
+        version = (
+            0 if own is None else own.version,
+            0 if home is None else home.version,
+            sum(island.slower for island in self._kept.values()),
+            frozenset() if home is None else home.driven(),
+        )
         if version != self._version:
             with self._lock:
                 if version != self._version:
                     self._make(version)
+        self._seen = seen
         return self._made
 
     def _noted(self) -> tuple[Any, Any]:
         code = self.function.__code__
         return breaks_of(code), breaks_of(home_of(code))
 
-    def _make(self, version: tuple[int, int]) -> None:
+    def _make(self, version: tuple[object, ...]) -> None:
         own, home = self._noted()
-        self.islands, self._made, self._tree = (), self.function, None
+        self.islands, self.left, self._made, self._tree = (), (), self.function, None
         if home is not None and (own is None or own.whole is None):
             try:
-                self._divide(frozenset(home.lines))
+                self._divide(frozenset(home.lines), home.driven())
             except (NoSourceError, SyntaxNotSupportedError):
                 pass  # it has no text that could be divided
             except Exception as error:
                 self.islands = ()
                 note_whole(as_defect(error), self.function.__code__)
         self._version = version
+        idle = self._made is self.function
+        for noted in (own, home):
+            if noted is not None and noted.idle is not idle:
+                noted.idle = idle
+                changed()
 
-    def _divide(self, lines: frozenset[int]) -> None:
-        parts = driven(self.function, lines)
+    def _divide(self, lines: frozenset[int], calls: frozenset[int]) -> None:
+        left = [island for island in self._kept.values() if island.slower]
+        stay = frozenset(island.tree.lines for island in left)
+        least = config.get().least_island
+        parts = driven(self.function, lines, calls=calls, least=least, stay=stay)
         self.islands = tuple(self._island(tree, made) for tree, made in parts.islands)
-        self._made = parts.bind(_Words(self.islands, self._converted))
-        self._tree = parts.tree
+        self.left = tuple(left)
+        if self.islands or parts.drives:
+            self._made = parts.bind(_Words(self.islands, self._converted))
+            self._tree = parts.tree
         stretches = [island.tree.lines for island in self.islands]
         events.divided(self.function.__qualname__, self.function.__code__, stretches)
 
@@ -165,7 +203,8 @@ class _Driven(Callables):
     def function(self, function: types.FunctionType, owner: object = None) -> Callable[..., Any]:
         if breaks_of(function.__code__) is None:
             return function
-        return driver_of(function, self.converted)
+        made = driver_of(function, self.converted)
+        return function if isinstance(made, Driver) and made.plain else made
 
     def layer(self, layer: paddle.nn.Layer) -> Any:
         """A layer, called with the driver of its ``forward``."""

@@ -4,7 +4,7 @@ It is called with the variables that it reads.  A program is for the very values
 one that another call changes becomes an input of the program (``k = int(k)`` stands at the head of
 the island then), unless the stretch cannot be captured like that.  What no program takes (an array
 of NumPy, an iterator) is a break of the lines that read it.  An island that makes a new program on
-nearly every call runs in dygraph from then on.
+nearly every call runs in dygraph from then on, and so does one that is faster there (``paying``).
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from typing import Any, Final
 import numpy as np
 import paddle
 
+from d2s import config
 from d2s.conversion import island_function
 from d2s.program.dispatch import events
-from d2s.program.islands.breaks import note_reads
+from d2s.program.islands import breaks
+from d2s.program.islands.paying import SLOWER, Trial
 from d2s.splitting import IslandTree, taking_numbers
 
 Converted = Callable[..., Any]
@@ -37,6 +39,9 @@ _EARLY: Final = 100
 """So many calls of an island are looked at."""
 
 _NUMBERS: Final = {int: "int64", float: "float64"}
+
+_LOOKED_AT: Final = (*_FOREIGN, *_NUMBERS, list, tuple)
+"""Of other values the type says all that matters before the call."""
 
 
 class Island:
@@ -63,28 +68,65 @@ class Island:
         self._varying: set[int] = set()
         self._fixed: set[int] = set()
         self._taking: dict[Any, Any] = {}
+        self._plain: tuple[type, ...] | None = None
+        self._trial: Trial | None = Trial()
 
     def programs(self) -> list[Any]:
         """The converted functions of it: as it is, and those that take numbers as inputs."""
         return [self.program, *(each for each in self._taking.values() if each is not None)]
 
+    @property
+    def slower(self) -> bool:
+        """Whether it was found to be faster in dygraph."""
+        return self.rests is SLOWER
+
     def __call__(self, *values: Any) -> Any:
         """Run it as a program, or in dygraph if it is given what a program does not take."""
         if self.rests is not None:
             return self.function(*values)
-        for name, value in zip(self.tree.arguments, values, strict=True):
-            if _is_foreign(value):
-                note_reads(name, value, self.tree.tree, self.function.__code__)
-                return self.function(*values)
+        kinds = tuple(map(type, values))
+        if kinds != self._plain:
+            self._plain = None
+            for name, value in zip(self.tree.arguments, values, strict=True):
+                if _is_foreign(value):
+                    breaks.note_reads(name, value, self.tree.tree, self.function.__code__)
+                    return self.function(*values)
+            if not any(issubclass(kind, _LOOKED_AT) for kind in kinds):
+                self._plain = kinds
         self.calls += 1
         try:
+            if self._trial is not None:
+                return self._tried(self._trial, values)
             return self._run(values)
         finally:
             if self.calls < _EARLY:
                 self._count()
 
+    def _tried(self, trial: Trial, values: tuple[Any, ...]) -> Any:
+        """Run it the one way or the other, to find out which one is faster."""
+        before = self._captures()
+        program = trial.begin()
+        result = self._run(values) if program else self.function(*values)
+        captured = self._captures() != before
+        trial.end(program=program, captured=captured)
+        if trial.pays is not None or not self._can_be_tried():
+            self._trial = None
+        if trial.pays is False:
+            self._rest(SLOWER)
+            breaks.changed()
+        return result
+
+    def _can_be_tried(self) -> bool:
+        """Whether both ways are the same but for the time that they take."""
+        if not config.get().try_islands:
+            return False
+        return not any(
+            program.islands is not None or any(entry.runner.draws for entry in program.entries)
+            for program in self.programs()
+        )
+
     def _run(self, values: tuple[Any, ...]) -> Any:
-        numbers = self._numbers(values)
+        numbers = () if self._plain is not None else self._numbers(values)
         program = self._with_inputs(numbers) if numbers else None
         if program is not None:
             try:
@@ -128,13 +170,24 @@ class Island:
             given[at] = paddle.to_tensor(values[at], _NUMBERS[kind])
         return given
 
+    def _captures(self) -> int:
+        return (
+            sum(each.captures for each in self.programs())
+            if self._taking
+            else (self.program.captures)
+        )
+
     def _count(self) -> None:
         """Rest if programs come and go without being used."""
-        captures = sum(each.captures for each in self.programs())
+        captures = self._captures()
         if captures >= _PATIENCE and captures * 2 > self.calls:
-            self.rests = "nearly every call has made a new program"
-            code = self.function.__code__
-            events.rests(self.function.__qualname__, code, self.tree.lines, self.rests)
+            self._rest("nearly every call has made a new program")
+
+    def _rest(self, why: str) -> None:
+        """Run in dygraph from now on."""
+        self.rests = why
+        code = self.function.__code__
+        events.rests(self.function.__qualname__, code, self.tree.lines, why)
 
 
 def _is_foreign(value: Any) -> bool:

@@ -207,6 +207,12 @@ class Runner(Trainable):
             self.program.prepare_gradients()
 
     @property
+    def draws(self) -> bool:
+        """Whether a run draws random numbers, or trains."""
+        captured = self.captured
+        return bool(captured.draws or captured.has_random or captured.steps)
+
+    @property
     def repeatable(self) -> bool:
         """Whether a run that has failed in Paddle has left nothing changed behind."""
         captured = self.captured
