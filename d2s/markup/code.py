@@ -31,7 +31,7 @@ LEGEND: Final = (
     + "".join(
         f'<span class="row {place}">{escaped(text)}</span>' for place, text in _PLACES.items()
     )
-    + "<span>the second number counts the operations that come of a line</span></p>"
+    + "<span>operations that come of a line; its share of the time</span></p>"
 )
 """What the colours beside the lines mean."""
 
