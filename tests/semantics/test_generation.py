@@ -241,3 +241,39 @@ def test_text_of_an_open_shape() -> None:
         with pytest.raises(ValueError, match="now") as want:
             f(x * 1000)
         assert str(mine.value) == str(want.value)
+
+
+class _Looked(paddle.nn.Layer):
+    """Asks for an attribute whose name it computes; Paddle notes the first call of such a layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = 2.0
+
+    def _build_once(self, *arguments: Any, **options: Any) -> None:
+        pass
+
+    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        return x + 1
+
+    def generate(self, x: paddle.Tensor) -> paddle.Tensor:
+        return self(x) * getattr(self, "sca" + "le")
+
+    def once(self, x: paddle.Tensor) -> paddle.Tensor:
+        if self._built:
+            return self.generate(x)
+        self._built = True
+        return x
+
+
+def test_the_first_call_of_a_layer_is_paddles_business() -> None:
+    """G2: a program stays good when Paddle notes that a layer was called; not if the user asks."""
+    layer = _Looked()
+    x = paddle.ones([2])
+    f = d2s.to_static(layer.generate, full_graph=True)
+    assert [f(x).tolist(), f(x).tolist()] == [[4.0, 4.0]] * 2
+    assert len(f.programs) == 1
+    layer.scale = 3.0
+    assert f(x).tolist() == [6.0, 6.0]
+    other = d2s.to_static(_Looked().once, full_graph=True)
+    assert [other(x).tolist(), other(x).tolist()] == [[1.0, 1.0], [4.0, 4.0]]

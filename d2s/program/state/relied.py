@@ -94,7 +94,7 @@ def guards_of(watch: Watch, changes: list[Change], tensors: list[Any]) -> list[G
                 if (id(record.scope), key) not in given:
                     maker.value(record.entry(key))
             if EVERY in watch.names:
-                for key in record.before:
+                for key in record.before.keys() - _first_call(record.object):
                     maker.value(record.entry(key))
             if record.library:
                 for key, value in record.before.items():
@@ -107,6 +107,11 @@ def guards_of(watch: Watch, changes: list[Change], tensors: list[Any]) -> list[G
     for place in [*places, *(Reading(t, numbers_in, t.name) for t in watch.read.values())]:
         maker.value(place)
     return maker.found
+
+
+def _first_call(thing: object) -> frozenset[str]:
+    """Where Paddle notes that a layer has been called: nobody else asks for it but by name."""
+    return frozenset(("_built",)) if isinstance(thing, paddle.nn.Layer) else frozenset()
 
 
 def _given(watch: Watch, changes: list[Change]) -> set[tuple[int, str]]:
