@@ -452,7 +452,9 @@ def test_signature() -> None:
     assert list(inspect.signature(Decorated().forward).parameters) == ["x", "scale"]
     assert list(inspect.signature(Decorated.forward).parameters) == ["self", "x", "scale"]
     assert inspect.signature(decorated) == inspect.signature(plain)
-    assert inspect.getfullargspec(Decorated().forward).args == ["x", "scale"]
+    net = Decorated()
+    assert inspect.getfullargspec(net.forward).args == ["self", "x", "scale"]  # as of a method
+    assert inspect.getfullargspec(decorated).args == ["x"]
 
 
 def test_deepcopy_is_converted_too() -> None:

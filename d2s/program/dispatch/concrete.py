@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import abc
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -82,9 +83,14 @@ class ConcretePrograms(bridge.ASTStaticFunction):  # type: ignore[misc]
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """What ``inspect`` says of the function: of a method, without the instance."""
+        """What ``inspect`` says of the function: of a method, without the instance.
+
+        But ``getfullargspec``, with which ``paddle.Model`` counts arguments, names the instance of
+        a bound method, too; inside of ``inspect`` it says so to whom it asks.
+        """
         signature = inspect.signature(self.d2s_original)
-        if self._object() is None:
+        skips = sys._getframe(1).f_locals.get("skip_bound_arg", True)
+        if self._object() is None or not skips:
             return signature
         return signature.replace(parameters=list(self._signature.signature.parameters.values()))
 

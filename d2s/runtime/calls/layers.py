@@ -11,9 +11,10 @@ from typing import Any
 import paddle
 
 from d2s import paddle_bridge as bridge
+from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.calls.applying import applied
 from d2s.runtime.calls.callables import swapped
-from d2s.runtime.trace import current
+from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import Choice, each
 
 Converting = Callable[[Any], Any]
@@ -62,6 +63,12 @@ def layer_call(
     """
     capture = current()
     assert capture is not None
+    if isinstance(layer, paddle.DataParallel) and paddle.distributed.get_world_size() > 1:
+        raise error_here(
+            UnsupportedInGraphError,
+            "a paddle.DataParallel is called, whose processes exchange gradients behind each call",
+            "convert the layer inside of it, or wrap the converted one: DataParallel(to_static(n))",
+        )
     if capture.adopt is not None:
         capture.adopt(layer)
     if id(layer) in capture.prepared:

@@ -10,11 +10,12 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+from d2s.runtime.calls.applying import plain
 from d2s.runtime.lists import iteration
 from d2s.runtime.loops import comprehensions
 from d2s.runtime.trace import current
 from d2s.runtime.values.tensors import is_tensor
-from d2s.runtime.values.tree import is_plain_sequence
+from d2s.runtime.values.tree import any_leaf, flatten, is_plain_sequence
 
 Converting = Callable[[Any], Any]
 """Gives what to call in place of a function."""
@@ -49,6 +50,26 @@ def ranking(call: Converting, operator: Callable[..., Any]) -> Callable[..., Any
         return operator(n, iterable, None if key is None else call(key))
 
     return rank
+
+
+def recompute(
+    call: Converting, paddles: Callable[..., Any], function: object, *given: Any, **options: Any
+) -> Any:
+    """``recompute`` while a program is captured.
+
+    As it is by default, as a ``PyLayer``, no gradient goes into a function none of whose arguments
+    has one, not even to parameters.
+    """
+    result = plain(paddles, call)(function, *given, **options)
+    inside = options.get("use_reentrant", True)
+    if not inside or any_leaf(_has_gradient, [given, options]):
+        return result
+    leaves, rebuild = flatten(result)
+    return rebuild([leaf.detach() if is_tensor(leaf) else leaf for leaf in leaves])
+
+
+def _has_gradient(leaf: object) -> bool:
+    return is_tensor(leaf) and not getattr(leaf, "stop_gradient", True)
 
 
 def reduce(

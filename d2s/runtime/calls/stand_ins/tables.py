@@ -14,6 +14,8 @@ from typing import Any, Final
 
 import numpy as np
 import paddle
+import paddle.distributed.fleet.utils
+from paddle.distributed.fleet.recompute import recompute as _recompute
 
 from d2s.runtime.builtins import dispatch, ranked
 from d2s.runtime.calls.spellings import in_pythons_words, spelt
@@ -39,6 +41,10 @@ def _in_pythons_words(operators: Table) -> Table:
     return {
         function: in_pythons_words(function, operator) for function, operator in operators.items()
     }
+
+
+_RECOMPUTE: Final = {paddle.distributed.fleet.utils.recompute, _recompute}
+"""Paddle has two of them, one of which calls the other."""
 
 
 class StandIns:
@@ -89,6 +95,7 @@ class StandIns:
     def _of_python(self) -> Table:
         of_numbers, joining_ = numbers.taking_numbers, joining.joining
         return {
+            **{each: partial(calling_back.recompute, self._call, each) for each in _RECOMPUTE},
             paddle.lerp: of_numbers(paddle.lerp, ("weight",), numbers.as_dtype_of),
             paddle.masked_fill: of_numbers(paddle.masked_fill, ("value",), numbers.as_dtype_of),
             paddle.put_along_axis: of_numbers(
