@@ -324,3 +324,35 @@ def test_a_saved_program_shows_the_tensors(tmp_path, capfd) -> None:
     shown = "".join(capfd.readouterr())
     assert "data: [3.000000 6.000000]" in shown
     assert "data: [1.000000 2.000000 2.000000 3.000000]" in shown
+
+
+def longer(x, n):
+    for _ in range(n):
+        x = paddle.concat([x, x[:1]])
+    return x
+
+
+def test_shapes_that_the_run_decides_are_shown(capfd) -> None:
+    """F1, E4: in every way to write a text, and in what an assertion says."""
+
+    def f(x, n):
+        y = longer(x, n)
+        print(y.shape, [y.shape], {"shape": y.shape}, f"{y.shape}", str(y.shape), repr(y.shape))
+        print("{}".format(y.shape), "%s" % (y.shape,), f"{y.shape!r:>30}")  # noqa: UP031, UP032
+        assert y.shape == [2 + n], f"{y.shape} == {[2 + n]}"
+        return y * 1, f"of shape {y.shape}"
+
+    same_text(f, capfd, (X, N[2]))
+
+
+def test_shapes_that_the_run_decides_in_exceptions() -> None:
+    """F1: the text of an exception that a tensor raises."""
+
+    def f(x, n):
+        y = longer(x, n)
+        if y.shape[0] > 3:
+            raise ValueError(f"too long: {y.shape}")
+        assert y.shape[0] > 2, f"too short: {y.shape}, {y.shape!s}"
+        return y * 1
+
+    assert_same(f, *((X, n) for n in N))

@@ -24,7 +24,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import LoopGradientError, UnsupportedInGraphError
 from d2s.runtime.trace import Capture, capture_into, current, error_here
-from d2s.runtime.values.tensors import Sizes, as_value, is_tensor
+from d2s.runtime.values.tensors import as_value, is_tensor
 from d2s.runtime.values.tree import is_sequence, parts
 
 
@@ -187,8 +187,7 @@ def _filled(value: object, tensors: Iterator[Any]) -> Any:
     held = parts(value)
     if held is None:
         return value
-    make = Sizes if type(value) is Sizes else held[1]
-    return make([_filled(item, tensors) for _, item in held[0]])
+    return held[1]([_filled(item, tensors) for _, item in held[0]])
 
 
 def _tensors_of(function: Callable[..., Any]) -> dict[str, Any]:
