@@ -19,7 +19,7 @@ PY    := $(VENV)/bin/python
 STAMP := $(VENV)/.installed-$(EXTRA)
 
 .DEFAULT_GOAL := demo
-.PHONY: help demo install test doctest nightly programs golden coverage mutants lint format types \
+.PHONY: help demo generate serve install test doctest nightly programs golden coverage mutants lint format types \
         contracts house docs support failures errors onnx zoo zooquick bench benchquick benchdocs ci clean FORCE
 
 help: ## list the commands
@@ -27,6 +27,13 @@ help: ## list the commands
 
 demo: install ## set up and run the tour (the default)
 	@$(PY) -m corpus.tour
+
+generate: install ## a decoding loop: dygraph, one program, a file, Paddle Inference; tokens a second
+	@OMP_NUM_THREADS=1 $(PY) -m examples.generate
+
+serve: install ## the same loop behind HTTP, under 32 clients
+	$(PY) -m pip install --disable-pip-version-check --quiet -e '.[$(EXTRA),dev,examples]'
+	@OMP_NUM_THREADS=1 $(PY) -m examples.serve_generation
 
 install: $(STAMP) ## set up .venv; does nothing when it is up to date
 

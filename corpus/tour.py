@@ -3,7 +3,7 @@
 ``python -m corpus.tour`` takes the LSTM of ``corpus/programs/models/trend_reader.py``, which stops
 reading as soon as it is sure, and teaches it to tell rising curves from falling ones. The converted
 code is shown beside the original; everything that it computes is held against the same model in
-dygraph.
+dygraph.  Then ``examples/generate.py`` does the same with the decoding loop of a language model.
 
 Ends with 0 if every comparison is within its tolerance, 1 if not.
 """
@@ -43,6 +43,7 @@ import d2s
 from corpus.programs.models.trend_reader import TrendReader
 from d2s import api
 from d2s.debug.dump import render_side_by_side
+from examples import generate
 
 SEED = 7
 KINDS = ("falling", "level", "rising")
@@ -246,6 +247,9 @@ def main(
         folder = output or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="d2s-")))
         folder.mkdir(parents=True, exist_ok=True)
         serving(report, converted, folder)
+
+    report.step("A decoding loop of a language model (make generate)")
+    report.failures += generate.main()
 
     report.step("What happened")
     report.say("forward, with its assert, early return, while, for and break, became one program;")

@@ -7,9 +7,18 @@ a call and an operation cost, not how fast a kernel is.
 from __future__ import annotations
 
 from benchmarks.scenario import Scenario
-from benchmarks.scenarios import branches, layers, loops, models, once, operations, steps
+from benchmarks.scenarios import (
+    branches,
+    generation,
+    layers,
+    loops,
+    models,
+    once,
+    operations,
+    steps,
+)
 
-FAMILIES = (operations, branches, loops, layers, steps, models, once)
+FAMILIES = (operations, branches, loops, layers, steps, models, generation, once)
 
 SCENARIOS: dict[str, Scenario] = {
     scenario.name: scenario for family in FAMILIES for scenario in family.SCENARIOS
