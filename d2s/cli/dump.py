@@ -32,7 +32,7 @@ from rich.syntax import Syntax
 
 from d2s.api import to_static, trace
 from d2s.cli.files import write
-from d2s.cli.progress import working
+from d2s.cli.progress import importing, working
 from d2s.debug.dump import render_passes, render_program, render_side_by_side, render_text
 from d2s.debug.show import source_map as map_of
 from d2s.errors import (
@@ -193,7 +193,7 @@ def find(target: str) -> Found:
         path = _checked_file(place)
         folder, file = path.parent, str(path)
         with (
-            working(f"importing {place}"),
+            importing(place),
             first_on_path(folder),
             contextlib.redirect_stdout(sys.stderr),
         ):
@@ -201,7 +201,7 @@ def find(target: str) -> Found:
     else:
         folder = Path.cwd()
         with (
-            working(f"importing {place}"),
+            importing(place),
             first_on_path(folder),
             contextlib.redirect_stdout(sys.stderr),
         ):

@@ -36,6 +36,8 @@ def lint(
     for path in paths:
         if not path.exists():
             raise TargetError(f"there is no file {path}", cure="name files or folders")
+        if path.is_dir() and next(path.rglob("*.py"), None) is None:
+            raise TargetError(f"there is no Python file in {path}", cure="name files or folders")
     folder = paths[0].resolve()
     wanted = settings.read(folder if folder.is_dir() else folder.parent)
     wanted = wanted.changed(select=select, ignore=ignore, converters=converters)
@@ -61,11 +63,12 @@ def _findings(paths: Sequence[Path], wanted: Settings, *, fix: bool) -> list[Fin
             raise TargetError(
                 f"{path} cannot be read: {error.strerror or error}", cure="check its permissions"
             ) from error
-        here = check_text(source, str(path), wanted)
+        named = path in paths
+        here = check_text(source, str(path), wanted, named=named)
         text = _text(source)
         if fix and text is not None and any(one.edits for one in here):
             write(path, fixed(text, here))
-            here = check_text(path.read_bytes(), str(path), wanted)
+            here = check_text(path.read_bytes(), str(path), wanted, named=named)
         found += here
     return found
 

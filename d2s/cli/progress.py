@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -30,6 +31,23 @@ def working(what: str) -> Iterator[None]:
     finally:
         done.set()
         speaker.join()
+
+
+@contextmanager
+def importing(place: str) -> Iterator[None]:
+    """Say that a module of the user's is being imported; after Ctrl-C, where that has stopped.
+
+    Args:
+        place: what the user calls it.
+    """
+    try:
+        with working(f"importing {place}"):
+            yield
+    except KeyboardInterrupt as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        at = f"{frame.filename}:{frame.lineno}"
+        print(f"importing {place} had not ended; it was at {at}", file=sys.__stderr__)
+        raise
 
 
 def _speak(what: str, done: threading.Event) -> None:

@@ -20,13 +20,17 @@ from d2s.syntax.depth import deep
 _IGNORED: Final = re.compile(r"#\s*d2s:\s*ignore(?:\[([^\]]*)\])?", re.IGNORECASE)
 
 
-def check_text(text: str | bytes, file: str, settings: Settings | None = None) -> list[Finding]:
+def check_text(
+    text: str | bytes, file: str, settings: Settings | None = None, *, named: bool = False
+) -> list[Finding]:
     """What there is to say about a file.
 
     Args:
         text: what is in it.
         file: its path, for the findings.
         settings: what to look for; everything when None.
+        named: someone has named this very file: it is read even if nothing in it can be found, as
+            it may be no Python.
 
     Returns:
         The findings, by place. A file that is not Python has one, D2S502.
@@ -44,7 +48,7 @@ def check_text(text: str | bytes, file: str, settings: Settings | None = None) -
     """
     settings = settings or Settings()
     source = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    if not modules.worth_reading(source, settings.converters):
+    if not named and not modules.worth_reading(source, settings.converters):
         return []
     try:
         with warnings.catch_warnings(), deep():

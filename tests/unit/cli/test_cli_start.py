@@ -181,6 +181,8 @@ def test_ctrl_c_has_a_status_of_its_own_and_leaves_no_file(tmp_path: Path) -> No
     said = process.communicate()[1]
     assert process.returncode == 130, said
     assert said.rstrip().endswith("interrupted")
+    place = tmp_path / "net.py"
+    assert f"importing {place} had not ended; it was at {place}:3" in said
     assert "Traceback" not in said
     assert {path.name for path in tmp_path.iterdir()} <= {"net.py", "ready", "__pycache__"}
 
