@@ -70,7 +70,7 @@ def main(
         item = next(each for each in chosen if each.key == key or each.name == key)
         made = _found(item, found)
         if sot and made.breaks:
-            made = _with_sot(item, made, limit)
+            made = _with_sot(item, made, kept.get(item.key), limit)
         bad += made.verdict != "right"
         print(_line(item, made), flush=True)
         if record_:
@@ -135,8 +135,10 @@ def _found(item: Chosen, told: dict[str, object]) -> Found:
     )
 
 
-def _with_sot(item: Chosen, made: Found, limit: float) -> Found:
-    """``made`` with what Paddle's SOT does."""
+def _with_sot(item: Chosen, made: Found, before: Found | None, limit: float) -> Found:
+    """``made`` with what Paddle's SOT does, which is not ours to change."""
+    if before is not None and before.sot and before.hash == made.hash:
+        return dataclasses.replace(made, sot=before.sot, sot_pieces=before.sot_pieces)
     result = next(iter(run_all_apart([item], SOT, limit, 1, _sot_child)))
     if not isinstance(result, dict):
         return dataclasses.replace(made, sot=tidy(result.verdict))

@@ -209,8 +209,7 @@ class StaticFunction(ConcretePrograms):
                 "values of a program",
             )
         if self._driver is not None:
-            noted = Noted.count
-            self._idle = noted if self._driver.plain else None
+            self._idle = self._driver.idle()
             return self._driven(self._driver)(*args, **kwargs)
         if self._programs.rests():
             return self.dygraph_function(*args, **kwargs)

@@ -70,6 +70,11 @@ class Driver:
             self.current()
         return self._made(*args, **kwargs)
 
+    def idle(self) -> int | None:
+        """What ``Noted.count`` is as long as this is the user's function; ``None`` if it is not."""
+        noted = Noted.count
+        return noted if self.plain else None
+
     @property
     def plain(self) -> bool:
         """Whether it is the user's function, as nothing in it is worth a program."""

@@ -111,7 +111,7 @@ class Island:
         trial.end(program=program, captured=captured)
         if trial.pays is not None or not self._can_be_tried():
             self._trial = None
-        if trial.pays is False:
+        if trial.pays is False or self.program.islands == ():  # it is no program at all
             self._rest(SLOWER)
             breaks.changed()
         return result

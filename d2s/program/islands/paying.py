@@ -18,7 +18,7 @@ SETTLED: Final = 3
 GAIN: Final = 0.95
 """What a program may take at most, beside dygraph; the driver around it takes time as well."""
 
-SLOWER: Final = "a program takes longer there"
+SLOWER: Final = "a program takes longer there, or is impossible"
 
 
 class Trial:
