@@ -277,3 +277,52 @@ def test_the_first_call_of_a_layer_is_paddles_business() -> None:
     assert f(x).tolist() == [6.0, 6.0]
     other = d2s.to_static(_Looked().once, full_graph=True)
     assert [other(x).tolist(), other(x).tolist()] == [[1.0, 1.0], [4.0, 4.0]]
+
+
+COPIES = {
+    "a deep copy": "copy.deepcopy(self.settings)",
+    "a copy": "copy.copy(self.settings)",
+    "a part of one": "copy.deepcopy({'a': [self.settings]})['a'][0]",
+    "with a memo": "copy.deepcopy(self.settings, {})",
+}
+
+
+@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES.keys())
+def test_a_copy_of_an_object_belongs_to_the_call(copied: str) -> None:
+    """F1, G2: what a call sets in its copy is no state; what it reads of the original is."""
+    f = function_of(
+        f"""
+    import copy
+
+    class Settings:
+        def __init__(self):
+            self.times, self.more = 1, 2
+
+        def update(self, **given):
+            for name, value in given.items():
+                setattr(self, name, value)
+
+    class Model:
+        def __init__(self):
+            self.settings = Settings()
+
+        def generate(self, x, **given):
+            settings = {copied}
+            settings.update(**given)
+            settings.last = x
+            return settings.last * settings.times + settings.more
+
+    model = Model()
+
+    def f(x):
+        return model.generate(x, times=5), model
+    """,
+        "f",
+    )
+    g = d2s.to_static(f, full_graph=True)
+    x = paddle.ones([2])
+    for more in (2, 2, 7):
+        g(x)[1].settings.more = more
+        assert g(x)[0].tolist() == f(x)[0].tolist()
+    assert g(x)[1].settings.times == 1
+    assert len(g.programs) <= 2  # at most another one for the number that the original holds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -14,6 +15,7 @@ from d2s.runtime.aliasing import inplace
 from d2s.runtime.calls.applying import applied
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.training import functions as training
+from d2s.runtime.values.objects import is_user_object
 from d2s.runtime.values.tensors import as_value, is_tensor, number_kind
 
 
@@ -72,6 +74,31 @@ def register_buffer(
         capture.makes()
     paddle.nn.Layer.register_buffer(layer, name, None, persistable)
     layer._buffers[name] = tensor
+
+
+def copied(thing: Any) -> Any:
+    """``copy.copy``: an object that it makes belongs to the call."""
+    made = applied(copy.copy, [thing], {})
+    if made is not thing:
+        _note_born(made)
+    return made
+
+
+def deep_copied(thing: Any, memo: dict[int, Any] | None = None) -> Any:
+    """``copy.deepcopy``: the objects that it makes belong to the call."""
+    memo = {} if memo is None else memo
+    before = memo.copy()
+    made = applied(copy.deepcopy, [thing, memo], {})
+    for number, each in memo.items():
+        if number not in before:  # what was there, with its copy; and a list of what was there
+            _note_born(each)
+    return made
+
+
+def _note_born(made: object) -> None:
+    capture = current()
+    if capture is not None and is_user_object(made):
+        capture.born[id(made)] = made
 
 
 def data_parallel(*arguments: object, **options: object) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import copy
 import functools
 import itertools
 import types
@@ -132,6 +133,8 @@ class StandIns:
             paddle.nn.utils.clip_grad_norm_: clip_functions.clip_grad_norm_,
             paddle.nn.utils.clip_grad_value_: clip_functions.clip_grad_value_,
             asyncio.gather: coroutines.gather,
+            copy.copy: state.copied,
+            copy.deepcopy: state.deep_copied,
             paddle.nn.Layer.set_state_dict: state.set_state_dict,
             paddle.nn.Layer.register_buffer: state.register_buffer,
         }
