@@ -113,9 +113,30 @@ def _first_line(node: Definition) -> int:
     return node.decorator_list[0].lineno
 
 
+def _of_command(file: str, module_globals: dict[str, Any]) -> tuple[str, ...]:
+    """The lines of ``python -c``, which Python itself keeps from 3.13 on; else none."""
+    if file != "<string>" or sys.argv[:1] != ["-c"] or module_globals.get("__name__") != "__main__":
+        return ()
+    ends = (at for at, word in enumerate(sys.orig_argv) if word[:1] == "-" and word[-1:] == "c")
+    text = sys.orig_argv[next(ends, -2) + 1 :][:1]
+    return tuple("".join(text).splitlines(keepends=True))
+
+
+def _cure(file: str) -> str:
+    """What to do about a function whose text cannot be found."""
+    if file == "<stdin>":
+        return "define the function in a file: Python does not keep what is typed or piped into it"
+    if file.startswith("<"):
+        return (
+            "define the function in a file or a notebook cell, or register its text with "
+            "linecache before calling exec"
+        )
+    return "put the .py file beside it, or convert the package ahead of time: d2s build"
+
+
 def _parse(file: str, module_globals: dict[str, Any]) -> _File | None:
     linecache.checkcache(file)
-    lines = tuple(linecache.getlines(file, module_globals))
+    lines = tuple(linecache.getlines(file, module_globals)) or _of_command(file, module_globals)
     known = _files.get(file)
     if known is not None and known.lines == lines:
         _files[file] = _files.pop(file, known)
@@ -289,8 +310,7 @@ def source_of(function: object) -> FunctionSource:
     if parsed is None or (file.startswith("<") and not definitions):
         raise NoSourceError(
             f"the source text of {function.__name__!r} cannot be found",
-            cure="define the function in a file or a notebook cell, or register its text with "
-            "linecache before calling exec",
+            cure=_cure(file),
             file=file,
             line=line,
         )
