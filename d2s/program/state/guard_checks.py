@@ -4,7 +4,8 @@ A program relies on many places, and nearly always nothing has changed: then eac
 very object that it held on the last check.  So places are sorted by the sort of thing that holds
 them, and one loop in C for each sort compares what is there with what was there.  When that fails,
 for a number that was replaced by an equal one, say, the guards themselves are asked, and what is
-there now is remembered.
+there now is remembered.  A guard whose place holds another object again and again is asked by
+itself from then on; the others stay in their loops.
 
     layer.training, layer.name, table[0]    ->    one loop over dicts, one over lists
 """
@@ -12,29 +13,35 @@ there now is remembered.
 from __future__ import annotations
 
 import collections
+import itertools
 import operator
 import types
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+import paddle
+
 from d2s import paddle_bridge as bridge
-from d2s.program.state.guards import Guard, form, is_plain
-from d2s.program.state.places import (
-    ABSENT,
-    CONTAINERS,
-    SCALARS,
-    Member,
-    Place,
-    Reading,
-    Slot,
-    keys_of,
+from d2s.program.state.guards import (
+    SIMPLE,
+    Guard,
+    SameAs,
+    form,
+    is_plain,
+    kind_of_tensor,
+    members,
+    modes,
 )
+from d2s.program.state.places import ABSENT, SCALARS, Member, Place, Reading, Slot, keys_of
 from d2s.runtime.values.fields import ClassFields, SlotFields
 
 Check = Callable[[], bool]
 
 _MOST: Final = 32
-"""How often what was remembered may turn out to have changed."""
+"""How often what was remembered may turn out to have changed for no reason that a guard tells."""
+
+_OFTEN: Final = 2
+"""How often a place may hold another object before its guard is asked by itself."""
 
 
 class Checks:
@@ -48,6 +55,9 @@ class Checks:
         self.guards = guards
         self._fast: Check | None = None
         self._missed = 0
+        self._broken = 0
+        self._last: list[list[Any]] = []
+        self._moves: collections.Counter[int] = collections.Counter()
 
     def hold(self) -> bool:
         """Whether all of them do."""
@@ -55,13 +65,33 @@ class Checks:
         if fast is not None:
             if fast():
                 return True
-            self._missed += 1
-        for guard in self.guards:
-            if not guard.holds():
+            if not self.guards[self._broken].holds():  # two programs in turn: it is the same again
                 return False
-        # What is another object on every call is not worth remembering.
-        self._fast = _Plan(self.guards).check() if self._missed < _MOST else None
+            self._missed += 1
+        for at, guard in enumerate(self.guards):
+            if not guard.holds():
+                self._broken = at
+                return False
+        self._remember()
         return True
+
+    def _remember(self) -> None:
+        """Check from now on that everything is as it is now; what comes and goes is asked."""
+        last, self._last = self._last, [_trail(guard.place) for guard in self.guards]
+        moved = [
+            at
+            for at, (then, now) in enumerate(zip(last, self._last, strict=False))
+            if len(then) != len(now) or not all(map(operator.is_, then, now))
+        ]
+        self._moves.update(moved)
+        lost = self._missed >= _MOST and not moved
+        self._fast = None if lost else self._plan().check()
+
+    def _plan(self) -> _Plan:
+        return _Plan(
+            [guard for at, guard in enumerate(self.guards) if self._moves[at] < _OFTEN],
+            [guard for at, guard in enumerate(self.guards) if self._moves[at] >= _OFTEN],
+        )
 
     def text(self, name: Callable[[Any], str]) -> str:
         """What tells, written out, that no place has changed; the guards have just held.
@@ -71,7 +101,21 @@ class Checks:
         """
         if self._fast is None:
             return "False"
-        return _Plan(self.guards).text(name)
+        if self._missed:  # what is remembered now will not stay
+            return f"{name(self.hold)}()"
+        return self._plan().text(name)
+
+
+def _trail(place: Place) -> list[Any]:
+    """What stands at ``place`` and where its scope is kept, up to where nothing can change."""
+    if isinstance(place, Reading):
+        return []  # what is asked may make its answer anew each time
+    found = []
+    step: Place | None = place
+    while step is not None:
+        found.append(step.get())
+        step = step.parent
+    return found
 
 
 def in_place(places: list[tuple[Place, Any]]) -> Check:
@@ -89,32 +133,69 @@ def in_place(places: list[tuple[Place, Any]]) -> Check:
 
 
 class _Plan:
-    """Sorts guards that hold now into checks."""
+    """Sorts guards that hold now into checks.
 
-    def __init__(self, guards: list[Guard]) -> None:
+    Args:
+        guards: those whose places hold on to what they have.
+        asked: those that are asked by themselves.
+    """
+
+    def __init__(self, guards: list[Guard], asked: Iterable[Guard] = ()) -> None:
         self.dicts: dict[Any, tuple[Any, Any, Any]] = {}
         self.classes: dict[Any, tuple[Any, Any, Any]] = {}
-        self.empty: dict[int, Any] = {}
-        self.cells: list[tuple[Any, Any]] = []
+        self.items: dict[Any, tuple[Any, int, Any]] = {}
+        self.sizes: dict[int, tuple[Any, int]] = {}
+        self.keys: dict[int, tuple[Any, list[Any]]] = {}
+        self.values: dict[int, Any] = {}
+        self.sets: dict[int, tuple[Any, Any]] = {}
+        self.tensors: dict[int, Any] = {}
+        self.cells: dict[int, tuple[Any, Any]] = {}
         self.slots: list[tuple[Any, str, Any]] = []
         self.others: list[Check] = []
-        self.known: set[Any] = set()
         for guard in guards:
             self.add(guard)
+        self.others += [guard.holds for guard in asked]
 
     def add(self, guard: Guard) -> None:
-        now = guard.place.get()
-        if is_plain(guard) and self.expect(guard.place, now):
-            if guard.test is form and isinstance(now, CONTAINERS):
-                self.contents(now)
-            return
-        if type(guard.place) is Reading:
-            if guard.place.key is keys_of and now == ():
-                self.empty[id(guard.place.scope)] = guard.place.scope
-            else:
-                self.others.append(_told(guard.place.key, guard.place.scope, now))
+        """Let ``guard`` be seen to hold, one way or the other."""
+        place, now = guard.place, guard.place.get()
+        if type(place) is Reading:
+            self.reading(place, now, guard)
+        elif not (self.follows(guard.test, now) and self.expect(place, now)):
+            self.others.append(guard.holds)
+
+    def reading(self, place: Reading, now: Any, guard: Guard) -> None:
+        """What something tells: the keys of a table without asking it, the rest by asking."""
+        if place.key is keys_of and isinstance(place.scope, dict):
+            self.contents(place.scope)
+        elif is_plain(guard):
+            self.others.append(_told(place.key, place.scope, now))
         else:
             self.others.append(guard.holds)
+
+    def follows(self, test: Any, now: Any) -> bool:
+        """Whether a test tells the same while ``now`` stands where it does, and has what it has.
+
+        What it has is remembered.
+        """
+        if test is form:
+            if isinstance(now, (dict, list, set, collections.deque)):
+                self.contents(now)
+        elif test is members:
+            if not all(type(item) is str for item in now):
+                return False
+            self.sets[id(now)] = now, frozenset(now)
+        elif test is kind_of_tensor:
+            if not bridge.is_eager(now):
+                return False
+            self.tensors[id(now)] = now
+        elif test is modes:
+            return self.modes(now)
+        elif type(test) is SameAs:
+            return self.expect(test.place, now)
+        else:
+            return test in SIMPLE
+        return True
 
     def expect(self, place: Place, value: Any) -> bool:
         """Let ``value`` be what must stand at ``place``; false if there is no fast way to see."""
@@ -132,14 +213,14 @@ class _Plan:
                 return False
             holder = place.holder()
         if isinstance(holder, types.CellType):
-            if (id(holder), None) not in self.known:
-                self.known.add((id(holder), None))
-                if value is ABSENT:
-                    return False
-                self.cells.append((holder, value))
+            if value is not ABSENT:
+                self.cells[id(holder)] = holder, value
+            return value is not ABSENT
+        if type(holder) in (list, collections.deque):
+            self.items[id(holder), place.key] = holder, place.key, value
             return True
-        if type(holder) in (tuple, list, collections.deque):
-            return self.item(holder, place.key, value)
+        if type(holder) is tuple:
+            return True
         if not isinstance(holder, dict):
             return False
         if isinstance(holder, ClassFields):
@@ -150,13 +231,6 @@ class _Plan:
             self.slots.append((holder.owner, place.key, value))
             return True
         self.dicts[id(holder), place.key] = holder, place.key, value
-        return True
-
-    def item(self, holder: Any, index: int, value: Any) -> bool:
-        """The same for an item of a sequence."""
-        if type(holder) is not tuple and (id(holder), index) not in self.known:
-            self.known.add((id(holder), index))
-            self.others.append(lambda: len(holder) > index and holder[index] is value)
         return True
 
     def member(self, place: Place) -> bool:
@@ -170,17 +244,28 @@ class _Plan:
                 self.classes[id(kind), place.key] = space, place.key, found
         return True
 
+    def modes(self, layer: Any) -> bool:
+        """The same for a layer whose modes count, and those of all layers in it."""
+        if not isinstance(layer, paddle.nn.Layer):
+            return False
+        for each in layer.sublayers(include_self=True):
+            fields = each.__dict__
+            if "training" not in fields:  # a class says it for its layers
+                return False
+            self.dicts[id(fields), "training"] = fields, "training", fields["training"]
+            table = each._sub_layers
+            if table:
+                self.values[id(table)] = table
+            else:
+                self.sizes[id(table)] = table, 0
+        return True
+
     def contents(self, container: Any) -> None:
-        """Let a container that is read have the size that it has."""
-        if (id(container), len) in self.known:
-            return
-        self.known.add((id(container), len))
-        count = len(container)
-        if isinstance(container, dict):
-            keys = list(container)
-            self.others.append(lambda: len(container) == count and list(container) == keys)
+        """Let a container that is read have the size that it has, a dict its keys."""
+        if isinstance(container, dict) and container:
+            self.keys[id(container)] = container, list(container)
         else:
-            self.others.append(lambda: len(container) == count)
+            self.sizes[id(container)] = container, len(container)
 
     def check(self) -> Check:
         """All of them."""
@@ -203,10 +288,22 @@ class _Plan:
             found.append(_same(dict.get, self.dicts.values()))
         if self.classes:
             found.append(_same(types.MappingProxyType.get, self.classes.values()))
-        if self.empty:
-            found.append(_all_empty(list(self.empty.values())))
+        if self.sizes:
+            found.append(_tells(len, self.sizes.values()))
+        if self.keys:
+            found.append(_tells(list, self.keys.values()))
+        if self.values:
+            found.append(_same_values(list(self.values.values())))
+        if self.items:
+            found.append(_same_items(self.items.values()))
+        if self.sets:
+            found.append(_tells(frozenset, self.sets.values()))
+        if self.tensors:
+            tensors = list(self.tensors.values())
+            found += [same_dtypes(tensors), _tells(_STOPS, [(t, _STOPS(t)) for t in tensors])]
+            found.append(_tells(_SHAPE, [(t, _SHAPE(t)) for t in tensors]))
         if self.cells:
-            found.append(_same_cells(self.cells))
+            found.append(_same_cells(self.cells.values()))
         if self.slots:
             found.append(_same(getattr, self.slots))
         return [*found, *self.others]
@@ -218,15 +315,21 @@ class _Plan:
             if type(slot[0]) is types.FunctionType:
                 owners.setdefault(id(slot[0]), {})[slot[1]] = slot
         found: list[_Function] = []
+        taken: set[int] = set()
         for slots in owners.values():
             if slots.keys() == _OF_A_FUNCTION:
-                self.slots = [slot for slot in self.slots if slots.get(slot[1]) is not slot]
+                taken.update(map(id, slots.values()))
                 code, defaults, keywords = (slots[name] for name in sorted(_OF_A_FUNCTION))
                 found.append((code[0], code[2], defaults[2], keywords[2]))
+        self.slots = [slot for slot in self.slots if id(slot) not in taken]
         return found
 
 
 _OF_A_FUNCTION: Final = {"__code__", "__defaults__", "__kwdefaults__"}
+
+_SHAPE: Final = operator.attrgetter("shape")
+_STOPS: Final = operator.attrgetter("stop_gradient")
+_DTYPE: Final = operator.attrgetter("dtype")
 
 _Function = tuple[types.FunctionType, Any, Any, Any]
 
@@ -251,7 +354,7 @@ def _every(checks: list[Check]) -> Check:
     if len(checks) == 2:
         first, second = checks
         return lambda: first() and second()
-    return lambda: all(check() for check in checks)
+    return lambda: all(each() for each in checks)
 
 
 def _same(get: Callable[..., Any], triples: Iterable[tuple[Any, Any, Any]]) -> Check:
@@ -265,12 +368,45 @@ def _same(get: Callable[..., Any], triples: Iterable[tuple[Any, Any, Any]]) -> C
     return check
 
 
-def _all_empty(tables: list[Any]) -> Check:
-    return lambda: not any(map(len, tables))
+def _tells(ask: Callable[[Any], Any], pairs: Iterable[tuple[Any, Any]]) -> Check:
+    """Whether each thing still gives an answer that is equal to what it gave."""
+    things, answers = map(list, zip(*pairs, strict=True))
+    return lambda: list(map(ask, things)) == answers
 
 
-def _same_cells(pairs: list[tuple[Any, Any]]) -> Check:
-    cells, values = [cell for cell, _ in pairs], [value for _, value in pairs]
+def same_dtypes(tensors: list[Any]) -> Check:
+    """Whether tensors have the dtypes that they have now."""
+    dtypes = list(map(_DTYPE, tensors))
+    return lambda: all(map(operator.is_, map(_DTYPE, tensors), dtypes))
+
+
+def _same_values(tables: list[Any]) -> Check:
+    """Whether dicts hold the objects that they hold now, under whatever names."""
+    end = object()
+    values = [*itertools.chain.from_iterable(map(dict.values, tables)), end]
+
+    def check() -> bool:
+        now = itertools.chain(itertools.chain.from_iterable(map(dict.values, tables)), (end,))
+        return all(map(operator.is_, now, values))
+
+    return check
+
+
+def _same_items(triples: Iterable[tuple[Any, int, Any]]) -> Check:
+    """Whether sequences still have the objects that they had at these places."""
+    holders, indexes, values = map(list, zip(*triples, strict=True))
+
+    def check() -> bool:
+        try:
+            return all(map(operator.is_, map(operator.getitem, holders, indexes), values))
+        except IndexError:  # one of them has become shorter
+            return False
+
+    return check
+
+
+def _same_cells(pairs: Iterable[tuple[Any, Any]]) -> Check:
+    cells, values = map(list, zip(*pairs, strict=True))
     contents = operator.attrgetter("cell_contents")
 
     def check() -> bool:

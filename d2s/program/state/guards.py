@@ -46,9 +46,7 @@ class Guard:
 
 def is_plain(guard: Guard) -> bool:
     """Whether the guard holds for certain while the same object, of this length, stands there."""
-    if guard.test is Identity or guard.test is constant:
-        return True
-    return guard.test is form
+    return guard.test in SIMPLE or guard.test is form
 
 
 def scalar(value: Any) -> Any:
@@ -106,6 +104,29 @@ def constant(value: Any) -> Any:
     if type(value) is tuple:
         return tuple(constant(item) for item in value)
     return scalar(value)
+
+
+SIMPLE: Final = (Identity, constant)
+"""Tests that tell the same of the same object, whatever becomes of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class SameAs:
+    """Whether what is asked about is the object that stands at another place.
+
+    Attributes:
+        place: the other place.
+    """
+
+    place: Place
+
+    def __call__(self, value: Any) -> bool:
+        return value is self.place.get()
+
+
+def members(value: Any) -> Any:
+    """The constants in a set."""
+    return {scalar(item) for item in value} if isinstance(value, set) else None
 
 
 def is_constant(value: object) -> bool:

@@ -11,6 +11,7 @@ import argparse
 import collections
 import contextvars
 import functools
+import itertools
 import os
 import types
 import weakref
@@ -319,7 +320,8 @@ def _tables(thing: Any, fields: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _environment(environ: Any) -> Any:
-    return tuple(sorted(environ.items()))
+    undecoded = getattr(environ, "_data", environ)
+    return tuple(itertools.chain.from_iterable(sorted(undecoded.items())))
 
 
 def _referent(reference: Any) -> Any:

@@ -20,11 +20,13 @@ from d2s.program.keys.call_key import Identity
 from d2s.program.state.guards import (
     BUFFERS,
     Guard,
+    SameAs,
     constant,
     contents_of,
     form,
     is_constant,
     kind_of_tensor,
+    members,
     modes,
     numbers_in,
     scalar,
@@ -190,10 +192,10 @@ class _Guards:
         self.found.append(Guard(place, form, form(value)))
         first = self.known.setdefault(id(value), place)
         if first is not place:  # known under two names: both must go on to mean one object
-            self.found.append(Guard(place, lambda now: now is first.get(), True))
+            self.found.append(Guard(place, SameAs(first), True))
             return
         if isinstance(value, set):
-            self.found.append(Guard(place, _members, _members(value)))
+            self.found.append(Guard(place, members, members(value)))
             return
         for key, _ in entries(value if isinstance(value, dict) else list(value)):
             self.value(Place(value, key, f"{place.path}[{key!r}]", place))
@@ -232,7 +234,3 @@ def _alike(one: Any, other: Any) -> bool:
     if bridge.is_eager(one):
         return bool(bridge.is_eager(other) and kind_of_tensor(one) == kind_of_tensor(other))
     return isinstance(one, SCALARS) and bool(scalar(one) == scalar(other))
-
-
-def _members(value: Any) -> Any:
-    return {scalar(item) for item in value} if isinstance(value, set) else None
