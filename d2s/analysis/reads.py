@@ -19,12 +19,14 @@ class Reads:
     Attributes:
         outside: names of globals and of the closure that it reads or assigns.
         attributes: names of attributes, of whatever object; ``*`` among them for those that the
-            code computes.
+            code computes, but for those of what its first parameter is.
         filled: those of ``outside`` that are only ever appended to, as ``losses``, and the items
             that are, as ``log['loss']``, where nothing else is done with ``log``.
         appended: those of ``attributes`` that are only ever appended to.
         stored: those of ``attributes`` that are only ever assigned.
         catches: there is an ``except`` that catches whatever is raised.
+        own: it computes names of attributes of what its first parameter is, as in
+            ``getattr(self, name)`` and ``self.__dict__``.
     """
 
     outside: tuple[str, ...]
@@ -33,6 +35,7 @@ class Reads:
     appended: frozenset[str] = frozenset()
     stored: frozenset[str] = frozenset()
     catches: bool = False
+    own: bool = False
 
 
 def reads_in_tree(tree: Any) -> Reads:
@@ -50,13 +53,14 @@ def reads_in_tree(tree: Any) -> Reads:
         if kind is gast.Name:
             used.append(node.id)
         elif kind is gast.Attribute:
-            attributes.add("*" if node.attr == "__dict__" else node.attr)
+            if node.attr != "__dict__":
+                attributes.add(node.attr)
             looked[node.attr] += 1
             stored[node.attr] += node.ctx.__class__ is gast.Store
         elif kind is gast.Call:
-            computed = _computed(node)
-            attributes |= computed
-            looked.update(computed)
+            told = _computed(node)
+            attributes |= told - {"*"}
+            looked.update(told)
         elif kind is gast.AugAssign and isinstance(node.target, gast.Attribute):
             looked[node.target.attr] += 1
         elif kind is gast.Subscript:
@@ -69,7 +73,9 @@ def reads_in_tree(tree: Any) -> Reads:
         elif kind is gast.Global or kind is gast.Nonlocal:
             names |= set(node.names)
     names |= reads_in(tree.body) - local_names(tree)
-    if "vars" in names:
+    computed = computed_on(tree)
+    first = _parameters(tree)[:1]
+    if not computed <= {*first}:
         attributes.add("*")
     times, fillings = collections.Counter(used), collections.Counter(filled)
     only = {name for name in names if fillings[name] == times[name] > 0}
@@ -84,7 +90,46 @@ def reads_in_tree(tree: Any) -> Reads:
         frozenset(name for name, times in appended.items() if looked[name] == times),
         frozenset(name for name, times in stored.items() if looked[name] == times),
         catches,
+        bool(computed & {*first}),
     )
+
+
+def computed_on(tree: Any) -> set[str]:
+    """On what a function computes names of attributes: its parameters, ``*`` for anything else.
+
+    A parameter that is bound to something else in between is anything, too.  What a ``__getattr__``
+    asks another object for by the name that it is given, the code names that has asked it.
+    """
+    parameters = _parameters(tree)
+    named = parameters[1:2] if tree.name in ("__getattr__", "__getattribute__") else []
+    bound: collections.Counter[str] = collections.Counter()
+    found: set[str] = set()
+    tables = 0
+    for node in walk(tree):
+        kind = node.__class__
+        if kind is gast.Name:
+            bound[node.id] += node.ctx.__class__ is not gast.Load
+            tables += node.id == "vars"
+        elif kind is gast.Attribute and node.attr == "__dict__":
+            found.add(_name(node.value))
+        elif kind is gast.Call and _name(node.func) == "vars" and len(node.args) == 1:
+            tables -= 1
+            found.add(_name(node.args[0]))
+        elif kind is gast.Call and "*" in _computed(node) and _name(node.args[1]) not in named:
+            found.add(_name(node.args[0]))
+    if tables:
+        found.add("*")
+    return {each if each in parameters and bound[each] == 1 else "*" for each in found}
+
+
+def _name(node: Any) -> str:
+    """The variable that an expression is; ``*`` for any other one."""
+    return node.id if isinstance(node, gast.Name) else "*"
+
+
+def _parameters(tree: Any) -> list[str]:
+    """The names of the parameters that are passed by their places."""
+    return [each.id for each in (*tree.args.posonlyargs, *tree.args.args)]
 
 
 def _item(node: Any) -> list[str]:
@@ -96,10 +141,7 @@ def _item(node: Any) -> list[str]:
 
 def _computed(call: Any) -> set[str]:
     """The attributes that ``getattr(thing, "name")`` and its like name; ``*`` for others."""
-    if not (
-        isinstance(call.func, gast.Name)
-        and call.func.id in ("getattr", "setattr", "hasattr", "delattr")
-    ):
+    if _name(call.func) not in ("getattr", "setattr", "hasattr", "delattr"):
         return set()
     return {
         part.value if isinstance(part, gast.Constant) and isinstance(part.value, str) else "*"

@@ -195,3 +195,6 @@ def keys_of(table: Any) -> tuple[Any, ...]:
 
 EVERY: Final = "*"
 """Among the names of attributes: one that the code computes, so any may be meant."""
+
+PLAIN: Final = "*."
+"""The same, of any object that is no layer."""

@@ -20,10 +20,13 @@ from typing import Any, Final
 
 import paddle
 
+from d2s.analysis.reads import computed_on, reads_in_tree
+from d2s.errors import D2SError
 from d2s.program.state.places import (
     ABSENT,
     CONTAINERS,
     EVERY,
+    PLAIN,
     Member,
     Place,
     Reading,
@@ -32,6 +35,7 @@ from d2s.program.state.places import (
 )
 from d2s.program.state.tracker import Watch
 from d2s.runtime.values.objects import dict_of, is_library, is_user_class
+from d2s.syntax.source import source_of
 
 _HOLDERS: Final = (
     argparse.Namespace,
@@ -49,16 +53,16 @@ _TABLES: Final = ("_parameters", "_buffers", "_sub_layers")
 
 _HOOKS: Final = ("_forward_pre_hooks", "_forward_post_hooks")
 
-_COMPUTING: Final = frozenset(("__dict__", "getattr", "setattr", "vars"))
+_COMPUTING: Final = frozenset(("__dict__", "getattr", "hasattr", "setattr", "vars"))
 """Names in code that may mean any attribute."""
 
 
 def explore(watch: Watch) -> list[Place]:
     """Places that the code that ``watch`` has seen may have read; adds records to ``watch``."""
     found: list[Place] = []
-    size = -1
-    while len(watch.names) != size:  # a property reads names of its own
-        size = len(watch.names)
+    size = -1, -1
+    while (len(watch.names), len(watch.whole)) != size:  # a property reads names of its own
+        size = len(watch.names), len(watch.whole)
         found = list(_Explorer(watch).places())
     return found
 
@@ -209,13 +213,13 @@ class _Explorer:
             yield place
             if isinstance(value, property):
                 for part in (value.fget, value.fset):
-                    yield from self.native(part, place.path)
+                    yield from self.native(part, place.path, kind)
             elif isinstance(value, classmethod | staticmethod):
                 yield from self.visit(value.__func__, place.path, None)
             elif hasattr(type(value), "__get__") and is_user_class(type(value)):
                 yield from self.descriptor(value, place)
             elif name in special:
-                yield from self.native(value, place.path)
+                yield from self.native(value, place.path, kind)
             else:
                 yield from self.new(value, place.path, place)
 
@@ -234,7 +238,7 @@ class _Explorer:
         for base in kind.__mro__:
             slots = vars(base).get("__slots__", ())
             for name in (slots,) if isinstance(slots, str) else slots:
-                if name in self.names or EVERY in self.names:
+                if name in self.names or self.watch.reads_all(thing):
                     yield from self.at(Slot(thing, name, f"{path}.{name}"))
         fields = dict_of(thing)
         if fields is not None:
@@ -257,7 +261,7 @@ class _Explorer:
 
     def fields(self, thing: Any, fields: dict[str, Any], path: str) -> Iterator[Place]:
         """Attributes that hide the class's when they are there, or that the code asks for."""
-        every = EVERY in self.names or hasattr(type(thing), "__getattr__")
+        every = self.watch.reads_all(thing) or hasattr(type(thing), "__getattr__")
         if every and not isinstance(thing, paddle.nn.Layer):
             yield Reading(fields, keys_of, path)
             for name in list(fields):
@@ -279,13 +283,27 @@ class _Explorer:
         for name in sorted(self.names & vars(function).keys()):
             yield from self.at(Place(vars(function), name, f"{path}.{name}"))
 
-    def native(self, function: Any, path: str) -> Iterator[Place]:
-        """A function that Python calls by itself, so that it is not converted."""
-        if not is_user_function(function) or id(function) in self.seen:
+    def native(self, function: Any, path: str, kind: type | None = None) -> Iterator[Place]:
+        """A function that Python calls by itself, so that it is not converted.
+
+        Args:
+            function: it, or whatever stands where one may be.
+            path: how a reader would write it.
+            kind: the class of what it is called for.
+        """
+        if not is_user_function(function):
+            return
+        names = _named(function, kind)
+        if _RECEIVER in names:
+            names.discard(_RECEIVER)
+            if kind is None:
+                names.add(EVERY)
+            else:
+                self.watch.whole.add(kind)
+        if id(function) in self.seen:
             return
         yield from self.function(function, path)
         code = function.__code__
-        names = {*code.co_names, *([EVERY] if _COMPUTING & set(code.co_names) else ())}
         self.names.update(names)
         self.watch.used.update(names)
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
@@ -294,6 +312,36 @@ class _Explorer:
             if name in function.__globals__:
                 yield from self.at(Place(function.__globals__, name, name))
 
+
+def _named(function: types.FunctionType, kind: type | None) -> set[str]:
+    """The names of attributes that a function mentions, with the marks of those that it computes.
+
+    Args:
+        function: any.
+        kind: the class of what it is called for, if it is a method.
+    """
+    code = function.__code__
+    names = set(code.co_names)
+    if not _COMPUTING & names:
+        return names
+    try:
+        tree = source_of(function).tree
+    except D2SError:
+        return names | {EVERY}
+    names.update(reads_in_tree(tree).attributes)
+    names.discard(EVERY)
+    first, *others = code.co_varnames[: code.co_argcount] or ("",)
+    alike = function.__name__ in _COMPARING and not issubclass(kind or object, paddle.nn.Layer)
+    for each in computed_on(tree):
+        names.add(_RECEIVER if each == first else PLAIN if alike and each in others else EVERY)
+    return names
+
+
+_RECEIVER: Final = "*self"
+"""Any attribute of the object that a method is called for."""
+
+_COMPARING: Final = frozenset(("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"))
+"""Methods whose other argument is an object like the one that they belong to."""
 
 _ORDINARY: Final = frozenset(
     ("__module__", "__doc__", "__dict__", "__weakref__", "__slots__", "__annotations__")

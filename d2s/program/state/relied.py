@@ -34,7 +34,6 @@ from d2s.program.state.guards import (
 from d2s.program.state.places import (
     ABSENT,
     CONTAINERS,
-    EVERY,
     LARGE,
     NAMED,
     SCALARS,
@@ -44,7 +43,7 @@ from d2s.program.state.places import (
 from d2s.program.state.reads import explore
 from d2s.program.state.records import Change, entries
 from d2s.program.state.tracker import Watch
-from d2s.runtime.values.objects import defines
+from d2s.runtime.values.objects import BOOKKEEPING, defines
 
 
 def homes_of(watch: Watch, tensors: list[Any]) -> list[tuple[int, Place]]:
@@ -95,9 +94,10 @@ def guards_of(watch: Watch, changes: list[Change], tensors: list[Any]) -> list[G
             for key in record.before.keys() & watch.names:
                 if (id(record.scope), key) not in given:
                     maker.value(record.entry(key))
-            if EVERY in watch.names:
-                for key in record.before.keys() - _first_call(record.object):
-                    maker.value(record.entry(key))
+            if watch.reads_all(record.object):
+                for key in record.before:
+                    if record.owner is None or key not in BOOKKEEPING:
+                        maker.value(record.entry(key))
             if record.library:
                 for key, value in record.before.items():
                     if not key.startswith("_") and isinstance(value, SCALARS):
@@ -111,17 +111,11 @@ def guards_of(watch: Watch, changes: list[Change], tensors: list[Any]) -> list[G
     return maker.found
 
 
-def _first_call(thing: object) -> frozenset[str]:
-    """Where Paddle notes that a layer has been called: nobody else asks for it but by name."""
-    return frozenset(("_built",)) if isinstance(thing, paddle.nn.Layer) else frozenset()
-
-
 def _given(watch: Watch, changes: list[Change]) -> set[tuple[int, str]]:
     """Attributes that get a new value on each run, whatever they held: nobody relies on that.
 
     The code only assigns them, or they were not there, and it would have failed without them.
     """
-    only = watch.only(watch.written_only)
     found: set[tuple[int, str]] = set()
     for change in changes:
         record, name = change.record, change.key
@@ -130,12 +124,13 @@ def _given(watch: Watch, changes: list[Change]) -> set[tuple[int, str]]:
         kind = type(record.object)
         needed = change.before is ABSENT and not (
             name in watch.asked
-            or EVERY in watch.names
+            or watch.reads_all(record.object)
             or hasattr(kind, name)
             or defines(kind, "__getattr__")
         )
         surely = change.value is not ABSENT and (id(record.object), name) not in watch.handed
-        if (name in only or needed) and surely and not isinstance(record.object, type):
+        only = name in watch.only(watch.written_only, record.object)
+        if (only or needed) and surely and not isinstance(record.object, type):
             found.add((id(record.scope), name))
     return found
 
@@ -180,9 +175,14 @@ class _Guards:
         else:
             self.found.append(Guard(place, Identity, Identity(value), value))
 
+    def _only_appended(self, place: Place) -> set[str]:
+        """The attributes to which the code only appends, of the object that ``place`` is in."""
+        record = self.watch.records.get(id(place.scope))
+        return self.watch.only(self.watch.appended, None if record is None else record.object)
+
     def _container(self, place: Place, value: Any) -> None:
         watch = self.watch
-        appended = place.attribute and place.key in watch.only(watch.appended)
+        appended = place.attribute and place.key in self._only_appended(place)
         if type(value) is list and (appended or place.path in watch.filled):
             self.found.append(Guard(place, Identity, Identity(value), value))
             return

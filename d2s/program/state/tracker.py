@@ -30,6 +30,7 @@ from d2s.program.state.places import (
     CONTAINERS,
     EVERY,
     LARGE,
+    PLAIN,
     Place,
     Slot,
 )
@@ -64,6 +65,7 @@ class Watch:
     Attributes:
         records: everything that is watched.
         names: names of attributes that the captured code mentions.
+        whole: classes of objects of which it may read any attribute.
         asked: those of them that it can do without: it asks with ``hasattr`` or ``getattr``, or
             catches the error.
         called: the functions of the user's that were captured.
@@ -89,6 +91,7 @@ class Watch:
         self._born: dict[int, Any] = {} if born is None else born
         self.records: dict[int, Record] = {}
         self.names: set[str] = set()
+        self.whole: set[type] = set()
         self.asked: set[str] = set()
         self.called: list[Any] = []
         self.bound: list[tuple[Any, str]] = []
@@ -120,6 +123,11 @@ class Watch:
         """
         if owner is not None:
             self.add(owner, "self")
+        reads = reads_of(function)
+        if reads.own and owner is not None and not isinstance(owner, type):
+            self.whole.add(type(owner))
+        elif reads.own:
+            self.names.add(EVERY)
         if id(function) in self._functions:
             return
         self._functions.add(id(function))
@@ -127,7 +135,6 @@ class Watch:
         self._made.update(map(id, codes_in((converted or function).__code__)))
         if id(function.__code__) in self._made and id(function) not in self._found:
             return
-        reads = reads_of(function)
         self.names.update(reads.attributes)
         self.stored |= _stored(function.__code__)
         for scope in list(self._modules.values()):
@@ -204,9 +211,22 @@ class Watch:
         if record.place is not None and record.place.attribute:
             self.used.add(record.place.key)
 
-    def only(self, names: set[str]) -> set[str]:
-        """Those of ``names`` with which the code does nothing else, as far as can be seen."""
-        return set() if EVERY in self.names else names - self.used
+    def only(self, names: set[str], thing: object) -> set[str]:
+        """Those attributes of ``thing`` with which the code does nothing else that can be seen.
+
+        Args:
+            names: of these.
+            thing: an object.
+        """
+        return set() if self.reads_all(thing) else names - self.used
+
+    def reads_all(self, thing: object) -> bool:
+        """Whether the code may read any attribute of ``thing``: it computes their names."""
+        if EVERY in self.names or isinstance(thing, tuple(self.whole)):
+            return True
+        if isinstance(thing, type) and any(issubclass(kind, thing) for kind in self.whole):
+            return True
+        return PLAIN in self.names and not isinstance(thing, paddle.nn.Layer)
 
     def scopes(self) -> list[Record]:
         """What is watched now."""

@@ -71,6 +71,17 @@ COMPARING: Final = {
 LAYER_FIELDS: Final = frozenset(vars(paddle.nn.Layer()))
 """Attributes that Paddle itself gives every layer."""
 
+BOOKKEEPING: Final = (
+    LAYER_FIELDS
+    - {"training", "_dtype", "_full_name"}
+    - {
+        "_parameters",
+        "_buffers",
+        "_sub_layers",
+    }
+)
+"""Those that are Paddle's own business, as whether the layer has been called."""
+
 _classes: dict[int, tuple[type, bool]] = {}
 
 
