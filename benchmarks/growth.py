@@ -168,6 +168,39 @@ def _parameters(count: int) -> Work:
 _CALLS_OF_A_THREAD: Final = 50
 
 
+class Block(nn.Layer):
+    """A layer with Python values that its code reads, as most have."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(8, 8)
+        self.scale = 0.5
+        self.active = True
+
+    def forward(self, x):
+        y = self.inner(x) * self.scale
+        return paddle.nn.functional.relu(y) + x if self.active else y
+
+
+class Stack(nn.Layer):
+    """So many layers, and the input of the last call."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.blocks = nn.LayerList([Block() for _ in range(count)])
+        self.inputs = None
+
+    def forward(self, x):
+        self.inputs = x
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+
+def _layers(count: int) -> Work:
+    return Work(Stack(count).eval(), (paddle.ones([2, 8]),))
+
+
 def _threads(count: int, peer: str) -> Job:
     return functools.partial(_begin_threads, count, peer)
 
@@ -258,6 +291,13 @@ CURVES: Final[Mapping[str, Curve]] = {
             "parameters",
             (1, 10, 100, 400),
             _calls_of(_parameters),
+        ),
+        Curve(
+            "layers",
+            "layers with Python values that each program counts on",
+            "layers",
+            (1, 10, 50, 200),
+            _calls_of(_layers),
         ),
         Curve(
             "threads",

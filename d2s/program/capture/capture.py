@@ -184,6 +184,7 @@ def _capture(
             capture_into(state),
             methods(state),
             training_into(state),
+            watch.probes.installed(),
         ):
             watch.tell_classes(state.adopt)
             inputs = _inputs(call, state)

@@ -6,6 +6,7 @@ the loop's saved values (paddle-facts 2), so it trains as one joint program (``b
 
 from __future__ import annotations
 
+import collections
 import operator
 from collections.abc import Callable
 from typing import Any, Final
@@ -29,15 +30,19 @@ from d2s.program.running.backward import (
     random_state,
 )
 from d2s.program.running.failures import Again, point_out
-from d2s.program.state.guard_checks import Check, Checks, in_place
+from d2s.program.state.guard_checks import Check, Checks, in_place, same_kinds
+from d2s.program.state.places import Place
 from d2s.program.state.shared_arguments import check_tensors
 from d2s.runtime.values.callbacks import running, take_failure
 from d2s.runtime.values.tensors import NUMBER_DTYPES
 
 _KIND: Final = operator.attrgetter("dtype", "stop_gradient")
 
-_MOST: Final = 32
-"""How often tensors may turn out to have been replaced before their places are always asked."""
+_OFTEN: Final = 2
+"""How often a tensor may turn out to have been replaced before its places are always asked."""
+
+Homes = list[tuple[int, Place]]
+"""Tensors by their numbers, and where they are kept."""
 
 
 def _check_straight(captured: Captured, tensors: list[Any]) -> None:
@@ -85,8 +90,10 @@ class Runner(Trainable):
         self._stateless = not (captured.parameters[0] or captured.homes)
         self._always = self._stateless and not captured.guards
         self._kinds = list(map(_KIND, captured.parameters[0]))
+        self._same_kinds = same_kinds(captured.parameters[0])
         self._in_place: Check | None = None
-        self._misses = 0
+        self._moves: collections.Counter[int] = collections.Counter()
+        self._moving: Homes = []
         self._changing = bool(captured.updates or captured.rewritten)
         self._bare = not (
             self._changing
@@ -120,15 +127,15 @@ class Runner(Trainable):
         if self._stateless:
             return True
         captured = self.captured
-        if self._kinds and list(map(_KIND, captured.parameters[0])) != self._kinds:
+        if self._kinds and not self._same_kinds():
             return False
-        if not captured.homes or (self._in_place is not None and self._in_place()):
+        if not captured.homes:
             return True
-        if not self._moved():
+        if self._in_place is not None and self._in_place():
+            return not self._moving or self._moved(self._moving)
+        if not self._moved(captured.homes):
             return False
-        # A buffer that each call replaces is not worth remembering.
-        self._misses += self._in_place is not None
-        self._in_place = self._remembered() if self._misses < _MOST else None
+        self._remember()
         return True
 
     def is_fresh(self, name: Callable[[Any], str]) -> str:
@@ -140,16 +147,24 @@ class Runner(Trainable):
             return fresh
         return f"({self._checks.text(name)} or {fresh})"
 
-    def _remembered(self) -> Check:
-        tensors = self.captured.parameters[0]
-        return in_place([(place, tensors[index]) for index, place in self.captured.homes])
-
-    def _moved(self) -> bool:
-        """Read the tensors that are in their places now; whether the program goes with them."""
-        captured = self.captured
+    def _remember(self) -> None:
+        """Expect tensors where they are now; those that come and go are looked for each time."""
+        captured, moves = self.captured, self._moves
         tensors = captured.parameters[0]
+        self._moving = [home for home in captured.homes if moves[home[0]] > _OFTEN]
+        self._in_place = in_place(
+            [(place, tensors[at]) for at, place in captured.homes if moves[at] <= _OFTEN]
+        )
+
+    def _moved(self, homes: Homes) -> bool:
+        """Read the tensors that are in their places now; whether the program goes with them.
+
+        Args:
+            homes: the places, all of each tensor.
+        """
+        tensors = self.captured.parameters[0]
         replaced: dict[int, Any] = {}
-        for index, place in captured.homes:
+        for index, place in homes:
             now = place.get()
             before = tensors[index]
             if now is replaced.get(index, before):
@@ -165,9 +180,10 @@ class Runner(Trainable):
                 return False
             replaced[index] = now
         if replaced:
-            for index, place in captured.homes:
+            for index, place in homes:
                 if index in replaced and place.get() is not replaced[index]:
                     return False  # what was one tensor is two now
+            self._moves.update(replaced.keys())
             for index, now in replaced.items():
                 tensors[index] = now
                 if not now.stop_gradient and now.grad is None:

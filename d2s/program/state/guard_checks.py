@@ -32,7 +32,16 @@ from d2s.program.state.guards import (
     members,
     modes,
 )
-from d2s.program.state.places import ABSENT, SCALARS, Member, Place, Reading, Slot, keys_of
+from d2s.program.state.places import (
+    ABSENT,
+    CONTAINERS,
+    SCALARS,
+    Member,
+    Place,
+    Reading,
+    Slot,
+    keys_of,
+)
 from d2s.runtime.values.fields import ClassFields, SlotFields
 
 Check = Callable[[], bool]
@@ -166,7 +175,7 @@ class _Plan:
 
     def reading(self, place: Reading, now: Any, guard: Guard) -> None:
         """What something tells: the keys of a table without asking it, the rest by asking."""
-        if place.key is keys_of and isinstance(place.scope, dict):
+        if place.key is keys_of:
             self.contents(place.scope)
         elif is_plain(guard):
             self.others.append(_told(place.key, place.scope, now))
@@ -179,7 +188,7 @@ class _Plan:
         What it has is remembered.
         """
         if test is form:
-            if isinstance(now, (dict, list, set, collections.deque)):
+            if isinstance(now, CONTAINERS):
                 self.contents(now)
         elif test is members:
             if not all(type(item) is str for item in now):
@@ -300,8 +309,7 @@ class _Plan:
             found.append(_tells(frozenset, self.sets.values()))
         if self.tensors:
             tensors = list(self.tensors.values())
-            found += [same_dtypes(tensors), _tells(_STOPS, [(t, _STOPS(t)) for t in tensors])]
-            found.append(_tells(_SHAPE, [(t, _SHAPE(t)) for t in tensors]))
+            found += [same_kinds(tensors), _tells(_SHAPE, [(t, _SHAPE(t)) for t in tensors])]
         if self.cells:
             found.append(_same_cells(self.cells.values()))
         if self.slots:
@@ -374,10 +382,15 @@ def _tells(ask: Callable[[Any], Any], pairs: Iterable[tuple[Any, Any]]) -> Check
     return lambda: list(map(ask, things)) == answers
 
 
-def same_dtypes(tensors: list[Any]) -> Check:
-    """Whether tensors have the dtypes that they have now."""
-    dtypes = list(map(_DTYPE, tensors))
-    return lambda: all(map(operator.is_, map(_DTYPE, tensors), dtypes))
+def same_kinds(tensors: list[Any]) -> Check:
+    """Whether tensors have the dtypes and flags that they have now; the list may get others."""
+    dtypes, stops = list(map(_DTYPE, tensors)), list(map(_STOPS, tensors))
+
+    def check() -> bool:
+        same = list(map(_STOPS, tensors)) == stops
+        return same and all(map(operator.is_, map(_DTYPE, tensors), dtypes))
+
+    return check
 
 
 def _same_values(tables: list[Any]) -> Check:

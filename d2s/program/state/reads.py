@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import collections
 import contextvars
+import dis
 import functools
 import itertools
 import os
@@ -306,11 +307,19 @@ class _Explorer:
         code = function.__code__
         self.names.update(names)
         self.watch.used.update(names)
+        self.watch.native |= names - _only_stored(code)
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             yield from self.at(Place(cell, "cell", name))
         for name in code.co_names:
             if name in function.__globals__:
                 yield from self.at(Place(function.__globals__, name, name))
+
+
+def _only_stored(code: types.CodeType) -> set[str]:
+    """Names of attributes that code assigns, and names for nothing else."""
+    steps = [(step.opname, step.argval) for step in dis.get_instructions(code)]
+    stored = {name for operation, name in steps if operation == "STORE_ATTR"}
+    return stored - {name for operation, name in steps if operation != "STORE_ATTR"}
 
 
 def _named(function: types.FunctionType, kind: type | None) -> set[str]:

@@ -83,8 +83,8 @@ def guards_of(watch: Watch, changes: list[Change], tensors: list[Any]) -> list[G
         tensors: those that the program reads, which :func:`homes_of` has.
     """
     written = {change.place.identity for change in changes if not change.whole}
-    given = _given(watch, changes)
     places = watch.explored = explore(watch)
+    given = _given(watch, changes)
     maker = _Guards(watch, written, {id(tensor) for tensor in tensors})
     for record in list(watch.records.values()):
         if record.names is not None or isinstance(record.scope, types.CellType):
@@ -95,9 +95,9 @@ def guards_of(watch: Watch, changes: list[Change], tensors: list[Any]) -> list[G
                 if (id(record.scope), key) not in given:
                     maker.value(record.entry(key))
             if watch.reads_all(record.object):
-                for key in record.before:
-                    if record.owner is None or key not in BOOKKEEPING:
-                        maker.value(record.entry(key))
+                own = BOOKKEEPING if record.owner is not None else ()
+                for key in (key for key in record.before if key not in own):
+                    maker.value(record.entry(key))
             if record.library:
                 for key, value in record.before.items():
                     if not key.startswith("_") and isinstance(value, SCALARS):
@@ -129,7 +129,7 @@ def _given(watch: Watch, changes: list[Change]) -> set[tuple[int, str]]:
             or defines(kind, "__getattr__")
         )
         surely = change.value is not ABSENT and (id(record.object), name) not in watch.handed
-        only = name in watch.only(watch.written_only, record.object)
+        only = watch.only_assigned(record, name)
         if (only or needed) and surely and not isinstance(record.object, type):
             found.add((id(record.scope), name))
     return found

@@ -34,6 +34,7 @@ from d2s.program.state.places import (
     Place,
     Slot,
 )
+from d2s.program.state.probes import COPYING, Probes
 from d2s.program.state.records import Change, Record, Reordered, entries, is_symbol
 from d2s.runtime.values.fields import Fields, class_fields, slot_fields, slots_of
 from d2s.runtime.values.objects import (
@@ -65,6 +66,8 @@ class Watch:
     Attributes:
         records: everything that is watched.
         names: names of attributes that the captured code mentions.
+        native: those of them that code mentions which runs as it is.
+        probes: of attributes that it assigns, whether it reads what they held before.
         whole: classes of objects of which it may read any attribute.
         asked: those of them that it can do without: it asks with ``hasattr`` or ``getattr``, or
             catches the error.
@@ -91,6 +94,8 @@ class Watch:
         self._born: dict[int, Any] = {} if born is None else born
         self.records: dict[int, Record] = {}
         self.names: set[str] = set()
+        self.native: set[str] = set()
+        self.probes = Probes()
         self.whole: set[type] = set()
         self.asked: set[str] = set()
         self.called: list[Any] = []
@@ -135,8 +140,10 @@ class Watch:
         self._made.update(map(id, codes_in((converted or function).__code__)))
         if id(function.__code__) in self._made and id(function) not in self._found:
             return
+        stored = _stored(function.__code__)
+        self.probes.watch(self.records.values(), stored - self.names)
         self.names.update(reads.attributes)
-        self.stored |= _stored(function.__code__)
+        self.stored |= stored
         for scope in list(self._modules.values()):
             for name in set(reads.attributes) & scope.keys() | self.stored:
                 self._global(scope, name)
@@ -219,6 +226,17 @@ class Watch:
             thing: an object.
         """
         return set() if self.reads_all(thing) else names - self.used
+
+    def only_assigned(self, record: Record, name: str) -> bool:
+        """Whether the code assigns an attribute and never reads what it held before."""
+        if name in self.only(self.written_only, record.object):
+            return True
+        if self.reads_all(record.object) or name in self.native or self._is_lifted(record, name):
+            return False
+        return self.probes.is_unread(record, name) and not COPYING & {
+            *self.names,
+            *self.looked_at,
+        }
 
     def reads_all(self, thing: object) -> bool:
         """Whether the code may read any attribute of ``thing``: it computes their names."""
@@ -400,6 +418,10 @@ class Watch:
             ):
                 found.append(Change(record, None, now, before))
         return found
+
+    def _is_lifted(self, record: Record, key: Any) -> bool:
+        """Whether an entry holds another number on each run than it did before the capture."""
+        return bool(self.lifted) and record.entry(key).identity in self.lifted
 
     def undo(self) -> None:
         """Put everything back."""

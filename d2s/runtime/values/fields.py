@@ -28,6 +28,10 @@ from d2s.runtime.values.objects import (
 CONTAINERS: Final = (list, dict, set, collections.deque)
 
 
+PASSES: Final = "d2s_passes"
+"""Marks a class of descriptors that hand on what is in the object's own dictionary."""
+
+
 class Fields(dict[str, Any]):
     """Some attributes of ``owner``; what is in the dictionary itself is never looked at."""
 
@@ -193,6 +197,8 @@ def keeps(thing: Any, name: str) -> bool:
 def is_computed(kind: type, name: str) -> bool:
     """Whether a property, or another descriptor, keeps elsewhere what is assigned to ``name``."""
     found = on_class(kind, name)
+    if hasattr(type(found), PASSES):
+        return False
     return hasattr(type(found), "__set__") and not isinstance(found, types.MemberDescriptorType)
 
 

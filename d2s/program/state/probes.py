@@ -1,0 +1,123 @@
+"""Whether the code that is captured reads what an attribute held before, or only what it assigns.
+
+::
+
+    def forward(self, inputs):
+        self.inputs = inputs              # whatever was there: nobody reads it
+        return self.head(self.inputs)
+
+For the time of a capture the class gets a descriptor that hands on what is in the object's own
+dictionary, and notes when that is what was there before the capture.  What was never read then is
+no guard (``relied``), though the function reads the attribute.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+from d2s.program.state.places import ABSENT
+from d2s.program.state.records import Record
+from d2s.runtime.values.objects import dict_of, is_user_class, on_class
+
+COPYING: Final = frozenset(("deepcopy", "pickle", "loads", "dumps", "__reduce__", "__getstate__"))
+"""Names in code that may read every attribute of an object, none of them by its name."""
+
+
+class Probes:
+    """The attributes that are watched while they are assigned and read.
+
+    Attributes:
+        old: places that have been read while they held what was there before the capture, each as
+            the id of the dictionary and the name.
+    """
+
+    def __init__(self) -> None:
+        self.old: set[tuple[int, str]] = set()
+        self._watched: dict[tuple[int, str], Any] = {}
+        self._installed: list[tuple[type, str]] = []
+
+    def watch(self, records: Iterable[Record], names: set[str]) -> None:
+        """Watch attributes that are about to be assigned for the first time.
+
+        Args:
+            records: of the objects that there are.
+            names: those that the code assigns.
+        """
+        for record in records:
+            thing = record.object
+            if not record.fields or isinstance(thing, type) or record.scope is not dict_of(thing):
+                continue
+            for name in names & record.before.keys():
+                if self._install(type(thing), name):
+                    self._watched[id(record.scope), name] = record.before[name]
+
+    def is_unread(self, record: Record, name: str) -> bool:
+        """Whether it has been seen that nobody has read what an attribute held before."""
+        place = id(record.scope), name
+        return place in self._watched and place not in self.old
+
+    def _install(self, kind: type, name: str) -> bool:
+        if (kind, name) in self._installed:
+            return True
+        if not is_user_class(kind) or on_class(kind, name, ABSENT) is not ABSENT:
+            return False
+        try:
+            setattr(kind, name, _Probe(name, self._note))
+        except (AttributeError, TypeError):  # a class that does not let itself be changed
+            return False
+        self._installed.append((kind, name))
+        return True
+
+    def _note(self, fields: dict[str, Any], name: str) -> None:
+        """An attribute is read; of a copy of an object, too."""
+        value = fields.get(name, ABSENT)
+        for place, before in self._watched.items():
+            if place[1] == name and before is value:
+                self.old.add(place)
+
+    @contextlib.contextmanager
+    def installed(self) -> Iterator[None]:
+        """For the time of a capture; the classes are as they were afterwards."""
+        try:
+            yield
+        finally:
+            while self._installed:
+                kind, name = self._installed.pop()
+                delattr(kind, name)
+
+
+class _Probe:
+    """Hands on what is in the object's dictionary, as if it was not there.
+
+    Args:
+        name: the attribute.
+        note: is told of each reading.
+    """
+
+    d2s_passes = True
+
+    def __init__(self, name: str, note: Callable[[dict[str, Any], str], None]) -> None:
+        self._name = name
+        self._note = note
+
+    def __get__(self, thing: Any, kind: Any = None) -> Any:
+        name = self._name
+        if thing is None:
+            raise AttributeError(f"type object {kind.__name__!r} has no attribute {name!r}")
+        fields = thing.__dict__
+        self._note(fields, name)
+        if name in fields:
+            return fields[name]
+        raise AttributeError(f"{type(thing).__name__!r} object has no attribute {name!r}")
+
+    def __set__(self, thing: Any, value: Any) -> None:
+        thing.__dict__[self._name] = value
+
+    def __delete__(self, thing: Any) -> None:
+        fields = thing.__dict__
+        self._note(fields, self._name)
+        if self._name not in fields:
+            raise AttributeError(f"{type(thing).__name__!r} object has no attribute {self._name!r}")
+        del fields[self._name]
