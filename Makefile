@@ -20,7 +20,7 @@ STAMP := $(VENV)/.installed-$(EXTRA)
 
 .DEFAULT_GOAL := demo
 .PHONY: help demo generate serve install test doctest nightly programs golden coverage mutants lint format types \
-        contracts house docs support failures errors onnx zoo zooquick bench benchquick benchdocs ci clean FORCE
+        contracts house docs support failures errors onnx zoo zooquick bench benchquick benchdocs ci matrix clean FORCE
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -68,6 +68,9 @@ nightly: install ## everything: the slow tests and 20,000 generated programs too
 	  D2S_HYPOTHESIS_PROFILE=nightly $(PY) -m pytest -n $(JOBS) --dist worksteal -q $$part || rc=1; done; \
 	$(PY) -m d2s.testing --jobs $(JOBS) --seed $$(date +%Y%m%d) || rc=1; \
 	exit $$rc
+
+matrix: install ## samples of the suite on every Paddle and Python; writes docs/guide/versions.md
+	$(PY) -m tests.matrix
 
 programs: install ## 20,000 generated programs; goes on where it stopped, finds are in .cache
 	$(PY) -m d2s.testing --jobs $(JOBS)

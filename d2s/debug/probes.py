@@ -261,7 +261,7 @@ def main() -> None:
     import paddle
 
     import d2s
-    from d2s.paddle_bridge.names import TRIED
+    from d2s.paddle_bridge.versions import TRIED
 
     cuda = bool(paddle.is_compiled_with_cuda())
     _say(

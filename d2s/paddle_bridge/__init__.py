@@ -1,6 +1,7 @@
 """The only room that touches names of Paddle that are not public.
 
 =============  ===================================================================================
+``versions``   which Paddle this is, and what it lacks
 ``names``      every private name, looked up once, with what it is for
 ``gate``       which threads may do what at one time
 ``values``     values of a program, tensors of dygraph
@@ -55,7 +56,6 @@ from d2s.paddle_bridge.names import (
     PaddlesFunction,
     PirTranslatedLayer,
     Value,
-    check_version,
     hook_gradient,
     input_specs_compatible,
     switch_to_static_graph,
@@ -108,6 +108,7 @@ from d2s.paddle_bridge.values import (
     INDEXING,
     array_to_tensor,
     as_value,
+    autocasts,
     callstack,
     capturing,
     dtype_name,
@@ -128,6 +129,7 @@ from d2s.paddle_bridge.values import (
     with_fitting_masks,
     with_item,
 )
+from d2s.paddle_bridge.versions import CALLS_PYTHON, check_version
 from d2s.paddle_bridge.walks import (
     blocks_of,
     implied,
@@ -143,6 +145,7 @@ from d2s.paddle_bridge.walks import (
 )
 
 __all__ = [
+    "CALLS_PYTHON",
     "INDEXING",
     "ASTStaticFunction",
     "Answer",
@@ -162,6 +165,7 @@ __all__ = [
     "array_to_tensor",
     "as_float32",
     "as_value",
+    "autocasts",
     "blocks_of",
     "callstack",
     "capturing",

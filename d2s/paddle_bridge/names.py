@@ -1,4 +1,4 @@
-"""Every name of Paddle that is not public, looked up once; tried on Paddle 3.3.1 (CPU).
+"""Every name of Paddle that is not public, looked up once; ``versions`` says of which Paddle.
 
 A version where a name is gone fails at ``import d2s`` with one clear message (D2S104).  What the
 names are for:
@@ -41,36 +41,20 @@ names are for:
 
 from __future__ import annotations
 
-from typing import Final
-
 import paddle
 
-from d2s.errors import PaddleVersionError
-
-TRIED: Final = ("3.3.1",)
-"""Versions of Paddle on which the private names below were tried."""
-
-
-def _refuse(reason: object, version: str = "") -> PaddleVersionError:
-    version = version or str(getattr(paddle, "__version__", "unknown"))
-    return PaddleVersionError(
-        f"Paddle {version} is not one that d2s works with ({reason})",
-        cure=f"install Paddle {TRIED[-1]}: pip install 'paddlepaddle=={TRIED[-1]}'",
-    )
-
-
-def check_version(version: str) -> None:
-    """Refuse a Paddle that is not 3.x.
-
-    Raises:
-        PaddleVersionError: (D2S104) it is another one.
-    """
-    major = version.split(".")[0]
-    if major != "3" and version != "0.0.0":  # 0.0.0 is a build from source
-        raise _refuse(f"d2s needs 3.x, tried on {', '.join(TRIED)}", version)
-
+from d2s.paddle_bridge.versions import (
+    check_version,
+    missing,
+    parameter_recorder,
+    refusal,
+    tracing_guard,
+)
 
 check_version(str(getattr(paddle, "__version__", "unknown")))
+_missing = missing()
+if _missing is not None:
+    raise refusal(_missing)
 
 try:
     from paddle import _pir_ops
@@ -87,10 +71,6 @@ try:
     from paddle.base.libpaddle import pir
     from paddle.jit.dy2static import pir_partial_program
     from paddle.jit.dy2static.logging_utils import _TRANSLATOR_LOGGER as translator_log
-    from paddle.jit.dy2static.parameter_recorder import (
-        _global_inplace_map,
-        _global_parameter_recorder,
-    )
     from paddle.jit.dy2static.pir_partial_program import FAKE_VALUE_NAME, PartialProgramLayer
     from paddle.jit.dy2static.program_translator import (
         ASTStaticFunction,
@@ -99,13 +79,17 @@ try:
     )
     from paddle.jit.dy2static.program_translator import StaticFunction as PaddlesFunction
     from paddle.jit.dy2static.py_layer import StaticPyLayerContext
-    from paddle.jit.dy2static.utils import Backend, graph_tracing_guard, input_specs_compatible
+    from paddle.jit.dy2static.utils import Backend, input_specs_compatible
     from paddle.jit.pir_translated_layer import PirTranslatedLayer
     from paddle.nn.layer import layers
     from paddle.pir.core import _convert_into_value
     from paddle.tensor import creation
     from paddle.tensor.manipulation import tensor_array_to_tensor
 
+    _recorder = parameter_recorder()
+    _global_inplace_map = _recorder._global_inplace_map
+    _global_parameter_recorder = _recorder._global_parameter_recorder
+    graph_tracing_guard = tracing_guard()
     Value = paddle.pir.Value
     EagerTensor = core.eager.Tensor
     hook_gradient = EagerTensor._register_grad_hook
@@ -121,10 +105,9 @@ try:
     amp_attributes = core._get_amp_attrs  # type: ignore[attr-defined]
     clear_executor_cache = core.clear_executor_cache
 except (ImportError, AttributeError) as error:  # pragma: no cover - another Paddle
-    raise _refuse(error) from error
+    raise refusal(error) from error
 __all__ = [
     "FAKE_VALUE_NAME",
-    "TRIED",
     "ASTStaticFunction",
     "Backend",
     "ConcreteProgram",
@@ -145,7 +128,6 @@ __all__ = [
     "build_if_op",
     "build_while_op",
     "cf_yield",
-    "check_version",
     "clear_executor_cache",
     "convert_dtype",
     "core",

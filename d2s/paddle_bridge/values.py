@@ -14,6 +14,7 @@ from d2s.paddle_bridge.names import (
     Value,
     _convert_into_value,
     _global_parameter_recorder,
+    amp_attributes,
     convert_dtype,
     core,
     create_shaped_type,
@@ -100,6 +101,11 @@ def inside_to_static() -> bool:
 def capturing() -> bool:
     """Whether operations go into a program rather than being run."""
     return not paddle.in_dynamic_mode()
+
+
+def autocasts() -> bool:
+    """Whether ``auto_cast`` is on in this thread; Paddle 3.1 has no public name for it."""
+    return bool(amp_attributes()._amp_level != core.AmpLevel.O0)
 
 
 def relax(value: Any, shape: Sequence[int]) -> None:

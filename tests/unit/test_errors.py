@@ -97,9 +97,16 @@ def test_arguments_that_do_not_fit(args, kwargs) -> None:
         d2s.to_static(plain)(*args, **kwargs)
 
 
-@pytest.mark.parametrize("version", ["3.0.0", "3.3.1", "3.3.1.post1", "0.0.0"])
+@pytest.mark.parametrize("version", ["3.1.0", "3.3.1", "3.3.1.post1", "0.0.0"])
+@pytest.mark.filterwarnings("error")
 def test_versions_that_may_work(version: str) -> None:
     bridge.check_version(version)
+
+
+def test_a_newer_version_is_told_of() -> None:
+    """It may work: what it lacks is found when it is asked for."""
+    with pytest.warns(UserWarning, match=r"not tried with Paddle 3\.4\.0"):
+        bridge.check_version("3.4.0")
 
 
 def test_another_version_names_itself_and_the_cure() -> None:

@@ -217,7 +217,8 @@ def checked_operations(checks: dict[str, Callable[..., None]]) -> Iterator[None]
     """Call ``checks`` with an operation and its arguments before it is made.
 
     Args:
-        checks: by the name of the operation in ``paddle._C_ops``.
+        checks: by the name of the operation in ``paddle._C_ops``; one that this Paddle does not
+            have cannot be made.
     """
 
     def checked(check: Callable[..., None], original: Callable[..., Any]) -> Callable[..., Any]:
@@ -227,9 +228,9 @@ def checked_operations(checks: dict[str, Callable[..., None]]) -> Iterator[None]
 
         return operation
 
-    before = {name: getattr(paddle._C_ops, name) for name in checks}
-    for name, check in checks.items():
-        setattr(paddle._C_ops, name, checked(check, before[name]))
+    before = {name: getattr(paddle._C_ops, name) for name in checks if hasattr(paddle._C_ops, name)}
+    for name, original in before.items():
+        setattr(paddle._C_ops, name, checked(checks[name], original))
     try:
         yield
     finally:

@@ -11,7 +11,6 @@ import paddle
 from d2s.errors import LoopGradientError
 from d2s.paddle_bridge.gradients.repairs import differentiate, gradient_function
 from d2s.paddle_bridge.names import (
-    TRIED,
     RunnableProgram,
     all_values_of,
     general_passes,
@@ -23,6 +22,7 @@ from d2s.paddle_bridge.preparing.constants import Constants
 from d2s.paddle_bridge.preparing.equals import merges_in_time
 from d2s.paddle_bridge.preparing.handover import hand_over, has_blocks
 from d2s.paddle_bridge.preparing.inference_passes import drop_copies, hoist_constants, named
+from d2s.paddle_bridge.versions import TRIED
 from d2s.paddle_bridge.walks import (
     blocks_of,
     inside,

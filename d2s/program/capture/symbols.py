@@ -209,7 +209,7 @@ def _adapted(mine: Any, other: Any, name: str) -> Any:
             return other
         return bridge.Answer(dynamic_list.repeated(other, mine))
     adapted = adapt_operand(mine, other)
-    if name == "__matmul__" and bridge.is_value(adapted) and not paddle.is_autocast_enabled():
+    if name == "__matmul__" and bridge.is_value(adapted) and not bridge.autocasts():
         return cast_plain(adapted, mine.dtype)  # a program would promote both
     return adapted
 

@@ -309,7 +309,7 @@ def _check_floats(operation: Callable[..., Any], *arguments: object, **options: 
     """Tensors of two floating dtypes: a program converts one of them."""
     given = [*arguments, *options.values()]
     dtypes = {item.dtype for item in given if bridge.is_value(item)}
-    if len(dtypes) > 1 and not paddle.is_autocast_enabled():
+    if len(dtypes) > 1 and not bridge.autocasts():
         check(operation, arguments, options)
 
 

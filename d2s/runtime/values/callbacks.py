@@ -120,13 +120,7 @@ def host_call(
         return paddle.full([], True, "bool")
 
     names = [f"a{index}" for index in range(len(values))]
-    operation = paddle.static.register_op(
-        _with_arity(host, names),
-        name=f"{PREFIX}_{next(_count)}",
-        infer_meta=_with_arity(_done, names),
-        input_names=names,
-        output_names=["done"],
-    )
+    operation = _operation(host, _done, names, ["done"])
     done = operation(*values)
     done.stop_gradient = True
     capture.hosts.append((operation, host))
@@ -180,19 +174,37 @@ def host_values(
         return made[0] if len(made) == 1 else tuple(made)
 
     names = [f"a{index}" for index in range(len(values))]
-    operation = paddle.static.register_op(
-        _with_arity(host, names),
-        name=f"{PREFIX}_{next(_count)}",
-        infer_meta=_with_arity(infer, names),
-        input_names=names,
-        output_names=[f"r{index}" for index in range(len(metas))],
-    )
+    operation = _operation(host, infer, names, [f"r{index}" for index in range(len(metas))])
     made = operation(*values)
     results = [made] if len(metas) == 1 else list(made)
     for result in results:
         result.stop_gradient = True
     capture.hosts.append((operation, host))
     return results
+
+
+def _operation(
+    host: Callable[..., Any], infer: Callable[..., Any], names: list[str], results: list[str]
+) -> Any:
+    """An operation that calls ``host``; ``infer`` says what comes of it.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) this Paddle has no such operations.
+    """
+    if not bridge.CALLS_PYTHON:
+        raise error_here(
+            UnsupportedInGraphError,
+            "Python's code is to run inside of a program here (output, an exception, NumPy), and "
+            f"Paddle {paddle.__version__} has no operations for it",
+            cure="install Paddle 3.3 or newer, or take this part out of the function",
+        )
+    return paddle.static.register_op(
+        _with_arity(host, names),
+        name=f"{PREFIX}_{next(_count)}",
+        infer_meta=_with_arity(infer, names),
+        input_names=names,
+        output_names=results,
+    )
 
 
 def _fixed(value: paddle.Tensor) -> Any:

@@ -85,7 +85,8 @@ class StandIns:
             builtins.memoryview: memoryview_,
             np.asarray: asarray,
             np.array: array,
-            paddle.tensor: _MAKING[paddle.tensor],  # an object that stands for a module, too
+            # From Paddle 3.2 on an object that stands for a module, too.
+            **{made: _MAKING[made] for made in (paddle.tensor,) if made in _MAKING},
             **_in_pythons_words(dispatch.OPERATORS),
             **_in_pythons_words(
                 {function: self._keyed(operator) for function, operator in dispatch.KEYED.items()}
@@ -109,11 +110,15 @@ class StandIns:
                 for function, operator in ranked.OF_PYTHON.items()
             },
             paddle.nn.functional.pad: shapes.pad,
-            paddle.Tensor.repeat: shapes.repeat,
             paddle.squeeze: shapes.squeeze,
             paddle.stack: joining.stack,
             paddle.concat: joining.concat,
             paddle.add_n: joining.add_n,
+            **{  # not in Paddle 3.1
+                function: shapes.repeat
+                for function in (getattr(paddle.Tensor, "repeat", None),)
+                if function is not None
+            },
             **{
                 function: joining_(function)
                 for function in (getattr(paddle, name, None) for name in joining.JOINING)
