@@ -43,11 +43,13 @@ def read(file: Path | None) -> dict[str, Any]:
 def text_of(first: dict[str, Any], now: dict[str, Any]) -> str:
     """The whole page."""
     rows, counts = [], collections.Counter[str]()
-    for of, loops in sorted(now.items()):
-        for name, answer in sorted(loops.items()):
+    for of in sorted({*first, *now}):
+        firsts, known = first.get(of, {}), now.get(of, {})
+        for name in sorted({*firsts, *known}):
+            before = firsts.get(name, {})
+            answer = known.get(name, {"verdict": "not run again", "detail": _detail(before)})
             if answer["verdict"] == "left out":
                 continue
-            before = first.get(of, {}).get(name, {})
             counts[answer["verdict"]] += 1
             rows.append(
                 f"| {of} | {name} | {_verdict(before)} | {_verdict(answer)} | {_serves(answer)} "
@@ -62,6 +64,10 @@ def text_of(first: dict[str, Any], now: dict[str, Any]) -> str:
 
 def _verdict(answer: dict[str, Any]) -> str:
     return str(answer.get("verdict", ""))
+
+
+def _detail(answer: dict[str, Any]) -> str:
+    return str(answer.get("detail", ""))
 
 
 def _serves(answer: dict[str, Any]) -> str:
