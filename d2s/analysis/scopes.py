@@ -92,7 +92,7 @@ def own_nodes(tree: Any) -> Iterator[Any]:
 
     Comprehensions are walked through: a walrus in one binds in the scope around it.
     """
-    stack = list(tree) if isinstance(tree, list | tuple) else [tree]
+    stack = [tree] if isinstance(tree, gast.AST) else list(tree)
     stack.reverse()
     pop = stack.pop
     while stack:
@@ -240,7 +240,7 @@ def _mutated(found: _Collector, target: Any) -> None:
 
 def reads_in(tree: Any) -> frozenset[str]:
     """Variables that ``tree`` reads, in nested scopes too (their own variables included)."""
-    roots = tree if isinstance(tree, list | tuple) else [tree]
+    roots = [tree] if isinstance(tree, gast.AST) else tree
     found: set[str] = set()
     for root in roots:
         for node in walk(root):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
 import numpy as np
+
+from d2s.runtime.values.tree import children, is_dataclass_instance, is_mapping, is_sequence
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -21,12 +22,10 @@ def arrays(result: Any) -> list[Array | None]:
     >>> arrays({"b": [1, None], "a": (2.5,)})
     [array(2.5), array(1), None]
     """
-    if isinstance(result, list | tuple):
-        return [leaf for part in result for leaf in arrays(part)]
-    if isinstance(result, dict):
+    if is_mapping(result):
         return arrays([result[key] for key in sorted(result, key=str)])
-    if dataclasses.is_dataclass(result) and not isinstance(result, type):
-        return arrays([getattr(result, field.name) for field in dataclasses.fields(result)])
+    if is_sequence(result) or is_dataclass_instance(result):
+        return [leaf for part in children(result) for leaf in arrays(part)]
     if result is None:
         return [None]
     is_value = hasattr(result, "__array__") or isinstance(

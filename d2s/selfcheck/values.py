@@ -24,7 +24,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.runtime.lists.probes import HIDDEN
 from d2s.runtime.values.objects import LAYER_FIELDS, is_user_class
-from d2s.runtime.values.tree import parts
+from d2s.runtime.values.tree import pairs, parts
 
 _TOLERANCES: Final[dict[str, tuple[float, float]]] = {
     "float16": (1e-3, 1e-3),
@@ -224,13 +224,9 @@ def _held(thing: Any) -> tuple[str, list[tuple[str, Any]], bool] | None:
         return f"a layer {kind}", list(layer_items(thing)), True
     if isinstance(thing, type | types.ModuleType | types.FunctionType | types.MethodType):
         return None
-    if isinstance(thing, list | tuple | dict | set) or parts(thing) is not None:
-        found = parts(thing)
-        items = (
-            found[0]
-            if found is not None
-            else [(f"[{index}]", item) for index, item in enumerate(thing)]
-        )
+    found = parts(thing)
+    if found is not None or isinstance(thing, list):  # a library may have derived a list's class
+        items = [(f"[{key}]", item) for key, item in pairs(thing)] if found is None else found[0]
         return f"a {kind} of {len(items)}", items, False
     if is_user_class(type(thing)):
         fields = fields_of(thing)

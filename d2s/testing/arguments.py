@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from d2s.errors import InputSpecError, NoInputsError
+from d2s.runtime.values.tree import is_list_or_tuple, is_mapping
 from d2s.syntax.source import kind_of
 from d2s.testing.strategies import tensors
 
@@ -93,7 +94,7 @@ def _specs(input_spec: Any, parameters: list[inspect.Parameter], function: Any) 
     """The entries of an ``input_spec`` by the name of the parameter."""
     if input_spec is None:
         return {}
-    entries = list(input_spec) if isinstance(input_spec, list | tuple) else [input_spec]
+    entries = list(input_spec) if is_list_or_tuple(input_spec) else [input_spec]
     names = [item.name for item in parameters if item.kind in _POSITIONAL]
     named = {entry.name for entry in entries if isinstance(entry, paddle.static.InputSpec)}
     if named and named <= set(names):
@@ -147,12 +148,10 @@ class _Shared:
 
     def of_spec(self, spec: Any) -> st.SearchStrategy[Any]:
         """What an entry of an ``input_spec`` stands for."""
-        if isinstance(spec, list):
-            return st.tuples(*map(self.of_spec, spec)).map(list)
-        if isinstance(spec, tuple):
-            return st.tuples(*map(self.of_spec, spec))
-        if isinstance(spec, dict):
+        if is_mapping(spec):
             return st.fixed_dictionaries({key: self.of_spec(item) for key, item in spec.items()})
+        if is_list_or_tuple(spec):
+            return st.tuples(*map(self.of_spec, spec)).map(type(spec))
         if not isinstance(spec, paddle.static.InputSpec):
             return st.just(spec)
         sizes = [

@@ -22,6 +22,7 @@ from d2s.program.keys.call_key import Call, Signature
 from d2s.program.keys.callables import plain_function
 from d2s.program.running.loaded import Sources, sources_of
 from d2s.program.running.saved import check_saved
+from d2s.runtime.values.tree import is_list_or_tuple
 
 
 class ProgramCache(dict[Any, Any]):
@@ -172,7 +173,7 @@ class ConcretePrograms(bridge.ASTStaticFunction):  # type: ignore[misc]
         return bool(owner._forward_pre_hooks or owner._forward_post_hooks)
 
     def _spec_call(self, specs: Any) -> Call:
-        flat = list(specs) if isinstance(specs, list | tuple) else [specs]
+        flat = list(specs) if is_list_or_tuple(specs) else [specs]
         signature = Signature(self.d2s_original, self._name, None, bound=self._object() is not None)
         try:
             return signature.call(tuple(flat), {}, self._modes())

@@ -22,6 +22,7 @@ from d2s.conversion import island_function
 from d2s.program.dispatch import events
 from d2s.program.islands import breaks
 from d2s.program.islands.paying import SLOWER, Trial
+from d2s.runtime.values.tree import is_plain_sequence
 from d2s.splitting import IslandTree, taking_numbers
 
 Converted = Callable[..., Any]
@@ -191,6 +192,6 @@ class Island:
 
 
 def _is_foreign(value: Any) -> bool:
-    if type(value) in (list, tuple):
+    if is_plain_sequence(value):
         return any(isinstance(item, _FOREIGN) for item in value)
     return isinstance(value, _FOREIGN)

@@ -18,7 +18,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import ArgumentsError, InputSpecError
 from d2s.runtime.values.container_kinds import Rebuild
-from d2s.runtime.values.tree import scan
+from d2s.runtime.values.tree import is_list_or_tuple, scan
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Signature:
     def _checked(self, specs: Any) -> Any:
         if specs is None:
             return None
-        if not isinstance(specs, list | tuple):
+        if not is_list_or_tuple(specs):
             raise InputSpecError(
                 f"input_spec of {self.name!r} is a {type(specs).__name__}, not a list",
                 cure="pass a list with one entry for each argument",

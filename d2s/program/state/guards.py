@@ -18,6 +18,7 @@ from d2s.program.state.places import (
     SCALARS,
     Place,
 )
+from d2s.runtime.values import tree
 
 
 @dataclass
@@ -82,7 +83,7 @@ def numbers_in(tensor: Any) -> Any:
 
 def form(value: Any) -> Any:
     """The type and length of a container, the keys of a dict."""
-    if isinstance(value, dict):
+    if tree.is_mapping(value):
         return (type(value), tuple(value))
     return (type(value), len(value)) if isinstance(value, (*CONTAINERS, tuple)) else None
 

@@ -78,9 +78,8 @@ class Place:
                 return scope.cell_contents
             except ValueError:
                 return ABSENT
-        if isinstance(scope, dict | list | tuple | collections.deque):
-            return tree.get(scope, self.key, ABSENT)
-        return ABSENT
+        is_held = tree.is_mapping(scope) or tree.is_sequence(scope)
+        return tree.get(scope, self.key, ABSENT) if is_held else ABSENT
 
     def set(self, value: Any) -> None:
         """Bind it; unbind it with ``ABSENT``."""

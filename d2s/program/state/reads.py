@@ -35,6 +35,7 @@ from d2s.program.state.places import (
     keys_of,
 )
 from d2s.program.state.tracker import Watch
+from d2s.runtime.values import tree
 from d2s.runtime.values.objects import dict_of, is_library, is_user_class
 from d2s.syntax.source import source_of
 
@@ -114,8 +115,7 @@ class _Explorer:
                     yield from self.visit(record.object, record.path, None)
                 if record.fields or not isinstance(record.scope, set):
                     values = record.before
-                    pairs = values.items() if isinstance(values, dict) else enumerate(values)
-                    for key, value in list(pairs):
+                    for key, value in tree.pairs(values):
                         if self.leads(type(value)):
                             part = record.entry(key)
                             yield from self.visit(value, part.path, part)

@@ -43,6 +43,7 @@ from d2s.program.state.places import (
 from d2s.program.state.reads import explore
 from d2s.program.state.records import Change, entries
 from d2s.program.state.tracker import Watch
+from d2s.runtime.values import tree
 from d2s.runtime.values.objects import BOOKKEEPING, defines
 
 
@@ -194,10 +195,10 @@ class _Guards:
         if first is not place:  # known under two names: both must go on to mean one object
             self.found.append(Guard(place, SameAs(first), True))
             return
-        if isinstance(value, set):
+        if not tree.is_indexed(value) and tree.is_hashed(value):
             self.found.append(Guard(place, members, members(value)))
             return
-        for key, _ in entries(value if isinstance(value, dict) else list(value)):
+        for key, _ in tree.pairs(value):
             self.value(Place(value, key, f"{place.path}[{key!r}]", place))
 
 

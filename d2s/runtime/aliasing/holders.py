@@ -28,7 +28,7 @@ from d2s.diagnostics.location import is_ours
 from d2s.runtime.trace import Block, current
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.objects import dict_of, is_list
-from d2s.runtime.values.tree import any_leaf, children
+from d2s.runtime.values.tree import any_leaf, children, is_mapping, pairs
 
 DEPTH = 3
 """How far to look into containers and attributes of a variable."""
@@ -212,7 +212,7 @@ def _holders(is_it: Callable[[Any], bool]) -> list[Holder]:
         if record.large:
             continue
         scope, now = record.scope, record.now()
-        for key, value in list(now.items() if isinstance(now, dict) else enumerate(now)):
+        for key, value in pairs(now):
             place = record.entry(key)
             if is_it(value) and (id(scope), key) not in known and not isinstance(scope, set):
                 found.append(
@@ -411,15 +411,12 @@ def _paths(
 
 def _places_in(value: Any) -> Iterator[tuple[str, object, _Place]]:
     """What is right below a container or object: the step of its path, the item and its place."""
-    if is_list(value):
-        for index, item in enumerate(value):
-            yield f"[{index}]", item, _Item(value, index)
+    if is_list(value) or is_mapping(value):
+        for key, item in pairs(value):
+            yield f"[{key!r}]", item, _Item(value, key)
     elif type(value) is tuple:
         for index, item in enumerate(value):
             yield f"[{index}]", item, _Fixed(item, value, index)
-    elif isinstance(value, dict):
-        for key, item in list(value.items()):
-            yield f"[{key!r}]", item, _Item(value, key)
     elif isinstance(value, paddle.nn.Layer):
         tables = (value._parameters, value._buffers, value._sub_layers)
         for table in (*tables, value.__dict__):

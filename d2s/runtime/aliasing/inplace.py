@@ -25,6 +25,7 @@ from d2s.runtime.aliasing.storage import Sharing, may_be, unknown_base, with_con
 from d2s.runtime.trace import Block, Capture, current, error_here
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import as_value, is_tensor, note_written, root_of, root_to_change
+from d2s.runtime.values.tree import is_list_or_tuple, like
 
 _OTHERWISE: Final[dict[str, Callable[..., Any]]] = {
     "zero_": lambda y: paddle.zeros_like(y),
@@ -116,9 +117,8 @@ def put_into(out: Any, result: Any) -> Any:
     Returns:
         The result, as what ``out`` is bound to.
     """
-    if isinstance(result, list | tuple):
-        made = [put_into(*pair) for pair in zip(out, result, strict=True)]
-        return type(result)._make(made) if hasattr(result, "_make") else type(result)(made)
+    if is_list_or_tuple(result):
+        return like(result, [put_into(*pair) for pair in zip(out, result, strict=True)])
     if not is_tensor(result):  # dygraph writes nothing then
         return result
     old, fresh = as_value(out), as_value(result)

@@ -8,7 +8,7 @@ attribute holds.  What has become of a container is in ``capture.grown``.
 
 from __future__ import annotations
 
-import collections
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,6 +17,7 @@ from d2s.runtime.aliasing.holders import holders_of_form, is_handed_on, is_same_
 from d2s.runtime.aliasing.snapshots import Frozen, freeze, same_items
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.tree import get, is_indexed, is_mutable, kind_of, pairs, put
 
 Path = tuple[Any, ...]
 """The position of a variable in the state, then indexes and keys from there."""
@@ -164,12 +165,7 @@ def _items(thing: object) -> dict[Any, Any]:
     """The parts of a snapshot, by index or key."""
     if isinstance(thing, tuple):
         return dict(enumerate(thing))
-    if isinstance(thing, Frozen):
-        if isinstance(thing.container, dict):
-            return dict(thing.items)
-        if isinstance(thing.container, list | collections.deque):
-            return dict(enumerate(thing.items))
-    return {}
+    return thing.by_key() if isinstance(thing, Frozen) else {}
 
 
 def _origins(snapshot: list[Any]) -> Iterator[tuple[Path, Any]]:
@@ -189,12 +185,9 @@ def _at(path: Path, values: list[Any]) -> Any:
     """What stands at a place now; ``None`` if there is no such place."""
     thing: Any = values
     for key in path:
-        if isinstance(thing, dict):
-            thing = thing.get(key)
-        elif isinstance(thing, list | tuple | collections.deque) and type(key) is int:
-            thing = thing[key] if key < len(thing) else None
-        else:
+        if kind_of(thing) is None:
             return None
+        thing = get(thing, key, None)
     return thing
 
 
@@ -254,24 +247,15 @@ def other_places(root: object) -> Iterator[tuple[str, Callable[[Any], None]]]:
     for record in capture.watched():
         if record.large:
             continue
-        now = record.now()
-        for key, item in list(now.items() if isinstance(now, dict) else enumerate(now)):
+        for key, item in pairs(record.now()):
             if item is root:
                 place = record.entry(key)
                 yield place.path, place.put
     for container in capture.callers.values():
-        if isinstance(container, list | dict):
-            pairs = container.items() if isinstance(container, dict) else enumerate(container)
-            for key, item in list(pairs):
+        if is_indexed(container):
+            for key, item in pairs(container):
                 if item is root:
-                    yield "part of an argument", _binding(container, key)
-
-
-def _binding(container: Any, key: Any) -> Callable[[Any], None]:
-    def bind(value: Any) -> None:
-        container[key] = value
-
-    return bind
+                    yield "part of an argument", functools.partial(put, container, key)
 
 
 def _bind_other_names(root: object, old: object, new: object) -> None:
@@ -343,5 +327,4 @@ def _leaves(thing: object) -> tuple[int, ...] | None:
         return None if sides[0] is None or sides[1] is None else sides[0] + sides[1]
     if isinstance(thing, Frozen):
         return (id(thing.container),)
-    held = isinstance(thing, list | dict | set | collections.deque)
-    return (id(thing),) if held or hasattr(type(thing), "d2s_freeze") else None
+    return (id(thing),) if is_mutable(thing) or hasattr(type(thing), "d2s_freeze") else None

@@ -22,6 +22,7 @@ from d2s.runtime.aliasing.empties import may_be_empty
 from d2s.runtime.trace import Capture, current, error_here
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import as_value, mark_number
+from d2s.runtime.values.tree import is_list_or_tuple
 
 _MOST: Final = 4
 """How many dimensions of one tensor the run may decide about."""
@@ -71,7 +72,7 @@ def _follows_arguments(capture: Capture, value: paddle.Tensor) -> bool:
 
 def _axes(axis: Any, rank: int) -> list[int]:
     """The dimensions that ``axis`` names; none for what Paddle is to refuse."""
-    names = list(axis) if isinstance(axis, list | tuple) else [axis]
+    names = list(axis) if is_list_or_tuple(axis) else [axis]
     if not all(type(each) is int and -rank <= each < rank for each in names):
         return []
     return sorted({each % rank for each in names})

@@ -6,7 +6,6 @@ nested function.  Each such place is a :class:`Scope`, compared with how it was 
 
 from __future__ import annotations
 
-import collections
 import dis
 import functools
 import types
@@ -21,8 +20,8 @@ from d2s.runtime.aliasing.slots import Cell, Field, Global, Held, Slot
 from d2s.runtime.aliasing.snapshots import freeze
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import slot_fields, slots_of
-from d2s.runtime.values.objects import LAYER_FIELDS, is_list, is_user_class, is_user_object
-from d2s.runtime.values.tree import members, pairs
+from d2s.runtime.values.objects import LAYER_FIELDS, is_user_class, is_user_object
+from d2s.runtime.values.tree import PYTHONS, is_mapping, is_mutable, is_sequence, pairs
 
 REACH: Final = 2000
 """So many objects are looked at for what a body may change."""
@@ -34,11 +33,7 @@ def is_container(value: object) -> bool:
         return any(map(is_container, (value.true, value.false)))
     if type(value) is tuple:
         return len(value) <= REACH and any(map(is_container, value))
-    return (
-        isinstance(value, set | collections.deque | dict)
-        or is_list(value)
-        or hasattr(type(value), "d2s_freeze")
-    )
+    return is_mutable(value) or hasattr(type(value), "d2s_freeze")
 
 
 @dataclass
@@ -139,13 +134,10 @@ class Reach:
                 queue.extend(self._parts(path, value))
 
     def _parts(self, path: str, value: object) -> Iterator[tuple[str, Any]]:
-        if isinstance(value, list | tuple | collections.deque):
-            for index, item in enumerate(members(value)[:REACH]):
-                yield f"{path}[{index}]", item
-        elif isinstance(value, dict):
-            for key, item in pairs(value):
-                yield f"{path}[{key!r}]", item
-        if isinstance(value, list | tuple | dict | set | collections.deque):
+        if isinstance(value, PYTHONS):
+            if is_sequence(value) or is_mapping(value):
+                for key, item in pairs(value)[:REACH]:
+                    yield f"{path}[{key!r}]", item
             yield from self._attributes(path, value)
         elif isinstance(value, Choice):
             yield path, value.true

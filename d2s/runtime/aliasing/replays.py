@@ -28,6 +28,7 @@ from d2s.errors import D2SError, DefectError, NotStaticError
 from d2s.runtime.trace import current
 from d2s.runtime.values.objects import attribute, owner_of
 from d2s.runtime.values.tensors import is_tensor, number_kind
+from d2s.runtime.values.tree import any_leaf, map_children
 
 COMPUTING: Final = ("paddle.tensor.", "paddle.nn.functional.")
 """Modules of functions that compute tensors from tensors."""
@@ -55,6 +56,9 @@ _NUMBERS: Final = (1, 2)
 
 _MOST: Final = 1 << 26
 """Elements of the largest tensor that is made; for larger ones Paddle's own words stay."""
+
+_NESTS: Final = (list, tuple, dict, slice)
+"""Containers of Python's own classes, as a key or an argument of Paddle has them."""
 
 _KEPT: Final = (
     bool, int, float, complex, str, bytes, type(None), type(...), np.ndarray, np.generic,
@@ -288,9 +292,7 @@ def _rebound(code: types.CodeType) -> frozenset[str]:
 
 
 def _holds_tensors(thing: object) -> bool:
-    if isinstance(thing, list | tuple):
-        return any(map(_holds_tensors, thing))
-    return is_tensor(thing)
+    return any_leaf(is_tensor, thing)
 
 
 # -- what a program takes, and dygraph does not ----------------------------------------------------
@@ -451,12 +453,8 @@ def _is_harmless(function: Callable[..., Any]) -> bool:
 
 def _stand_in(unknown: _Unknown, thing: Any) -> Any:
     """``thing`` for dygraph: tensors are of zeros."""
-    if type(thing) in (list, tuple):
-        return type(thing)(_stand_in(unknown, item) for item in thing)
-    if type(thing) is dict:
-        return {key: _stand_in(unknown, item) for key, item in thing.items()}
-    if type(thing) is slice:
-        return slice(*(_stand_in(unknown, part) for part in (thing.start, thing.stop, thing.step)))
+    if type(thing) in _NESTS:
+        return map_children(functools.partial(_stand_in, unknown), thing, slices=True)
     if isinstance(thing, paddle.nn.Layer):
         return _copied(thing)
     if is_tensor(thing):
@@ -476,12 +474,12 @@ def _zeros(size: int, value: paddle.Tensor) -> Any:
 
 def _any_within(thing: object, asked: Callable[[Any], bool]) -> bool:
     """Whether a value of the program in ``thing``, or one whose method it is, is ``asked`` for."""
-    if isinstance(thing, list | tuple):
-        return any(_any_within(item, asked) for item in thing)
-    if isinstance(thing, dict):
-        return any(_any_within(item, asked) for item in thing.values())
-    value = thing if bridge.is_value(thing) else owner_of(thing)
-    return bridge.is_value(value) and asked(value)
+
+    def is_asked(leaf: object) -> bool:
+        value = leaf if bridge.is_value(leaf) else owner_of(leaf)
+        return bridge.is_value(value) and asked(value)
+
+    return any_leaf(is_asked, thing)
 
 
 def _is_open(value: paddle.Tensor) -> bool:

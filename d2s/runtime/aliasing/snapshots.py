@@ -9,14 +9,12 @@ A side that changes a list in place can so be undone before the other side is ca
 
 from __future__ import annotations
 
-import collections
 import operator
 from dataclasses import dataclass
 from typing import Any
 
 from d2s.runtime.values.choice import Choice
-from d2s.runtime.values.objects import is_list
-from d2s.runtime.values.tree import members, pairs, refill
+from d2s.runtime.values.tree import is_mapping, is_sequence, kind_of, refill
 
 
 @dataclass(frozen=True)
@@ -31,17 +29,23 @@ class Frozen:
     container: Any
     items: tuple[Any, ...]
 
+    def by_key(self) -> dict[Any, Any]:
+        """The frozen items by key or position; none of a set, or of a list of the run."""
+        if is_mapping(self.container):
+            return dict(self.items)
+        return dict(enumerate(self.items)) if is_sequence(self.container) else {}
+
 
 def freeze(value: Any, depth: int = 0) -> Any:
     """A snapshot of ``value``: containers inside become :class:`Frozen`."""
     if depth > 20:
         return value
-    if is_list(value) or isinstance(value, collections.deque):
-        return Frozen(value, tuple(freeze(item, depth + 1) for item in members(value)))
-    if isinstance(value, dict):
-        return Frozen(value, tuple((key, freeze(item, depth + 1)) for key, item in pairs(value)))
-    if isinstance(value, set):
-        return Frozen(value, tuple(members(value)))
+    kind = kind_of(value)
+    if kind is not None and kind.mutable:
+        items = [freeze(item, depth + 1) for item in kind.items(value)]
+        return Frozen(
+            value, tuple(zip(kind.keys(value), items, strict=True) if kind.mapping else items)
+        )
     if isinstance(value, Choice):
         sides = freeze(value.true, depth + 1), freeze(value.false, depth + 1)
         if sides[0] is value.true and sides[1] is value.false:
@@ -57,9 +61,7 @@ def freeze(value: Any, depth: int = 0) -> Any:
 
 def frozen(container: Any, held: Any) -> Frozen:
     """A snapshot of ``container`` when it held the entries of ``held``."""
-    pairs = isinstance(held, dict)
-    parts = [(key, freeze(item)) for key, item in held.items()] if pairs else map(freeze, held)
-    return Frozen(container, tuple(parts))
+    return Frozen(container, freeze(held).items if is_mapping(held) else tuple(map(freeze, held)))
 
 
 def thaw(snapshot: object) -> Any:
@@ -68,12 +70,10 @@ def thaw(snapshot: object) -> Any:
         container, held = snapshot.container, snapshot.items
         if hasattr(type(container), "d2s_thaw"):
             container.d2s_thaw(held)
-        elif isinstance(container, list | collections.deque):
-            refill(container, [thaw(item) for item in held])
-        elif isinstance(container, dict):
+        elif is_mapping(container):
             refill(container, {key: thaw(item) for key, item in held})
         else:
-            refill(container, held)
+            refill(container, [thaw(item) for item in held])
         return container
     if type(snapshot) is tuple:
         return tuple(thaw(item) for item in snapshot)

@@ -28,7 +28,7 @@ from d2s.runtime.trace import current
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import CONTAINERS, attributes_of, is_object
 from d2s.runtime.values.objects import dict_of
-from d2s.runtime.values.tree import members
+from d2s.runtime.values.tree import is_mapping, members
 from d2s.runtime.values.unbound import UNBOUND
 
 
@@ -115,8 +115,7 @@ class Ends:
 
     def _parts(self, thing: object) -> Iterator[tuple[Any, Any]]:
         if isinstance(thing, Frozen):
-            held = isinstance(thing.container, dict)
-            yield from thing.items if held else enumerate(thing.items)
+            yield from thing.items if is_mapping(thing.container) else enumerate(thing.items)
             if dict_of(thing.container):
                 yield from attributes_of(thing.container).items()
         elif isinstance(thing, Choice):

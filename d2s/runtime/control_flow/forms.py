@@ -7,7 +7,6 @@ structure; the leaves of those that do not hold are zeros that nobody reads.
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import functools
 import types
@@ -18,7 +17,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.runtime.aliasing.slots import Cell
-from d2s.runtime.aliasing.snapshots import Frozen
+from d2s.runtime.aliasing.snapshots import Frozen, container_of
 from d2s.runtime.control_flow.ends import born
 from d2s.runtime.host.text import HostText
 from d2s.runtime.lists.dynamic_list import DynamicList
@@ -34,6 +33,7 @@ from d2s.runtime.values.fields import (
 )
 from d2s.runtime.values.objects import dict_of
 from d2s.runtime.values.tensors import as_dtype, as_value, is_tensor, mark_number, number_kind
+from d2s.runtime.values.tree import PYTHONS, is_plain, members, pairs
 
 Select = Callable[[Any, Callable[[], Any], Callable[[], Any]], Any]
 """``runtime.control_flow.cond.select``, which needs what needs this module."""
@@ -84,21 +84,16 @@ Form = Like | Constant | Structure | Rows
 
 def _taken_apart(value: object) -> tuple[type, tuple[Any, ...], list[Any]] | None:
     """Type, keys and parts of a structure, frozen or not."""
+    container = container_of(value)
+    if is_plain(container):
+        held = value.by_key() if isinstance(value, Frozen) else dict(pairs(value))
+        return type(container), tuple(held), list(held.values())
     if isinstance(value, Frozen):
-        container = value.container
-        if type(container) is list:
-            return list, (len(value.items),), list(value.items)
-        if type(container) is dict:
-            return dict, tuple(k for k, _ in value.items), [part for _, part in value.items]
         return None
     if isinstance(value, tuple):
-        return type(value), (len(value),), list(value)
+        return type(value), tuple(range(len(value))), list(value)
     if type(value) is HostText:
         return HostText, (len(value.parts),), list(value.parts)
-    if type(value) is list:
-        return list, (len(value),), list(value)
-    if type(value) is dict:
-        return dict, tuple(value), list(value.values())
     if is_object(value):
         found = attributes_of(value)
         return type(value), tuple(found), list(found.values())
@@ -106,10 +101,10 @@ def _taken_apart(value: object) -> tuple[type, tuple[Any, ...], list[Any]] | Non
 
 
 def _put_together(kind: type, keys: tuple[Any, ...], parts: list[Any]) -> Any:
-    if kind is list:
-        return parts
     if kind is HostText:
         return HostText(tuple(parts))
+    if kind is list:
+        return parts
     if kind is dict:
         return dict(zip(keys, parts, strict=True))
     if issubclass(kind, tuple):
@@ -166,10 +161,8 @@ def _held(thing: object, known: frozenset[int]) -> list[Any]:
     """What is right below an object, function or container; cells that are ``known`` left out."""
     if isinstance(thing, Choice):
         return [thing.flag, thing.true, thing.false]
-    if isinstance(thing, dict):
-        return list(thing.values())
-    if isinstance(thing, list | tuple | set | collections.deque):
-        return list(thing)
+    if isinstance(thing, PYTHONS):
+        return members(thing)
     if isinstance(thing, types.MethodType):
         return [thing.__self__, thing.__func__]
     if isinstance(thing, functools.partial):

@@ -6,7 +6,6 @@ dicts and objects stay the same objects.
 
 from __future__ import annotations
 
-import collections
 import copy
 from typing import Any
 
@@ -25,11 +24,11 @@ from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.merging import kept_list
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import attributes_of, is_object, set_attributes
-from d2s.runtime.values.objects import dict_of, is_list
+from d2s.runtime.values.objects import dict_of
 from d2s.runtime.values.tensors import (
     number_kind,
 )
-from d2s.runtime.values.tree import like, refill
+from d2s.runtime.values.tree import is_indexed, is_mutable, like, like_by_key, refill
 
 
 class Keeping(Outputs):
@@ -58,7 +57,7 @@ class Keeping(Outputs):
                 return fresh.chosen_at(thing.places, thing.body_first)
 
             return build
-        if is_list(thing) or isinstance(thing, dict | set | collections.deque):
+        if is_mutable(thing):
             return self.kept_container(side, self.ends[0 if side else 1].frozen(thing))
         if isinstance(thing, tuple):
             items = [self.kept(side, item) for item in thing]
@@ -121,15 +120,15 @@ class Keeping(Outputs):
         """What a list, dict or set of one side holds, in a fresh one."""
         if isinstance(thing.container, DynamicList):
             return kept_list(self, side, thing)
-        if isinstance(thing.container, list | collections.deque):
-            items = [self.kept(side, item) for item in thing.items]
-            return lambda results: born(like(thing.container, [item(results) for item in items]))
-        if isinstance(thing.container, dict):
-            pairs = {key: self.kept(side, item) for key, item in thing.items}
-            return lambda results: born(
-                like(thing.container, {key: item(results) for key, item in pairs.items()})
-            )
-        return lambda results: like(thing.container, thing.items)
+        if not is_indexed(thing.container):
+            return lambda results: like(thing.container, thing.items)
+        parts = {key: self.kept(side, item) for key, item in thing.by_key().items()}
+
+        def build(results: list[paddle.Tensor]) -> object:
+            made = {key: item(results) for key, item in parts.items()}
+            return born(like_by_key(thing.container, made))
+
+        return build
 
     def made_here(self, thing: object) -> bool:
         """Whether a part of ``thing`` is made inside a side."""
@@ -151,7 +150,7 @@ def _parts_of(thing: object) -> list[object]:
         container = thing.container
         if isinstance(container, DynamicList):
             return list(container.d2s_values())
-        held = dict(thing.items).values() if isinstance(container, dict) else thing.items
+        held = thing.by_key().values() if is_indexed(container) else thing.items
         return [*held, *(dict_of(container) or {}).values()]
     if isinstance(thing, Choice):
         return [thing.flag, thing.true, thing.false]
@@ -159,6 +158,6 @@ def _parts_of(thing: object) -> list[object]:
         return list(thing.parts)
     if isinstance(thing, tuple):
         return list(thing)
-    if isinstance(thing, list | dict | set | collections.deque):
+    if is_mutable(thing):
         return [freeze(thing)]
     return list(attributes_of(thing).values()) if is_object(thing) else []

@@ -49,7 +49,7 @@ from d2s.runtime.values.tensors import (
     root_of,
     weak_dtype,
 )
-from d2s.runtime.values.tree import blank, like, refill
+from d2s.runtime.values.tree import blank, is_indexed, is_mapping, is_plain, like, refill
 from d2s.runtime.values.unbound import UNBOUND
 
 RESULT: Final = "result"
@@ -229,35 +229,21 @@ class Merger(Keeping):
         if not same and not _alike(first, second):
             return self.either(true, false, name)
         fresh = self.anew(first, second, name, same=same)
-        if isinstance(first, list | collections.deque):
-            if len(true.items) != len(false.items):
-                if same and isinstance(first, list):
-                    return self.grown(first, true, false, name)
-                return self.either(true, false, name)
-            items = [
-                self.merge(left, right, f"{name}[{index}]")
-                for index, (left, right) in enumerate(zip(true.items, false.items, strict=True))
-            ]
-
-            def build_list(results: list[paddle.Tensor]) -> object:
-                made = [item(results) for item in items]
-                return refill(first, made) if same else fresh(made, results)
-
-            return build_list
-        if isinstance(first, dict):
-            left, right = dict(true.items), dict(false.items)
-            if list(left) != list(right):  # their order can be seen, too
-                return self.either(true, false, name)
-            pairs = {key: self.merge(left[key], right[key], f"{name}[{key!r}]") for key in left}
-
-            def build_dict(results: list[paddle.Tensor]) -> object:
-                made = {key: item(results) for key, item in pairs.items()}
-                return refill(first, made) if same else fresh(made, results)
-
-            return build_dict
-        if same and same_items(true, false):
+        if same and same_items(true, false) and not is_indexed(first):
             return lambda results: first
-        return self.either(true, false, name)
+        left, right = true.by_key(), false.by_key()
+        if not is_indexed(first) or list(left) != list(right):  # the order of keys can be seen, too
+            if same and isinstance(first, list):
+                return self.grown(first, true, false, name)
+            return self.either(true, false, name)
+        parts = {key: self.merge(left[key], right[key], f"{name}[{key!r}]") for key in left}
+
+        def build(results: list[paddle.Tensor]) -> object:
+            made = {key: item(results) for key, item in parts.items()}
+            contents = made if is_mapping(first) else [*made.values()]
+            return refill(first, contents) if same else fresh(contents, results)
+
+        return build
 
     def anew(
         self, first: object, second: object, name: str, *, same: bool
@@ -428,12 +414,10 @@ def _is_value_like(thing: object, name: str) -> bool:
     if isinstance(thing, tuple):
         return all(_is_value_like(item, name) for item in thing)
     container = thing.container if isinstance(thing, Frozen) else thing
-    if type(container) in (list, dict):
-        if _is_known(container, name):
-            return False
-        items = thing.items if isinstance(thing, Frozen) else freeze(thing).items
-        parts = [item[1] for item in items] if type(container) is dict else items
-        return all(_is_value_like(item, name) for item in parts)
+    if is_plain(container):
+        held = thing if isinstance(thing, Frozen) else freeze(thing)
+        known = _is_known(container, name)
+        return not known and all(_is_value_like(each, name) for each in held.by_key().values())
     plain = thing is None or thing is UNBOUND or type(thing) in (str, bytes)
     return plain or is_tensor(thing) or number_kind(thing) is not None
 

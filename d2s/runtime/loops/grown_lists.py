@@ -13,6 +13,7 @@ from d2s.runtime.lists.storage import NeedsElementError, NeedsRowsError
 from d2s.runtime.loops.carriers.carrier import Carrier
 from d2s.runtime.loops.carriers.growing import GrowingList
 from d2s.runtime.trace import error_here, open_trace
+from d2s.runtime.values.tree import is_mapping, is_sequence, pairs
 
 
 def path_of_list(request: NeedsElementError | NeedsRowsError, state: State) -> str | None:
@@ -45,12 +46,7 @@ def _path_of(path: str, value: object, target: object) -> str | None:
     """The path at which the object ``target`` stands in ``value``, or ``None``."""
     if value is target:
         return path
-    parts: dict[object, object] = {}
-    if isinstance(value, list | tuple):
-        parts = dict(enumerate(value))
-    elif isinstance(value, dict):
-        parts = value
-    for key, part in parts.items():
+    for key, part in pairs(value) if is_sequence(value) or is_mapping(value) else ():
         found = _path_of(f"{path}[{key!r}]", part, target)
         if found is not None:
             return found

@@ -27,6 +27,7 @@ from d2s.runtime.values.tensors import (
     is_tensor,
     number_kind,
 )
+from d2s.runtime.values.tree import is_list_or_tuple, is_plain_sequence, map_children
 from d2s.runtime.values.unbound import UNBOUND
 
 _COMPLEX: Final = {"float16": "complex64", "float32": "complex64"}
@@ -103,13 +104,11 @@ def settled(data: Any) -> Any:
     if isinstance(data, Choice):
         whole = all(value is not None and value is not UNBOUND for value in data.leaves())
         return data.get(check=False) if whole and data.single else data
-    if type(data) in (list, tuple):
-        return type(data)(settled(item) for item in data)
-    return data
+    return map_children(settled, data) if is_plain_sequence(data) else data
 
 
 def _leaves(data: object) -> Iterator[Any]:
-    if isinstance(data, list | tuple):
+    if is_list_or_tuple(data):
         for item in data:
             yield from _leaves(item)
     else:
@@ -153,7 +152,7 @@ def _default(data: object, joint: object) -> Any:
     """The dtype of the result where none is given."""
     if is_tensor(data) and number_kind(data) is None:
         return joint
-    if isinstance(data, list | tuple) and any(
+    if is_list_or_tuple(data) and any(
         is_tensor(item) and number_kind(item) is None for item in data
     ):
         return joint
@@ -170,7 +169,7 @@ def _stacked(data: object, dtype: object) -> Any:
     """One tensor of a nest."""
     if isinstance(data, DynamicList):
         return cast_plain(data.stacked(), dtype)
-    if isinstance(data, list | tuple):
+    if is_list_or_tuple(data):
         return paddle.stack([_stacked(item, dtype) for item in data])
     if is_tensor(data):
         return cast_plain(as_value(data), dtype)

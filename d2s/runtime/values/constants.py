@@ -40,8 +40,6 @@ def holds_tensors(thing: Any, depth: int = 8) -> bool:
     """Whether ``thing`` is, or holds at some depth, what the run decides."""
     if type(thing) in CONSTANTS:
         return False
-    if type(thing) in (list, tuple) and depth:
-        return any(holds_tensors(part, depth - 1) for part in thing)
     held = parts(thing) if depth else None
     if held is not None:
         return any(holds_tensors(part, depth - 1) for _, part in held[0])

@@ -12,7 +12,15 @@ from d2s.errors import AmbiguousValueError, D2SError
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.choice import Choice, bound
-from d2s.runtime.values.tree import is_mapping, is_sequence, like, members
+from d2s.runtime.values.tree import (
+    is_mapping,
+    is_plain_sequence,
+    is_sequence,
+    is_tuple,
+    like,
+    members,
+    refill,
+)
 from d2s.runtime.values.unbound import UNBOUND
 
 
@@ -29,15 +37,13 @@ def returned(value: object) -> Any:
     """What the user's function returns: a run raises where an attribute in it is missing."""
     if isinstance(value, Choice):
         return read(value, value.name)
-    if type(value) is not list and not isinstance(value, tuple):
+    if not (is_plain_sequence(value) or is_tuple(value)):
         return value
-    items = [returned(item) for item in value]
-    if all(map(operator.is_, items, value)):
+    held = members(value)
+    items = [returned(item) for item in held]
+    if all(map(operator.is_, items, held)):
         return value
-    if isinstance(value, tuple):
-        return like(value, items)
-    value[:] = items
-    return value
+    return like(value, items) if is_tuple(value) else refill(value, items)
 
 
 def subject(value: object) -> Any:

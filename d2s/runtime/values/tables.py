@@ -16,6 +16,7 @@ from d2s.analysis.definitions import definitions_of
 from d2s.diagnostics.location import Location, here
 from d2s.errors import Row
 from d2s.runtime.values.tensors import is_tensor, number_kind
+from d2s.runtime.values.tree import is_list_or_tuple, is_mapping
 from d2s.runtime.values.unbound import UNBOUND
 from d2s.syntax.source import function_at
 
@@ -53,9 +54,9 @@ def _type_of(value: Any) -> str:
     name = getattr(type(value), "d2s_words", type(value).__name__)
     if isinstance(value, str):
         return f"{name} {_short(repr(value))}"
-    if isinstance(value, dict):
+    if is_mapping(value):
         return f"{name} of {_short(', '.join(map(repr, value)))}" if value else f"empty {name}"
-    return f"{name} of {len(value)}" if isinstance(value, list | tuple) else str(name)
+    return f"{name} of {len(value)}" if is_list_or_tuple(value) else str(name)
 
 
 def describe(value: object) -> str:

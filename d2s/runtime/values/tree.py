@@ -32,7 +32,7 @@ import collections
 import contextlib
 import dataclasses
 from collections.abc import Callable, Hashable, Iterator
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from d2s.runtime.values.container_kinds import (
     ArrayKind,
@@ -122,6 +122,27 @@ def is_mutable(container: object) -> bool:
     """Whether an object is a container that can be given other items."""
     kind = kind_of(container)
     return kind is not None and kind.mutable
+
+
+def is_indexed(container: object) -> bool:
+    """Whether an object is a container whose items can be bound by key or position."""
+    kind = kind_of(container)
+    return kind is not None and kind.mutable and (kind.mapping or kind.sequence)
+
+
+def is_list_or_tuple(container: object) -> TypeGuard[list[Any] | tuple[Any, ...]]:
+    """Whether an object is what Python and Paddle take for a nest of items: a list or tuple."""
+    return isinstance(container, (list, tuple))
+
+
+def is_tuple(container: object) -> TypeGuard[tuple[Any, ...]]:
+    """Whether an object is a tuple, or of a class derived of it."""
+    return isinstance(container, tuple)
+
+
+def is_plain(container: object) -> bool:
+    """Whether an object is a list or dict of Python's own class."""
+    return type(container) in (list, dict)
 
 
 def is_plain_sequence(container: object) -> bool:
@@ -245,6 +266,11 @@ def like(container: Any, contents: Any) -> Any:
         table = dict(pairs(contents))
         return kind.like(container, list(table), list(table.values()))
     return kind.like(container, kind.keys(container), contents)
+
+
+def like_by_key(container: Any, items: dict[Any, Any]) -> Any:
+    """A container of the same class and attributes, with the items of a table of keys."""
+    return like(container, items if is_mapping(container) else items.values())
 
 
 def map_children(use: Callable[[Any], object], container: Any, *, slices: bool = False) -> Any:

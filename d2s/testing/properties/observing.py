@@ -15,7 +15,7 @@ import paddle
 from d2s.errors import D2SError
 from d2s.pipeline import Trace
 from d2s.runtime import NAMESPACE
-from d2s.runtime.values.tree import scan
+from d2s.runtime.values.tree import is_plain, scan
 from d2s.selfcheck.raising import raising_line
 from d2s.selfcheck.values import Tolerance, facts, mismatches
 from d2s.syntax.load import bind, compile_tree
@@ -91,10 +91,7 @@ def fresh_state(function: Any) -> Iterator[None]:
 
 def _copied(fields: dict[str, Any]) -> dict[str, Any]:
     """Fields with lists and dicts of their own."""
-    return {
-        name: item.copy() if isinstance(item, list | dict) else item
-        for name, item in fields.items()
-    }
+    return {name: item.copy() if is_plain(item) else item for name, item in fields.items()}
 
 
 def state_of(function: Any) -> dict[str, Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
-
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.origins import is_callers, note_form, origin_of
 from d2s.runtime.aliasing.snapshots import Frozen, thaw
@@ -23,6 +21,7 @@ from d2s.runtime.values.cases import optional_parts
 from d2s.runtime.values.choice import Choice, possible
 from d2s.runtime.values.fields import is_object
 from d2s.runtime.values.tensors import is_tensor, number_kind
+from d2s.runtime.values.tree import is_indexed
 from d2s.runtime.values.unbound import UNBOUND
 
 
@@ -117,7 +116,7 @@ class Carriers:
             made = GrowingList(path, container, plan, self.depth)
         elif plan.grow is not None:
             made = self._grown(path, value)
-        elif isinstance(container, list | dict | deque):
+        elif is_indexed(container):
             return self._of_structure(path, value)
         else:
             return UnchangedSet(path, container)

@@ -10,7 +10,9 @@ from d2s.runtime.host.text import HostText
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.trace import error_here
 from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.objects import is_list
 from d2s.runtime.values.tables import describe, moments
+from d2s.runtime.values.tree import is_mapping
 
 
 def mismatch(
@@ -54,6 +56,6 @@ def _shown(value: object) -> object:
         return _OpenList()
     if not isinstance(value, Frozen):
         return value
-    if isinstance(container, dict):
-        return dict(value.items)
-    return list(value.items) if isinstance(container, list) else container
+    if is_mapping(container):
+        return value.by_key()
+    return list(value.items) if is_list(container) else container

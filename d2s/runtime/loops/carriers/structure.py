@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from collections import deque
 
 import paddle
 
@@ -20,7 +19,7 @@ from d2s.runtime.trace import error_here, tentatively
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import attributes_of, is_object, set_attributes
 from d2s.runtime.values.tables import describe
-from d2s.runtime.values.tree import blank, like, members, refill
+from d2s.runtime.values.tree import blank, is_indexed, is_mapping, like, members, refill
 
 
 class Structure(Carrier):
@@ -65,18 +64,18 @@ class Structure(Carrier):
         items, attributes = found[: len(self.keys)], found[len(self.keys) :]
         if self.names:
             set_attributes(container, dict(zip(self.names, attributes, strict=True)))
-        if isinstance(container, dict):
+        if is_mapping(container):
             return refill(container, dict(zip(self.keys, items, strict=True)))
-        return refill(container, items) if isinstance(container, list | deque) else container
+        return refill(container, items) if is_indexed(container) else container
 
     def split(self, after: object) -> list[paddle.Tensor]:
         container, mine = container_of(after), container_of(self.value)
-        fixed = isinstance(mine, list | dict)  # a variable of it is no choice
+        fixed = is_mapping(mine) or isinstance(mine, list)  # a variable of it is no choice
         found = items_by_key(after)
         if found is None and not isinstance(container, DynamicList):
             if not fixed:
                 replan_as_choices(self.path, self.value, after)
-            if isinstance(mine, dict) and isinstance(after, Choice):
+            if is_mapping(mine) and isinstance(after, Choice):
                 with tentatively():
                     raise NewKeysError(self._other_type(mine, after))
             raise self._other_type(mine, after)
@@ -90,12 +89,12 @@ class Structure(Carrier):
         if type(container) is not type(mine) or list(items) != self.keys:
             if not fixed:
                 replan_as_choices(self.path, self.value, after)
-            if isinstance(mine, dict) and type(container) is type(mine):
+            if is_mapping(mine) and type(container) is type(mine):
                 with tentatively():
                     raise NewKeysError(self._other_form(after, items))
             raise self._other_form(after, items)
         named = attributes_by_name(after) if self.rebound else {}
-        if not isinstance(mine, tuple):
+        if is_indexed(mine) or is_object(mine):
             if self.rebound:
                 self._check_names(mine, container, named)
             elif container is not mine:
@@ -158,9 +157,7 @@ class Structure(Carrier):
 def items_by_key(value: object) -> dict[object, object] | None:
     """The parts of a structure by key; ``None`` when it is none."""
     if isinstance(value, Frozen):
-        if isinstance(value.container, list | deque):
-            return dict(enumerate(value.items))
-        return dict(value.items) if isinstance(value.container, dict) else None
+        return value.by_key() if is_indexed(value.container) else None
     if isinstance(value, tuple):
         return dict(enumerate(value))
     return {} if is_object(value) else None

@@ -29,6 +29,7 @@ from d2s.runtime.values.tensors import (
     no_hash,
     number_kind,
 )
+from d2s.runtime.values.tree import is_list_or_tuple
 
 Function = Callable[..., Any]
 
@@ -294,7 +295,7 @@ def _binary(function: object, *, swapped: bool = False) -> Function:
     def method(self: Any, other: object) -> Any:
         if is_tensor(other) and number_kind(other) is None:
             return NotImplemented  # a tensor takes an array for a tensor
-        if not isinstance(other, Array | list | tuple) and not is_number_like(other):
+        if not (isinstance(other, Array) or is_list_or_tuple(other) or is_number_like(other)):
             return NotImplemented
         pair = (other, self) if swapped else (self, other)
         return self.__array_ufunc__(function, "__call__", *pair)
