@@ -326,3 +326,60 @@ def test_a_copy_of_an_object_belongs_to_the_call(copied: str) -> None:
         assert g(x)[0].tolist() == f(x)[0].tolist()
     assert g(x)[1].settings.times == 1
     assert len(g.programs) <= 2  # at most another one for the number that the original holds
+
+
+DEEP = """
+def decode(x, layers, n):
+    caches = [(x, x * 0.5) for _ in range(layers)]
+    for step in range(n):
+        fresh = []
+        for k, v in caches:
+            fresh.append((paddle.concat([k, k[:, -1:] * 0.5], 1), paddle.concat([v, x[:, :1]], 1)))
+        caches = fresh
+        if caches[-1][0].sum() > 40.0:
+            break
+    return [k.sum() + v.sum() for k, v in caches], caches[0][0].shape[1]
+"""
+
+
+@pytest.mark.parametrize("layers", [2, 9])
+def test_all_growing_caches_are_widened_in_one_capture(layers: int) -> None:
+    """C3: eighteen dimensions that a trip opens take no more captures of the loop than four."""
+    function = function_of(DEEP, "decode")
+    static = d2s.to_static(function, full_graph=True)
+    for scale in (1.0, 3.0):
+        x = paddle.full([2, 2], scale)
+        got, want = static(x, layers, 40), function(x, layers, 40)
+        assert [float(each) for each in got[0]] == [float(each) for each in want[0]]
+        assert got[1] == want[1]
+    assert len(static.programs) == 1
+    operations = static.main_program.global_block().ops
+    names = [each.name() for each in operations]
+    assert names.count("pd_op.while") == 1
+    assert names.count("pd_op.concat") <= 4 * layers  # unrolled, there are two in each trip
+
+
+ROWS = """
+def extend(x, n):
+    rows = [[x] for _ in range(3)]
+    for _ in range(n):
+        kept = []
+        for row in rows:
+            if row[-1].sum() < 5.0:
+                kept.append((row + [row[-1] * 2], 1.0))
+        rows = [row for row, _ in kept]
+    return len(rows)
+"""
+
+
+def test_lists_as_rows_of_a_list_of_the_run() -> None:
+    """D1: a list in a list whose length the run decides is refused, and does not end the process.
+
+    The loop was captured again with tensors of the capture that had been dropped.
+    """
+    function = function_of(ROWS, "extend")
+    x = paddle.ones([2])
+    with pytest.raises(d2s.D2SError) as caught:
+        d2s.to_static(function, full_graph=True)(x, 4)
+    assert caught.value.code == "D2S207"
+    assert d2s.to_static(function, full_graph=False)(x, 4) == function(x, 4)

@@ -99,7 +99,7 @@ def description_of(item: object) -> Any:
         if is_mapping(item.container):
             return {key: description_of(part) for key, part in item.items}
         return [description_of(part) for part in item.items]
-    if is_sequence(item):
+    if is_sequence(item) or isinstance(item, list):  # a list among the rows of another one, too
         parts = [description_of(part) for part in members(item)]
         return like(item, parts) if isinstance(item, tuple) else parts
     if is_mapping(item):

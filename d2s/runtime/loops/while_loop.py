@@ -41,7 +41,7 @@ from d2s.runtime.loops.boundary import Boundary, MayBeEmptyError
 from d2s.runtime.loops.carriers.carrier import Carrier, rebuilt
 from d2s.runtime.loops.carriers.growing import GrowingList
 from d2s.runtime.loops.carriers.making import Carriers
-from d2s.runtime.loops.carriers.plans import NewKeysError, Plans, Replan
+from d2s.runtime.loops.carriers.plans import NewKeysError, Plans, Replan, split_each
 from d2s.runtime.loops.grown_lists import bind_all_names, path_of_list
 from d2s.runtime.loops.unrolling import check_trips
 from d2s.runtime.trace import Block, OnceMoreError, error_here, open_trace
@@ -160,11 +160,7 @@ class WhileLoop:
                     is_tensor(was) and now is mine
                     for was, now, mine in zip(before, after, entered.given, strict=True)
                 ]
-                leaving = [
-                    value
-                    for carrier, left in zip(carriers, after, strict=True)
-                    for value in carrier.split(left)
-                ]
+                leaving = split_each(carriers, after)
                 op.finish(paddle.assign(again), boundary.leave(leaving))
         except BaseException:
             trace.drop(op)

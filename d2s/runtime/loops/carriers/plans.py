@@ -8,11 +8,15 @@ with the better plan.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Any
+
+import paddle
 
 from d2s.errors import D2SError
 from d2s.runtime.control_flow.forms import Alternatives
 from d2s.runtime.lists.likeness import Like, common
+from d2s.runtime.loops.carriers.carrier import Carrier
 from d2s.runtime.trace import OnceMoreError
 
 
@@ -23,6 +27,12 @@ class Replan(OnceMoreError):
         super().__init__(path)
         self.path = path
         self.changes = changes
+        self.others: list[Replan] = []
+
+    @property
+    def widens(self) -> bool:
+        """Whether a tensor only gets an open dimension, or lets gradients through."""
+        return self.changes.keys() <= {"shape", "gradient", "lift"} and len(self.changes) == 2
 
 
 class NewKeysError(OnceMoreError):
@@ -95,10 +105,40 @@ class Plans(dict[str, Plan]):
 
     def change(self, replan: Replan) -> None:
         """Take over what a capture has shown."""
-        plan = self[replan.path]
-        for name, value in replan.changes.items():
-            setattr(plan, name, value)
+        for each in (replan, *replan.others):
+            plan = self[each.path]
+            for name, value in each.changes.items():
+                setattr(plan, name, value)
         self.unstable = repr(replan.path)
+
+
+def split_each(carriers: Iterable[Carrier], values: Iterable[object]) -> list[paddle.Tensor]:
+    """What a trip has left in several pieces of state, as the next values of their variables.
+
+    Caches that grow by a row in each trip ask for an open dimension one and all; they are planned
+    anew together, not one in each capture of the loop.
+
+    Raises:
+        OnceMoreError: one of them is another one than was planned.
+        D2SError: one of them cannot be carried.
+    """
+    found: list[paddle.Tensor] = []
+    wider: list[Replan] = []
+    for carrier, value in zip(carriers, values, strict=True):
+        try:
+            found += carrier.split(value)
+        except Replan as replan:
+            if replan.widens:
+                wider += (replan, *replan.others)
+            elif not wider:
+                raise
+        except (OnceMoreError, D2SError):
+            if not wider:
+                raise  # else it may be another one once the others are as planned
+    if wider:
+        wider[0].others = wider[1:]
+        raise wider[0]
+    return found
 
 
 def replan_as_choices(path: str, *values: object) -> None:

@@ -14,7 +14,7 @@ from d2s.runtime.lists.likeness import description_of
 from d2s.runtime.loops.carriers.carrier import Carrier, rebuilt
 from d2s.runtime.loops.carriers.growing import described_item, refuse_other_names
 from d2s.runtime.loops.carriers.mismatch import in_words, mismatch
-from d2s.runtime.loops.carriers.plans import NewKeysError, Replan, replan_as_choices
+from d2s.runtime.loops.carriers.plans import NewKeysError, Replan, replan_as_choices, split_each
 from d2s.runtime.trace import error_here, tentatively
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import attributes_of, is_object, set_attributes
@@ -100,9 +100,7 @@ class Structure(Carrier):
             elif container is not mine:
                 raise Replan(self.path, anew=True)
         held = [*items.values(), *(named[name] for name in self.names)]
-        return [
-            value for part, item in zip(self.parts, held, strict=True) for value in part.split(item)
-        ]
+        return split_each(self.parts, held)
 
     def _other_form(self, after: object, items: dict[object, object]) -> D2SError:
         return mismatch(
