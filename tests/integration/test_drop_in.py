@@ -418,7 +418,8 @@ def test_rollback() -> None:
 
 
 def test_code_and_programs() -> None:
-    forward = converted().forward
+    net = converted()
+    forward = net.forward
     assert "d2s.if_" in forward.code
     assert len(forward.programs) == 1
     assert type(forward.main_program).__name__ == "Program"

@@ -562,8 +562,8 @@ def test_a_coded_error_of_the_backward_reaches_the_user(monkeypatch) -> None:
     x = PLUS.clone()
     x.stop_gradient = False
     loss = static(x, paddle.to_tensor(2)).sum()
-    (runner,) = static.program_cache.values()
-    monkeypatch.setattr(runner.program, "gradients", refuse)
+    (entry,) = static._programs.entries
+    monkeypatch.setattr(entry.runner.program, "gradients", refuse)
     with pytest.raises(LoopGradientError, match=r"user\.py:3: not this one"):
         loss.backward()
 
@@ -596,3 +596,30 @@ def test_the_order_of_the_keys_of_a_dict_outside(kind: Any) -> None:
             value.item() for value in first.values()
         ]
     assert len(static.programs) <= 3
+
+
+class Reset:
+    """An attribute that is read, and then assigned a constant."""
+
+    def __init__(self) -> None:
+        self.h = 1.0
+
+    def go(self, x: Any) -> Any:
+        y = x * self.h
+        self.h = 7.0
+        return y
+
+
+@pytest.mark.parametrize("between", [(None, None, None, 2.0), (None, None, 2.0, None), (3.0, None)])
+def test_a_constant_assigned_to_a_number_that_is_an_input(between: Any) -> None:
+    """F1: it was left out where the number was that very object when the program was captured."""
+
+    def calls(convert: Any) -> list[tuple[float, float]]:
+        thing, seen = Reset(), []
+        go = convert(thing.go)
+        for number in between:
+            thing.h = thing.h if number is None else number
+            seen.append((float(go(paddle.ones([]))), thing.h))
+        return seen
+
+    assert calls(d2s.to_static) == calls(lambda function: function)

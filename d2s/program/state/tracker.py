@@ -190,6 +190,7 @@ class Watch:
         place, record = change.place, change.record
         self.lifted.add(place.identity)
         scope = place.holder()
+        owner = record.object if record.place is None else record.place.get()  # it may be another
         if isinstance(scope, types.CellType):
             self._cell(scope, place.path)
         elif record.names is not None:
@@ -197,11 +198,11 @@ class Watch:
         elif isinstance(record.object, type):
             self._class(record.object)
         elif isinstance(record.scope, Fields):
-            self._slots(record.object, record.path, record.place)
-        elif record.fields and isinstance(record.object, paddle.nn.Layer):
-            self._layer(record.object, record.path)  # its buffers and sublayers, too
+            self._slots(owner, record.path, record.place)
+        elif record.fields and isinstance(owner, paddle.nn.Layer):
+            self._layer(owner, record.path)  # its buffers and sublayers, too
         elif record.fields:
-            self._fields(record.object, record.path, record.place, record.owner)
+            self._fields(owner, record.path, record.place, record.owner)
         else:
             self._container(scope, record.path, record.place)
 
@@ -408,7 +409,8 @@ class Watch:
             if isinstance(now, dict):
                 for key in [*now, *(key for key in before if key not in now)]:
                     value, old = now.get(key, ABSENT), before.get(key, ABSENT)
-                    if value is not old and (is_symbol(value) or not record.library):
+                    same = value is old and not self._is_lifted(record, key)
+                    if not same and (is_symbol(value) or not record.library):
                         found.append(Change(record, key, value, old))
                 moved = [] if record.names is not None or record.fields else _moved(before, now)
                 if moved:

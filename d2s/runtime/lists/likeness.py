@@ -101,7 +101,7 @@ def description_of(item: object) -> Any:
         return [description_of(part) for part in item.items]
     if is_sequence(item) or isinstance(item, list):  # a list among the rows of another one, too
         parts = [description_of(part) for part in members(item)]
-        return like(item, parts) if isinstance(item, tuple) else parts
+        return like(item, parts) if is_tuple(item) else parts
     if is_mapping(item):
         return {key: description_of(part) for key, part in pairs(item)}
     return Like(item) if is_tensor(item) or number_kind(item) is not None else item

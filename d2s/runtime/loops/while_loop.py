@@ -47,6 +47,7 @@ from d2s.runtime.loops.unrolling import check_trips
 from d2s.runtime.trace import Block, OnceMoreError, error_here, open_trace
 from d2s.runtime.values.choice import Choice, possible
 from d2s.runtime.values.tensors import condition, is_tensor
+from d2s.runtime.values.tree import is_mapping
 
 ATTEMPTS = 12
 """How often one loop is captured at most before its state counts as unstable."""
@@ -117,7 +118,9 @@ class WhileLoop:
         """
         ruled_out = bridge.implied(self.holds, True)
         if any(
-            isinstance(value, Choice) and possible(value, ruled_out) is not value
+            isinstance(value, Choice)
+            and possible(value, ruled_out) is not value
+            and any(is_mapping(each) for each, _ in value.alternatives())
             for value in self.state.read()
         ):
             decide(self.holds, lambda: self._anew(self.peeled).capture(), None, self.state)
