@@ -20,6 +20,7 @@ from d2s.runtime.values.tensors import NUMBER_DTYPES, is_tensor, mark_number, nu
 from d2s.runtime.values.tree import (
     is_mapping,
     is_sequence,
+    is_tuple,
     like,
     map_children,
     members,
