@@ -66,13 +66,12 @@ def to_static(
             decorator is returned.
         input_spec: a list with one ``paddle.static.InputSpec`` (or structure of them, or Python
             value) for each argument. A dimension of ``None`` may vary from call to call.
-        build_strategy: a ``paddle.static.BuildStrategy``, accepted so that calls of
-            ``paddle.jit.to_static`` need no change; what it asks for is left out, with a warning.
-        backend: as ``build_strategy``.
+        build_strategy, backend: accepted so that calls of ``paddle.jit.to_static`` need no change;
+            what they ask for is left out, with a warning.
         **options: a function that cannot be one program becomes several, with Python between
             them; ``full_graph=True`` refuses it; ``None`` is as the option ``full_graph`` says.
             ``property=True`` leaves the function as it is; ``save`` keeps what it gives.
-            ``check=True`` (or a :class:`d2s.Checker`) compares every new program with dygraph.
+            ``check=True`` (or a ``d2s.Checker``) compares every new program with dygraph.
 
     Returns:
         The converted function; for a layer the same layer, its ``forward`` converted.
@@ -84,17 +83,15 @@ def to_static(
         ArgumentsError: (D2S301) an option is unknown, or has a value that is not supported.
         CheckError: (D2S601) with ``check``, by a call whose program differs from dygraph.
 
-    Example:
+    Examples:
         >>> import paddle
         >>> @to_static
         ... def relu_or_double(x):
         ...     if x.sum() > 0:
         ...         return x * 2
         ...     return paddle.nn.functional.relu(x)
-        >>> relu_or_double(paddle.to_tensor([1.0, 2.0])).tolist()
-        [2.0, 4.0]
-        >>> relu_or_double(paddle.to_tensor([-1.0, -2.0])).tolist()
-        [0.0, 0.0]
+        >>> [relu_or_double(paddle.to_tensor([x])).item() for x in (2.0, -1.0)]
+        [4.0, 0.0]
     """
     options = _options_of(options | {"build_strategy": build_strategy, "backend": backend})
     if function is None:
@@ -238,7 +235,7 @@ def convert(function: F) -> F:
     Raises:
         NotAFunctionError, NoSourceError: (D2S102, D2S101).
 
-    Example:
+    Examples:
         >>> def sign(n):
         ...     return 1 if n > 0 else -1
         >>> convert(sign)(-3)
@@ -288,7 +285,13 @@ def trace(function: Any, *, keep_steps: bool = True) -> Trace:
 def code(function: Any) -> str:
     """The text of the rewritten function.
 
-    Example:
+    Args:
+        function: a function, method or layer, converted or not.
+
+    Raises:
+        NotAFunctionError, NoSourceError: (D2S102, D2S101).
+
+    Examples:
         >>> def f(x):
         ...     return x if x > 0 else -x
         >>> print(code(f))
@@ -308,7 +311,10 @@ def not_to_static(function: None = None) -> Callable[[F], F]: ...
 def not_to_static(function: Any = None) -> Any:
     """Leave ``function`` as it is when converted code calls it; with ``()`` or without.
 
-    Example:
+    Args:
+        function: a function; without it a decorator is returned.
+
+    Examples:
         >>> @not_to_static
         ... def logged(x):
         ...     return x
@@ -324,6 +330,12 @@ def ignore_module(modules: Any) -> None:
 
     Args:
         modules: a module or a list of modules; their submodules are meant too.
+
+    Raises:
+        NotAFunctionError: (D2S102) one of them is no module.
+
+    Examples:
+        >>> ignore_module([paddle.vision])
     """
     for module in children(modules) if kind_of_container(modules) else [modules]:
         if not isinstance(module, types.ModuleType):
@@ -367,7 +379,7 @@ def register_container(
     Raises:
         ArgumentsError: (D2S301) ``kind`` is no class, or one that is a container already.
 
-    Example:
+    Examples:
         >>> class Pair:
         ...     def __init__(self, left, right):
         ...         self.left, self.right = left, right
@@ -402,12 +414,20 @@ def save(function: Any, path: str, input_spec: Any = None, **options: Any) -> No
     Args:
         function: a layer, or what ``to_static`` returned; a plain layer is converted first.
         path: path without suffix; ``.json`` and ``.pdiparams`` are added by Paddle.
-        input_spec: the ``InputSpec`` of each argument, unless ``to_static`` was given one.
-        **options: handed to ``paddle.jit.save``; in ``output_spec``, values of ``forward.outputs``
-            and positions select outputs.
+        input_spec: the ``InputSpec(shape, dtype)`` of each argument, unless ``to_static`` was given
+            one; a ``None`` in a shape is a dimension of any size.
+        **options: to ``paddle.jit.save``; ``output_spec`` takes ``forward.outputs`` and positions.
 
     Raises:
         SaveError: (D2S401) it is something else, or its result has no static form.
+
+    Examples:
+        >>> import tempfile
+        >>> spec = paddle.static.InputSpec([None, 8], "float32")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save(paddle.nn.Linear(8, 2), f"{folder}/linear", [spec])
+        ...     list(load(f"{folder}/linear")(paddle.ones([3, 8])).shape)
+        [3, 2]
     """
     if not isinstance(function, paddle.nn.Layer | StaticFunction):
         try:
@@ -445,7 +465,14 @@ def _sources(function: Any) -> dict[str, Any]:
 
 @leaving
 def load(path: str, **options: Any) -> Any:
-    """Load a saved program, as ``paddle.jit.load`` does.
+    """Load a saved program, as ``paddle.jit.load`` does; ``save`` has an example.
+
+    Args:
+        path: the path that was given to ``save``, without suffix.
+        **options: handed to ``paddle.jit.load``.
+
+    Returns:
+        A ``paddle.jit.TranslatedLayer``, which takes what the ``input_spec`` describes.
 
     Raises:
         LoadError: (D2S402) there is no saved program at ``path``.
@@ -460,7 +487,11 @@ def load(path: str, **options: Any) -> Any:
 
 
 def clear_cache() -> None:
-    """Drop every conversion and every captured program."""
+    """Drop every conversion and every captured program.
+
+    Examples:
+        >>> clear_cache()
+    """
     conversion.forget_all()
     for made in list(_all):
         made.clear_programs()

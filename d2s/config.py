@@ -88,7 +88,19 @@ def get() -> Config:
 
 @contextmanager
 def options(**changes: Any) -> Iterator[Config]:
-    """Options for the time of a ``with`` statement."""
+    """Options for the time of a ``with`` statement.
+
+    Args:
+        **changes: the options and their values; ``Config`` lists them.
+
+    Raises:
+        TypeError: there is no such option.
+
+    Examples:
+        >>> with options(max_programs=8) as config:
+        ...     config.max_programs
+        8
+    """
     token = _config.set(replace(get(), **changes))
     try:
         yield get()

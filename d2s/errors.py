@@ -69,7 +69,15 @@ class D2SError(Exception):
         table: the things that do not fit together, one row for each.
 
     Attributes:
+        code: the code of the class, such as ``"D2S202"``; it stays the same between versions.
         untouched: it was raised by a call before anything had happened in it.
+
+    Examples:
+        >>> try:
+        ...     raise LoadError("there is no saved program at 'net'", cure="save it first")
+        ... except D2SError as error:
+        ...     print(error.code, error.cure)
+        D2S402 save it first
     """
 
     code: ClassVar[str] = "D2S900"

@@ -17,7 +17,7 @@ _DROPPED: Final = ("build_strategy", "backend")
 
 
 class Patch:
-    """What ``patch_paddle`` has done; ends with :meth:`undo`, or with its ``with`` statement.
+    """What ``patch_paddle`` has done; ends with ``undo``, or with its ``with`` statement.
 
     Attributes:
         left_out: the options of ``to_static`` that d2s has no use for and that were given, by name,
@@ -93,7 +93,7 @@ def patch_paddle() -> Patch:
     Returns:
         An object whose ``undo()`` ends it; in a ``with`` statement, that ends with it.
 
-    Example:
+    Examples:
         >>> import paddle
         >>> with patch_paddle():
         ...     @paddle.jit.to_static

@@ -35,7 +35,7 @@ def explain(function: Any, /, *args: Any, **kwargs: Any) -> Explanation:
         NotCheckableError: (D2S602) an argument is used up by a call.
         TypeError: the arguments do not fit the function.
 
-    Example:
+    Examples:
         >>> import paddle
         >>> def f(x):
         ...     return x * 2 if x.sum() > 0 else -x
@@ -54,7 +54,7 @@ def report(
     profile: bool = False,
     **kwargs: Any,
 ) -> Explanation:
-    """The same as :func:`d2s.explain`, with the self-check and with times beside dygraph.
+    """The same as ``d2s.explain``, with the self-check and with times beside dygraph.
 
     Args:
         function: a function, method or layer, converted or not.
@@ -65,7 +65,7 @@ def report(
     Raises:
         OSError: the page cannot be written.
 
-    Example:
+    Examples:
         >>> import paddle
         >>> def f(x):
         ...     return x * 2 if x.sum() > 0 else -x

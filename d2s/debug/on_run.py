@@ -15,7 +15,7 @@ def debug_on_run() -> Iterator[None]:
     The debugger opens at the user's line, with the variables as they are on that run, in branches
     and loops as well. ``D2S_DEBUG_ON_RUN=1`` switches it on for a whole process.
 
-    Example:
+    Examples:
         >>> import sys, paddle, d2s
         >>> @d2s.to_static
         ... def f(x):

@@ -21,7 +21,7 @@ from d2s.markup.plain import readable
 
 @dataclass(frozen=True)
 class Dump:
-    """What :func:`d2s.dump` has shown.
+    """What ``d2s.dump`` has shown.
 
     Attributes:
         name: the function.
@@ -83,7 +83,7 @@ def dump(
         ArgumentsError: (D2S301) more than one of the three forms is asked for.
         NotCapturedError: (D2S303) there is no program yet, and no ``input_spec``.
 
-    Example:
+    Examples:
         >>> def f(x):
         ...     return x if x > 0 else -x
         >>> shown = dump(f)  # doctest: +ELLIPSIS
@@ -124,7 +124,7 @@ def source_map(function: Any) -> SourceMap:
         NotAFunctionError: (D2S102) it is something else.
         NoSourceError: (D2S101) its text cannot be found.
 
-    Example:
+    Examples:
         >>> def f(x):
         ...     return x if x > 0 else -x
         >>> place = source_map(f).original(2, 26)  # of the ``0``

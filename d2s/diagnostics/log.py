@@ -187,7 +187,7 @@ def set_log_level(level: int | str, *topics: str) -> None:
     Raises:
         ArgumentsError: (D2S301) there is no such level or topic.
 
-    Example:
+    Examples:
         >>> set_log_level("info", "capture", "guards")
         >>> set_log_level("off")
     """

@@ -43,7 +43,7 @@ class Checker:
             given, and in either case afterwards they are as before.
         input_spec: the ``InputSpec`` of each argument, as ``to_static`` takes it.
 
-    Example:
+    Examples:
         >>> import paddle
         >>> def f(x):
         ...     if x.sum() > 0:
@@ -82,7 +82,7 @@ class Checker:
         return Tolerance(self.rtol, self.atol)
 
     def report(self, target: Target, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Report:
-        """Compare; see :meth:`__call__`."""
+        """Compare; see ``__call__``."""
         work = Work(self, target, args, kwargs)
         want = work.dygraph()
         report = work.report(want)
@@ -348,7 +348,7 @@ def check(function: Any, /, *args: Any, **kwargs: Any) -> Report:
 
     Args:
         function: a function, method, callable object or layer, converted or not.
-        *args, **kwargs: the arguments of the call.  :class:`Checker` takes options.
+        *args, **kwargs: the arguments of the call.  ``Checker`` takes options.
 
     Returns:
         The report; ``report.ok``, ``print(report)``, ``report.raise_for_difference()``.
@@ -359,7 +359,7 @@ def check(function: Any, /, *args: Any, **kwargs: Any) -> Report:
         StaticModeError: (D2S306) Paddle is in static mode.
         TypeError: the arguments do not fit the function.
 
-    Example:
+    Examples:
         >>> import paddle
         >>> def f(x):
         ...     return x * 2 if x.sum() > 0 else -x

@@ -44,7 +44,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Report:
-    """What :func:`d2s.check` returns.
+    """What ``d2s.check`` returns.
 
     Attributes:
         name: the function.
@@ -54,6 +54,13 @@ class Report:
         refused: the error with which d2s refuses the function, if it does.
         compared: what was compared, in words.
         file, line: where the function is defined.
+
+    Examples:
+        >>> import paddle, d2s
+        >>> found = d2s.check(lambda x: x * 2, paddle.ones([2]))
+        >>> found.ok, found.differences
+        (True, ())
+        >>> found.raise_for_difference()
     """
 
     name: str

@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,8 +17,10 @@ import numpy as np
 import paddle
 import pytest
 from paddle.static import InputSpec
+from typer.testing import CliRunner
 
 import d2s
+from d2s import cli
 from examples.letters import LINES, numbers, text
 from examples.tiny_decoder import Decoder
 
@@ -204,3 +207,11 @@ def test_the_readme_shows_the_file() -> None:
     )
     file = (ROOT / "examples" / "shrink.py").read_text().partition('"""\n\n')[2]
     assert shown == file
+
+
+def test_the_readme_s_command_agrees_with_dygraph(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    (line,) = re.findall(r"^(d2s test .*?) *#", (ROOT / "README.md").read_text("utf-8"), re.M)
+    done = CliRunner().invoke(cli.app, [*shlex.split(line)[1:], "--examples", "5"])
+    assert done.exit_code == 0, done.output
+    assert "agree with dygraph" in done.output

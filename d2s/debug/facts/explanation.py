@@ -13,9 +13,19 @@ from d2s.markup.page import framed
 
 @dataclass(frozen=True, repr=False)
 class Explanation(Facts):
-    """What :func:`d2s.explain` and :func:`d2s.report` return.
+    """What ``d2s.explain`` and ``d2s.report`` return.
 
     ``print`` shows it as text, a notebook as a page; ``html()`` is that page.
+
+    Examples:
+        >>> import paddle, d2s
+        >>> def f(x):
+        ...     return x * 2 if x.sum() > 0 else -x
+        >>> found = d2s.explain(f, paddle.ones([2]))
+        >>> found.summary[0]
+        '1 program'
+        >>> found.html().startswith("<!DOCTYPE html>")
+        True
     """
 
     def profiled(self, profile: Profile) -> Explanation:

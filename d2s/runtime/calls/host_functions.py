@@ -228,7 +228,7 @@ def host(
         ArgumentsError: (D2S301) ``result`` describes nothing.
         HostResultError: (D2S311) at a call: the function gives something else than described.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> from paddle.static import InputSpec
         >>> @host(result=InputSpec([None], "float32"), gradient=lambda x, grad: grad * 2 * x)

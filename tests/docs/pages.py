@@ -1,0 +1,41 @@
+"""The pages of the documentation and the blocks of code in them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+DOCS: Final = ROOT / "docs"
+_FENCE: Final = re.compile(
+    r"^(?P<indent> *)```(?P<language>\w*)[^\n]*\n(?P<text>.*?)^(?P=indent)```$", re.M | re.S
+)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page."""
+
+    language: str
+    text: str
+
+
+def blocks(page: Path) -> list[Block]:
+    """The fenced blocks of a page, in order."""
+    return [
+        Block(found["language"], found["text"])
+        for found in _FENCE.finditer(page.read_text(encoding="utf-8"))
+    ]
+
+
+def python(page: Path) -> list[str]:
+    """The Python of a page."""
+    return [block.text for block in blocks(page) if block.language == "python"]
+
+
+def headings(page: Path) -> list[int]:
+    """The levels of the headings of a page, in order."""
+    text = _FENCE.sub("", page.read_text(encoding="utf-8"))
+    return [len(found) for found in re.findall(r"^(#+) ", text, re.M)]
