@@ -160,7 +160,9 @@ def with_item(value: Any, key: Any, item: Any) -> Any:
     """
     if isinstance(item, bool | int | float):
         item = paddle.full([], item, value.dtype)
-    elif not is_value(item) and not is_eager(item):
+    elif is_eager(item):
+        item = as_value(item)
+    elif not is_value(item):
         item = paddle.cast(paddle.to_tensor(item), value.dtype)
     operations_ = paddle._C_ops
     names = ("set_value_", "set_value_with_tensor_", "index_put_")
@@ -171,6 +173,7 @@ def with_item(value: Any, key: Any, item: Any) -> Any:
 
         return operation
 
+    key = key_in_program(value, key)
     with static_lock:
         before = {name: getattr(operations_, name) for name in names}
         for name in names:
@@ -181,6 +184,31 @@ def with_item(value: Any, key: Any, item: Any) -> Any:
         finally:
             for name, original in before.items():
                 setattr(operations_, name, original)
+
+
+def key_in_program(value: Any, key: Any) -> Any:
+    """``key`` for ``value[key]``, without what Paddle misreads in a program.
+
+    Values stand in place of dygraph tensors, and slices in place of ``...``: Paddle asks whether a
+    tensor equals that.
+    """
+    if type(key) is not tuple:
+        return _part_in_program(key)
+    parts = list(map(_part_in_program, key))
+    places = [place for place, part in enumerate(parts) if part is Ellipsis]
+    if len(places) == 1 and any(map(is_value, parts)):
+        (place,) = places
+        missing = len(value.shape) - sum(map(_axes, parts))
+        parts[place : place + 1] = [slice(None)] * max(0, missing)
+    return tuple(parts)
+
+
+def _part_in_program(part: Any) -> Any:
+    if is_eager(part):
+        return as_value(part)
+    if type(part) is slice:
+        return slice(*map(_part_in_program, (part.start, part.stop, part.step)))
+    return part
 
 
 def inner_write(fresh: Any) -> Any:

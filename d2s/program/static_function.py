@@ -169,13 +169,12 @@ class StaticFunction(ConcretePrograms):
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run the function as a program; a new kind of call captures a new one."""
-        on = self._program_trans.enable_to_static and not self._property
-        idle = self._idle
         try:
-            if idle == Noted.count and paddle.in_dynamic_mode():
+            if self._idle == Noted.count and paddle.in_dynamic_mode():  # nothing is worth a program
                 if self._instance is None:
                     return self.d2s_original(*args, **kwargs)
-                return self.dygraph_function(*args, **kwargs)
+                return self.d2s_original(self._object(), *args, **kwargs)
+            on = self._program_trans.enable_to_static and not self._property
             warm = self._programs.known.warm
             if warm is not None and on:
                 training = self._training if self._instance is None else self._trains()

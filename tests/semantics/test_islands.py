@@ -693,14 +693,35 @@ def test_without_islands_callers_are_plain_too(monkeypatch) -> None:
     assert converted._driver.plain
 
 
+@pytest.mark.parametrize(("driver", "pays"), [(1.0, True), (1.96, False), (3.0, False)])
+def test_a_driver_that_does_not_pay_is_dygraph(monkeypatch, driver, pays) -> None:
+    """H3: where islands pay and the driver around them does not, the function is the plain one."""
+    _times(monkeypatch, 1.0, 2.0)
+    note = paying.Comparison.note
+
+    def noted(comparison, took, *, islands, drawn):
+        note(comparison, driver if islands else 2.0, islands=islands, drawn=drawn)
+
+    monkeypatch.setattr(paying.Comparison, "note", noted)
+    converted = islands(many_small)
+    x = paddle.to_tensor([0.5, 1.5, -0.2])
+    with d2s.options(try_islands=True):
+        for _ in range(60):
+            assert float(converted(x)) == pytest.approx(float(many_small(x)), rel=1e-6)
+    assert converted._driver.plain is not pays
+    assert bool(converted.programs) is pays
+    assert converted.breaks
+
+
 def test_what_draws_is_not_tried(monkeypatch) -> None:
     """H3: a program draws other numbers than dygraph does, so time does not decide there."""
     _times(monkeypatch, 3.0, 2.0)
     converted = islands(drawing)
     with d2s.options(try_islands=True):
-        for _ in range(30):
+        for _ in range(60):
             converted(paddle.ones([3]))
     assert converted.programs
+    assert not converted._driver.plain
 
 
 def test_the_least_island_is_an_option() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 import types
 import weakref
 from collections.abc import Callable, Iterator
@@ -31,6 +32,7 @@ from d2s.program.islands.breaks import (
     note_whole,
 )
 from d2s.program.islands.island import Converted, Island
+from d2s.program.islands.paying import Comparison, Drawn
 from d2s.runtime.calls.callables import Callables
 from d2s.splitting import IslandTree
 from d2s.syntax.printer import to_source
@@ -49,7 +51,7 @@ class Driver:
 
     Attributes:
         islands: those of the present form.
-        left: those that were, and that are faster in dygraph.
+        left: those that were, and that are faster in dygraph, or without a driver around them.
     """
 
     def __init__(self, function: types.FunctionType, converted: Converted) -> None:
@@ -62,13 +64,36 @@ class Driver:
         self._seen = -1
         self._made = function
         self._tree: Any = None
+        self._comparison: Comparison | None = None
+        self._slower = False
         self._lock = threading.Lock()
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run it."""
         if self._seen != Noted.count:
             self.current()
+        if self._comparison is not None:
+            return self._compared(self._comparison, args, kwargs)
         return self._made(*args, **kwargs)
+
+    def _compared(
+        self, comparison: Comparison, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Run it with its islands or without, to find out which way is faster."""
+        made, version = self._made, self._version
+        if comparison.waits(undecided=not all(island.tried for island in self.islands)):
+            return made(*args, **kwargs)
+        islands = comparison.way()
+        drawn = Drawn.count
+        start = time.perf_counter()
+        result = made(*args, **kwargs) if islands else self.function(*args, **kwargs)
+        comparison.note(time.perf_counter() - start, islands=islands, drawn=Drawn.count != drawn)
+        if comparison.pays is not None and version == self._version:
+            self._comparison = None
+            if not comparison.pays:
+                self._slower = True
+                changed()
+        return result
 
     def idle(self) -> int | None:
         """What ``Noted.count`` is as long as this is the user's function; ``None`` if it is not."""
@@ -118,7 +143,7 @@ class Driver:
         version = (
             0 if own is None else own.version,
             0 if home is None else home.version,
-            sum(island.slower for island in self._kept.values()),
+            self._slower or sum(island.slower for island in self._kept.values()),
             frozenset() if home is None else home.driven(),
         )
         if version != self._version:
@@ -135,7 +160,10 @@ class Driver:
     def _make(self, version: tuple[object, ...]) -> None:
         own, home = self._noted()
         self.islands, self.left, self._made, self._tree = (), (), self.function, None
-        if home is not None and (own is None or own.whole is None):
+        self._comparison = None
+        if self._slower:
+            self.left = tuple(self._kept.values())
+        elif home is not None and (own is None or own.whole is None):
             try:
                 self._divide(frozenset(home.lines), home.driven())
             except (NoSourceError, SyntaxNotSupportedError):
@@ -160,6 +188,7 @@ class Driver:
         if self.islands or parts.drives:
             self._made = parts.bind(_Words(self.islands, self._converted))
             self._tree = parts.tree
+            self._comparison = Comparison() if config.get().try_islands else None
         stretches = [island.tree.lines for island in self.islands]
         events.divided(self.function.__qualname__, self.function.__code__, stretches)
 

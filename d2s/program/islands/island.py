@@ -21,7 +21,7 @@ from d2s import config
 from d2s.conversion import island_function
 from d2s.program.dispatch import events
 from d2s.program.islands import breaks
-from d2s.program.islands.paying import SLOWER, Trial
+from d2s.program.islands.paying import SLOWER, Drawn, Trial
 from d2s.runtime.values.tree import is_plain_sequence
 from d2s.splitting import IslandTree, taking_numbers
 
@@ -71,6 +71,7 @@ class Island:
         self._taking: dict[Any, Any] = {}
         self._plain: tuple[type, ...] | None = None
         self._trial: Trial | None = Trial()
+        self._draws = False
 
     def programs(self) -> list[Any]:
         """The converted functions of it: as it is, and those that take numbers as inputs."""
@@ -80,6 +81,11 @@ class Island:
     def slower(self) -> bool:
         """Whether it was found to be faster in dygraph."""
         return self.rests is SLOWER
+
+    @property
+    def tried(self) -> bool:
+        """Whether it is decided if it pays."""
+        return self._trial is None or self.rests is not None
 
     def __call__(self, *values: Any) -> Any:
         """Run it as a program, or in dygraph if it is given what a program does not take."""
@@ -98,6 +104,7 @@ class Island:
         try:
             if self._trial is not None:
                 return self._tried(self._trial, values)
+            Drawn.count += self._draws
             return self._run(values)
         finally:
             if self.calls < _EARLY:
@@ -112,6 +119,7 @@ class Island:
         trial.end(program=program, captured=captured)
         if trial.pays is not None or not self._can_be_tried():
             self._trial = None
+            Drawn.count += self._draws
         if trial.pays is False or self.program.islands == ():  # it is no program at all
             self._rest(SLOWER)
             breaks.changed()
@@ -121,10 +129,9 @@ class Island:
         """Whether both ways are the same but for the time that they take."""
         if not config.get().try_islands:
             return False
-        return not any(
-            program.islands is not None or any(entry.runner.draws for entry in program.entries)
-            for program in self.programs()
-        )
+        programs = self.programs()
+        self._draws = any(entry.runner.draws for each in programs for entry in each.entries)
+        return not self._draws and all(program.islands is None for program in programs)
 
     def _run(self, values: tuple[Any, ...]) -> Any:
         numbers = () if self._plain is not None else self._numbers(values)

@@ -1,7 +1,7 @@
-"""Whether an island pays: some of its calls are timed as a program, some in dygraph.
+"""Whether an island pays, and a driver: some calls are timed as programs, some in dygraph.
 
 No call runs twice: one after the other takes the one way or the other, and both ways give the same.
-An island that draws random numbers is not tried, as a program draws other ones than dygraph does.
+What draws random numbers is not tried, as a program draws other ones than dygraph does.
 """
 
 from __future__ import annotations
@@ -17,6 +17,18 @@ SETTLED: Final = 3
 
 GAIN: Final = 0.95
 """What a program may take at most, beside dygraph; the driver around it takes time as well."""
+
+ORDER: Final = (True, False, False, True, False, True, True, False) * 3
+"""Which calls of a driver run its islands: not every second one, as calls may alternate."""
+
+COUNTED: Final = 9
+"""So many calls of each way count, the fastest ones: the others may have captured something."""
+
+LEAST_GAIN: Final = 0.97
+"""What a driver may take at most, beside dygraph: what calls it takes time as well."""
+
+UNDECIDED: Final = 64
+"""So many calls of a driver are waited for until all of its islands are tried."""
 
 SLOWER: Final = "a program takes longer there, or is impossible"
 
@@ -59,3 +71,52 @@ class Trial:
         fastest = [min(times) for times in self._times.values() if len(times) >= EACH]
         if len(fastest) == len(self._times):
             self.pays = fastest[0] <= GAIN * fastest[1]
+
+
+class Drawn:
+    """What islands have drawn that are not tried.
+
+    Attributes:
+        count: another number after each call of one.
+    """
+
+    count = 0
+
+
+class Comparison:
+    """The times of a driver beside those of the function in dygraph; calls need not be alike.
+
+    Attributes:
+        pays: what has been found; ``None`` before.
+    """
+
+    def __init__(self) -> None:
+        self.pays: bool | None = None
+        self._calls = 0
+        self._waited = 0
+        self._times: dict[bool, list[float]] = {True: [], False: []}
+
+    def waits(self, undecided: bool) -> bool:
+        """Whether the next call is not to be timed, as the islands are still ``undecided``."""
+        self._waited += 1
+        return undecided and self._waited <= UNDECIDED
+
+    def way(self) -> bool:
+        """Whether the next call runs the islands."""
+        return ORDER[min(self._calls, len(ORDER) - 1)]
+
+    def note(self, took: float, *, islands: bool, drawn: bool) -> None:
+        """A call has come to its end.
+
+        Args:
+            took: its seconds.
+            islands: whether it has run the islands.
+            drawn: whether one of these has drawn random numbers, so that both ways differ.
+        """
+        self._calls += 1
+        self._times[islands].append(took)
+        if drawn:
+            self.pays = True
+        elif self._calls >= len(ORDER):
+            driver, dygraph = (sum(sorted(self._times[way])[:COUNTED]) for way in (True, False))
+            self.pays = driver <= LEAST_GAIN * dygraph

@@ -149,7 +149,7 @@ def value_getitem() -> Callable[[Any, Any], Any]:
     def taken(value: object, key: object) -> Any:
         if type(key) is list and any(number_kind(part) and is_tensor(part) for part in key):
             key = paddle.stack([cast_plain(as_value(part), "int64") for part in key])
-        value, key = bridge.with_fitting_masks(value, key)
+        value, key = bridge.with_fitting_masks(value, bridge.key_in_program(value, key))
         for part in apart(value, key):
             value = original(value, part)
         return value
