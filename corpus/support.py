@@ -181,12 +181,13 @@ def render(programs: Sequence[Program], records: Mapping[str, Record], tests: Ou
     """The text of the page."""
     parts = [_INTRO.format(versions=_versions(records), timeout=PEER_TIMEOUT)]
     parts.append("## In total\n\n" + _totals(programs, records, tests))
+    parts.append("## By subject\n\n" + _subjects(programs, records))
     for title, group in groupby(ROWS, key=lambda row: row.section):
         lines = _table("#", "feature", *CONVERTERS.values())
         for row in group:
             feature = row.feature + "".join(f" ({thread})" for thread in row.threads)
             lines.append(_line(str(row.number), feature, *cells(row, programs, records, tests)))
-        parts.append(f"## {title}\n\n" + "\n".join(lines) + "\n")
+        parts.append(f"## {title}\n\n" + _folded(f"{len(lines) - 2} features", "\n".join(lines)))
     parts.append("## What shows each row\n\n" + _evidence(programs, tests))
     parts.append("## Every program\n\n" + _programs(programs, records))
     return "\n".join(parts)
@@ -229,6 +230,30 @@ def _totals(programs: Sequence[Program], records: Mapping[str, Record], tests: O
     text = f"\nTests of d2s that show rows beside the programs: {shown or 'none yet'}.\n"
     text += f"Rows without any test: {', '.join(open_) or 'none'}.\n"
     return "\n".join(lines) + "\n" + text
+
+
+def _subjects(programs: Sequence[Program], records: Mapping[str, Record]) -> str:
+    """For each section how many programs show it, and how many each converter gets right."""
+    lines = _table(
+        "subject", "features", "programs", *(f"{each}: right" for each in CONVERTERS.values())
+    )
+    for title, group in groupby(ROWS, key=lambda row: row.section):
+        rows = {row.number for row in group}
+        mine = [each.name for each in programs if rows & {*each.rows}]
+        right = [_share(mine, records[converter]) for converter in CONVERTERS]
+        lines.append(_line(title, str(len(rows)), str(len(mine)), *right))
+    note = "\nThe features of each subject, and the programs that show them, unfold below.\n"
+    return "\n".join(lines) + "\n" + note
+
+
+def _share(names: Sequence[str], known: Record) -> str:
+    """How many of some programs are right, and how many of these leave the graph."""
+    found = [known.cases[name] for name in names if name in known.cases]
+    if not found:
+        return "-"
+    right = [each for each in found if each.kind == "right"]
+    leaving = sum(each.remark == LEAVES for each in right)
+    return f"{len(right)}" + (f" ({leaving} leave the graph)" if leaving else "")
 
 
 def _evidence(programs: Sequence[Program], tests: Outcomes) -> str:
