@@ -119,6 +119,7 @@ support: install ## run the corpus with all converters, write the tables; read t
 	@rc=0; \
 	$(PY) -m corpus.support --jobs $(JOBS) || rc=1; \
 	$(PY) -m corpus.defects || rc=1; \
+	$(PY) -m corpus.evaluation || rc=1; \
 	exit $$rc
 
 failures: install ## run the failing programs, write their page and golden texts; read the diff

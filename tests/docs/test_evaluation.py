@@ -1,0 +1,29 @@
+"""The figures of the evaluation are those that are recorded."""
+
+from __future__ import annotations
+
+import re
+
+from corpus import evaluation
+
+
+def test_the_page_is_what_the_results_say() -> None:
+    text = evaluation.PAGE.read_text("utf-8")
+    assert text == evaluation.render(text), "run `python -m corpus.evaluation`, and read the diff"
+
+
+def test_each_section_names_a_command() -> None:
+    text = evaluation.PAGE.read_text("utf-8")
+    sections = re.split(r"^## ", text, flags=re.M)[1:]
+    for section in sections:
+        title = section.partition("\n")[0]
+        if title != "What this does not say":
+            assert re.search(r"`(make|python -m|pytest|d2s) ", section), title
+
+
+def test_a_figure_shows_what_is_recorded() -> None:
+    text = "<!-- figures: rows 17 -->\nold\n<!-- end of figures -->\n"
+    shown = evaluation.render(text)
+    assert "old" not in shown
+    assert "| Paddle AST |" in shown
+    assert evaluation.render(shown) == shown
