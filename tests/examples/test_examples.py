@@ -66,8 +66,14 @@ def test_a_script_gives_what_dygraph_gives(name: str, dygraph_too: Any) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [*SHORT, "shrink", "generate", "data_parallel"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "shrink",
+        "data_parallel",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in (*SHORT, "generate")),
+    ],
+)
 def test_a_script_runs_as_it_is(name: str) -> None:
     done = python("-m", f"examples.{name}")
     assert done.returncode == 0, done.stdout + done.stderr
