@@ -1,6 +1,6 @@
-"""``python -m corpus.evaluation``: write the figures of ``docs/evaluation.md`` again.
+"""``python -m corpus.evaluation``: write the figures of the evaluation again, in both languages.
 
-The words of the page are written by hand; what stands between two marks, ``<!-- figures: NAME -->``
+The words of ``docs/evaluation.md`` are written by hand; what stands between two marks, ``<!-- figures: NAME -->``
 and ``<!-- end of figures -->``, is made here of recorded results, with the command that makes them.
 Nothing is run.  A test fails when the page is not what the results say.
 """
@@ -27,7 +27,10 @@ from corpus.rows import ROWS
 from corpus.support import KINDS, Program, outcome_cell
 from corpus.zoo.page import RESULTS as ZOO
 
-PAGE: Final = Path(__file__).resolve().parents[1] / "docs" / "evaluation.md"
+_DOCS: Final = Path(__file__).resolve().parents[1] / "docs"
+PAGES: Final = {_DOCS / "evaluation.md": "", _DOCS / "zh" / "evaluation.md": "../"}
+"""Each page, and the way from it to the pages that figures link to."""
+
 _PART: Final = re.compile(
     r"(?P<begin><!-- figures: (?P<name>[\w ,-]+) -->\n).*?(?P<end><!-- end of figures -->\n)", re.S
 )
@@ -181,16 +184,18 @@ FIGURES: Final[dict[str, Callable[[str, Results], str]]] = {
 """By the first word of a mark."""
 
 
-def render(text: str) -> str:
-    """The page with its figures as the results are."""
+def render(text: str, up: str = "") -> str:
+    """The page with its figures as the results are; ``up`` leads from it to ``docs``."""
     results = Results()
 
     def part(found: re.Match[str]) -> str:
         name, _, rest = found["name"].partition(" ")
-        return f"{found['begin']}\n{FIGURES[name](rest, results)}\n{found['end']}"
+        shown = FIGURES[name](rest, results).replace("](guide/", f"]({up}guide/")
+        return f"{found['begin']}\n{shown}\n{found['end']}"
 
     return _PART.sub(part, text)
 
 
 if __name__ == "__main__":
-    PAGE.write_text(render(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for page, up in PAGES.items():
+        page.write_text(render(page.read_text(encoding="utf-8"), up), encoding="utf-8")

@@ -44,6 +44,8 @@ def headings(page: Path) -> list[int]:
 def rows(page: Path) -> tuple[int, int]:
     """How many rows of tables and items of lists a page has, without what a program has written."""
     text = _FENCE.sub("", page.read_text(encoding="utf-8"))
-    text = re.sub(r"<!-- [\w ]+: begin -->.*?<!-- [\w ]+: end -->", "", text, flags=re.S)
+    text = re.sub(
+        r"<!-- [\w ]+: .*?-->.*?<!-- (?:[\w ]+: end|end of [\w ]+) -->", "", text, flags=re.S
+    )
     tables = re.findall(r"^\|", text, re.M)
     return len(tables), len(re.findall(r"^ *(?:-|\d+\.) ", text, re.M))

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+
+import pytest
 
 from corpus import evaluation
 
 
-def test_the_page_is_what_the_results_say() -> None:
-    text = evaluation.PAGE.read_text("utf-8")
-    assert text == evaluation.render(text), "run `python -m corpus.evaluation`, and read the diff"
+@pytest.mark.parametrize(("page", "up"), evaluation.PAGES.items())
+def test_the_page_is_what_the_results_say(page: Path, up: str) -> None:
+    text = page.read_text("utf-8")
+    shown = evaluation.render(text, up)
+    assert text == shown, "run `python -m corpus.evaluation`, and read the diff"
 
 
 def test_each_section_names_a_command() -> None:
-    text = evaluation.PAGE.read_text("utf-8")
+    text = next(iter(evaluation.PAGES)).read_text("utf-8")
     sections = re.split(r"^## ", text, flags=re.M)[1:]
     for section in sections:
         title = section.partition("\n")[0]
