@@ -1,8 +1,8 @@
 """``python -m corpus.evaluation``: write the figures of the evaluation again, in both languages.
 
-The words of ``docs/evaluation.md`` are written by hand; what stands between two marks, ``<!-- figures: NAME -->``
-and ``<!-- end of figures -->``, is made here of recorded results, with the command that makes them.
-Nothing is run.  A test fails when the page is not what the results say.
+The words of ``docs/evaluation.md`` are written by hand; what stands between two marks,
+``<!-- figures: NAME -->`` and ``<!-- end of figures -->``, is made here of recorded results, with
+the command that makes them.  Nothing is run.  A test fails when the page is not what they say.
 """
 
 from __future__ import annotations
