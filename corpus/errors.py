@@ -34,6 +34,7 @@ import paddle
 
 import d2s
 import d2s.errors
+from corpus.messages import messages
 from d2s import cli
 from d2s.diagnostics.catalogue import Block, Entry, codes, entry
 from d2s.program.islands.breaks import REFUSALS
@@ -64,6 +65,9 @@ SPLIT = (
     "same once."
 )
 """What a page adds about an error that another way of running the function avoids."""
+
+MESSAGES = messages()
+MESSAGES_BEFORE = "All that ends with this code, with `…` for what is another each time:"
 
 KINDS: dict[str, type[BaseException]] = {
     kind.code: kind
@@ -244,6 +248,9 @@ def page(found: Entry, message: str) -> str:
     ]
     if found.instead is not None:
         parts += ["## Instead", _fenced(found.instead)]
+    said = MESSAGES.get(found.code)
+    if said:
+        parts += ["## Messages", MESSAGES_BEFORE, "```text\n" + "\n".join(said) + "\n```"]
     if found.see:
         links = "\n".join(f"- [{link.text}](../guide/{link.target})" for link in found.see)
         parts += ["## See", links]

@@ -31,10 +31,11 @@ from d2s.bench.environment import environment, in_one_line
 from d2s.bench.peers import NoReferenceError, measure
 from d2s.bench.rounds import Measured, Settings
 from d2s.bench.work import CONVERTERS, Kind, Prepared, Work, calls
-from d2s.cli.dump import Found, InputSpecText, find, parse_input_spec
 from d2s.cli.files import write
+from d2s.cli.targets.find import find
+from d2s.cli.targets.specs import InputSpecText, parse_input_spec
 from d2s.diagnostics.tracebacks import places_in
-from d2s.errors import BenchCallError, BenchInputError, TargetError
+from d2s.errors import BenchCallError, BenchInputError
 
 _TENSOR: Final = re.compile(r"(?P<spec>(?:\w+:)?\w+\[[^\[\]]*\])(?:=(?P<value>.+))?", re.DOTALL)
 _PLAIN: Final = re.compile(r"(?:(?P<name>[^\W\d]\w*)\s*=)?(?P<literal>.+)", re.DOTALL)
@@ -186,7 +187,7 @@ class Request:
     kind: Kind
 
     def __call__(self) -> Work:
-        found = find(self.target)
+        found = find(self.target, layers=True).bound()
         sys.path.insert(0, str(found.folder))  # for what it imports when it is called
         # Prints do not belong into the table; the process ends with this file open.
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
@@ -202,13 +203,7 @@ class Request:
             BenchInputError: (D2S506) it takes other arguments.
             BenchCallError: (D2S507) it raises in dygraph.
         """
-        found: Found = find(self.target)
-        if found.needs_instance:
-            raise TargetError(
-                f"{found.name!r} cannot be called without an instance",
-                cure="create the object in the file, and name it: FILE.py:net or "
-                "FILE.py:net.method",
-            )
+        found = find(self.target, layers=True).bound()
         with found.importable(), contextlib.redirect_stdout(sys.stderr):
             function = undecorated(found.function)
             arguments = self.bound(found.name, function)

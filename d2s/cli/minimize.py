@@ -24,8 +24,9 @@ from rich.console import Console
 from rich.markup import escape
 
 from d2s.cli.bench import Request, parse_input, undecorated
-from d2s.cli.dump import Found, find, parse_input_spec
 from d2s.cli.files import write
+from d2s.cli.targets.find import Found, find
+from d2s.cli.targets.specs import parse_input_spec
 from d2s.errors import ArgumentsError, BenchInputError, TargetError
 from d2s.testing.minimize import Minimized, Subject, Wanted, literal
 from d2s.testing.minimize import minimize as smallest
@@ -47,7 +48,7 @@ def minimize(
         raise typer.BadParameter("choose one of --input and --input-spec")
     specs = [parse_input_spec(text).to_paddle() for text in input_spec]
     found = find(target)
-    if found.needs_instance:
+    if found.owner is not None:
         raise TargetError(
             f"{found.name!r} cannot be called without an instance",
             cure="create the object in the file, and name it: FILE.py:net or FILE.py:net.method",

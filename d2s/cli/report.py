@@ -13,12 +13,11 @@ from rich.console import Console
 from rich.text import Text
 
 from d2s.cli.bench import Request, parse_input
-from d2s.cli.dump import Found, find
 from d2s.cli.files import write
 from d2s.cli.progress import working
+from d2s.cli.targets.find import Found, find
 from d2s.debug.facts.explanation import Explanation
 from d2s.debug.facts.text import lines_of
-from d2s.errors import TargetError
 
 
 def show(
@@ -36,7 +35,7 @@ def show(
         target, inputs, html, as_json, output: the options.
         work: ``explain`` or ``report``, which are called with the function and the inputs.
     """
-    found = find(target)
+    found = find(target, layers=True)
     explanation = _explained(found, inputs, work)
     if html is not None:
         write(html, explanation.html())
@@ -63,11 +62,7 @@ def _explained(
 ) -> Explanation:
     """The facts; what user code prints does not belong to them."""
     given = tuple(parse_input(text) for text in inputs)
-    if given and found.needs_instance:
-        raise TargetError(
-            f"{found.name!r} cannot be called without an instance",
-            cure="create the object in the file, and name it: FILE.py:net or FILE.py:net.method",
-        )
+    found = found.bound() if given or isinstance(found.function, type) else found
     with (
         working(f"capturing {found.name}"),
         found.importable(),

@@ -17,9 +17,10 @@ import paddle
 import typer
 
 from d2s import testing
-from d2s.cli.dump import find, parse_input_spec
 from d2s.cli.progress import working
-from d2s.errors import D2SError, TargetError
+from d2s.cli.targets.find import find
+from d2s.cli.targets.specs import parse_input_spec
+from d2s.errors import D2SError
 from d2s.selfcheck.check import Checker, target_of
 from d2s.selfcheck.report import Report
 from d2s.testing.equivalence import arguments_of
@@ -41,14 +42,8 @@ def compare(
 ) -> None:
     """What the command does; ``d2s.cli.commands`` says what its options mean."""
     specs = [parse_input_spec(text).to_paddle() for text in input_spec]
-    found = find(target)
+    found = find(target, layers=True).bound("tested")
     with found.importable():
-        if found.needs_instance:
-            raise TargetError(
-                f"{found.name!r} cannot be tested without an instance",
-                cure="create the object in the file, and name it: FILE.py:net or "
-                "FILE.py:net.method",
-            )
         checker = Checker(rtol, atol, gradients=grad, seed=seed, input_spec=specs or None)
         search = Search(found.function, checker)
         with working(f"comparing {found.name} with dygraph"):

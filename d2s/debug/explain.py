@@ -12,6 +12,7 @@ from d2s.api import plain_function
 from d2s.debug.facts.explanation import Explanation
 from d2s.debug.facts.gathering import called, gathered, refusal
 from d2s.debug.facts.measuring import Session, profiled
+from d2s.diagnostics.location import looking_at
 
 
 def explain(function: Any, /, *args: Any, **kwargs: Any) -> Explanation:
@@ -87,9 +88,15 @@ def report(
 def _explained(
     function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Explanation, Session | None]:
+    with looking_at(plain_function(function).__code__.co_filename):  # it may be one of Paddle's
+        return _found(function, args, kwargs)
+
+
+def _found(
+    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Explanation, Session | None]:
     if not (args or kwargs) and _needs_arguments(function):
         return gathered(function).explanation(), None
-    plain_function(function)  # before a call: what is no function has an error of its own
     session = Session(function, args, kwargs)
     found = called(function, session).explanation()
     if session.refused is not None:

@@ -331,6 +331,11 @@ class StaticFunction(ConcretePrograms):
         return () if self._driver is None else tuple(self._driver.breaks())
 
     @property
+    def driver(self) -> Driver | None:
+        """What runs a function that is not one program."""
+        return self._driver
+
+    @property
     def entries(self) -> tuple[Entry, ...]:
         """The programs of the function as a whole, oldest first, each with what it relies on."""
         return self._programs.entries

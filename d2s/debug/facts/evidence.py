@@ -76,10 +76,12 @@ class Part:
     Attributes:
         function: it, converted.
         island: the island that it is, if it is one.
+        home: the user's function that it is an island of.
     """
 
     function: StaticFunction
     island: Island | None = None
+    home: types.FunctionType | None = None
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -139,12 +141,14 @@ def _name(operation: Any) -> str:
 
 
 def parts_of(function: StaticFunction) -> Iterator[Part]:
-    """What has programs of a converted function: itself, or its islands."""
-    islands = function.islands
-    if islands is None:
+    """What has programs of a converted function: itself, or its islands and those of callees."""
+    driver = function.driver
+    if driver is None:
         yield Part(function)
         return
-    for island in islands:
-        for made in island.programs():
-            for part in parts_of(made):
-                yield Part(part.function, island)
+    driver.current()
+    for each in filter(None, (driver, *driver.called().values())):
+        for island in each.islands:
+            for made in island.programs():
+                for part in parts_of(made):
+                    yield Part(part.function, island, each.function)

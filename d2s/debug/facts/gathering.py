@@ -5,23 +5,26 @@ from __future__ import annotations
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import Any, Final
 
-from d2s.api import plain_function, trace
+from d2s.api import plain_function
 from d2s.debug.facts import hints
 from d2s.debug.facts.constructs import SKIPPED, fates_in
 from d2s.debug.facts.evidence import Evidence, Part, computes, parts_of
 from d2s.debug.facts.explanation import Explanation
 from d2s.debug.facts.flow import Key, flow_of
 from d2s.debug.facts.measuring import Session
-from d2s.debug.facts.model import ProgramFacts
+from d2s.debug.facts.model import Callee, ProgramFacts
 from d2s.errors import D2SError, NoSourceError, SyntaxNotSupportedError
 from d2s.markup.code import keys_of
-from d2s.markup.listing import Fate, Generated, Hint, Line, Listing, generated, hints_at, own_lines
-from d2s.markup.plain import readable
+from d2s.markup.listing import Fate, Generated, Hint, Line, Listing, hints_at, own_lines
 from d2s.paddle_bridge import operations
 from d2s.program.dispatch.entry import Entry
+from d2s.program.islands.breaks import Break, breaks_of
+from d2s.program.islands.driver import Driver
 from d2s.program.islands.island import Island
+from d2s.program.islands.shown import rewritten
 from d2s.program.static_function import StaticFunction, is_whole
 from d2s.runtime.values.objects import is_library
 from d2s.syntax.source import source_of
@@ -51,8 +54,11 @@ class Gathering:
 
     def __post_init__(self) -> None:
         self.parts: tuple[Part, ...] = ()
+        self.broken = Broken(None if self.converted is None else self.converted.driver)
         if self.converted is not None:
-            self.parts = tuple(parts_of(self.converted))
+            self.parts = tuple(
+                {id(each.function): each for each in parts_of(self.converted)}.values()
+            )
         self.evidence = Evidence(self.parts)
         self._captured = any(part.entries for part in self.parts)
 
@@ -67,7 +73,15 @@ class Gathering:
 
         programs = tuple(self._programs(key))
         breaks = () if self.converted is None else self.converted.breaks
-        found = list(hints.of_breaks(breaks, whole=self.whole))
+        found = [
+            hint
+            for code in (self.function.__code__, *self.broken.functions)
+            for hint in hints.of_breaks(
+                breaks if code is self.function.__code__ else self.broken.breaks(code),
+                self.broken.called(code),
+                whole=self.whole,
+            )
+        ]
         refused = found[0] if found and self.whole else None
         for listing in listings:
             found += hints.of_lines(listing, self.evidence)
@@ -79,21 +93,30 @@ class Gathering:
         )
         said = tuple(dict.fromkeys(found))
         return Explanation(
-            self.function.__qualname__.replace("<locals>.", ""),
+            _name_of(self.function),
             source.file,
             source.first_line,
             tuple(_with_hints(each, said) for each in listings),
             programs,
             breaks,
+            tuple(self.broken.callees()),
             said,
             refused=refused,
         )
 
     def _functions(self) -> Iterator[types.FunctionType]:
-        """The function, and those that became part of its programs; none is inside of another."""
+        """The function, those that break, and those that became part of its programs.
+
+        None is inside of another.
+        """
         yield self.function
         shown = [self.function.__code__]
-        for (file, line), found in sorted(self.evidence.functions.items()):
+        broken = {
+            (code.co_filename, code.co_firstlineno): function
+            for code, function in self.broken.functions.items()
+        }
+        captured = dict(sorted(self.evidence.functions.items()))
+        for (file, line), found in {**broken, **captured}.items():
             inside = any(
                 code.co_filename == file and code.co_firstlineno <= line <= _last_line(code)
                 for code in shown
@@ -106,16 +129,22 @@ class Gathering:
         source = source_of(function)
         plain = own_lines(source.text, source.first_line)
         known = fates_in(source.tree, source.file, self.evidence)
-        converted = self.converted if function is self.function else None
-        islands = None if converted is None else converted.islands
+        driver = self.broken.driver(function)
+        islands = None if driver is None else driver.islands
+        breaks = self.broken.breaks(function.__code__)
         lines = tuple(
-            self._line(each, source, known.get(each.number, []), islands) for each in plain
+            self._line(each, source, known.get(each.number, []), islands, breaks) for each in plain
         )
-        made = tuple(_made(function, converted))
-        return Listing(source.name, source.file, source.first_line, lines, made)
+        made = tuple(_made(function, driver))
+        return Listing(_name_of(function), source.file, source.first_line, lines, made)
 
     def _line(
-        self, line: Line, source: Any, fates: list[Fate], islands: tuple[Island, ...] | None
+        self,
+        line: Line,
+        source: Any,
+        fates: list[Fate],
+        islands: tuple[Island, ...] | None,
+        breaks: tuple[Break, ...],
     ) -> Line:
         """A line with what became of it."""
         count = self.evidence.at(source.file, line.number).operations
@@ -126,9 +155,8 @@ class Gathering:
             where = "program" if count else "" if SKIPPED in fates else "capture"
             if islands is not None:
                 where = _where_of(line.number, islands)
-        for each in () if self.converted is None else self.converted.breaks:
-            if (each.file, each.line) == (source.file, line.number):
-                fates = [OUTSIDE, *fates]
+        if line.number in [each.line for each in breaks]:
+            fates = [OUTSIDE, *fates]
         return replace(line, where=where, operations=count, fates=tuple(fates))
 
     def _programs(self, key: Key) -> Iterator[ProgramFacts]:
@@ -151,7 +179,74 @@ class Gathering:
             tuple(guards)[:_GUARDS],
             len(guards),
             flow_of(captured.program, self.evidence.places, key),
+            "" if part.home in (None, self.function) else _name_of(part.home),
         )
+
+
+class Broken:
+    """What keeps a function from being one program: its own breaks, and those of what it calls.
+
+    Args:
+        driver: of the function; ``None`` if it is one program.
+
+    Attributes:
+        functions: what is called and has breaks, by its code.
+    """
+
+    def __init__(self, driver: Driver | None) -> None:
+        found = {} if driver is None else driver.called()
+        self._drivers = {code: each for code, each in found.items() if each is not None}
+        self.functions = {
+            code: _stand_in(code) if each is None else each.function for code, each in found.items()
+        }
+        if driver is not None:
+            self._drivers[driver.function.__code__] = driver
+
+    def driver(self, function: types.FunctionType) -> Driver | None:
+        """The driver of one of the functions."""
+        return self._drivers.get(function.__code__)
+
+    def breaks(self, code: types.CodeType) -> tuple[Break, ...]:
+        """The breaks of one of the functions."""
+        known = breaks_of(code)
+        if known is None or code not in (*self._drivers, *self.functions):
+            return ()
+        return (known.whole,) if known.whole else tuple(known.lines[k] for k in sorted(known.lines))
+
+    def called(self, code: types.CodeType) -> dict[int, list[str]]:
+        """What a function calls that is not one program: names and places, by the line."""
+        known = breaks_of(code)
+        calls = {} if known is None else known.calls
+        return {
+            line: sorted(
+                f"{_name_of(function)}, which is not ({PurePath(each.co_filename).name}:"
+                f"{each.co_firstlineno})"
+                for each in codes
+                if (function := self.functions.get(each)) is not None
+            )
+            for line, codes in calls.items()
+        }
+
+    def callees(self) -> Iterator[Callee]:
+        """What is called and has breaks of its own."""
+        for code, function in self.functions.items():
+            calls = self.called(code)
+            breaks = tuple(each for each in self.breaks(code) if each.line not in calls)
+            if breaks:
+                file, line = code.co_filename, code.co_firstlineno
+                yield Callee(_name_of(function), file, line, breaks)
+
+
+def _stand_in(code: types.CodeType) -> types.FunctionType:
+    """A function of ``code`` that is only looked at: the user's own is not known any more."""
+    cells = tuple(types.CellType() for _ in code.co_freevars)
+    made = types.FunctionType(code, {}, code.co_name, None, cells)
+    made.__qualname__ = getattr(code, "co_qualname", code.co_name)
+    return made
+
+
+def _name_of(function: Any) -> str:
+    return str(function.__qualname__).replace("<locals>.", "")
 
 
 def _last_line(code: types.CodeType) -> int:
@@ -174,14 +269,10 @@ def _where_of(line: int, islands: tuple[Island, ...]) -> str:
     return "outside"
 
 
-def _made(function: types.FunctionType, converted: StaticFunction | None) -> Iterator[Generated]:
+def _made(function: types.FunctionType, driver: Driver | None) -> Iterator[Generated]:
     """What a function was rewritten to; nothing where it cannot be."""
     try:
-        if converted is not None:
-            yield from converted.rewritten()
-        else:
-            tree = trace(function, keep_steps=False).tree
-            yield generated("", readable(tree), function.__code__.co_filename)
+        yield from rewritten(function, driver)
     except (NoSourceError, SyntaxNotSupportedError) as error:
         yield Generated(f"not converted: {error.cause}", (), ())
 

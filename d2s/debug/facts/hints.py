@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import linecache
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from d2s.debug.facts.evidence import WHILE, Evidence, Part
@@ -56,6 +56,9 @@ def of_flow(parts: Sequence[Flow], file: str) -> Iterator[Hint]:
 def of_programs(parts: Iterable[Part], file: str, line: int) -> Iterator[Hint]:
     """What makes a new program again and again, and what each call looks at."""
     for part in parts:
+        if part.home is not None:
+            code = part.home.__code__
+            file, line = code.co_filename, code.co_firstlineno
         reasons = [each.reason for each in part.entries if each.reason.kind in CURES]
         times = collections.Counter((each.kind, each.subject) for each in reasons)
         for (kind, subject), count in times.items():
@@ -92,17 +95,24 @@ def _of_guards(part: Part, file: str, line: int) -> Iterator[Hint]:
                 )
 
 
-def of_breaks(breaks: Sequence[Break], *, whole: bool) -> Iterator[Hint]:
+def of_breaks(
+    breaks: Iterable[Break], called: Mapping[int, Sequence[str]], *, whole: bool
+) -> Iterator[Hint]:
     """What stands in the way of one program.
 
     Args:
-        breaks: of the function.
+        breaks: of a function.
+        called: what it calls that is not one program, by the line of the call.
         whole: it is refused because of them.
     """
+    said = "refused unless full_graph=False" if whole else "not one program"
     for each in breaks:
-        said = "refused unless full_graph=False" if whole else "not one program"
         code = each.code or BreakWarning.code
-        yield Hint(f"{said}: {each.cause}", each.cure, code, each.file, each.line)
+        if each.line in called:
+            names = " and ".join(called[each.line])
+            yield Hint(f"{said}: calls {names}", "", code, each.file, each.line)
+        else:
+            yield Hint(f"{said}: {each.cause}", each.cure, code, each.file, each.line)
 
 
 def of_text(listings: Sequence[Listing], root: str, *, captured: bool) -> Iterator[Hint]:

@@ -15,6 +15,22 @@ from d2s.selfcheck.report import Report
 
 
 @dataclass(frozen=True)
+class Callee:
+    """A function that is called and keeps its callers from being one program.
+
+    Attributes:
+        name: the function.
+        file, line: where it begins.
+        breaks: what stands in the way in it, those on the lines of its own calls left out.
+    """
+
+    name: str
+    file: str
+    line: int
+    breaks: tuple[Break, ...]
+
+
+@dataclass(frozen=True)
 class ProgramFacts:
     """One program.
 
@@ -25,6 +41,7 @@ class ProgramFacts:
         operations: how many operations compute in it, those in branches and loops included.
         runs: how often it has run.
         lines: the first and the last line of the stretch that it is of, for one of several.
+        function: the name of the callee that these lines are of; empty for the function itself.
         guards: places outside of the arguments that it relies on, the first of them.
         guarded: how many such places there are.
         flow: its control flow.
@@ -39,11 +56,13 @@ class ProgramFacts:
     guards: tuple[str, ...]
     guarded: int
     flow: tuple[Flow, ...]
+    function: str = ""
 
     @property
     def title(self) -> str:
         """It in one line."""
-        where = "" if self.lines is None else f"lines {self.lines[0]} to {self.lines[1]}; "
+        where = "" if self.lines is None else f"lines {self.lines[0]} to {self.lines[1]}"
+        where += f" of {self.function}; " if self.function else "; " if where else ""
         inputs = ", ".join(self.inputs) or "no inputs"
         return (
             f"{where}{inputs}; {counted(self.operations, 'operation')}, {counted(self.runs, 'run')}"
@@ -60,6 +79,7 @@ class Facts:
         functions: it and the user's functions that became part of its programs, line by line.
         programs: the programs, each with the reason why it was captured.
         breaks: where it is not one program.
+        callees: what is called and keeps it from being one.
         hints: warnings with their cures, and what costs.
         share: what of a warm call happens inside of programs; ``None`` without a call.
         timing: how long calls take; of a report only.
@@ -75,6 +95,7 @@ class Facts:
     functions: tuple[Listing, ...]
     programs: tuple[ProgramFacts, ...] = ()
     breaks: tuple[Break, ...] = ()
+    callees: tuple[Callee, ...] = ()
     hints: tuple[Hint, ...] = ()
     share: Share | None = None
     timing: Timing | None = None
@@ -118,7 +139,7 @@ class Facts:
         check = None
         if self.check is not None:
             check = {"ok": self.check.ok, "text": str(self.check)}
-        names = ("functions", "programs", "breaks", "hints")
+        names = ("functions", "programs", "breaks", "callees", "hints")
         facts = {name: [asdict(each) for each in getattr(self, name)] for name in names}
         return {
             "name": self.name,

@@ -36,6 +36,10 @@ def lines_of(found: Facts) -> Iterator[Styled]:
     if found.check is not None and not found.check.ok:
         for said in str(found.check).splitlines():
             yield f"  {said}", "red"
+    for callee in found.callees:
+        for each in callee.breaks:
+            place = f"{PurePath(each.file).name}:{each.line}"
+            yield f"  ! {callee.name} is not one program: {place} [{each.code}]", "yellow"
     general = [hint for hint in found.hints if not _is_shown(hint, found.functions)]
     for hint in general:
         yield from _hint(

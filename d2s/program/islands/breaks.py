@@ -6,6 +6,7 @@ at the line of the call.  What is noted belongs to the user's code and lasts as 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import types
 import warnings
@@ -112,10 +113,15 @@ _table: Final[dict[int, tuple[weakref.ref[types.CodeType], Breaks]]] = {}
 _homes: Final[dict[int, tuple[weakref.ref[types.CodeType], types.CodeType]]] = {}
 
 
+def _forget(table: dict[int, Any], key: int, _: object) -> None:
+    """Code is gone; while Python ends, the names of this module may be, too."""
+    table.pop(key, None)
+
+
 def belongs_to(part: types.CodeType, home: types.CodeType) -> None:
     """Let the breaks of ``part``, an island, be those of the function that it is a part of."""
     key = id(part)
-    _homes[key] = weakref.ref(part, lambda _: _homes.pop(key, None)), home_of(home)
+    _homes[key] = weakref.ref(part, functools.partial(_forget, _homes, key)), home_of(home)
 
 
 def home_of(code: types.CodeType) -> types.CodeType:
@@ -130,12 +136,25 @@ def breaks_of(code: types.CodeType) -> Breaks | None:
     return None if found is None or found[0]() is not code else found[1]
 
 
+def broken_calls(code: types.CodeType) -> Iterator[types.CodeType]:
+    """What has breaks and is called on a broken line of ``code``, at any depth, each once."""
+    seen, open_ = {code}, [code]
+    while open_:
+        known = breaks_of(open_.pop())
+        calls = {} if known is None else known.calls
+        found = {each for codes in calls.values() for each in codes} - seen
+        for each in sorted(found, key=lambda each: (each.co_filename, each.co_firstlineno)):
+            seen.add(each)
+            open_.append(each)
+            yield each
+
+
 def _of(code: types.CodeType) -> Breaks:
     known = breaks_of(code)
     if known is None:
         key = id(code)
         known = Breaks()
-        _table[key] = weakref.ref(code, lambda _: _table.pop(key, None)), known
+        _table[key] = weakref.ref(code, functools.partial(_forget, _table, key)), known
     return known
 
 
@@ -158,8 +177,9 @@ def note(error: Exception, code: types.CodeType, seconds: float) -> Break | None
         if callee is not each:
             _of(each).calls.setdefault(line, set()).add(callee)
     changed()
-    if isinstance(error, D2SError) and error.file == code.co_filename and error.line is not None:
-        chain.insert(0, (home, error.line))
+    refused = error.line if isinstance(error, D2SError) and error.file == code.co_filename else None
+    if refused is not None and _holds(code, refused):
+        chain.insert(0, (home, refused))
     mine = [line for each, line in chain if each is home and _holds(code, line)]
     if not mine or _of(home).seconds > LONGEST:
         return note_whole(error, code)

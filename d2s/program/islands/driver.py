@@ -27,6 +27,7 @@ from d2s.program.islands.breaks import (
     Noted,
     belongs_to,
     breaks_of,
+    broken_calls,
     changed,
     home_of,
     note_whole,
@@ -112,6 +113,11 @@ class Driver:
         own, home = self._noted()
         lines = [] if home is None else [home.lines[line] for line in sorted(home.lines)]
         return [own.whole] if own is not None and own.whole is not None else lines
+
+    def called(self) -> dict[types.CodeType, Driver | None]:
+        """What has breaks and is called, at any depth, with its driver where it has one."""
+        drivers = {function.__code__: driver for function, driver in list(_drivers.items())}
+        return {code: drivers.get(code) for code in broken_calls(home_of(self.function.__code__))}
 
     @property
     def rests(self) -> bool:

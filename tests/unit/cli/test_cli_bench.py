@@ -55,6 +55,11 @@ def shaped(x):
 @d2s.to_static
 def decorated(x, k=2):
     return x * k if x.sum() > 0 else -x
+
+
+class Sized(Net):
+    def __init__(self, size):
+        super().__init__()
 """
 
 
@@ -185,9 +190,16 @@ def test_a_function_that_raises_in_dygraph_is_refused_with_its_line(file: str) -
     assert caught.value.line == 1 + NET.splitlines().index("    return y.reshape([3])")
 
 
+@pytest.mark.parametrize("name", ["Net", "Net.forward"])
+def test_a_class_of_layers_stands_for_an_object(file: str, name: str) -> None:
+    request = Request(f"{file}:{name}", (parse_input("float32[2,4]"),), "inference")
+    request.check()
+    assert type(request()).__name__ == "Work"
+
+
 def test_a_method_needs_an_object(file: str) -> None:
     with pytest.raises(TargetError, match="cannot be called without an instance"):
-        Request(f"{file}:Net.forward", (parse_input("float32[2,4]"),), "inference").check()
+        Request(f"{file}:Sized.forward", (parse_input("float32[2,4]"),), "inference").check()
 
 
 def test_what_is_decorated_is_measured_as_it_was_written(file: str) -> None:

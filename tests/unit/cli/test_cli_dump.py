@@ -17,8 +17,9 @@ from typer.testing import CliRunner
 
 from d2s import __version__, config
 from d2s.cli import app, main
-from d2s.cli.dump import InputSpecText, find, parse_input_spec
 from d2s.cli.files import write
+from d2s.cli.targets.find import find
+from d2s.cli.targets.specs import InputSpecText, parse_input_spec
 from d2s.errors import (
     D2SError,
     InputSpecTextError,
@@ -92,6 +93,15 @@ def lazy(x):
 
     print("captured")
     return x * helper_two.TWO
+
+
+class Sized(paddle.nn.Layer):
+    def __init__(self, size):
+        super().__init__()
+        self.size = size
+
+    def forward(self, x):
+        return x * self.size
 """
 
 
@@ -467,9 +477,14 @@ def test_a_program_needs_input_specs(folder, capsys):
     assert "[D2S503]" in message
 
 
+@pytest.mark.parametrize("name", ["Net", "Net.forward"])
+def test_a_program_of_a_class_of_layers_is_that_of_an_object(folder, name):
+    assert "pd_op" in dumped(f"net.py:{name}", "--program", "--input-spec", "float32[2]")
+
+
 def test_a_program_of_a_method_needs_an_object(folder, capsys):
-    message = refused(capsys, "net.py:Net.forward", "--program", "--input-spec", "float32[2]")
-    assert "'Net.forward' cannot be captured without an instance" in message
+    message = refused(capsys, "net.py:Sized.forward", "--program", "--input-spec", "float32[2]")
+    assert "'Sized.forward' cannot be captured without an instance" in message
 
 
 def test_a_program_of_a_static_method_needs_no_object(folder):

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from d2s import cli
 from d2s.cli.bench import undecorated
-from d2s.cli.dump import find
 from d2s.cli.explain import explain
+from d2s.cli.targets.find import find
 from d2s.errors import ArgumentsError, D2SError, TargetError, UserCodeError
 
 

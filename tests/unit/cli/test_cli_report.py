@@ -47,6 +47,20 @@ def raises(x):
 
 
 CONSTANT = 3
+
+
+class Sized(paddle.nn.Layer):
+    def __init__(self, size):
+        super().__init__()
+        self.size = size
+
+    def forward(self, x):
+        return x * self.size
+
+
+class Unfinished(paddle.nn.Layer):
+    def __init__(self):
+        raise RuntimeError("not yet")
 """
 
 
@@ -84,6 +98,14 @@ def test_report_a_layer(folder):
     assert "agrees with dygraph" in text.splitlines()[0]
     assert "unrolled 3 times: it goes over a range" in text
     assert "first call" in text
+
+
+@pytest.mark.parametrize("name", ["Net", "Net.forward"])
+def test_a_class_of_layers_stands_for_an_object(folder, name):
+    """Where it takes no arguments, as those of ``paddle.vision.models`` do."""
+    text = said("explain", f"net.py:{name}", "-i", "float32[2,8]")
+    assert text.startswith("Net.forward (net.py:")
+    assert "1 program" in text.splitlines()[0]
 
 
 def test_report_as_a_page(folder):
@@ -137,9 +159,11 @@ def test_an_exception_of_the_users_is_no_finding(folder):
         (["net.py:"], "D2S501"),
         (["net.py"], "D2S501"),
         (["net.py:clop"], "D2S501"),
-        (["net.py:Net.forward", "-i", "float32[4]"], "D2S501"),
+        (["net.py:Sized.forward", "-i", "float32[4]"], "D2S501"),
+        (["net.py:Sized", "-i", "float32[4]"], "D2S501"),
+        (["net.py:Unfinished", "-i", "float32[4]"], "D2S502"),
         (["net.py:CONSTANT"], "D2S102"),
-        (["net.py:Net"], "D2S102"),
+        (["net.py:Sized"], "D2S501"),
         (["net.py:clip", "-i", "float33[4]"], "D2S503"),
         (["net.py:clip", "-i", "float32[None]"], "D2S506"),
         (["net.py:clip", "-i", ""], "D2S506"),

@@ -383,3 +383,76 @@ def split_in_two(x):
     for _ in range(3):
         y = (y * (k + 1)) @ x
     return y.sum()
+
+
+def tidied(scores):
+    return sum(scores.numpy().tobytes()) % 5
+
+
+class Head(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fc = paddle.nn.Linear(2, 2)
+
+    def forward(self, x):
+        logits = paddle.tanh(self.fc(x)) * 2 + 1
+        n = tidied(logits)
+        return logits * n - logits.mean() + logits.max()
+
+
+class WithHeads(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.heads = paddle.nn.LayerList([Head(), Head()])
+
+    def forward(self, x):
+        y = self.heads[0](x)
+        return y + self.heads[1](y)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_what_is_called_and_keeps_it_from_being_one_program(whole):
+    """Each callee and sublayer that breaks, with line, code and cure, once; callers name it."""
+    net = WithHeads()
+    found = d2s.explain(net if whole else d2s.to_static(net, full_graph=False), x())
+    assert found.ok is not whole
+    assert [each.name for each in found.functions[:3]] == [
+        "WithHeads.forward",
+        "Head.forward",
+        "tidied",
+    ]
+    (callee,) = found.callees
+    assert callee.name == "tidied"
+    (cause,) = callee.breaks
+    assert cause.code == "D2S208"
+    assert cause.line == line_of(found, "tobytes", 2).number
+    (hint,) = [hint for hint in found.hints if hint.cure == cause.cure]
+    assert line_of(found, "tobytes", 2).hints == (hint,)
+    assert kinds(line_of(found, "tobytes", 2))[0] == "outside"
+    (called,) = line_of(found, "n = tidied", 1).hints
+    assert "calls tidied, which is not (test_explain.py:" in called.text
+    (called,) = line_of(found, "self.heads[0]").hints
+    assert "calls Head.forward, which is not" in called.text
+    assert "! tidied is not one program: test_explain.py:" in found.text()
+    assert json.loads(json.dumps(found.as_dict()))["callees"][0]["breaks"][0]["cure"] == cause.cure
+
+
+def test_programs_of_what_is_called():
+    """A callee that breaks has programs of its own, and its lines say so."""
+    found = d2s.explain(d2s.to_static(WithHeads(), full_graph=False), x())
+    of_heads = [each for each in found.programs if each.function == "Head.forward"]
+    assert of_heads
+    assert " of Head.forward; " in of_heads[0].title
+    assert line_of(found, "logits.mean()", 1).where == "island"
+    assert line_of(found, "logits.mean()", 1).operations > 0
+    assert line_of(found, "n = tidied", 1).where == "outside"
+
+
+def test_a_layer_of_paddles_own_has_operations_per_line():
+    """What is in Paddle's folder counts as the user's, where it is what is asked for."""
+    net = paddle.vision.models.LeNet()
+    found = d2s.explain(net, paddle.ones([1, 1, 28, 28]))
+    assert line_of(found, "self.features(").operations > 3
+    assert line_of(found, "self.fc(").operations > 3
+    assert line_of(found, "flatten").where == "program"
+    assert not any(line.operations for line in d2s.explain(branch).functions[0].lines)
