@@ -19,6 +19,7 @@ from d2s.passes.expressions import (
     boolean,
     calls,
     comprehensions,
+    displays,
     items,
     shapes,
     supers,
@@ -64,6 +65,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     items.PASS,
     ternary.PASS,
     texts.PASS,
+    displays.PASS,
     boolean.PASS,
     calls.PASS,
 )

@@ -13,7 +13,7 @@ from d2s.runtime.control_flow.effects import assert_, error
 from d2s.runtime.control_flow.try_ import again, attempt, handle, settle
 from d2s.runtime.host.text import formatted, late, percent, text
 from d2s.runtime.lists.probes import probe
-from d2s.runtime.loops.comprehensions import generator, list_
+from d2s.runtime.loops.comprehensions import generator, list_, listed, tupled
 from d2s.runtime.loops.for_ import for_
 from d2s.runtime.loops.while_ import while_
 from d2s.runtime.python.comparing import eq, ne
@@ -47,6 +47,7 @@ _defined = {
     "keywords": keywords,
     "late": late,
     "list_": list_,
+    "listed": listed,
     "manage": manage,
     "ne": ne,
     "not_": not_,
@@ -61,6 +62,7 @@ _defined = {
     "shape": shape,
     "subject": subject,
     "text": text,
+    "tupled": tupled,
     "unpacked": unpacked,
     "while_": while_,
 }

@@ -39,6 +39,8 @@ WORDS: Final[dict[str, str]] = {
     "call": "call(function): the converted function, or the operator of a built-in",
     "call_unpacked": "call_unpacked(function): the same for a call with * or **",
     "unpacked": "unpacked(things): what stands behind * in a call",
+    "listed": "listed(things): [*things], where the run may know how many there are",
+    "tupled": "tupled(things): (*things,), likewise",
     "keywords": "keywords(options): what stands behind ** in a call",
     "probe": "probe(kind, name, value): what a statement has bound, for the self-check",
     "read": "read(value, name): a variable that may be unbound on some path",

@@ -35,7 +35,7 @@ def f(self, x, n, items):
     try:
         x = self.g(x)
     except KeyError:
-        x = sum(item for item in items if item > 0)
+        x = sum(item for item in [*items, n] if item > 0)
     return x
 """
 

@@ -60,7 +60,7 @@ _ARITHMETIC: Final = [
     "__getitem__",
     "__abs__",
 ]
-_COPYING: Final = ("clone", "detach")
+_COPYING: Final = ("clone", "detach", "__deepcopy__")
 """Methods of dygraph tensors that crash in static mode, as the operators do."""
 
 _READING: Final = (

@@ -205,9 +205,9 @@ def _adapted(mine: Any, other: Any, name: str) -> Any:
     if name in casts.BITS and None not in (number_kind(mine), number_kind(other)):
         return bridge.Answer(casts.bits(name, mine, other))
     if name in ("__mul__", "__rmul__") and type(other) in (list, tuple, str):
-        if number_kind(mine) in (None, float) and not _is_index(mine):
-            return other
-        return bridge.Answer(dynamic_list.repeated(other, mine))
+        return bridge.Answer(dynamic_list.repeated(other, _times(mine)))
+    if not isinstance(other, _PARTNERS):
+        return _beside_other(other, name)
     adapted = adapt_operand(mine, other)
     if name == "__matmul__" and bridge.is_value(adapted) and not bridge.autocasts():
         return cast_plain(adapted, mine.dtype)  # a program would promote both
@@ -216,6 +216,39 @@ def _adapted(mine: Any, other: Any, name: str) -> Any:
 
 _NO_NUMBERS: Final = (str, bytes, tuple, list, dict, set, frozenset, type(None))
 """What no Python number is equal to."""
+
+
+_PARTNERS: Final = (bridge.Value, bridge.EagerTensor, int, float, complex, np.ndarray)
+"""What a tensor is computed with."""
+
+
+def _beside_other(other: Any, name: str) -> Any:
+    """What is no number beside a tensor, which is equal to none of it."""
+    if type(other) in (str, paddle.dtype):
+        raise error_here(
+            UnsupportedInGraphError,
+            f"a tensor and a {type(other).__name__} are operands of {name}, where Paddle takes it "
+            "for a number",
+            "compare or compute with what was meant",
+        )
+    return bridge.Answer(name == "__ne__") if name in ("__eq__", "__ne__") else other
+
+
+def _times(mine: Any) -> Any:
+    """How often a tensor, as a Python int, repeats a list, tuple or text.
+
+    Raises:
+        AssertionError, TypeError: it cannot be one, as in dygraph.
+    """
+    if number_kind(mine) is float:
+        raise TypeError("can't multiply sequence by non-int of type 'float'")
+    if number_kind(mine) is not None:
+        return mine
+    if list(mine.shape) == []:
+        return mark_number(cast_plain(mine, "int64"), int)
+    if list(mine.shape).count(1) == len(mine.shape):
+        raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+    raise AssertionError("only one element variable can be converted to python index.")
 
 
 def _beside_array(mine: Any, array: Any, name: str) -> Any:
@@ -252,11 +285,6 @@ def _plain_number(mine: Any, number: Any) -> Any:
             "take the number out of NumPy with float() or .item()",
         )
     return plain
-
-
-def _is_index(value: Any) -> bool:
-    """Whether dygraph takes a tensor for a Python int."""
-    return not list(value.shape) and "int" in str(value.dtype)
 
 
 def _said(error: Exception, name: str, operands: tuple[Any, ...]) -> Exception:

@@ -86,7 +86,7 @@ def module_of(function: object) -> str:
     return str(attribute(function, "__module__", ""))
 
 
-def _in_program(given: object) -> Any:
+def in_program(given: object) -> Any:
     """``given`` with the values of the program in place of dygraph tensors."""
     if bridge.is_eager(given):
         return as_value(given)
@@ -131,9 +131,9 @@ def applied(function: Callable[..., Any], arguments: list[Any], options: dict[st
     owner = owner_of(function)
     if is_hashed(owner) and _by_hash(owner, arguments):
         raise no_hash()
-    if current() is not None and module_of(function).startswith(COMPUTING):
-        arguments = [_in_program(item) for item in arguments]
-        options = {name: _in_program(item) for name, item in options.items()}
+    if current() is not None and (module_of(function).startswith(COMPUTING) or is_tensor(owner)):
+        arguments = [in_program(item) for item in arguments]
+        options = {name: in_program(item) for name, item in options.items()}
     if current() is not None:
         arguments, options, out = _without_out(function, arguments, options)
         if out is not None:
@@ -191,6 +191,8 @@ APPLYING: Final = applied.__code__
 
 def _of_numpy(function: Callable[..., Any], arguments: list[Any], options: dict[str, Any]) -> Any:
     """A function of NumPy, called with something of the run among its arguments."""
+    if function in numpy_calls.TAKING_SIZES:
+        return numpy_calls.call(function, arguments, options)
     if not numpy_calls.holds_tensors([arguments, options]):
         if isinstance(function, np.ufunc) and numpy_calls.holds_arrays(arguments, 1):
             return applied(function, arguments, options)  # which asks the array

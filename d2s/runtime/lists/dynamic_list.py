@@ -65,22 +65,22 @@ class DynamicList(ItemStore):
         return self
 
     def __add__(self, items: Iterable[object]) -> DynamicList:
-        if isinstance(items, tuple):
-            raise TypeError(f'can only concatenate list (not "{type(items).__name__}") to list')
-        if not (type(items) is list or isinstance(items, DynamicList)):
-            return NotImplemented
-        made = self.copy()
-        made.extend(items)
-        return made
+        return NotImplemented if _word(items) is None else self._sum(self, items)
 
-    def __radd__(self, items: object) -> DynamicList:
-        if isinstance(items, tuple):
-            raise TypeError('can only concatenate tuple (not "list") to tuple')
-        if type(items) is not list:
-            return NotImplemented
+    def __radd__(self, items: Iterable[object]) -> DynamicList:
+        return NotImplemented if _word(items) is None else self._sum(items, self)
+
+    def _sum(self, first: Iterable[object], second: Iterable[object]) -> DynamicList:
+        word, other = _word(first), _word(second)
+        if word != other:
+            raise TypeError(f'can only concatenate {word} (not "{other}") to {word}')
         made = self.like([no_rows(leaf) for leaf in self.element.leaves])
-        made.extend(items)
-        made.extend(self)
+        if isinstance(first, DynamicList):
+            made = first.copy()
+        else:
+            made.extend(first)
+        made.extend(second)
+        made.frozen = word == "tuple"
         return made
 
     def __mul__(self, count: object) -> DynamicList:
@@ -461,6 +461,14 @@ class DynamicList(ItemStore):
 
     def __repr__(self) -> str:
         return "<list that grows on the run>"
+
+
+def _word(items: object) -> str | None:
+    """What ``items`` is to the reader: a list, a tuple, or neither."""
+    if isinstance(items, DynamicList):
+        return "tuple" if items.frozen else "list"
+    kind = type(items)
+    return kind.__name__ if kind in (list, tuple) else None
 
 
 def repeated(things: str | list[Any] | tuple[Any, ...], times: object) -> object:

@@ -248,3 +248,15 @@ def tuple_of(things: Iterable[Any] = (), /) -> Any:
     if isinstance(made, DynamicList):
         return made.d2s_tuple()
     return each(builtins.tuple, made)
+
+
+def listed(things: Any) -> Any:
+    """``[*things]``."""
+    late = isinstance(things, Choice | DynamicList) or indexed(things) is not None
+    return list_of(things) if late else [*items_of(things)]
+
+
+def tupled(things: Any) -> Any:
+    """``(*things,)``."""
+    late = isinstance(things, Choice | DynamicList) or indexed(things) is not None
+    return tuple_of(things) if late else (*items_of(things),)

@@ -28,8 +28,9 @@ def map_(call: Converting, function: object, /, *things: object) -> Any:
 
 def filter_(call: Converting, function: object, things: Any, /) -> Any:
     """``filter``: of tensors, a list whose length the run decides."""
+    things = iteration.items_of(things)
     if current() is None or not is_plain_sequence(things) or not any(map(is_tensor, things)):
-        return filter(None if function is None else call(function), iteration.items_of(things))
+        return filter(None if function is None else call(function), things)
     accept = (lambda item: item) if function is None else call(function)
     return comprehensions.list_(things, lambda item: item, lambda item: accept(item))
 

@@ -68,6 +68,27 @@ def normal(
     return mean + std * applied(paddle.normal, [0.0, 1.0, shape], {})
 
 
+def randint(
+    low: object = 0,
+    high: object = None,
+    shape: Any = (1,),
+    dtype: Any = None,
+    name: str | None = None,
+    **options: Any,
+) -> Any:
+    """``paddle.randint``, which has no operation for bounds that the run decides."""
+    if current() is None or not any(map(is_tensor, (low, high))):
+        return applied(paddle.randint, [low, high, shape, dtype, name], options)
+    first, end = (0, low) if high is None else (low, high)
+    first, end = _as_float64(first), _as_float64(end)
+    drawn = applied(paddle.rand, [shape, "float64"], {})
+    return (first + paddle.floor(drawn * (end - first))).astype(dtype or "int64")
+
+
+def _as_float64(bound: Any) -> Any:
+    return cast_plain(as_value(bound), "float64") if is_tensor(bound) else bound
+
+
 def making_(operator: Callable[..., Any]) -> Callable[..., Any]:
     """``operator``, which makes a tensor, of settled arguments."""
 

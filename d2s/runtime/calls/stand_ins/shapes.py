@@ -9,7 +9,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.aliasing import ranks
-from d2s.runtime.calls.applying import applied
+from d2s.runtime.calls.applying import applied, in_program
 from d2s.runtime.calls.stand_ins import padding
 from d2s.runtime.trace import error_here
 from d2s.runtime.values.choice import Choice
@@ -43,7 +43,7 @@ def repeat_interleave(
 
 def squeeze(x: object, axis: object = None, name: str | None = None) -> Any:
     """``paddle.squeeze``."""
-    return applied(ranks.squeeze, [x, axis], {})
+    return applied(ranks.squeeze, [x, in_program(axis)], {})
 
 
 def pad(x: object, pad: object, mode: object = "constant", *others: Any, **options: Any) -> Any:

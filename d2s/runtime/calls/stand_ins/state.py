@@ -77,7 +77,18 @@ def register_buffer(
 
 
 def copied(thing: Any) -> Any:
-    """``copy.copy``: an object that it makes belongs to the call."""
+    """``copy.copy``: an object that it makes belongs to the call.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) it is a tensor.
+    """
+    if current() is not None and is_tensor(thing):
+        raise error_here(
+            UnsupportedInGraphError,
+            "copy.copy() of a tensor gives another one of the same memory, of which a program "
+            "knows nothing",
+            "use .clone(), or .detach() if a change of one is to be seen in the other",
+        )
     made = applied(copy.copy, [thing], {})
     if made is not thing:
         _note_born(made)

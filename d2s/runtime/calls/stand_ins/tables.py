@@ -128,6 +128,7 @@ class StandIns:
             paddle.grad: training.grad_,
             paddle.tile: shapes.tile,
             paddle.normal: numbers.normal,
+            paddle.randint: numbers.randint,
             paddle.tensor.array_length: casts.len_,
             paddle.view: shapes.view,
             paddle.view_as: shapes.view_as,

@@ -263,7 +263,11 @@ def _form_of(call: _Call) -> _Form:
         before = [np.array(array) for array in contents]
         leaves: list[Any] = []
         try:
-            with np.errstate(all="ignore"), warnings.catch_warnings():
+            with (
+                np.errstate(all="ignore"),
+                warnings.catch_warnings(),
+                bridge.outside_of_capture(),  # tensors among the samples compute
+            ):
                 warnings.simplefilter("ignore")
                 tree = _flat(call.apply(contents, others), leaves)
                 found = [_leaf_of(leaf, contents) for leaf in leaves]
@@ -452,6 +456,16 @@ def holds_values(thing: object) -> bool:
         lambda part: isinstance(part, RunArray | Choice | DynamicList) or bridge.is_value(part),
         5,
     )
+
+
+TAKING_SIZES: Final = frozenset[Any](
+    getattr(np, name)
+    for name in (
+        *("arange", "empty", "eye", "full", "geomspace", "identity", "indices"),
+        *("linspace", "logspace", "ones", "tri", "zeros"),
+    )
+)
+"""Functions that take a tensor for a number or for a shape, and do not ask it for its array."""
 
 
 def is_numpys(function: object) -> bool:

@@ -1,0 +1,84 @@
+"""Take lists and tuples with ``*`` apart, as the run may know how much stands behind one.
+
+>>> show(PASS, '''
+... def f(rows, x):
+...     longer = [*rows, x, x + 1]
+...     return (x, *longer, *rows), {*rows}
+... ''')
+def f(rows, x):
+    longer = d2s.listed(rows) + [x, x + 1]
+    return (x,) + d2s.tupled(longer) + d2s.tupled(rows), {*rows}
+
+What is unpacked into is left alone:
+
+>>> show(PASS, '''
+... def f(rows):
+...     [first, *rest] = rows
+...     return rest
+... ''')
+def f(rows):
+    [first, *rest] = rows
+    return rest
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import gast
+
+from d2s.passes.base import Context, Pass
+from d2s.syntax.positions import place, span_of
+from d2s.syntax.trees import Rewriter
+
+
+class _Displays(Rewriter):
+    def __init__(self, ctx: Context) -> None:
+        self.ctx = ctx
+
+    def visit_ClassDef(self, node: Any) -> Any:
+        return node
+
+    def visit_List(self, node: Any) -> Any:
+        return self._apart(node, "listed")
+
+    def visit_Tuple(self, node: Any) -> Any:
+        return self._apart(node, "tupled")
+
+    def visit_Subscript(self, node: Any) -> Any:
+        """``x[*key]``: what stands in brackets is not one thing to be added up."""
+        node.value = self.visit(node.value)
+        self.generic_visit(node.slice)
+        return node
+
+    def _apart(self, node: Any, word: str) -> Any:
+        self.generic_visit(node)
+        loaded = isinstance(node.ctx, gast.Load)
+        if not loaded or not any(isinstance(item, gast.Starred) for item in node.elts):
+            return node
+        parts: list[Any] = []
+        for item in node.elts:
+            if isinstance(item, gast.Starred):
+                value = item.value
+                parts.append(self.ctx.expr(f"d2s.{word}(value)", span_of(value), value=value))
+            elif parts and isinstance(parts[-1], type(node)):
+                parts[-1].elts.append(item)
+            else:
+                parts.append(type(node)([item], gast.Load()))
+                place(parts[-1], span_of(item))
+        return functools.reduce(self._sum, parts)
+
+    def _sum(self, left: Any, right: Any) -> Any:
+        made = gast.BinOp(left, gast.Add(), right)
+        place(made, span_of(left))
+        return made
+
+
+def run(tree: Any, ctx: Context) -> Any:
+    """Take each list and tuple with ``*`` apart."""
+    tree.body = [_Displays(ctx).visit(statement) for statement in tree.body]
+    return tree
+
+
+PASS = Pass("displays", run, about=(gast.Starred,))
