@@ -1,5 +1,8 @@
 """``python -m corpus.support``: run everything that proves a row, and write the support table.
 
+The table is one page, ``docs/guide/support.md``; what shows each row, and what became of each
+program, is another one, ``support-programs.md``.
+
 d2s runs every case each time. Paddle's converters run the cases that are new or have changed, and
 all of them under another Paddle or Python: what else could change their verdict is not ours.
 
@@ -42,6 +45,7 @@ from corpus.record import CONVERTERS, Outcomes, Record, Verdict
 from corpus.rows import ROWS, Row
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "guide" / "support.md"
+PROGRAMS = "support-programs.md"  # beside it
 KINDS = ("right", "refused", "WRONG", "failed", "no answer")
 BAD = ("WRONG", "failed", "no answer")
 D2S_TIMEOUT = 120.0
@@ -188,9 +192,36 @@ def render(programs: Sequence[Program], records: Mapping[str, Record], tests: Ou
             feature = row.feature + "".join(f" ({thread})" for thread in row.threads)
             lines.append(_line(str(row.number), feature, *cells(row, programs, records, tests)))
         parts.append(f"## {title}\n\n" + _folded(f"{len(lines) - 2} features", "\n".join(lines)))
-    parts.append("## What shows each row\n\n" + _evidence(programs, tests))
-    parts.append("## Every program\n\n" + _programs(programs, records))
     return "\n".join(parts)
+
+
+_SHOWN = """\
+# The programs of the support table
+
+What shows each row of [What is supported](support.md), and what became of each program in dygraph
+style with d2s and with Paddle's own converters; the words are those of that page. `make support`
+writes both.
+"""
+
+
+def render_programs(
+    programs: Sequence[Program], records: Mapping[str, Record], tests: Outcomes
+) -> str:
+    """The text of the page that has each program."""
+    parts = [
+        _SHOWN,
+        "## What shows each row\n\n" + _evidence(programs, tests),
+        "## Every program\n\n" + _programs(programs, records),
+    ]
+    return "\n".join(parts)
+
+
+def write_pages(
+    programs: Sequence[Program], records: Mapping[str, Record], tests: Outcomes
+) -> None:
+    """Write both pages."""
+    for page, text in ((PAGE, render), (PAGE.with_name(PROGRAMS), render_programs)):
+        page.write_text(text(programs, records, tests), encoding="utf-8")
 
 
 def _versions(records: Mapping[str, Record]) -> str:
@@ -242,7 +273,8 @@ def _subjects(programs: Sequence[Program], records: Mapping[str, Record]) -> str
         mine = [each.name for each in programs if rows & {*each.rows}]
         right = [_share(mine, records[converter]) for converter in CONVERTERS]
         lines.append(_line(title, str(len(rows)), str(len(mine)), *right))
-    note = "\nThe features of each subject, and the programs that show them, unfold below.\n"
+    note = "\nThe features of each subject unfold below, and the programs are "
+    note += "[a page of their own](support-programs.md).\n"
     return "\n".join(lines) + "\n" + note
 
 
@@ -253,7 +285,8 @@ def _share(names: Sequence[str], known: Record) -> str:
         return "-"
     right = [each for each in found if each.kind == "right"]
     leaving = sum(each.remark == LEAVES for each in right)
-    return f"{len(right)}" + (f" ({leaving} leave the graph)" if leaving else "")
+    verb = "leaves" if leaving == 1 else "leave"
+    return f"{len(right)}" + (f" ({leaving} {verb} the graph)" if leaving else "")
 
 
 def _evidence(programs: Sequence[Program], tests: Outcomes) -> str:
@@ -375,7 +408,7 @@ def main(
             outcomes = evidence.run(list(marks), jobs)
             tests = Outcomes(paddle.__version__, platform.python_version(), marks, outcomes)
             record.write_tests(tests)
-    PAGE.write_text(render([Program.of(case) for case in cases], records, tests), encoding="utf-8")
+    write_pages([Program.of(case) for case in cases], records, tests)
     bad = [f"{case}: {each.verdict}" for case, each in records["d2s"].cases.items()
            if each.kind in BAD]  # fmt: skip
     bad += [f"{test}: {word}" for test, word in tests.outcomes.items() if word not in

@@ -19,7 +19,7 @@ HOW = "translate what has changed in {english} into {chinese}"
 ENGLISH_ONLY = {
     *("performance", "architecture", "semantics", "contributing-tests", "reference/api"),
     *("guide/support", "guide/zoo", "guide/generation", "guide/failures", "guide/realistic"),
-    "guide/facts",
+    *("guide/facts", "guide/support-programs"),
 }
 """Generated pages, and those for who changes d2s; ``docs/zh/index.md`` says so."""
 

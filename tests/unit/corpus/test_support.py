@@ -20,7 +20,7 @@ from corpus.evidence import EvidenceError, Mark
 from corpus.record import CONVERTERS, Outcomes, Record, Verdict, tidy
 from corpus.rows import LAST, NUMBERS, ROWS
 from corpus.runner import Result
-from corpus.support import Program, cell, cells, due, outcome_cell, render
+from corpus.support import Program, cell, cells, due, outcome_cell, render, render_programs
 
 HOW = "run `make support`, and read the diff"
 
@@ -43,8 +43,10 @@ def test_each_marked_test_has_its_outcome() -> None:
     assert record.read_tests().marks == evidence.marks(), HOW
 
 
-def test_the_page_is_what_the_results_say() -> None:
+def test_the_pages_are_what_the_results_say() -> None:
     assert support.PAGE.read_text(encoding="utf-8") == render(*ours()), HOW
+    programs = support.PAGE.with_name(support.PROGRAMS)
+    assert programs.read_text(encoding="utf-8") == render_programs(*ours()), HOW
 
 
 def test_d2s_is_nowhere_wrong() -> None:
@@ -177,15 +179,27 @@ def test_the_page() -> None:
     assert "Made with paddlepaddle 3.3.1 and Python 3.11.7, on the CPU." in lines
     assert "Tests of d2s that show rows beside the programs: 1 passed." in lines
     assert "| 18 | `else` of a `while` loop | no test yet | - | - |" in lines
-    assert "- 104: `net`, `tests/a.py::test_a`" in lines
-    assert "- 18: no test yet" in lines
     assert "`make support`" in page
     assert all(f"| {each.number} | {each.feature}" in page for each in ROWS)
+
+
+def test_the_page_of_programs() -> None:
+    page = render_programs(PROGRAMS, RECORDS, TESTS)
+    lines = page.splitlines()
+    assert "- 104: `net`, `tests/a.py::test_a`" in lines
+    assert "- 18: no test yet" in lines
     (program,) = (line for line in lines if line.startswith("| `newton` |"))
     assert program.count("|") == 6
     assert "Roots &#124; by Newton." in program
     assert "WRONG result is &lt;1&gt;" in program
     assert f"right, {LEAVES}" in program
+
+
+def test_what_the_subjects_come_to() -> None:
+    lines = render(PROGRAMS, RECORDS, TESTS).splitlines()
+    assert "| Branches and logic | 16 | 1 | 1 | 0 | 1 (1 leaves the graph) |" in lines
+    assert "| Loops | 24 | 2 | 1 | 0 | 2 (1 leaves the graph) |" in lines
+    assert "| Return | 6 | 0 | - | - | - |" in lines
 
 
 def test_rows_without_a_test_are_counted_up() -> None:
