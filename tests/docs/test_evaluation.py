@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from corpus import evaluation
+from corpus.case import load_all
+from corpus.failures import failure
+from tests.docs.pages import ROOT
 
 
 @pytest.mark.parametrize(("page", "up"), evaluation.PAGES.items())
@@ -32,3 +35,14 @@ def test_a_figure_shows_what_is_recorded() -> None:
     assert "old" not in shown
     assert "| Paddle AST |" in shown
     assert evaluation.render(shown) == shown
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.zh-CN.md"])
+def test_the_numbers_of_the_readme_are_counted(name: str) -> None:
+    text = (ROOT / name).read_text("utf-8")
+    assert re.findall(r"(\d+) (?:programs, beside|个程序展示了这一点.并)", text) == [
+        str(len(load_all()))
+    ]
+    assert re.findall(r"(\d+) (?:programs\. Where|个程序展示了这一点。)", text) == [
+        str(len(failure.load_all()))
+    ]
