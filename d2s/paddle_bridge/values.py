@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeGuard
 
+import numpy as np
 import paddle
 
 from d2s.paddle_bridge.gate import static_lock
@@ -206,6 +207,8 @@ def key_in_program(value: Any, key: Any) -> Any:
 def _part_in_program(part: Any) -> Any:
     if is_eager(part):
         return as_value(part)
+    if isinstance(part, np.integer):
+        return int(part)
     if type(part) is slice:
         return slice(*map(_part_in_program, (part.start, part.stop, part.step)))
     return part

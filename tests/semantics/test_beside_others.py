@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import decimal
 import enum
 import fractions
+import io
+import json
 import operator
 from types import SimpleNamespace
 
@@ -253,3 +256,120 @@ def test_methods_take_tensors_that_are_found() -> None:
         return *shaped, x.to(OTHER), paddle.squeeze(x, ROWS)
 
     assert_same(called, paddle.to_tensor([[1.0], [2.0]]))
+
+
+class Named:
+    def __init__(self, name):
+        self.name = name
+
+
+def first_of_tensors(x):
+    found = next((e for e in x if e > 5), x[0]), next((e * 2 for e in x if e > 0), None)
+    return *found, next((k for k, e in enumerate(x) if e < 0), -1)
+
+
+def first_of_objects(x):
+    named = [Named("a"), Named("bc")]
+    found = next(each for each in named if each.name == "bc")
+    return x * len(found.name), next((each for each in named if each.name == "z"), None)
+
+
+def no_more_than_needed(x):
+    asked = []
+
+    def asks(number):
+        asked.append(number)
+        return number > 1
+
+    return x * next(number for number in range(9) if asks(number)), asked
+
+
+def first_of_others(x):
+    rest = iter([1, 2])
+    return next((e for e in x if e is None), -1), next(rest), next(rest, 3), next(rest, 3), x.sum()
+
+
+@pytest.mark.parametrize(
+    "shown", [first_of_tensors, first_of_objects, no_more_than_needed, first_of_others]
+)
+def test_the_first_of_a_generator(shown) -> None:
+    """D1: ``next`` takes the first item that a condition accepts, also one of tensors."""
+    assert_same(shown, FILLED, -FILLED, FILLED - 9)
+
+
+def test_the_first_where_there_may_be_none() -> None:
+    """D1: without a second argument, ``next`` of what a tensor filters is refused."""
+    converted = d2s.to_static(lambda x: next(e for e in x if e > 0), full_graph=True)
+    with pytest.raises(d2s.errors.ContainerInGraphError, match="there may be none"):
+        converted(FILLED)
+
+
+def test_places_and_numbers_of_numpy() -> None:
+    """B1: a tensor is where it is; integers of NumPy index it."""
+
+    def shown(x):
+        y = x * 2
+        rows = y[np.int64(1)], y[np.int32(0) : np.int64(2)], y[np.int64(1),]
+        return *rows, y.place.is_cpu_place(), str(y.place)
+
+    assert_same(shown, FILLED)
+
+
+def written_to_a_buffer(x):
+    text = io.StringIO()
+    print("ab", file=text)
+    text.write("c")
+    return x * len(text.getvalue())
+
+
+def test_buffers_of_the_function() -> None:
+    """F1: what the function writes into a buffer of its own is there when it reads it."""
+    assert_same(written_to_a_buffer, FILLED)
+
+
+def tensor_in_a_buffer(x):
+    text = io.StringIO()
+    print(x, file=text)
+    return len(text.getvalue())
+
+
+def formatted_in_a_buffer(x):
+    text = io.StringIO()
+    text.write(f"{x}")
+    return len(text.getvalue())
+
+
+def branch_in_a_buffer(x):
+    text = io.StringIO()
+    if x.sum() > 0:
+        print("a", file=text)
+    return len(text.getvalue())
+
+
+def redirected(x):
+    with contextlib.redirect_stdout(io.StringIO()) as text:
+        print("a")
+    return x, text.getvalue()
+
+
+def serialized(x):
+    return json.dumps({"a": float(x[0])})
+
+
+@pytest.mark.parametrize(
+    ("refused", "code"),
+    [
+        (tensor_in_a_buffer, "D2S205"),
+        (formatted_in_a_buffer, "D2S208"),
+        (branch_in_a_buffer, "D2S205"),
+        (redirected, "D2S205"),
+        (serialized, "D2S208"),
+    ],
+)
+def test_what_python_needs_before_the_run(refused, code) -> None:
+    """F1: text that only the run can make is refused, and made by the default."""
+    with pytest.raises(d2s.errors.D2SError) as caught:
+        d2s.to_static(refused, full_graph=True)(FILLED)
+    assert caught.value.code == code
+    with pytest.warns(d2s.errors.BreakWarning):
+        assert str(d2s.to_static(refused, full_graph=False)(FILLED)) == str(refused(FILLED))

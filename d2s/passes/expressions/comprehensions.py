@@ -43,7 +43,9 @@ from d2s.passes.base import Context, Pass, ScopeTransformer, each_function
 from d2s.syntax.positions import Span, place, span_of
 from d2s.syntax.quote import constant, name
 
-CONSUMERS: Final = frozenset({"sum", "any", "all", "min", "max", "list", "tuple", "set", "sorted"})
+CONSUMERS: Final = frozenset(
+    {"sum", "any", "all", "min", "max", "list", "tuple", "set", "sorted", "next"}
+)
 """Built-in functions that take all items of their one argument."""
 
 PLAIN_CALLS: Final = frozenset({"range", "enumerate", "zip", "reversed"})
@@ -93,11 +95,12 @@ class _Comprehensions(ScopeTransformer):
         if (
             isinstance(node.func, gast.Name)
             and node.func.id in CONSUMERS
-            and len(node.args) == 1
+            and (len(node.args) == 1 or (node.func.id == "next" and len(node.args) == 2))
             and isinstance(node.args[0], gast.GeneratorExp)
         ):
             consumer = node.func.id
-            node.args = [self.converted(node.args[0], "generator", consumer)]
+            rest = [self.visit(argument) for argument in node.args[1:]]
+            node.args = [self.converted(node.args[0], "generator", consumer), *rest]
             node.keywords = [self.visit(keyword) for keyword in node.keywords]
             return node
         return self.generic_visit(node)

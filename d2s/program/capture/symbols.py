@@ -126,6 +126,7 @@ def attributes_of_values() -> dict[str, Any]:
         "detach": _detach,
         "data": property(_detach),
         "cpu": _to_cpu,
+        "place": property(_place),
         "is_dense": lambda self: True,
         **dict.fromkeys(_OF_OTHER_KINDS, lambda self: False),
         "is_integer": _is_integer,
@@ -158,6 +159,12 @@ def attributes_of_values() -> dict[str, Any]:
         **VALUE_METHODS,
         "__getitem__": value_getitem(),
     }
+
+
+def _place(self: Any) -> Any:
+    """Where tensors are made, as a run's are."""
+    with bridge.outside_of_capture():
+        return paddle.zeros([]).place
 
 
 def _is_integer(self: Any) -> Any:

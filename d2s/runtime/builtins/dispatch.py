@@ -43,7 +43,6 @@ OPERATORS: Final[dict[Any, Callable[..., Any]]] = {
     builtins.str: texts.str_,
     builtins.sum: reductions.sum_,
     builtins.type: kinds.type_,
-    builtins.next: iteration.next_,
     builtins.open: streams.open_,
     builtins.zip: iteration.zip_,
     operator.contains: lambda container, item, /: logic.in_(item, container),

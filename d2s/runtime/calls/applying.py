@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import types
 from collections.abc import Callable
 from typing import Any, Final
@@ -17,7 +18,7 @@ import numpy as np
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.errors import ContainerInGraphError
+from d2s.errors import ContainerInGraphError, D2SError, NotStaticError
 from d2s.runtime.aliasing import inplace, replays
 from d2s.runtime.aliasing.replays import COMPUTING
 from d2s.runtime.calls.callables import swapped
@@ -149,7 +150,7 @@ def applied(function: Callable[..., Any], arguments: list[Any], options: dict[st
         said: Exception = error
         del capture.refused[refused:]
     except Exception as error:
-        given = _of_no_list(error, function, arguments)
+        given = _of_no_list(error, function, arguments) or _of_no_value(error, function)
         said = given or replays.as_in_dygraph(error, function, arguments, options)
         converted = None
         if capture is not None and any_leaf(_is_open, [arguments, options]):
@@ -219,6 +220,24 @@ def _of_no_list(
         ContainerInGraphError,
         f"{function.__name__}() is given {lists[0].name!r}, a list whose length a tensor decides",
         "use the methods of the list, sorted() and min(), or functions of Paddle on a stack of it",
+    )
+
+
+_OURS: Final = re.compile(r"\b(Value|HostText|DynamicList|RunArray|Choice)\b")
+"""Classes of what stands for things of dygraph in a program, of which no user should read."""
+
+
+def _of_no_value(error: Exception, function: Callable[..., Any]) -> Exception | None:
+    """The refusal of what the run decides, which a library has met and does not take."""
+    if not isinstance(error, TypeError | AttributeError) or isinstance(error, D2SError):
+        return None
+    if module_of(function).startswith("paddle") or _OURS.search(str(error)) is None:
+        return None
+    return error_here(
+        NotStaticError,
+        f"{attribute(function, '__name__', 'a function')}(), which stays Python, needs what only "
+        "the run knows",
+        "call it outside of the converted function, or from a function under @d2s.host",
     )
 
 

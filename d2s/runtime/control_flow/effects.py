@@ -16,6 +16,7 @@ from d2s.diagnostics.location import Location
 from d2s.diagnostics.tracebacks import name_tensors, places_in
 from d2s.runtime.control_flow.raises import catching, note
 from d2s.runtime.host.lowering import lowered
+from d2s.runtime.host.streams import is_buffer, refuse_text
 from d2s.runtime.host.text import HostText, Shipment, is_dynamic, is_growing, members
 from d2s.runtime.trace import NeedsPythonError, current
 from d2s.runtime.values.callbacks import host_call, places_here, raise_where
@@ -38,6 +39,11 @@ def print_(*things: Any, **options: Any) -> None:
         _print_in_file(things)
         return
     stream = options.get("file")
+    if is_buffer(stream):
+        if any(map(is_dynamic, things)):
+            refuse_text("with a tensor")
+        print(*things, **options)
+        return
     name = next((n for n in ("stdout", "stderr") if stream is getattr(sys, n)), None)
     shipment = Shipment()
     arguments, keywords = shipment.pack(things), shipment.pack(options)

@@ -11,7 +11,7 @@ import builtins
 import io
 import sys
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.host.lowering import lowered
@@ -64,6 +64,57 @@ def write(method: Callable[..., Any], *things: object) -> int | None:
     host_call(host, shipment.values)
     text = things[0] if len(things) == 1 else None
     return len(text) if name == "write" and isinstance(text, str | bytes) else None
+
+
+def buffer(kind: type[io.IOBase], *arguments: Any, **options: Any) -> Any:
+    """``io.StringIO``: one that the function makes is written while the program is captured."""
+    made = kind(*arguments, **options)
+    capture = current()
+    if capture is not None:
+        capture.born[id(made)] = made
+    return made
+
+
+def is_buffer(stream: object) -> bool:
+    """Whether ``stream`` is a buffer that the captured function has made.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) a tensor decides whether it is written.
+    """
+    capture = current()
+    if capture is None or stream is None or capture.born.get(id(stream)) is not stream:
+        return False
+    if capture.guarded:
+        refuse_text("under a condition that a tensor decides")
+    return True
+
+
+def refuse_text(what: str) -> NoReturn:
+    """Refuse what a buffer of the function cannot hold before the run.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) always.
+    """
+    raise error_here(
+        UnsupportedInGraphError,
+        f"a buffer that the function makes is written {what}, which only the run knows",
+        "make the text with an f-string, or the buffer outside of the function",
+    )
+
+
+def redirection(kind: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """``contextlib.redirect_stdout``: what is printed in a program is printed when it runs.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) then nothing is redirected any more.
+    """
+    if current() is None:
+        return kind(*arguments, **options)
+    raise error_here(
+        UnsupportedInGraphError,
+        "the console is redirected in a converted function, and a program prints when it runs",
+        "redirect it around the call of the function",
+    )
 
 
 def open_(file: Any, mode: Any = "r", *others: Any, **options: Any) -> Any:

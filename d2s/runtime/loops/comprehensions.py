@@ -19,7 +19,8 @@ from d2s import paddle_bridge as bridge
 from d2s.diagnostics.notes import note
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.slots import Cell
-from d2s.runtime.control_flow.cond import if_, select
+from d2s.runtime.control_flow.cond import if_, ifelse, select
+from d2s.runtime.lists import iteration
 from d2s.runtime.lists.dynamic_list import DynamicList, of_tensor
 from d2s.runtime.lists.elements import Element
 from d2s.runtime.lists.iteration import Indexed, indexed, items_of
@@ -200,9 +201,61 @@ def generator(
         return (and_(passes(item), _later(take, item)) for item in things)
     if consumer == "all":
         return (or_(not_(passes(item)), _later(take, item)) for item in things)
+    if consumer == "next":
+        return _first(things, take, passes)
     if consumer:
         return list_(things, element, accept, names)
     return _lazily(things, take, lambda item: _decided_now(passes(item)))
+
+
+class _First:
+    """What ``next`` takes the first of: items, and whether each is accepted."""
+
+    def __init__(self, kept: list[tuple[Any, Any]], take: Use) -> None:
+        self.kept = kept
+        self.take = take
+
+    def found(self, position: int, otherwise: Callable[[], Any]) -> Any:
+        """The first item from a position on that is accepted."""
+        if position == len(self.kept):
+            return otherwise()
+        item, holds = self.kept[position]
+        if holds is True:
+            return self.take(item)
+        return ifelse(
+            holds,
+            lambda: self.take(item),
+            lambda: self.found(position + 1, otherwise),
+        )
+
+
+def _first(things: Iterator[Any], take: Use, passes: Use) -> Any:
+    """A generator that a tensor may filter; of no tensor, it is as lazy as Python's."""
+    kept: list[tuple[Any, Any]] = []
+    for item in things:
+        holds = condition(passes(item))
+        decides = bridge.is_value(holds)
+        if not decides and holds and not kept:
+            later = _lazily(things, take, lambda item: _decided_now(passes(item)))
+            return itertools.chain((take(item),), later)
+        if decides or holds:
+            kept.append((item, holds if decides else True))
+        if not decides and holds:
+            break
+    return _First(kept, take) if kept else iter(())
+
+
+def next_(iterator: Any, /, *default: Any) -> Any:
+    """``next``, also of a generator expression that a tensor filters."""
+    if not isinstance(iterator, _First):
+        return iteration.next_(iterator, *default)
+    if not default and iterator.kept[-1][1] is not True:
+        raise error_here(
+            ContainerInGraphError,
+            "next() takes the first item that a tensor accepts, and there may be none",
+            "give next() a second argument for that",
+        )
+    return iterator.found(0, lambda: default[0])
 
 
 def _later(use: Use, item: object) -> Callable[[], Any]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import contextlib
 import copy
 import functools
+import io
 import itertools
 import types
 import warnings
@@ -21,7 +23,7 @@ from paddle.distributed.fleet.recompute import recompute as _recompute
 from d2s.runtime.builtins import dispatch, ranked
 from d2s.runtime.calls.spellings import in_pythons_words, spelt
 from d2s.runtime.calls.stand_ins import calling_back, coroutines, joining, numbers, shapes, state
-from d2s.runtime.host import messages
+from d2s.runtime.host import messages, streams
 from d2s.runtime.loops import comprehensions
 from d2s.runtime.python import casts, making
 from d2s.runtime.python.arrays.array import array, asarray, memoryview_
@@ -79,8 +81,17 @@ class StandIns:
         )
         self.builtins: Table = {
             **_in_pythons_words(
-                {builtins.list: comprehensions.list_of, builtins.tuple: comprehensions.tuple_of}
+                {
+                    builtins.list: comprehensions.list_of,
+                    builtins.next: comprehensions.next_,
+                    builtins.tuple: comprehensions.tuple_of,
+                }
             ),
+            **{kind: partial(streams.buffer, kind) for kind in (io.StringIO, io.BytesIO)},
+            **{
+                kind: partial(streams.redirection, kind)
+                for kind in (contextlib.redirect_stdout, contextlib.redirect_stderr)
+            },
             paddle.DataParallel: state.data_parallel,
             builtins.memoryview: memoryview_,
             np.asarray: asarray,

@@ -113,7 +113,6 @@ def test_an_item_is_looked_for(after: str) -> None:
         ("return out[:: x.sum().astype('int64')]", "a tensor decides the step of a slice"),
         ("return out.count((x, x))", "tuples are compared with the items of 'out'"),
         ("return out.index(x)", r"tensors of shape \[2\] are compared in 'out'"),
-        ("return [*out]", "is iterated or unpacked by Python code"),
         ("out.sort(key=lambda v: v.sum())", r"list.sort is called on 'out'"),
         ("out.extend([[x]])", "items of different structure are put into one list"),
         ("out.append(out)", "a list whose length a tensor decides is put into another one"),
