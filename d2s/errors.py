@@ -270,8 +270,11 @@ class ManyProgramsWarning(UserWarning):
     code: ClassVar[str] = "D2S308"
 
 
-class BackwardTwiceError(D2SError, RuntimeError):
-    """A second ``backward`` goes through one call of a converted function."""
+class BackwardTwiceError(D2SError, RuntimeError, SystemError):
+    """A second ``backward`` goes through one call of a converted function.
+
+    In dygraph Paddle raises a ``SystemError``.
+    """
 
     code = "D2S309"
 

@@ -130,6 +130,7 @@ def _found(item: Chosen, told: dict[str, object]) -> Found:
         hash_,
         detail=detail,
         ratio=round(max(ratios, default=0.0), 3),
+        extra_us=round(float(str(told.pop("extra_us"))), 2),
         left=tidy("; ".join(left)),
         **told,  # type: ignore[arg-type]
     )

@@ -211,10 +211,10 @@ class Session:
         dygraph, program = (statistics.median(each) for each in zip(*found, strict=True))
         return Timing(self.first_s, dygraph, program, _ROUNDS, calls)
 
-    def ratios(
+    def compared(
         self, rounds: int, longest: float, clock: Callable[[], float] = time.process_time
-    ) -> list[float]:
-        """How many times as long as in dygraph calls take, of pairs of rounds one after the other.
+    ) -> list[tuple[float, float]]:
+        """Seconds of a call in dygraph and as programs, of pairs of rounds one after the other.
 
         Args:
             rounds: how many pairs there are.
@@ -232,7 +232,7 @@ class Session:
                 flag: self._call(function, program=flag, calls=calls, clock=clock)[0]
                 for function, flag in (both if number % 2 else both[::-1])
             }
-            found.append(times[True] / max(times[False], 1e-9))
+            found.append((times[False], times[True]))
         return found
 
     def share(self) -> Share:
