@@ -22,6 +22,7 @@ from d2s.program.dispatch.info import ProgramInfo
 from d2s.program.dispatch.options import kept_options
 from d2s.program.dispatch.saving import paddles_options
 from d2s.program.islands.breaks import Break, tell
+from d2s.program.keys.callables import written
 from d2s.program.running.loaded import explaining, write_sources
 from d2s.program.static_function import StaticCoroutine, StaticFunction, is_whole
 from d2s.runtime.calls.call import SKIP
@@ -37,7 +38,6 @@ from d2s.syntax.printer import to_source
 from d2s.syntax.source import kind_of
 
 F = TypeVar("F")
-
 _all: Final[weakref.WeakSet[StaticFunction]] = weakref.WeakSet()
 
 
@@ -279,7 +279,7 @@ def plain_function(function: Any) -> types.FunctionType:
 
 def trace(function: Any, *, keep_steps: bool = True) -> Trace:
     """What the transformation makes of ``function``, with the tree after each pass."""
-    return conversion.trace_of(plain_function(function), keep_steps=keep_steps)
+    return conversion.trace_of(written(plain_function(function)), keep_steps=keep_steps)
 
 
 def code(function: Any) -> str:

@@ -133,12 +133,13 @@ def _exceptions(found: Mapping[str, Found]) -> str:
             text = each.detail.replace("|", "/").replace("<", "&lt;")
             lines.append(f"- `{key}`: {each.verdict}: {text[:140].rstrip()}")
         elif each.is_slow:
-            text = f"takes {each.ratio:.2f} times as long as dygraph, {each.extra_us:.1f} us more"
+            took = f"takes {each.ratio:.2f} times as long as dygraph"
+            text = f"{took}, {each.extra_us:.1f} us more"
             lines.append(f"- `{key}`: {text}")
     short = sum(each.ratio > _MORE and not each.is_slow for each in found.values())
     said = (
         f"{short} more take at most {_CALL_US:g} us longer than dygraph, in calls so short that "
-        "this is more than 5 %: what it takes to find out that the plain function is to be called.\n"
+        "this is more than 5 %: what it takes to find out that the plain function is called.\n"
     )
     said = f"\n{said}" if short else ""
     if not lines:

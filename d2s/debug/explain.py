@@ -13,6 +13,7 @@ from d2s.debug.facts.explanation import Explanation
 from d2s.debug.facts.gathering import called, gathered, refusal
 from d2s.debug.facts.measuring import Session, profiled
 from d2s.diagnostics.location import looking_at
+from d2s.program.keys.callables import written
 
 
 def explain(function: Any, /, *args: Any, **kwargs: Any) -> Explanation:
@@ -88,7 +89,8 @@ def report(
 def _explained(
     function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Explanation, Session | None]:
-    with looking_at(plain_function(function).__code__.co_filename):  # it may be one of Paddle's
+    file = written(plain_function(function)).__code__.co_filename
+    with looking_at(file):  # it may be one of Paddle's
         return _found(function, args, kwargs)
 
 

@@ -17,6 +17,7 @@ from d2s.markup.code import code_page, text_page
 from d2s.markup.listing import generated, listing
 from d2s.markup.page import framed
 from d2s.markup.plain import readable
+from d2s.program.keys.callables import written
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ def dump(
         text = render_text(trace(function), exact=exact)
     if file is not None or not _in_notebook():
         print(text, end="", file=file or sys.stdout)
-    plain = plain_function(function)
+    plain = written(plain_function(function))
     return Dump(plain.__qualname__, text, None if passes or program else plain)
 
 

@@ -41,7 +41,7 @@ from d2s.program.islands.driver import Driver
 from d2s.program.islands.island import Island
 from d2s.program.islands.shown import page_of, place_of, rewritten
 from d2s.program.keys.call_key import Call, Identity, Signature
-from d2s.program.keys.callables import plain_function, with_plain
+from d2s.program.keys.callables import plain_function, replaceable, with_inner, written
 from d2s.program.running.loaded import Sources
 from d2s.program.state.records import Change
 from d2s.runtime.calls.call import call as converted_of
@@ -317,12 +317,13 @@ class StaticFunction(ConcretePrograms):
 
     def _drive(self, error: Exception, seconds: float = 0.0) -> Driver:
         """Let the function run as a driver, as ``error`` says that it cannot be one program."""
-        function = plain_function(self.d2s_original)
+        function = replaceable(self.d2s_original)
         found = note(error, function.__code__, seconds)
         self._driver = Driver(function, functools.partial(StaticFunction, **self._options))
         if found is not None:
             events.broken(self._name, self._new.written, found.line, found.code, found.cause)
-            tell(self._name, found, whole=self._driver.rests)
+            whole = self._driver.rests or self._driver.plain
+            tell(self._name, found, whole=whole)
         return self._driver
 
     @property
@@ -367,7 +368,7 @@ class StaticFunction(ConcretePrograms):
 
     def _driven(self, driver: Driver) -> Callable[..., Any]:
         """The driver, to be called with the arguments of the function."""
-        return with_plain(self.dygraph_function, driver)
+        return with_inner(self.dygraph_function, driver.function, driver)
 
     def _made(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a call in dygraph that makes parameters, for those that come after it.
@@ -443,7 +444,7 @@ class StaticFunction(ConcretePrograms):
         """The generated code; of a function that is several programs, its driver and islands."""
         if self._driver is not None:
             return self._driver.code()
-        return to_source(trace_of(plain_function(self.d2s_original)).tree).text
+        return to_source(trace_of(written(self.d2s_original)).tree).text
 
     @property
     def programs(self) -> list[ProgramInfo]:
@@ -452,12 +453,7 @@ class StaticFunction(ConcretePrograms):
         Those of a function that is several programs come in the order of its lines.
         """
         if self._driver is not None:
-            return [
-                dataclasses.replace(each, lines=island.tree.lines)
-                for island in self._driver.islands
-                for part in island.programs()
-                for each in part.programs
-            ]
+            return self._driver.programs()
         return [info_of(entry) for entry in self._programs.entries]
 
     def clear_programs(self) -> None:

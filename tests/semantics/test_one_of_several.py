@@ -202,7 +202,7 @@ DICTS = "{'a': x}", "{'a': x, 'b': s}"
 @pytest.mark.parametrize(
     "use",
     [
-        *("{**k, 'c': x}", "next(iter(k))", "[*k]", "g(*k)"),
+        *("{**k, 'c': x}", "next(iter(k))", "g(*k)"),
         "functools.reduce(lambda a, b: a + b, k)",
     ],
 )
@@ -217,7 +217,7 @@ def test_what_python_takes_apart_itself(use: str, said: bool) -> None:
     assert caught.value.__cause__ is None
 
 
-@pytest.mark.parametrize("use", ["dict(k)", "dict(k, c=x)", "g(**k)"])
+@pytest.mark.parametrize("use", ["dict(k)", "dict(k, c=x)", "g(**k)", "[*k]", "(*k, x)"])
 def test_what_is_called_with_the_parts(use: str) -> None:
     """E2: each of the dicts is taken apart where it is meant."""
     assert_same(chosen(*DICTS, f"return {use}", g=lambda *items, **named: (items, named)), *SIGNS)

@@ -25,6 +25,7 @@ from d2s.program.islands.breaks import Break, breaks_of
 from d2s.program.islands.driver import Driver
 from d2s.program.islands.island import Island
 from d2s.program.islands.shown import rewritten
+from d2s.program.keys.callables import written
 from d2s.program.static_function import StaticFunction, is_whole
 from d2s.runtime.values.objects import is_library
 from d2s.syntax.source import source_of
@@ -285,12 +286,14 @@ def gathered(function: Any) -> Gathering:
         NoSourceError: (D2S101) its text cannot be found.
     """
     static = _static_of(function)
-    return Gathering(plain_function(function), static, _whole(static))
+    return Gathering(written(plain_function(function)), static, _whole(static))
 
 
 def called(function: Any, session: Session) -> Gathering:
     """What is known after the calls of a session."""
-    return Gathering(plain_function(function), session.converted, _whole(_static_of(function)))
+    return Gathering(
+        written(plain_function(function)), session.converted, _whole(_static_of(function))
+    )
 
 
 def _static_of(function: Any) -> StaticFunction | None:

@@ -58,10 +58,11 @@ class _Displays(Rewriter):
         if not loaded or not any(isinstance(item, gast.Starred) for item in node.elts):
             return node
         parts: list[Any] = []
+        span = span_of(node)  # Python raises at the display what an item raises
         for item in node.elts:
             if isinstance(item, gast.Starred):
                 value = item.value
-                parts.append(self.ctx.expr(f"d2s.{word}(value)", span_of(value), value=value))
+                parts.append(self.ctx.expr(f"d2s.{word}(value)", span, value=value))
             elif parts and isinstance(parts[-1], type(node)):
                 parts[-1].elts.append(item)
             else:

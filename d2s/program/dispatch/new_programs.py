@@ -23,7 +23,7 @@ from d2s.program.dispatch import events
 from d2s.program.dispatch.entry import Entry, Reason
 from d2s.program.dispatch.program_cache import Programs, differences, explain
 from d2s.program.keys.call_key import Call
-from d2s.program.keys.callables import plain_function
+from d2s.program.keys.callables import written
 from d2s.program.keys.dimensions import Dimensions, Trial, shapes_of, with_shapes
 from d2s.program.running.execute import Runner
 from d2s.program.state.records import Change
@@ -67,7 +67,7 @@ class NewPrograms:
     @property
     def written(self) -> types.CodeType:
         """The code that the user has written, for what is told of it."""
-        return plain_function(self._function).__code__
+        return written(self._function).__code__
 
     def clear(self) -> None:
         """Forget which dimensions vary."""

@@ -8,6 +8,7 @@ rest of that call it has one, and the next call of the function finds the break 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import threading
 import time
 import types
@@ -22,6 +23,7 @@ from d2s.conversion import driven, trace_of
 from d2s.diagnostics.defects import as_defect
 from d2s.errors import NoSourceError, SyntaxNotSupportedError
 from d2s.program.dispatch import events
+from d2s.program.dispatch.info import ProgramInfo
 from d2s.program.islands.breaks import (
     Break,
     Noted,
@@ -107,6 +109,15 @@ class Driver:
         if self._seen != Noted.count:
             self.current()
         return self._made is self.function
+
+    def programs(self) -> list[ProgramInfo]:
+        """Those of its islands, in the order of the lines."""
+        return [
+            dataclasses.replace(each, lines=island.tree.lines)
+            for island in self.islands
+            for part in island.programs()
+            for each in part.programs
+        ]
 
     def breaks(self) -> list[Break]:
         """What stands in the way of one program."""

@@ -11,15 +11,15 @@ from d2s.markup.listing import Generated, generated, listing
 from d2s.markup.page import framed
 from d2s.markup.plain import readable
 from d2s.program.islands.driver import Driver
-from d2s.program.keys.callables import plain_function
+from d2s.program.keys.callables import written
 from d2s.syntax.source import source_of
 
 
 def rewritten(function: types.FunctionType, driver: Driver | None) -> Iterator[Generated]:
     """The generated code to read, with links to the user's lines; of several programs, each."""
-    file = function.__code__.co_filename
+    file = written(function).__code__.co_filename
     if driver is None:
-        yield generated("", readable(trace_of(function).tree), file)
+        yield generated("", readable(trace_of(written(function)).tree), file)
         return
     yield generated("Python, between the programs", readable(driver.tree), file)
     for island in driver.islands:
@@ -30,7 +30,7 @@ def rewritten(function: types.FunctionType, driver: Driver | None) -> Iterator[G
 
 def place_of(function: Callable[..., object]) -> str:
     """File and line."""
-    code = getattr(plain_function(function), "__code__", None)
+    code = getattr(written(function), "__code__", None)
     return "?" if code is None else f"{code.co_filename}:{code.co_firstlineno}"
 
 
@@ -38,7 +38,7 @@ def page_of(
     function: Callable[..., object], name: str, driver: Driver | None, programs: list[str]
 ) -> str:
     """Source, generated code and programs, as a page for a notebook."""
-    plain = plain_function(function)
+    plain = written(function)
     source = source_of(plain)
     parts = rewritten(plain, driver)
     shown = listing(source.name, source.file, source.text, source.first_line, parts)

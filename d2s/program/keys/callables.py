@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from d2s.runtime.calls.callables import call_method
+from d2s.runtime.calls.spellings import rewrapped
+from d2s.runtime.values.objects import is_library
 
 
 def plain_function(function: Any) -> types.FunctionType:
@@ -22,6 +24,35 @@ def plain_function(function: Any) -> types.FunctionType:
         else:
             break
     return cast(types.FunctionType, function)
+
+
+def written(function: Any) -> types.FunctionType:
+    """The function to read: that inside of a library's wrapper, as of ``paddle.no_grad()``."""
+    plain = plain_function(function)
+    found: Any = plain
+    while is_library(getattr(getattr(found, "__code__", None), "co_filename", "")):
+        found = getattr(found, "__wrapped__", None)
+    return found if isinstance(found, types.FunctionType) else plain
+
+
+def replaceable(function: Any) -> types.FunctionType:
+    """The innermost function that another one can take the place of: see ``with_inner``."""
+    plain, inner = plain_function(function), written(function)
+    return plain if _in_wrapper(plain, inner, inner) is None else inner
+
+
+def with_inner(function: Any, inner: object, replaced: Callable[..., Any]) -> Callable[..., Any]:
+    """``function`` with ``replaced`` in the place of ``inner``, which is ``replaceable`` in it."""
+    return with_plain(function, _in_wrapper(plain_function(function), inner, replaced))
+
+
+def _in_wrapper(wrapper: Any, inner: object, replaced: Callable[..., Any]) -> Any:
+    """``replaced`` in the wrappers that are around ``inner``; ``None`` if they do not call that."""
+    if wrapper is inner:
+        return replaced
+    next_ = getattr(wrapper, "__wrapped__", None)
+    found = None if next_ is None else _in_wrapper(next_, inner, replaced)
+    return None if found is None else rewrapped(wrapper, next_, found)
 
 
 def with_plain(function: Any, plain: Callable[..., Any]) -> Callable[..., Any]:

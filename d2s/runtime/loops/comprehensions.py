@@ -10,7 +10,7 @@ from __future__ import annotations
 import builtins
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import paddle
@@ -245,7 +245,7 @@ def _first(things: Iterator[Any], take: Use, passes: Use) -> Any:
     return _First(kept, take) if kept else iter(())
 
 
-def next_(iterator: Any, /, *default: Any) -> Any:
+def next_(iterator: object, /, *default: object) -> Any:
     """``next``, also of a generator expression that a tensor filters."""
     if not isinstance(iterator, _First):
         return iteration.next_(iterator, *default)
@@ -295,7 +295,7 @@ def list_of(things: object = (), /) -> Any:
     return list_(found, lambda item: item)
 
 
-def tuple_of(things: Iterable[Any] = (), /) -> Any:
+def tuple_of(things: object = (), /) -> Any:
     """``tuple``."""
     made = list_of(things)
     if isinstance(made, DynamicList):
@@ -303,13 +303,13 @@ def tuple_of(things: Iterable[Any] = (), /) -> Any:
     return each(builtins.tuple, made)
 
 
-def listed(things: Any) -> Any:
+def listed(things: object) -> Any:
     """``[*things]``."""
     late = isinstance(things, Choice | DynamicList) or indexed(things) is not None
     return list_of(things) if late else [*items_of(things)]
 
 
-def tupled(things: Any) -> Any:
+def tupled(things: object) -> Any:
     """``(*things,)``."""
     late = isinstance(things, Choice | DynamicList) or indexed(things) is not None
     return tuple_of(things) if late else (*items_of(things),)

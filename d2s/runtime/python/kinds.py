@@ -20,7 +20,7 @@ from d2s.runtime.python.casts import over
 from d2s.runtime.trace import current
 from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.choice import Choice, bound, each, simplified
-from d2s.runtime.values.tensors import is_array, mark_number, number_kind, shape
+from d2s.runtime.values.tensors import SIZE, Sizes, is_array, mark_number, number_kind, shape
 from d2s.runtime.values.unbound import UNBOUND
 
 
@@ -110,7 +110,7 @@ def type_(thing: object, /, *others: Any, **options: Any) -> Any:
     if is_array(thing):
         return type(thing.sample(odd=1))
     if not bridge.is_value(thing):
-        return type(thing)
+        return SIZE if type(thing) is Sizes else type(thing)
     kind = number_kind(thing)
     if kind is not None:
         return kind

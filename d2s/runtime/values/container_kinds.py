@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final
 
 from d2s.runtime.values.fields import Fields, slot_fields, slots_of
 from d2s.runtime.values.objects import dict_of, fields_of, is_user_class
-from d2s.runtime.values.tensors import SIZE, Sizes
+from d2s.runtime.values.tensors import Sizes, sizes
 
 Rebuild = Callable[[list[Any]], Any]
 """Makes a container like the one that was taken apart, of other items in the same order."""
@@ -106,12 +106,7 @@ class SizesKind(ListKind):
         return kind is Sizes
 
     def parts(self, container: Any) -> Parts:
-        return [(f"[{index}]", size) for index, size in enumerate(container)], _sizes
-
-
-def _sizes(found: list[Any]) -> Any:
-    """Paddle's own list can only hold Python numbers."""
-    return SIZE(found) if all(type(size) is int for size in found) else Sizes(found)
+        return [(f"[{index}]", size) for index, size in enumerate(container)], sizes
 
 
 class DequeKind(ListKind):

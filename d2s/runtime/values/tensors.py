@@ -7,9 +7,10 @@ the tensor's dtype, as a Python number does; leaving the function it is a Python
 
 from __future__ import annotations
 
+import math
 import types
-from collections.abc import Sequence
-from typing import Any, Final, TypeGuard
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, SupportsIndex, TypeGuard
 
 import numpy as np
 import paddle
@@ -291,9 +292,36 @@ def shape(thing: Any) -> Any:
     )
 
 
+SIZE: Final[Any] = type(paddle.zeros([1]).shape)
+"""What ``tensor.shape`` is in dygraph: a list of Paddle's own, and so are parts and sums."""
+
+
 class Sizes(list[Any]):
     """The ``shape`` of a tensor with open dimensions; ``SIZE`` can only hold Python numbers."""
 
+    def __getitem__(self, at: SupportsIndex | slice) -> Any:
+        found = list.__getitem__(self, at)
+        return sizes(found) if isinstance(at, slice) else found
 
-SIZE: Final[Any] = type(paddle.zeros([1]).shape)
-"""What ``tensor.shape`` is in dygraph: a list of Paddle's own."""
+    def __add__(self, other: object) -> Any:
+        return sizes([*self, *other]) if isinstance(other, list | tuple) else NotImplemented
+
+    def __radd__(self, other: object) -> Any:
+        return sizes([*other, *self]) if isinstance(other, list | tuple) else NotImplemented
+
+    def __mul__(self, times: SupportsIndex) -> Any:
+        found = list.__mul__(self, times)
+        return found if found is NotImplemented else sizes(found)
+
+    __rmul__ = __mul__
+
+    def numel(self) -> Any:
+        """How many elements a tensor of these sizes has."""
+        return math.prod(self)
+
+
+def sizes(found: Iterable[Any]) -> Any:
+    """What ``shape`` holds, as dygraph has it: Paddle's own list, where that can hold it."""
+    held = list(found)
+    plain = current() is None or all(type(size) is int for size in held)
+    return SIZE(()) + held if plain else Sizes(held)
