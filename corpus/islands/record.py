@@ -29,7 +29,7 @@ class Found:
         breaks, programs: how many; no breaks where it is one program.
         inside, outside: operations of warm calls, inside of programs and between them.
         ratio: the time of warm calls beside dygraph; the slowest of its functions.
-        extra_us: microseconds by which a call of that one takes longer.
+        extra_us: microseconds by which a call of that one takes longer; 0 if not measured.
         left: why there is no time.
         sot, sot_pieces: the verdict of Paddle's SOT, and into how many pieces it cuts.
     """
@@ -134,8 +134,8 @@ def _exceptions(found: Mapping[str, Found]) -> str:
             lines.append(f"- `{key}`: {each.verdict}: {text[:140].rstrip()}")
         elif each.is_slow:
             took = f"takes {each.ratio:.2f} times as long as dygraph"
-            text = f"{took}, {each.extra_us:.1f} us more"
-            lines.append(f"- `{key}`: {text}")
+            more = f", {each.extra_us:.1f} us more" if each.extra_us else ""
+            lines.append(f"- `{key}`: {took}{more}")
     short = sum(each.ratio > _MORE and not each.is_slow for each in found.values())
     said = (
         f"{short} more take at most {_CALL_US:g} us longer than dygraph, in calls so short that "
