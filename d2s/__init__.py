@@ -23,7 +23,6 @@ if TYPE_CHECKING:
         not_to_static,
         register_container,
         save,
-        to_static,
     )
     from d2s.config import options
     from d2s.debug.explain import explain, report
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from d2s.runtime.calls.host_functions import host
     from d2s.selfcheck.check import Checker, check
     from d2s.selfcheck.report import Report
+    from d2s.typed import StaticFunction, to_static
 
 __version__ = "0.1.0"
 
@@ -43,6 +43,7 @@ __all__ = [
     "D2SError",
     "Explanation",
     "Report",
+    "StaticFunction",
     "check",
     "clear_cache",
     "code",
@@ -77,6 +78,7 @@ _HOMES = {
     "host": "d2s.runtime.calls.host_functions",
     "patch_paddle": "d2s.patch",
     "Report": "d2s.selfcheck.report",
+    "StaticFunction": "d2s.program.static_function",
 }
 """The module of each public name."""
 

@@ -8,7 +8,7 @@ import os
 import types
 import weakref
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, Final, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 import paddle
 
@@ -37,18 +37,13 @@ from d2s.selfcheck.check import CheckedFunction, Checker
 from d2s.syntax.printer import to_source
 from d2s.syntax.source import kind_of
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from d2s.typed import SaveOptions
+
 F = TypeVar("F")
 _all: Final[weakref.WeakSet[StaticFunction]] = weakref.WeakSet()
-
-
-@overload
-def to_static(function: F, /) -> F: ...
-@overload
-def to_static(
-    function: None = None, /, *, input_spec: Any = None, **options: Any
-) -> Callable[[F], F]: ...
-@overload
-def to_static(function: F, input_spec: Any = None, **options: Any) -> F: ...
 
 
 @leaving
@@ -408,7 +403,7 @@ def register_container(
 
 
 @leaving
-def save(function: Any, path: str, input_spec: Any = None, **options: Any) -> None:
+def save(function: Any, path: str, input_spec: Any = None, **options: Unpack[SaveOptions]) -> None:
     """Save a converted function or layer for deployment, as ``paddle.jit.save`` does.
 
     Args:
@@ -440,10 +435,10 @@ def save(function: Any, path: str, input_spec: Any = None, **options: Any) -> No
         function = to_static(function)
     try:
         # Paddle would take out what no result depends on: Print and Assert.
-        options = paddles_options(
+        given = paddles_options(
             getattr(function, "forward", function), {**options, "input_spec": input_spec}
         )
-        paddle.jit.save(function, os.fspath(path), **options)
+        paddle.jit.save(function, os.fspath(path), **given)
     except D2SError:
         raise
     except ValueError as error:

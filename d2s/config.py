@@ -12,7 +12,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing_extensions import TypedDict, Unpack
+
+    class Changes(TypedDict, total=False):
+        """The options of ``options``, as a type checker sees them; those of ``Config``."""
+
+        log: int | str
+        log_json: bool
+        verify: bool
+        full_traceback: bool
+        max_programs: int
+        warn_programs: int
+        dynamic_dims: bool
+        debug_on_run: bool
+        keep_memory_mb: int
+        full_graph: bool
+        least_island: int
+        try_islands: bool
 
 
 @dataclass(frozen=True)
@@ -87,7 +106,7 @@ def get() -> Config:
 
 
 @contextmanager
-def options(**changes: Any) -> Iterator[Config]:
+def options(**changes: Unpack[Changes]) -> Iterator[Config]:
     """Options for the time of a ``with`` statement.
 
     Args:

@@ -13,7 +13,7 @@ import d2s
 from d2s.diagnostics.catalogue import codes
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "api.md").read_text("utf-8")
-SHOWN = re.findall(r"^::: d2s\.(\w+)$", PAGE, re.MULTILINE)
+SHOWN = re.findall(r"^::: d2s\.(?:api\.)?(\w+)$", PAGE, re.MULTILINE)
 
 
 def sections(name: str) -> dict[str, str]:
@@ -25,7 +25,7 @@ def sections(name: str) -> dict[str, str]:
 
 def parameters(found: Any) -> set[str]:
     """The names a caller can give; none of what only d2s makes."""
-    if found in (d2s.Report, d2s.Explanation):
+    if found in (d2s.Report, d2s.Explanation, d2s.StaticFunction):
         return set()
     return set(inspect.signature(found).parameters)
 
