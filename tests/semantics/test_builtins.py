@@ -343,6 +343,44 @@ def test_isinstance_by_path() -> None:
     assert_same(f, X, -X, X * 2)
 
 
+def test_arithmetic_by_path() -> None:
+    """B3: what is computed of a number on one side and a tensor on the other is either, too."""
+
+    def f(x):
+        y = 2 if x.sum() > 9 else x
+        z = 5.0 if x.sum() > 20 else x
+        return (
+            (y * 3 + 1, 1 - y, y * 1.5, -y, abs(y), y**2, y % 2, y > 1, y == 2),
+            (y / 2, 7 / y, y // 2, 7 // y),  # of other bits, or of another shape
+            (y + z, y * y, (y + 1) * 2 > 3),
+            (isinstance(y + 1, int), isinstance(y * 2.0, float), isinstance(y + z, float)),
+        )
+
+    assert_same(f, X, X * 10, X * 100, X[0], X[0] * 100, grad=False)
+
+
+def test_arithmetic_by_path_in_loops() -> None:
+    """B3: also of what a loop makes a tensor of, or a number."""
+
+    def grown(x):
+        y = 0
+        while x.sum() < 9:
+            x = x + 1
+            y = y + x
+        return y * 2, y + 1, -y
+
+    def fallen(x):
+        y = x
+        for _ in range(3):
+            if x.sum() > 9:
+                y = 1.5
+            y = y * 2
+        return y
+
+    for function in (grown, fallen):
+        assert_same(function, X, X * 10, X[0], X[0] * 100, grad=False)
+
+
 def test_isinstance_by_alternative() -> None:
     """E1: kinds that cannot be one value."""
 

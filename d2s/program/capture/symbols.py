@@ -23,6 +23,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import is_ours
 from d2s.errors import NotStaticError, UnsupportedInGraphError
+from d2s.program.capture.arithmetic import propagate_numbers
 from d2s.program.state.records import is_symbol
 from d2s.runtime.aliasing import inplace
 from d2s.runtime.aliasing.replays import CHECKS, Method, as_in_dygraph
@@ -40,7 +41,6 @@ from d2s.runtime.values.tensors import (
     NUMBER_DTYPES,
     ArrayAskedError,
     adapt_operand,
-    as_value,
     cast_plain,
     is_array,
     mark_number,
@@ -446,38 +446,6 @@ def _attributes_as_values() -> Iterator[None]:
         yield
     finally:
         layer.__setattr__ = original
-
-
-def propagate_numbers(operands: tuple[Any, ...], name: str, result: Any) -> Any:
-    """Arithmetic among Python numbers gives a Python number: ``i + 1``, ``i < n``."""
-    made = _propagated(operands, name, result)
-    state = current()
-    if state is not None and state.shadow is not None and number_kind(made) is not None:
-        state.shadow(name, operands, made)
-    return made
-
-
-def _propagated(operands: tuple[Any, ...], name: str, result: Any) -> Any:
-    operands = tuple(
-        operand.get(check=False) if isinstance(operand, Choice) and operand.single else operand
-        for operand in operands
-    )
-    kinds = [number_kind(operand) for operand in operands]
-    if name in ("__floordiv__", "__rfloordiv__") and len(set(kinds)) == 2 and None in kinds:
-        # In dygraph Paddle gives a 0-D tensor over a number the shape [1].
-        return paddle.reshape(result, [1]) if not list(result.shape) else result
-    if not bridge.is_value(result) or any(kind is None for kind in kinds):
-        return result
-    if name in ("__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__"):
-        return mark_number(result, bool)
-    if name in ("__truediv__", "__rtruediv__") and float not in kinds:
-        left, right = (paddle.cast(as_value(operand), "float64") for operand in operands)
-        return mark_number(left / right if name == "__truediv__" else right / left, float)
-    if name in ("__pow__", "__rpow__") and float not in kinds:
-        return casts.power(*(operands if name == "__pow__" else reversed(operands)))
-    dtype = str(result.dtype)
-    kind = bool if "bool" in dtype else float if "float" in dtype else int
-    return mark_number(result, kind)
 
 
 @contextlib.contextmanager

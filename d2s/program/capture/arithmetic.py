@@ -1,0 +1,104 @@
+"""What arithmetic of values makes: a Python number of Python numbers, else a tensor (rule B3).
+
+Where a value is a number on some paths and a tensor on the others, so is what is computed of it.
+
+    i + 1                              ->    a Python number, if ``i`` is one
+    y = 1.0 if flag else x;  y * 3     ->    a tensor, and a number where the flag holds
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.runtime.python import casts
+from d2s.runtime.trace import current
+from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.tensors import NUMBER_DTYPES, as_value, mark_number, number_kind
+
+
+def propagate_numbers(operands: tuple[Any, ...], name: str, result: Any) -> Any:
+    """Arithmetic among Python numbers gives a Python number: ``i + 1``, ``i < n``."""
+    made = _propagated(operands, name, result)
+    state = current()
+    if state is not None and state.shadow is not None and number_kind(made) is not None:
+        state.shadow(name, operands, made)
+    return made
+
+
+def _propagated(operands: tuple[Any, ...], name: str, result: Any) -> Any:
+    operands = tuple(
+        operand.get(check=False) if isinstance(operand, Choice) and operand.single else operand
+        for operand in operands
+    )
+    kinds = [number_kind(operand) for operand in operands]
+    if name in ("__floordiv__", "__rfloordiv__") and len(set(kinds)) == 2 and None in kinds:
+        # In dygraph Paddle gives a 0-D tensor over a number the shape [1].
+        result = paddle.reshape(result, [1]) if not list(result.shape) else result
+    if not bridge.is_value(result):
+        return result
+    if any(kind is None for kind in kinds):
+        return _on_some_paths(operands, kinds, name, result)
+    if name in ("__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__"):
+        return mark_number(result, bool)
+    if name in ("__truediv__", "__rtruediv__") and float not in kinds:
+        left, right = (paddle.cast(as_value(operand), "float64") for operand in operands)
+        return mark_number(left / right if name == "__truediv__" else right / left, float)
+    if name in ("__pow__", "__rpow__") and float not in kinds:
+        return casts.power(*(operands if name == "__pow__" else reversed(operands)))
+    dtype = str(result.dtype)
+    kind = bool if "bool" in dtype else float if "float" in dtype else int
+    return mark_number(result, kind)
+
+
+def _on_some_paths(
+    operands: tuple[Any, ...], kinds: list[type | None], name: str, result: Any
+) -> Any:
+    """``result``, noted as a Python number on the paths where every operand is one."""
+    state = current()
+    if state is None or not state.notes.sometimes:
+        return result
+    flags: dict[int, Any] = {}
+    of_numbers: list[type] = []
+    for operand, kind in zip(operands, kinds, strict=True):
+        known = state.notes.sometimes.get(operand.id) if bridge.is_value(operand) else None
+        if kind is not None:
+            of_numbers.append(kind)
+        elif known is not None:
+            flags[known[1].id] = known[1]
+            of_numbers.append(known[2])
+        else:
+            return result
+    made = _kind_of_result(name, of_numbers)
+    if made is None:
+        return result
+    flag, *others = flags.values()
+    for other in others:
+        flag = flag & other
+    exact = name in ("__truediv__", "__rtruediv__") and float not in of_numbers
+    if exact or name in ("__floordiv__", "__rfloordiv__"):
+        numbers = tuple(
+            mark_number(paddle.cast(as_value(operand), NUMBER_DTYPES[kind]), kind)
+            for operand, kind in zip(operands, of_numbers, strict=True)
+        )
+        number = getattr(numbers[0], name)(*numbers[1:])  # of other bits, or of another shape
+        return Choice(flag, number, result)
+    state.notes.sometimes[result.id] = (result, flag, made)
+    return result
+
+
+def _kind_of_result(name: str, kinds: list[type]) -> type | None:
+    """The type of a Python number that an operator gives for such numbers, if it gives one."""
+    samples = [kind(1) for kind in kinds]
+    compute = getattr(operator, name, None)
+    if compute is None:
+        compute = getattr(operator, name.replace("__r", "__", 1))
+        samples.reverse()
+    try:
+        made = type(compute(*samples))
+    except TypeError:
+        return None
+    return made if made in NUMBER_DTYPES else None
