@@ -55,7 +55,7 @@ def is_whole(options: dict[str, Any]) -> bool:
 
 
 class StaticFunction(ConcretePrograms):
-    """A function that runs as a captured program.
+    """A function that runs as a captured program; ``to_static`` has an example.
 
     Args:
         function: the user's function; a bound method is taken apart.

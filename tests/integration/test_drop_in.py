@@ -203,11 +203,13 @@ def test_ignore_module() -> None:
     paddle.jit.ignore_module([colorsys])
 
 
-def test_enable_to_static() -> None:
+def test_enable_to_static(tmp_path) -> None:
     net = d2s.to_static(Net())
     paddle.jit.enable_to_static(False)
     try:
         before = net(X)
+        with pytest.raises(d2s.D2SError, match=r"enable_to_static\(False\) is in force"):
+            d2s.save(net, str(tmp_path / "net"), [paddle.static.InputSpec([2, 4])])
     finally:
         paddle.jit.enable_to_static(True)
     assert net.forward.get_traced_count() == 0

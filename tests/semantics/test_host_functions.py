@@ -183,6 +183,21 @@ def test_a_description_of_nothing_is_refused(result: Any) -> None:
         d2s.host(lambda x: x, result=result)
 
 
+@pytest.mark.parametrize("static", [False, True])
+def test_a_result_that_is_not_described_is_refused(static: bool) -> None:
+    """E5: it was lost."""
+
+    @d2s.host
+    def twice(x):
+        return x * 2
+
+    def f(x):
+        return twice(x)
+
+    with pytest.raises(HostResultError, match="no result is described"):
+        (d2s.to_static(f, full_graph=True) if static else f)(tensor(1.0))
+
+
 def test_a_program_with_it_is_not_saved(tmp_path: Any) -> None:
     """H1: what needs Python on each run is named, with its line."""
 
@@ -192,3 +207,74 @@ def test_a_program_with_it_is_not_saved(tmp_path: Any) -> None:
     with pytest.raises(SaveError, match="peak"):
         d2s.save(d2s.to_static(f, input_spec=[InputSpec([2], "float32")]), str(tmp_path / "m"))
     assert not list(tmp_path.iterdir())
+
+
+# -- paddle.static.py_func, which dygraph does not have ------------------------------------------
+
+
+def doubled_by(x):
+    out = paddle.zeros_like(x)
+    paddle.static.py_func(lambda a: a * 2, x=x, out=out)
+    return out + 0 if x.sum() > 3 else out * 10
+
+
+def test_py_func_is_called_on_each_run() -> None:
+    """E5: ``out`` is what the function gives; no gradient goes through without another one."""
+    static = d2s.to_static(doubled_by, full_graph=True)
+    for values in ([1.0, 2.0, 3.0], [1.0, 1.0, 0.5], [4.0, 1.0]):
+        given = paddle.to_tensor(values, stop_gradient=False)
+        factor = 2 if sum(values) > 3 else 20
+        made = static(given)
+        assert made.tolist() == [each * factor for each in values]
+        assert made.stop_gradient
+
+
+@pytest.mark.parametrize("skips", [False, True])
+def test_py_func_with_a_gradient(skips: bool) -> None:
+    """E5: the gradient gets arguments, results and gradients, but for those that are skipped."""
+
+    def gradient(*values):
+        assert len(values) == (2 if skips else 3)
+        return values[-1] * (1 - values[-2] ** 2)
+
+    def f(x):
+        out = paddle.empty_like(x)
+        return paddle.static.py_func(np.tanh, x, out, gradient, x if skips else None) * 3
+
+    given = paddle.to_tensor([0.5, -1.0], stop_gradient=False)
+    made = d2s.to_static(f, full_graph=True)(given)
+    made.sum().backward()
+    np.testing.assert_allclose(made.numpy(), 3 * np.tanh(given.numpy()), rtol=1e-6)
+    expected = 3 * (1 - np.tanh(given.numpy()) ** 2)
+    np.testing.assert_allclose(given.grad.numpy(), expected, rtol=1e-6)
+
+
+def test_py_func_of_several() -> None:
+    """E5: several arguments and results, of several dtypes; and one that only does something."""
+    lines: list[float] = []
+
+    def f(x):
+        total, count = paddle.empty_like(x), paddle.empty([1], "int64")
+        made = paddle.static.py_func(
+            lambda a, b: (a + b, np.array([len(a)])),
+            [x, x * 2],
+            [total, count],
+            lambda a, b, total, count, of_total, of_count: (of_total, of_total),
+        )
+        paddle.static.py_func(lambda a: lines.append(float(a[0])), x, None)
+        return made, total * count.astype("float32")
+
+    static = d2s.to_static(f, full_graph=True)
+    for _ in range(2):
+        given = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
+        (total, count), product = static(given)
+        product.sum().backward()
+        assert (total.tolist(), count.tolist()) == ([3.0, 6.0], [2])
+        assert (product.tolist(), given.grad.tolist()) == ([6.0, 12.0], [6.0, 6.0])
+    assert lines == [1.0, 1.0]
+
+
+def test_py_func_in_dygraph_is_paddles() -> None:
+    """E5: outside of a program it stays what Paddle makes of it."""
+    with pytest.raises(AssertionError, match="static graph mode"):
+        d2s.convert(doubled_by)(tensor(1.0))

@@ -8,8 +8,9 @@ from __future__ import annotations
 import abc
 import inspect
 import sys
+import types
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import paddle
 
@@ -57,6 +58,8 @@ class ConcretePrograms(bridge.ASTStaticFunction):  # type: ignore[misc]
         d2s_original: the user's function.
         d2s_sources: where the operations of the program that was saved last come from.
     """
+
+    __class_getitem__: ClassVar[Any] = classmethod(types.GenericAlias)  # StaticFunction[P, R]
 
     d2s_original: Callable[..., Any]
     d2s_sources: Sources

@@ -16,8 +16,15 @@ def paddles_options(function: Any, options: dict[str, Any]) -> dict[str, Any]:
         options: as the user gave them.
 
     Raises:
-        SaveError: (D2S401) ``output_spec`` names what is no output, or changes their order.
+        SaveError: (D2S401) conversion is switched off; ``output_spec`` names what is no output, or
+            changes their order.
     """
+    translator = getattr(function, "_program_trans", None)
+    if translator is not None and not translator.enable_to_static:
+        raise SaveError(
+            "paddle.jit.enable_to_static(False) is in force, under which nothing has a program",
+            cure="call paddle.jit.enable_to_static(True) before save",
+        )
     # Paddle would take out what no result depends on: Print and Assert.
     named = options.get("input_names_after_prune")
     made = {"skip_prune_program": named is None, **options}

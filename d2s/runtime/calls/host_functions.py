@@ -59,6 +59,7 @@ class HostFunction:
             is called for what it does.
         gradient: from the tensors that it was called with and the gradients of its results to the
             gradients of those tensors; ``None``: no gradient goes through.
+        keeps_results: whether ``gradient`` gets the results, too, behind the tensors.
     """
 
     def __init__(
@@ -66,8 +67,11 @@ class HostFunction:
         function: Callable[..., object],
         result: object = None,
         gradient: Callable[..., object] | None = None,
+        *,
+        keeps_results: bool = False,
     ) -> None:
         functools.update_wrapper(self, function)
+        self.keeps_results = keeps_results
         self.function = function
         self.gradient = gradient
         self.name: str = getattr(function, "__name__", type(function).__name__)
@@ -132,6 +136,8 @@ class HostFunction:
             HostResultError: (D2S311) they do not.
         """
         if not self._metas:
+            if result is not None:
+                raise self._differs(f"a {type(result).__name__}", "no result is described")
             return []
         found = tree.flatten(result)[0] if len(self._metas) > 1 else [result]
         if len(self._metas) == 1 and tree.kind_of(result) is not None:
@@ -164,13 +170,15 @@ def _layer_of(host: HostFunction) -> Any:
     """The ``PyLayer`` of a host function with a gradient."""
 
     def forward(ctx: Any, *args: Any) -> Any:
-        ctx.save_for_backward(*(item for item in args if is_tensor(item)))
         made = host.called(args, {})
+        kept = made if host.keeps_results else ()
+        ctx.save_for_backward(*(item for item in args if is_tensor(item)), *kept)
         return made[0] if len(made) == 1 else made
 
     def backward(ctx: Any, *gradients: Any) -> Any:
         saved = ctx.saved_tensor()
-        specs = [paddle.static.InputSpec(list(each.shape), each.dtype) for each in saved]
+        count = len(saved) - (len(host._metas) if host.keeps_results else 0)
+        specs = [paddle.static.InputSpec(list(each.shape), each.dtype) for each in saved[:count]]
         assert host.gradient is not None
         described = specs[0] if len(specs) == 1 else tuple(specs)
         return HostFunction(host.gradient, described)(*saved, *gradients)

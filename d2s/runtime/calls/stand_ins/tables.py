@@ -22,7 +22,15 @@ from paddle.distributed.fleet.recompute import recompute as _recompute
 
 from d2s.runtime.builtins import dispatch, ranked
 from d2s.runtime.calls.spellings import in_pythons_words, spelt
-from d2s.runtime.calls.stand_ins import calling_back, coroutines, joining, numbers, shapes, state
+from d2s.runtime.calls.stand_ins import (
+    calling_back,
+    coroutines,
+    joining,
+    numbers,
+    py_func,
+    shapes,
+    state,
+)
 from d2s.runtime.host import messages, streams
 from d2s.runtime.loops import comprehensions
 from d2s.runtime.python import casts, making
@@ -109,6 +117,7 @@ class StandIns:
         of_numbers, joining_ = numbers.taking_numbers, joining.joining
         return {
             **{each: partial(calling_back.recompute, self._call, each) for each in _RECOMPUTE},
+            paddle.static.py_func: py_func.py_func,
             paddle.lerp: of_numbers(paddle.lerp, ("weight",), numbers.as_dtype_of),
             paddle.masked_fill: of_numbers(paddle.masked_fill, ("value",), numbers.as_dtype_of),
             paddle.put_along_axis: of_numbers(
