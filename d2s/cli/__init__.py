@@ -11,6 +11,7 @@ import functools
 import inspect
 import io
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final
 
@@ -195,6 +196,8 @@ def main(args: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a character gets an escape
             stream.reconfigure(errors="backslashreplace")
+    # Of Paddle's import: it is about extensions in C++, which nothing here builds.
+    warnings.filterwarnings("ignore", message="No ccache found")
     try:
         app(args, prog_name="d2s")
     except D2SError as error:

@@ -232,7 +232,8 @@ class Request:
         except TypeError as error:
             raise BenchInputError(
                 f"the inputs are not those of {name}{signature}: {error}",
-                cure="add one --input for each argument, such as --input x:float32[8,64]",
+                cure="add one --input for each argument, such as "
+                f"--input {next(iter(signature.parameters), 'x')}:float32[8,64]",
             ) from error
 
 

@@ -14,6 +14,7 @@ from typing import Annotated, Final
 import typer
 
 from d2s import config
+from d2s.cli.files import check
 from d2s.cli.progress import working
 
 _LOADING: Final = "loading Paddle"
@@ -101,6 +102,7 @@ def dump(
     Calls and operators are plain where they stayed what they were; --exact shows what runs.
     """
     _log(log_json)
+    check(output, source_map, reads=[target])
     with working(_LOADING):
         from d2s.cli import dump as work
     work.dump(
@@ -140,6 +142,7 @@ def bench(
     error.
     """
     _log(log_json)
+    check(output, reads=[target])
     with working(_LOADING):
         from d2s.cli import bench as work
     work.bench(
@@ -223,6 +226,7 @@ def explain(
     if code is not None and (":" in code or code.endswith(".py")):
         if list_:
             raise typer.BadParameter("choose one of TARGET and --list")
+        check(output, reads=[code])
         with working(_LOADING):
             from d2s.cli import report as facts
             from d2s.debug.explain import explain as facts_of
@@ -261,6 +265,7 @@ def report(
     """
     if profile and not inputs:
         raise typer.BadParameter("--profile measures a call: say with --input what it is given")
+    check(output, html, reads=[target])
     with working(_LOADING):
         from d2s.cli import report as facts
         from d2s.debug.explain import report as work
@@ -306,6 +311,7 @@ def lint(
     line leaves a finding out; [tool.d2s.lint] of pyproject.toml has select, ignore, exclude and
     converters. Exit status: 0, 1 when something was found, 2 after an error.
     """
+    check(output, reads=paths or ())
     from d2s.cli import lint as work
 
     work.lint(
@@ -331,6 +337,7 @@ def doctor(
     Tries one small program of each kind in a process of its own, so that there is a report when
     Paddle is missing or crashes. Exit status: 0, 1 when something does not work, 2 after an error.
     """
+    check(output)
     from d2s.cli import doctor as work
 
     work.doctor(limit=limit, as_json=as_json, output=output)
@@ -372,6 +379,7 @@ def run(
     the seconds. The exit status is that of the program.
     """
     _log(log_json)
+    check(output, reads=() if module else [program])
     with working(_LOADING):
         from d2s.cli import run as work
     work.run(
@@ -424,6 +432,7 @@ def minimize(
     status: 0, 1 when nothing is wrong with the function, 2 after an error.
     """
     _log(log_json)
+    check(output, reads=[target])
     with working(_LOADING):
         from d2s.cli import minimize as work
         from d2s.testing.minimize import Wanted

@@ -4,9 +4,52 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from d2s.errors import OutputFileError
+
+
+def check(*outputs: Path | None, reads: Iterable[str | Path] = ()) -> None:
+    """Refuse an output before the work for it begins.
+
+    Args:
+        outputs: Where the command is asked to write; None for an option that is not there.
+        reads: What the command is about: files, or targets as ``FILE.py:NAME``.
+
+    Raises:
+        OutputFileError: One is not a file, lies in no directory, or is what the command reads.
+    """
+    sources = [
+        os.path.realpath(part)
+        for each in reads
+        for part in (str(each), str(each).rpartition(":")[0])
+        if os.path.isfile(part)  # noqa: PTH113 (False for a name that is too long, as a target may be)
+    ]
+    for path in outputs:
+        if path is None:
+            continue
+        real = _file(path)
+        if str(real) in sources:
+            raise OutputFileError(
+                f"{path} is the file that the command reads, and would be lost",
+                cure="name another file",
+            )
+        if not real.parent.is_dir():
+            kind = "is not a directory" if real.parent.exists() else "does not exist"
+            raise OutputFileError(
+                f"{path} cannot be written: {real.parent} {kind}",
+                cure="name a file in a directory that exists and that you may write to",
+            )
+
+
+def _file(path: Path) -> Path:
+    """Where a file lies, or is to lie; a link stays a link."""
+    real = Path(os.path.realpath(path))
+    if real.exists() and not real.is_file():
+        kind = "directory" if real.is_dir() else "device, not a file"
+        raise OutputFileError(f"{path} is a {kind}", cure="name a file")
+    return real
 
 
 def write(path: Path, text: str) -> None:
@@ -19,10 +62,7 @@ def write(path: Path, text: str) -> None:
     Raises:
         OutputFileError: It cannot be written. The old file, if there was one, is unharmed.
     """
-    real = Path(os.path.realpath(path))  # a link stays a link
-    if real.exists() and not real.is_file():
-        kind = "directory" if real.is_dir() else "device, not a file"
-        raise OutputFileError(f"{path} is a {kind}", cure="name a file")
+    real = _file(path)
     temporary: Path | None = None
     try:
         handle, name = tempfile.mkstemp(prefix=f".{real.name}.", dir=real.parent)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import typer
 
-from d2s.cli.files import write
+from d2s.cli.files import check, write
 from d2s.cli.progress import working
 from d2s.errors import TargetError
 from d2s.lint import report, settings
@@ -41,6 +41,8 @@ def lint(
     folder = paths[0].resolve()
     wanted = settings.read(folder if folder.is_dir() else folder.parent)
     wanted = wanted.changed(select=select, ignore=ignore, converters=converters)
+    if output is not None and output.exists():
+        check(output, reads=files_in(paths, wanted))
     with working("checking"):
         findings = _findings(paths, wanted, fix=fix)
     text = report.FORMATS[form](findings)

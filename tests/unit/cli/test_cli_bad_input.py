@@ -131,3 +131,41 @@ def test_a_file_that_may_not_be_read(folder: Path, capsys: pytest.CaptureFixture
         status, text = said(capsys, command, named(command, "loop.py"), *options)
         assert status == 2, text
         assert "loop.py" in text
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["dump", "net.py:f", "-o", "net.py"],
+        ["dump", "net.py:f", "--source-map", "./net.py"],
+        ["bench", "net.py:f", "-i", "float32[2]", "-o", "net.py"],
+        ["explain", "net.py:f", "-o", "net.py"],
+        ["report", "net.py:f", "--html", "link.py"],
+        ["lint", "net.py", "-o", "net.py"],
+        ["lint", ".", "-o", "net.py"],
+        ["run", "-o", "net.py", "net.py"],
+        ["minimize", "net.py:f", "-o", "net.py"],
+    ],
+    ids=" ".join,
+)
+def test_an_output_that_is_the_source_is_refused_and_unharmed(tmp_path, monkeypatch, capsys, args):
+    """A source is never written over by what is said of it."""
+    monkeypatch.chdir(tmp_path)
+    source = "def f(x):\n    return x + 1\n"
+    (tmp_path / "net.py").write_text(source)
+    (tmp_path / "link.py").symlink_to("net.py")
+    assert main(args) == 2
+    said = capsys.readouterr().err
+    assert "is the file that the command reads" in said
+    assert said.rstrip().endswith("[D2S504]")
+    assert (tmp_path / "net.py").read_text() == source
+
+
+@pytest.mark.parametrize("args", [["doctor"], ["lint", "net.py"], ["minimize", "net.py:f"]])
+def test_an_output_that_cannot_be_written_is_refused_before_the_work(
+    tmp_path, monkeypatch, capsys, args
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "net.py").write_text("import missing_module\n")  # whoever reads on says D2S502
+    assert main([*args, "-o", "no/such.txt"]) == 2
+    assert capsys.readouterr().err.rstrip().endswith("[D2S504]")
