@@ -259,7 +259,7 @@ class StaticFunction(ConcretePrograms):
         if failed is not None:
             return self._instead(failed, args, kwargs, time.perf_counter() - start)
         assert entry is not None
-        if quick is not None and not captured:
+        if quick is not None:
             self._programs.known.add(quick, entry, call.tensors)
         try:
             if entry.fallible:
@@ -269,6 +269,8 @@ class StaticFunction(ConcretePrograms):
             failed = error
         finally:
             call.write_back()
+            if captured:
+                entry.runner.fresh()  # looks up what is guarded now: the next call is a warm one
         return self._instead(failed, args, kwargs)
 
     def _instead(

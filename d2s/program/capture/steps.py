@@ -17,7 +17,7 @@ from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import Location, here
 from d2s.errors import UnsupportedInGraphError
 from d2s.program.state.guards import Guard
-from d2s.program.state.places import Place
+from d2s.program.state.places import Found, Place
 from d2s.runtime.training.leaves import CLEARED, DROPPED, ZEROS, Leaf
 from d2s.runtime.training.steps import Steps
 
@@ -26,7 +26,7 @@ from d2s.runtime.training.steps import Steps
 class _Relied(Guard):
     """A guard that asks a function."""
 
-    def holds(self) -> bool:
+    def holds(self, seen: Found | None = None) -> bool:
         return bool(self.test(None))
 
 

@@ -16,7 +16,7 @@ import collections
 import itertools
 import operator
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 import paddle
@@ -36,6 +36,7 @@ from d2s.program.state.places import (
     ABSENT,
     CONTAINERS,
     SCALARS,
+    Found,
     Member,
     Place,
     Reading,
@@ -65,7 +66,8 @@ class Checks:
         self._fast: Check | None = None
         self._missed = 0
         self._broken = 0
-        self._last: list[list[Any]] = []
+        self._last = Found()
+        self._plan = _Plan(())
         self._moves: collections.Counter[int] = collections.Counter()
 
     def hold(self) -> bool:
@@ -77,30 +79,31 @@ class Checks:
             if not self.guards[self._broken].holds():  # two programs in turn: it is the same again
                 return False
             self._missed += 1
+        seen = Found()
         for at, guard in enumerate(self.guards):
-            if not guard.holds():
+            if not guard.holds(seen):
                 self._broken = at
                 return False
-        self._remember()
+        self._remember(seen)
         return True
 
-    def _remember(self) -> None:
+    def _remember(self, seen: Found) -> None:
         """Check from now on that everything is as it is now; what comes and goes is asked."""
-        last, self._last = self._last, [_trail(guard.place) for guard in self.guards]
-        moved = [
-            at
-            for at, (then, now) in enumerate(zip(last, self._last, strict=False))
-            if len(then) != len(now) or not all(map(operator.is_, then, now))
-        ]
+        moved = self._moved_since(seen)
         self._moves.update(moved)
+        often = [self._moves[at] >= _OFTEN for at in range(len(self.guards))]
+        steady = [guard for guard, moves in zip(self.guards, often, strict=True) if not moves]
+        self._plan = _Plan(steady, itertools.compress(self.guards, often), seen)
         lost = self._missed >= _MOST and not moved
-        self._fast = None if lost else self._plan().check()
+        self._fast = None if lost else self._plan.check()
 
-    def _plan(self) -> _Plan:
-        return _Plan(
-            [guard for at, guard in enumerate(self.guards) if self._moves[at] < _OFTEN],
-            [guard for at, guard in enumerate(self.guards) if self._moves[at] >= _OFTEN],
-        )
+    def _moved_since(self, seen: Found) -> list[int]:
+        """The guards of places that hold another object than the last time, or stand elsewhere."""
+        then, self._last = self._last.values, seen
+        moved = {at for at, now in seen.values.items() if at in then and then[at] is not now}
+        if not moved:
+            return []
+        return [at for at, guard in enumerate(self.guards) if not moved.isdisjoint(_way(guard))]
 
     def text(self, name: Callable[[Any], str]) -> str:
         """What tells, written out, that no place has changed; the guards have just held.
@@ -112,19 +115,17 @@ class Checks:
             return "False"
         if self._missed:  # what is remembered now will not stay
             return f"{name(self.hold)}()"
-        return self._plan().text(name)
+        return self._plan.text(name)
 
 
-def _trail(place: Place) -> list[Any]:
-    """What stands at ``place`` and where its scope is kept, up to where nothing can change."""
-    if isinstance(place, Reading):
-        return []  # what is asked may make its answer anew each time
-    found = []
-    step: Place | None = place
+def _way(guard: Guard) -> Iterator[int]:
+    """The place of a guard, where its scope is kept, and so on, up to where nothing can change."""
+    step: Place | None = guard.place
+    if isinstance(step, Reading):
+        return  # what is asked may make its answer anew each time
     while step is not None:
-        found.append(step.get())
+        yield id(step)
         step = step.parent
-    return found
 
 
 def in_place(places: list[tuple[Place, Any]]) -> Check:
@@ -135,7 +136,7 @@ def in_place(places: list[tuple[Place, Any]]) -> Check:
     Args:
         places: places, and the objects that they hold.
     """
-    plan = _Plan([])
+    plan = _Plan(())
     if not all(plan.expect(place, thing) for place, thing in places):
         return lambda: False
     return plan.check()
@@ -147,9 +148,13 @@ class _Plan:
     Args:
         guards: those whose places hold on to what they have.
         asked: those that are asked by themselves.
+        seen: what stands at their places.
     """
 
-    def __init__(self, guards: list[Guard], asked: Iterable[Guard] = ()) -> None:
+    def __init__(
+        self, guards: Iterable[Guard], asked: Iterable[Guard] = (), seen: Found | None = None
+    ) -> None:
+        self.seen = seen or Found()
         self.dicts: dict[Any, tuple[Any, Any, Any]] = {}
         self.classes: dict[Any, tuple[Any, Any, Any]] = {}
         self.items: dict[Any, tuple[Any, int, Any]] = {}
@@ -164,10 +169,11 @@ class _Plan:
         for guard in guards:
             self.add(guard)
         self.others += [guard.holds for guard in asked]
+        self.functions = self._functions()
 
     def add(self, guard: Guard) -> None:
         """Let ``guard`` be seen to hold, one way or the other."""
-        place, now = guard.place, guard.place.get()
+        place, now = guard.place, self.seen.at(guard.place)
         if type(place) is Reading:
             self.reading(place, now, guard)
         elif not (self.follows(guard.test, now) and self.expect(place, now)):
@@ -217,10 +223,9 @@ class _Plan:
             return False
         holder = place.scope
         if place.parent is not None:
-            parent = place.parent.get()
-            if not self.expect(place.parent, parent):
+            if not self.expect(place.parent, self.seen.at(place.parent)):
                 return False
-            holder = place.holder()
+            holder = place.holder(self.seen)
         if isinstance(holder, types.CellType):
             if value is not ABSENT:
                 self.cells[id(holder)] = holder, value
@@ -244,7 +249,7 @@ class _Plan:
 
     def member(self, place: Place) -> bool:
         """The same for an attribute of a class: every class that may have it still does or not."""
-        if bridge.is_eager(place.get()):
+        if bridge.is_eager(self.seen.at(place)):
             return False
         for kind in place.scope.__mro__:
             if kind is not object:
@@ -278,12 +283,12 @@ class _Plan:
 
     def check(self) -> Check:
         """All of them."""
-        return _every([*map(_same_function, self._functions()), *self._loops()])
+        return _every([*map(_same_function, self.functions), *self._loops()])
 
     def text(self, name: Callable[[Any], str]) -> str:
         """All of them, as an expression."""
         asked: list[str] = []
-        for function, *known in self._functions():
+        for function, *known in self.functions:
             here = name(function)
             fields = zip(sorted(_OF_A_FUNCTION), known, strict=True)
             asked += [f"{here}.{field} is {name(value)}" for field, value in fields]

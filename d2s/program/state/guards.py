@@ -16,6 +16,7 @@ from d2s.program.state.places import (
     ABSENT,
     CONTAINERS,
     SCALARS,
+    Found,
     Place,
 )
 from d2s.runtime.values import tree
@@ -37,9 +38,13 @@ class Guard:
     expected: Any
     value: Any = field(default=ABSENT)
 
-    def holds(self) -> bool:
-        """Whether it is so."""
-        now = self.place.get()
+    def holds(self, seen: Found | None = None) -> bool:
+        """Whether it is so.
+
+        Args:
+            seen: what has been read of places a moment ago.
+        """
+        now = self.place.get() if seen is None else seen.at(self.place)
         if now is self.value and now is not ABSENT:
             return True
         return bool(self.test(now) == self.expected)

@@ -27,6 +27,24 @@ ABSENT: Final = UNBOUND
 """Stands for an entry that is not there."""
 
 
+class Found:
+    """What stands at places now, each of them read once however many others it is on the way to.
+
+    Attributes:
+        values: what was read, by the identities of the places.
+    """
+
+    def __init__(self) -> None:
+        self.values: dict[int, Any] = {}
+
+    def at(self, place: Place) -> Any:
+        """What stands at a place; ``ABSENT`` if nothing does."""
+        key = id(place)
+        if key not in self.values:
+            self.values[key] = place.get(self)
+        return self.values[key]
+
+
 class Place:
     """Where a value is kept: an entry of a dict or list, an attribute, or a closure cell.
 
@@ -59,27 +77,30 @@ class Place:
         self.owner = owner
         self.attribute = attribute
 
-    def holder(self) -> Any:
-        """What holds the value now."""
+    def holder(self, seen: Found | None = None) -> Any:
+        """What holds the value now.
+
+        Args:
+            seen: what has been read of other places a moment ago.
+        """
         if self.parent is None:
             return self.scope
-        found = self.parent.get()
+        found = self.parent.get() if seen is None else seen.at(self.parent)
         if isinstance(self.scope, SlotFields):
             return slot_fields(found)
         if isinstance(found, (*CONTAINERS, tuple)) and not self.attribute:
             return found
         return dict_of(found)
 
-    def get(self) -> Any:
+    def get(self, seen: Found | None = None) -> Any:
         """What is there now; ``ABSENT`` if nothing is."""
-        scope = self.holder()
+        scope = self.holder(seen)
         if isinstance(scope, types.CellType):
             try:
                 return scope.cell_contents
             except ValueError:
                 return ABSENT
-        is_held = tree.is_mapping(scope) or tree.is_sequence(scope)
-        return tree.get(scope, self.key, ABSENT) if is_held else ABSENT
+        return ABSENT if tree.kind_of(scope) is None else tree.get(scope, self.key, ABSENT)
 
     def set(self, value: Any) -> None:
         """Bind it; unbind it with ``ABSENT``."""
@@ -124,14 +145,14 @@ class Member(Place):
 
     __slots__ = ()
 
-    def holder(self) -> Any:
+    def holder(self, seen: Found | None = None) -> Any:
         """The class that has it now."""
         for kind in self.scope.__mro__:
             if self.key in kind.__dict__:
                 return kind
         return None
 
-    def get(self) -> Any:
+    def get(self, seen: Found | None = None) -> Any:
         """What is there now, no method bound; ``ABSENT`` if nothing is."""
         kind = self.holder()
         return ABSENT if kind is None else kind.__dict__.get(self.key, ABSENT)
@@ -159,11 +180,11 @@ class Slot(Place):
             return id(slot_fields(self.scope)), self.key
         return id(self.scope), self.key
 
-    def holder(self) -> Any:
+    def holder(self, seen: Found | None = None) -> Any:
         """The object."""
         return self.scope
 
-    def get(self) -> Any:
+    def get(self, seen: Found | None = None) -> Any:
         """What is there now; ``ABSENT`` if nothing is."""
         return attribute(self.scope, self.key, ABSENT)
 
@@ -173,11 +194,11 @@ class Reading(Place):
 
     __slots__ = ()
 
-    def holder(self) -> Any:
+    def holder(self, seen: Found | None = None) -> Any:
         """What is called."""
         return self.scope
 
-    def get(self) -> Any:
+    def get(self, seen: Found | None = None) -> Any:
         """What it gives now."""
         return self.key(self.scope)
 

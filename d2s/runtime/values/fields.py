@@ -107,6 +107,9 @@ class ClassFields(Fields):
             and not (name.startswith("__") and name.endswith("__"))
         }
 
+    def get(self, name: str, default: Any = None) -> Any:
+        return self.found().get(name, default) if name in vars(self.owner) else default
+
     def put(self, name: str, value: Any) -> None:
         setattr(self.owner, name, value)
 

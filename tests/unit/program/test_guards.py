@@ -169,3 +169,25 @@ def test_what_a_function_is(name: str, value: Any) -> None:
     assert checks.hold()
     other.__code__ = same.__code__
     assert not checks.hold()
+
+
+def test_the_second_call_is_a_warm_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """G2: what is guarded is looked up in the first call; later ones ask no guard by itself."""
+    settings = types.SimpleNamespace(scale=2.0, names=["a", "b"])
+
+    def f(x):
+        return x * settings.scale + len(settings.names)
+
+    static = d2s.to_static(f)
+    x = tensor(1.0, 2.0)
+    assert static(x).tolist() == [4.0, 6.0]
+    asked: list[str] = []
+    holds = Guard.holds
+    monkeypatch.setattr(
+        Guard, "holds", lambda self, *_: asked.append(self.place.path) or holds(self)
+    )
+    assert static(x).tolist() == [4.0, 6.0]
+    assert not asked
+    settings.scale = 3.0
+    assert static(x).tolist() == [5.0, 8.0]
+    assert asked
