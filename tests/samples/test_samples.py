@@ -7,8 +7,10 @@ import gc
 import subprocess
 import sys
 import textwrap
+import types
 from pathlib import Path
 
+import numpy as np
 import paddle
 import pytest
 
@@ -598,14 +600,38 @@ def test_a_process_ends_well_after_a_leaked_value(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout.split()) == (0, ["D2S305"])
 
 
-def test_a_function_that_reads_a_layer_is_not_saved(tmp_path: Path) -> None:
-    """G3: Paddle saves the parameters of layers only, and died with an UnboundLocalError."""
-    linear = paddle.nn.Linear(2, 2)
-    static = d2s.to_static(lambda x: linear(x))
-    with pytest.raises(d2s.D2SError) as caught:
-        d2s.save(static, str(tmp_path / "f"), input_spec=[paddle.static.InputSpec([None, 2])])
-    assert caught.value.code == "D2S401"
-    assert not list(tmp_path.iterdir())
+class Scaled(paddle.nn.Layer):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = paddle.nn.Linear(2, 2)
+        self.scale = paddle.to_tensor([2.0, 3.0])
+        self.shifts = [paddle.to_tensor([0.5, 0.25]), paddle.to_tensor(1.0)]
+
+    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        return self.linear(x) * self.scale + self.shifts[0] + self.shifts[1]
+
+
+@pytest.mark.parametrize("kind", ["layer", "method", "function", "object"])
+def test_what_is_saved_may_read_any_tensor(kind: str, tmp_path: Path) -> None:
+    """G3: Paddle saves what a layer names: a plain attribute was a KeyError, a closure refused."""
+    layer = Scaled()
+    what = {
+        "layer": layer,
+        "method": layer.forward,
+        "function": lambda x: layer(x) * layer.scale,
+        "object": types.MethodType(lambda self, x: layer(x) * self.scale, Holder(layer.scale)),
+    }[kind]
+    x = paddle.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+    expected, names = what(x).numpy(), list(layer.to_static_state_dict())
+    d2s.save(what, str(tmp_path / "f"), input_spec=[paddle.static.InputSpec([None, 2])])
+    assert list(layer.to_static_state_dict()) == names
+    np.testing.assert_array_equal(d2s.load(str(tmp_path / "f"))(x).numpy(), expected)
+    assert what(x).numpy() == pytest.approx(expected)
+
+
+class Holder:
+    def __init__(self, scale: paddle.Tensor) -> None:
+        self.scale = scale
 
 
 def test_a_filter_on_tensors_of_open_length() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import paddle
+from paddle import nn
 
 from corpus.generation.model import Loop, of_any_prompt, prompts
 from corpus.zoo.judge import quiet, seed
@@ -67,17 +68,18 @@ def _model(build: Callable[[], Any]) -> Any:
     return model
 
 
-def _generating(model: Any, masked: bool, options: dict[str, Any]) -> Callable[..., Any]:
-    """What a user writes."""
+class _Generator(nn.Layer):  # type: ignore[misc]
+    """What a user writes: a layer, so that its parameters can be saved."""
 
-    def generate(input_ids: Any) -> Any:
-        return model.generate(input_ids, **options)
+    def __init__(self, model: Any, masked: bool, options: dict[str, Any]) -> None:
+        super().__init__()
+        self.model, self.masked, self.options = model, masked, options
 
-    def generate_masked(input_ids: Any) -> Any:
+    def generate(self, input_ids: Any) -> Any:
+        if not self.masked:
+            return self.model.generate(input_ids, **self.options)
         mask = paddle.ones_like(input_ids)
-        return model.generate(input_ids, attention_mask=mask, **options)
-
-    return generate_masked if masked else generate
+        return self.model.generate(input_ids, attention_mask=mask, **self.options)
 
 
 def _make(module: str, build: Callable[[], Any], strategy: str) -> Callable[[], Callable[..., Any]]:
@@ -87,11 +89,11 @@ def _make(module: str, build: Callable[[], Any], strategy: str) -> Callable[[], 
         (first, *_) = prompts()
         with paddle.no_grad():
             masked = module in MASKED
-            tokens, _ = _generating(model, masked, {**plain, "eos_token_id": 2})(*first)
+            tokens, _ = _Generator(model, masked, {**plain, "eos_token_id": 2}).generate(*first)
         # A word that it says is its end, so that rows end at different trips.
         end = next((int(t) for t in tokens[0, 2:] if int(t) > 2), 2)
         options = {**plain, "eos_token_id": end, **STRATEGIES[strategy]}
-        return _generating(model, masked, options)
+        return _Generator(model, masked, options).generate
 
     return make
 

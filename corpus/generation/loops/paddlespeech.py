@@ -77,17 +77,21 @@ def _network(name: str) -> Any:
 
 
 def _calling(make_model: Callable[[], Any], method: str, options: dict[str, Any]) -> Any:
-    """What a user writes: one call of the method that has the loop."""
+    """What a user converts: the method that has the loop, with its options."""
 
     def make() -> Callable[..., Any]:
-        model = make_model()
-
-        def run(*given: Any) -> Any:
-            return getattr(model, method)(*given, **options)
-
-        return run
+        return _Run(make_model(), method, options).run
 
     return make
+
+
+class _Run(nn.Layer):  # type: ignore[misc]
+    def __init__(self, model: Any, method: str, options: dict[str, Any]) -> None:
+        super().__init__()
+        self.model, self.method, self.options = model, method, options
+
+    def run(self, *given: Any) -> Any:
+        return getattr(self.model, self.method)(*given, **self.options)
 
 
 def _by_name(layer: type, names: Sequence[str]) -> type:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import paddle
+from paddle import nn
 from paddle.static import InputSpec
 
 from corpus.generation.model import Arguments, Loop
@@ -46,20 +47,37 @@ def _scheduler(kind: str) -> Any:
     return getattr(module, kind)(num_train_timesteps=100)
 
 
+class _Sampler(nn.Layer):  # type: ignore[misc]
+    """The loop of the package's pages, as a layer, so that its parameters can be saved."""
+
+    def __init__(self, network: Any, scheduler: Any) -> None:
+        super().__init__()
+        self.network, self.scheduler = network, scheduler
+
+    def sample(self, noise: Any) -> Any:
+        scheduler = self.scheduler
+        scheduler.set_timesteps(STEPS)
+        x = noise * scheduler.init_noise_sigma
+        for t in scheduler.timesteps:
+            given = scheduler.scale_model_input(x, t)
+            x = scheduler.step(self.network(given, t).sample, t, x).prev_sample
+        return x
+
+
+class _Pipeline(nn.Layer):  # type: ignore[misc]
+    def __init__(self, network: Any, pipeline: Any) -> None:
+        super().__init__()
+        self.network, self.pipeline = network, pipeline
+
+    def sample(self, batch: int) -> Any:
+        found = self.pipeline(batch_size=batch, num_inference_steps=STEPS, output_type="np")
+        return found.images
+
+
 def _sampler(kind: str) -> Callable[[], Callable[..., Any]]:
     def make() -> Callable[..., Any]:
         _, network = _made()
-        scheduler = _scheduler(kind)
-
-        def sample(noise: Any) -> Any:
-            scheduler.set_timesteps(STEPS)
-            x = noise * scheduler.init_noise_sigma
-            for t in scheduler.timesteps:
-                given = scheduler.scale_model_input(x, t)
-                x = scheduler.step(network(given, t).sample, t, x).prev_sample
-            return x
-
-        return sample
+        return _Sampler(network, _scheduler(kind)).sample
 
     return make
 
@@ -70,12 +88,7 @@ def _pipeline(kind: str) -> Callable[[], Callable[..., Any]]:
         scheduler = _scheduler(f"{kind}Scheduler")
         pipeline = getattr(package, f"{kind}Pipeline")(unet=network, scheduler=scheduler)
         pipeline.set_progress_bar_config(disable=True)
-
-        def sample(batch: int) -> Any:
-            found = pipeline(batch_size=batch, num_inference_steps=STEPS, output_type="np")
-            return found.images
-
-        return sample
+        return _Pipeline(network, pipeline).sample
 
     return make
 

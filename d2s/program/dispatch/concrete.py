@@ -22,7 +22,7 @@ from d2s.program.dispatch.program_cache import Programs
 from d2s.program.keys.call_key import Call, Signature
 from d2s.program.keys.callables import plain_function
 from d2s.program.running.loaded import Sources, sources_of
-from d2s.program.running.saved import check_saved
+from d2s.program.running.saved import SavedState, check_saved
 from d2s.runtime.values.tree import is_list_or_tuple
 
 
@@ -190,7 +190,8 @@ class ConcretePrograms(bridge.ASTStaticFunction):  # type: ignore[misc]
         """Paddle's own record of a captured program."""
         instance = self._object()
         if export:
-            check_saved(captured, plain_function(self.d2s_original), instance, self._name)
+            check_saved(captured, plain_function(self.d2s_original), self._name)
+            SavedState(captured.parameters[0], self, instance)
             self.d2s_sources = sources_of(captured.program)
         owner = [instance] if isinstance(instance, paddle.nn.Layer) else []
         return bridge.ConcreteProgram(

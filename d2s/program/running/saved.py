@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from typing import Any
 
 import paddle
 
@@ -12,17 +13,16 @@ from d2s.program.capture.captured import Captured
 from d2s.syntax.source import source_of
 
 
-def check_saved(captured: Captured, function: types.FunctionType, owner: object, name: str) -> None:
+def check_saved(captured: Captured, function: types.FunctionType, name: str) -> None:
     """Refuse a program that cannot be saved.
 
     Args:
         captured: the program.
         function: what the user has written.
-        owner: the object whose method it is, or ``None``.
         name: its name, for messages.
 
     Raises:
-        SaveError: (D2S401) it reads, takes or returns what Paddle cannot save.
+        SaveError: (D2S401) it takes or returns what Paddle cannot save.
     """
     _check_result(captured, function, name)
     unused = [
@@ -41,12 +41,34 @@ def check_saved(captured: Captured, function: types.FunctionType, owner: object,
             f"{name!r} returns no tensor, so there is nothing to save",
             cure="return at least one tensor",
         )
-    if captured.parameters[0] and not isinstance(owner, paddle.nn.Layer):
-        raise SaveError(
-            f"{name!r} is a function that reads parameters or tensors from outside, and "
-            "Paddle saves those of a layer only",
-            cure="make it the forward of a layer that holds them, or pass them as arguments",
-        )
+
+
+class SavedState:
+    """The tensors that a program reads, for the file: Paddle saves those that a layer names.
+
+    A plain attribute that holds a tensor has no name there, nor has what a function reads.
+    """
+
+    def __init__(self, tensors: list[Any], function: Any, owner: object) -> None:
+        """Let Paddle find ``tensors`` when it saves ``function``, once."""
+        self._tensors = tensors
+        self._layer = owner if isinstance(owner, paddle.nn.Layer) else None
+        if self._layer is not None:
+            object.__setattr__(self._layer, "to_static_state_dict", self.to_static_state_dict)
+        else:
+            self._function, self._before = function, function._class_instance
+            function._class_instance = lambda: self
+
+    def to_static_state_dict(self, *arguments: Any, **options: Any) -> dict[str, Any]:
+        """What Paddle asks of the layer whose method it saves."""
+        named: dict[str, Any] = {}
+        if self._layer is not None:
+            del self._layer.__dict__["to_static_state_dict"]
+            named = self._layer.to_static_state_dict(*arguments, **options)
+        else:
+            self._function._class_instance = self._before
+        known = {id(tensor) for tensor in named.values()}
+        return named | {each.name: each for each in self._tensors if id(each) not in known}
 
 
 def _check_result(captured: Captured, function: types.FunctionType, name: str) -> None:
