@@ -125,7 +125,7 @@ def _fitting(spec: list[Any], calls: list[Arguments]) -> list[int]:
 
 
 def _lasts(loop: Loop, expected: list[list[Fact]]) -> Answer:
-    """The widest of the specs that is right, and what is saved of it; the verdict is on the first."""
+    """The widest of the specs that is right, and it saved; the verdict is on the first."""
     first: Answer = {}
     for number, spec in enumerate(loop.specs):
         calls = loop.calls()
