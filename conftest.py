@@ -18,6 +18,9 @@ os.environ.setdefault("D2S_FULL_GRAPH", "1")
 # Which island pays is a matter of time; the tests of that ask for it.
 os.environ.setdefault("D2S_TRY_ISLANDS", "0")
 
+# What another process has converted would be neither checked nor measured.
+os.environ.setdefault("D2S_CACHE_DIR", "0")
+
 import pytest
 
 _count = itertools.count(1)

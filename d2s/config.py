@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         full_graph: bool
         least_island: int
         try_islands: bool
+        cache_dir: str
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,8 @@ class Config:
             (``D2S_LEAST_ISLAND``).
         try_islands: some calls of each such stretch run in dygraph, and where that is faster, all
             of them do from then on; off, only its length decides (``D2S_TRY_ISLANDS``).
+        cache_dir: the folder that keeps what functions were converted to, for the next process
+            (``D2S_CACHE_DIR``); ``d2s`` in the user's folder of caches if empty, none if ``0``.
     """
 
     log: int | str = 0
@@ -75,6 +78,7 @@ class Config:
     full_graph: bool = False
     least_island: int = 4
     try_islands: bool = True
+    cache_dir: str = ""
 
 
 def from_environment(environment: dict[str, str] | os._Environ[str]) -> Config:
@@ -82,8 +86,8 @@ def from_environment(environment: dict[str, str] | os._Environ[str]) -> Config:
     changes: dict[str, Any] = {}
     for field in fields(Config):
         text = environment.get(f"D2S_{field.name.upper()}", "")
-        if field.name == "log" and text.strip():
-            changes["log"] = text
+        if field.name in ("log", "cache_dir") and text.strip():
+            changes[field.name] = text
         elif text.strip().isdigit():
             number = int(text)
             changes[field.name] = bool(number) if field.type in (bool, "bool") else number

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from d2s import config, disk_cache
 from d2s.analysis.reads import Reads, reads_in_tree
 from d2s.diagnostics.log import event
 from d2s.errors import NoSourceError, SyntaxNotSupportedError
@@ -30,7 +31,7 @@ from d2s.runtime.trace import current
 from d2s.splitting import IslandTree, split
 from d2s.syntax.depth import deep
 from d2s.syntax.load import bind, compile_tree
-from d2s.syntax.source import give_source, source_of
+from d2s.syntax.source import give_source, is_given, source_of
 from d2s.syntax.trees import copied
 
 _lock = threading.RLock()
@@ -41,12 +42,14 @@ class _Converted:
     """The transformed code of one code object, and the user's tree that it was made of.
 
     Attributes:
-        tree: ``None`` where it was made ahead of time, and what it reads is known.
+        tree: ``None`` where it was not made in this process, and what it reads is known.
+        ahead: it was made ahead of time.
     """
 
     code: types.CodeType
     namespace: str
     tree: Any
+    ahead: bool = False
 
     @functools.cached_property
     def reads(self) -> Reads:
@@ -136,15 +139,35 @@ def _convert(
 ) -> tuple[weakref.ref[types.CodeType], _Converted]:
     code = function.__code__
     begin = time.perf_counter()
-    compiled, trace = _transformed(function, pipeline)
-    note_made(compiled)
+    found, tree = _found(function, pipeline), None
+    if found is None:
+        compiled, trace = _transformed(function, pipeline)
+        tree, passes = trace.source.tree, trace.ran
+        made = _Converted(compiled, trace.namespace, tree)
+        if not is_given(code):
+            entry = disk_cache.Entry(compiled, trace.namespace, made.reads, passes)
+            disk_cache.keep(function, pipeline, resolver(function), tree, entry)
+    else:
+        passes = found.passes
+        made = _Converted(found.code, found.namespace, None)
+        made.reads = found.reads
+    note_made(made.code)
     seconds = time.perf_counter() - begin
+    how = f"by {', '.join(passes) or 'no pass'}" if found is None else "from the disk cache"
     event(
         "passes", "converted", function.__qualname__,
-        f"converted in {seconds * 1000:.1f} ms by {', '.join(trace.ran) or 'no pass'}",
-        code=code, seconds=round(seconds, 6), passes=trace.ran, pipeline=pipeline,
+        f"converted in {seconds * 1000:.1f} ms {how}",
+        code=code, seconds=round(seconds, 6), passes=passes, pipeline=pipeline,
+        cached=found is not None,
     )  # fmt: skip
-    return _keep(code, pipeline, _Converted(compiled, trace.namespace, trace.source.tree))
+    return _keep(code, pipeline, made)
+
+
+def _found(function: types.FunctionType, pipeline: str) -> disk_cache.Entry | None:
+    """What another process has converted it to; not where each pass is to be checked."""
+    if config.get().verify or is_given(function.__code__):
+        return None
+    return disk_cache.find(function, pipeline, resolver(function))
 
 
 def _transformed(function: types.FunctionType, pipeline: str) -> tuple[types.CodeType, Trace]:
@@ -190,7 +213,7 @@ def give_converted(
 ) -> None:
     """Tell what functions of ``code`` become, which were converted ahead of time."""
     note_made(made)
-    converted = _Converted(made, namespace, None)
+    converted = _Converted(made, namespace, None, ahead=True)
     converted.reads = reads
     _keep(code, pipeline, converted)
 
@@ -336,7 +359,7 @@ def forget_all() -> None:
     """Drop every conversion but those made ahead; the next call of a function converts it again."""
     with _lock:
         for key, (_, converted) in list(_known.items()):
-            if converted.tree is not None:
+            if not converted.ahead:
                 _known.pop(key, None)
         _plain.clear()
 

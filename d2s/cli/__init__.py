@@ -151,6 +151,13 @@ _command(
     ["d2s build package -o dist", "d2s build net.py --without-source"],
 )
 
+_command(
+    "cache",
+    commands.cache,
+    "Show or clear what is kept for later processes.",
+    ["d2s cache info", "d2s cache clear"],
+)
+
 
 def _version(wanted: bool) -> None:
     if wanted:

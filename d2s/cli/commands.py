@@ -6,6 +6,7 @@ and help is wanted at once.
 
 from __future__ import annotations
 
+import json
 import os
 from functools import partial
 from pathlib import Path
@@ -198,6 +199,24 @@ def _codes(incomplete: str) -> list[tuple[str, str]]:
     from d2s.diagnostics.catalogue import codes, entry
 
     return [(code, entry(code).title) for code in codes() if code.startswith(incomplete.upper())]
+
+
+def cache(
+    action: Annotated[str, typer.Argument(metavar="info|clear", help="What to do.")] = "info",
+    as_json: AsJson = False,
+) -> None:
+    """Say what is kept of conversions for later processes, or remove it.
+
+    The folder is d2s in the user's folder of caches, or what D2S_CACHE_DIR names; with 0 nothing
+    is kept. What is removed is made again when it is needed.
+    """
+    from d2s import disk_cache
+
+    if action not in ("info", "clear"):
+        raise typer.BadParameter(f"info or clear, not {action!r}", param_hint="info|clear")
+    found = disk_cache.info() if action == "info" else {"removed": disk_cache.clear()}
+    lines = "\n".join(f"{name}: {value}" for name, value in found.items())
+    typer.echo(json.dumps(found) if as_json else lines)
 
 
 def explain(

@@ -101,8 +101,8 @@ class StaticFunction(ConcretePrograms):
         """How calls are bound, with the defaults that the function has now."""
         function = self.d2s_original
         self._defaults = getattr(function, "__defaults__", None)
-        name = getattr(function, "__name__", self._name)
-        return Signature(function, name, self._spec, bound=self._instance is not None)
+        bound, name = self._instance is not None, getattr(function, "__name__", self._name)
+        return Signature(function, name, self._spec, bound=bound)
 
     def _take_attributes(self, function: Any) -> None:
         """As ``functools.wraps`` does; but what wraps a converted function has its attributes."""
@@ -237,13 +237,11 @@ class StaticFunction(ConcretePrograms):
         quick: tuple[Parts, list[Any]] | None,
     ) -> Any:
         """Run the program for a call that has to be taken apart; capture it if there is none."""
-        start = time.perf_counter()
-        failed: Exception | None = None
+        start, failed = time.perf_counter(), None
         entry: Entry | None = None
         try:
             call = self._signature.call(args, kwargs, modes)
-            entry = self._new.fitting(call)
-            captured = entry is None
+            captured = (entry := self._new.fitting(call)) is None
             if entry is None:
                 with bridge.names_kept():
                     entry = self._new.capture(call, self._captured)

@@ -72,6 +72,12 @@ def give_source(code: types.CodeType, source: FunctionSource) -> None:
     _given[key] = weakref.ref(code, lambda _: _given.pop(key, None)), source
 
 
+def is_given(code: types.CodeType) -> bool:
+    """Whether :func:`give_source` has told of it."""
+    given = _given.get(id(code))
+    return given is not None and given[0]() is code
+
+
 FILES: Final = 128
 """So many files are kept parsed, those asked for last; texts that notebooks make are files, too."""
 
@@ -301,9 +307,8 @@ def source_of(function: object) -> FunctionSource:
             cure="pass a function, a method or a paddle.nn.Layer",
         )
     code = function.__code__
-    given = _given.get(id(code))
-    if given is not None and given[0]() is code:
-        return given[1]
+    if is_given(code):
+        return _given[id(code)][1]
     file, line = code.co_filename, code.co_firstlineno
     parsed = _parse(file, function.__globals__)
     definitions = [] if parsed is None else parsed.definitions(line)

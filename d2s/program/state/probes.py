@@ -14,7 +14,7 @@ no guard (``relied``), though the function reads the attribute.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Any, Final
 
 from d2s.program.state.places import ABSENT
@@ -38,7 +38,7 @@ class Probes:
         self._watched: dict[tuple[int, str], Any] = {}
         self._installed: list[tuple[type, str]] = []
 
-    def watch(self, records: Iterable[Record], names: set[str]) -> None:
+    def watch(self, records: Iterable[Record], names: Set[str]) -> None:
         """Watch attributes that are about to be assigned for the first time.
 
         Args:

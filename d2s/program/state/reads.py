@@ -55,6 +55,9 @@ _TABLES: Final = ("_parameters", "_buffers", "_sub_layers")
 
 _HOOKS: Final = ("_forward_pre_hooks", "_forward_post_hooks")
 
+_CODES: Final = 4096
+"""Of so many functions it is known what their code does."""
+
 _COMPUTING: Final = frozenset(("__dict__", "getattr", "hasattr", "setattr", "vars"))
 """Names in code that may mean any attribute."""
 
@@ -315,6 +318,7 @@ class _Explorer:
                 yield from self.at(Place(function.__globals__, name, name))
 
 
+@functools.lru_cache(maxsize=_CODES)
 def _only_stored(code: types.CodeType) -> set[str]:
     """Names of attributes that code assigns, and names for nothing else."""
     steps = [(step.opname, step.argval) for step in dis.get_instructions(code)]
@@ -333,17 +337,27 @@ def _named(function: types.FunctionType, kind: type | None) -> set[str]:
     names = set(code.co_names)
     if not _COMPUTING & names:
         return names
-    try:
-        tree = source_of(function).tree
-    except D2SError:
-        return names | {EVERY}
-    names.update(reads_in_tree(tree).attributes)
+    known = _mentioned.get(code)
+    if known is None:
+        try:
+            tree = source_of(function).tree
+        except D2SError:
+            return names | {EVERY}
+        known = _mentioned[code] = {*reads_in_tree(tree).attributes} - {EVERY}, computed_on(tree)
+    attributes, computed = known
+    names.update(attributes)
     names.discard(EVERY)
     first, *others = code.co_varnames[: code.co_argcount] or ("",)
     alike = function.__name__ in _COMPARING and not issubclass(kind or object, paddle.nn.Layer)
-    for each in computed_on(tree):
+    for each in computed:
         names.add(_RECEIVER if each == first else PLAIN if alike and each in others else EVERY)
     return names
+
+
+_mentioned: Final[weakref.WeakKeyDictionary[types.CodeType, tuple[set[str], Any]]] = (
+    weakref.WeakKeyDictionary()
+)
+"""The attributes that code mentions, and of what it computes the names of some; read often."""
 
 
 _RECEIVER: Final = "*self"

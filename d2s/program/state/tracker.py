@@ -442,7 +442,8 @@ _BOUND: Final[dict[type, tuple[str, ...]]] = {
 _ASKING: Final = frozenset(("hasattr", "getattr", "AttributeError", "Exception"))
 
 
-def _stored(code: types.CodeType) -> set[str]:
+@functools.lru_cache(maxsize=4096)
+def _stored(code: types.CodeType) -> frozenset[str]:
     """Names of attributes that ``code`` assigns, or a function in it."""
     found = {
         step.argval
@@ -452,7 +453,7 @@ def _stored(code: types.CodeType) -> set[str]:
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             found |= _stored(constant)
-    return found
+    return frozenset(found)
 
 
 # -- guards --------------------------------------------------------------------------------------
