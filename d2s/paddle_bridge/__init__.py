@@ -133,6 +133,7 @@ from d2s.paddle_bridge.values import (
 from d2s.paddle_bridge.versions import CALLS_PYTHON, check_version
 from d2s.paddle_bridge.walks import (
     blocks_of,
+    depth_of,
     implied,
     is_chosen,
     is_inner,
@@ -176,6 +177,7 @@ __all__ = [
     "continues",
     "copy_what_is_read_twice",
     "cut",
+    "depth_of",
     "derivatives_as_in_dygraph",
     "dtype_name",
     "elements",

@@ -201,6 +201,14 @@ def is_inner(value: Any) -> bool:
     return all(operation.get_parent_block() != block for block in _around(here))
 
 
+def depth_of(value: Any = None) -> int:
+    """In how many blocks ``value`` was made, an argument of one here; or where this is."""
+    operation = None if value is None else value.get_defining_op()
+    here = paddle.pir.get_current_insertion_point().block()
+    home = here if operation is None else operation.get_parent_block()
+    return sum(1 for _ in _around(home))
+
+
 def _around(block: Any) -> Iterator[Any]:
     """The blocks that ``block`` is in, from the inside out."""
     while (outer := block.parent_op) is not None:

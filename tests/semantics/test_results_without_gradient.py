@@ -267,3 +267,20 @@ def test_results_that_want_gradients_of_inputs_that_want_none() -> None:
         a, b = static(paddle.ones([2]))
         assert (a.stop_gradient, b.stop_gradient) == (False, False)
         assert (a + b).tolist() == [5.0, 5.0]
+
+
+@pytest.mark.parametrize("text", [ROOT, LOOP], ids=["straight", "loop"])
+def test_what_has_no_gradient_is_a_leaf(text: str) -> None:
+    """C7: a result that stops gradients has no history; made to follow them, it has its own."""
+    text = text.replace("    return ", "    return x.detach() * 3, x.argmax(), ")
+    seen = []
+    for convert in (lambda function: function, d2s.to_static):
+        f = convert(function_of(text, "f"))
+        w = tensor([1.0, 2.0], grad=True)
+        for _ in range(2):
+            scaled, index, *_ = f(tensor([1.0, 2.0]), w)
+            seen.append((scaled.is_leaf, index.is_leaf, scaled.stop_gradient))
+            scaled.stop_gradient = False
+            (scaled * scaled).sum().backward()
+            seen.append((scaled.grad.tolist(), w.grad))
+    assert seen[:4] == seen[4:]

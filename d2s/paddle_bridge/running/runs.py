@@ -65,6 +65,7 @@ class _Runnable:
         joint: forward and gradients are in it.
         training: a backward comes to it.
         absent: inputs, and parameters counted on, that its backward has no gradient for.
+        leaves: results without a gradient, which Paddle gives the history of the others.
     """
 
     def __init__(
@@ -77,9 +78,11 @@ class _Runnable:
         joint: bool,
         training: bool,
         absent: list[int],
+        leaves: list[int],
     ) -> None:
         self.start = self._run_without if absent else self.run
         self._absent = absent
+        self._leaves = leaves
         self._constants = constants
         self._training = training
         self._attributes = attributes
@@ -129,6 +132,8 @@ class _Runnable:
                             raise
                         kept = self._training or (has_grad() and not scope.scope._can_reused)
                         (scopes.held if kept else free).append(scope)
+                        for at in self._leaves:
+                            results[at] = results[at].detach()
                         return results, scope
                 finally:
                     lock.release()
@@ -183,6 +188,8 @@ class _Runnable:
             self._failed(scope, scopes)
             raise
         scopes.put(scope)
+        for at in self._leaves:
+            results[at] = results[at].detach()
         return results
 
     def _failed(self, scope: RunScope, scopes: Scopes) -> None:
@@ -369,6 +376,7 @@ class Program:
             return known
         joint = layer not in self._layers.values()
         lean = not (training or joint)
+        stopping = [at for at, value in enumerate(self.outputs) if value.stop_gradient]
         with static_lock, keep_mode(), no_collection(), repaired_build(lean=lean) as made:
             known = self._ready.get((layer, training))
             if known is None:
@@ -383,6 +391,7 @@ class Program:
                     joint=joint,
                     training=training,
                     absent=_absent(built) if training else [],
+                    leaves=stopping if training else [],
                 )
                 self._ready[layer, training] = known
             return known

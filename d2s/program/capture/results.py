@@ -18,7 +18,6 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
 from d2s.program.capture.captured import Build, Output, Run
-from d2s.program.capture.stops import Paths
 from d2s.program.state.guards import Guard
 from d2s.program.state.opaque import is_opaque
 from d2s.program.state.places import CONTAINERS, Place
@@ -32,6 +31,7 @@ from d2s.runtime.trace import Capture
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import attributes_of, is_object, set_attributes
 from d2s.runtime.values.objects import dict_of
+from d2s.runtime.values.stops import computed, stops_of
 from d2s.runtime.values.tensors import number_kind
 from d2s.runtime.values.tree import drop, parts, size
 from d2s.runtime.values.tree import pairs as items_of
@@ -53,7 +53,6 @@ class Results:
         self.every = state.export
         self.inputs = {} if self.every else {value.id: at for at, value in enumerate(inputs)}
         self.stops: list[tuple[int, int]] = []
-        self.paths = None if self.every or not state.gradients else Paths()
         self.outputs: list[Any] = []
         self.given: list[Any] = []
         self.positions: dict[int, int] = {}
@@ -80,10 +79,8 @@ class Results:
 
     def stop_where(self, value: Any, position: int) -> None:
         """Note what says, after a run, that the output at ``position`` stops gradients."""
-        paths = self.paths
-        stops: Any = False if paths is None or value.stop_gradient else paths.of(value)
+        stops = False if value.stop_gradient else computed(stops_of(value))
         if bridge.is_value(stops):
-            stops.stop_gradient = True
             self.stops.append((position, self.output(stops)))
 
     def take(self, thing: Any) -> Build:

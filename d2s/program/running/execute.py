@@ -400,7 +400,10 @@ class Runner(Trainable):
                 tensors, read = self._apart(tensors)
             scope = None
             if captured.has_loop:
-                outputs = list(Joint.apply(self, *tensors, *read))
+                outputs = [
+                    output.detach() if output.stop_gradient else output
+                    for output in Joint.apply(self, *tensors, *read)
+                ]
             elif self.wanted.is_open and not all(each.stop_gradient for each in (*tensors, *read)):
                 return Passage(self, tensors, read).outputs()
             else:

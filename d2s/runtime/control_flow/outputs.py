@@ -9,10 +9,12 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.runtime.aliasing.empties import axes_of, cut, may_be_empty, note_filled, padded
+from d2s.runtime.values.stops import computed, is_known_here, note_stops, stops_of, test_of
 from d2s.runtime.values.tensors import (
     as_dtype,
     as_value,
     carried,
+    is_float,
     mark_number,
     note_carried,
 )
@@ -41,16 +43,36 @@ class Outputs:
 
     def finish(self) -> list[paddle.Tensor]:
         """Yield everything; the results in order."""
+        stops = self._stops()
         axes = [self._widened(position) for position in range(len(self.true))]
         results = [
             self._narrowed(result, mine)
             for result, mine in zip(self.op.finish(self.true, self.false), axes, strict=True)
         ]
+        for position, flag in stops:
+            note_stops(results[position], test_of(results[flag]))
         for result, kind, root in zip(results, self._kinds, self._roots, strict=True):
             if kind is not None:
                 mark_number(result, kind)
             note_carried(root, result)
         return results
+
+    def _stops(self) -> list[tuple[int, int]]:
+        """Outputs that stop gradients where only a side knows it, and the outputs that say so."""
+        flags: list[tuple[int, int]] = []
+        for position in range(len(self.true)):
+            pair = self.true[position], self.false[position]
+            if any(map(is_float, (each.dtype for each in pair))):
+                found = stops_of(pair[0]), stops_of(pair[1])
+                if not all(map(is_known_here, found)):
+                    flags.append((position, len(self.true)))
+                    self.output(
+                        *(
+                            self.as_flag(side, self.on(side, lambda s=stops: computed(s)))
+                            for side, stops in zip((True, False), found, strict=True)
+                        )
+                    )
+        return flags
 
     def _widened(self, position: int) -> list[int] | None:
         """The dimensions that an output gets one more element along, because it may be empty.

@@ -42,6 +42,7 @@ from d2s.runtime.loops.carriers.carrier import Carrier, rebuilt
 from d2s.runtime.loops.carriers.growing import GrowingList
 from d2s.runtime.loops.carriers.making import Carriers
 from d2s.runtime.loops.carriers.plans import NewKeysError, Plans, Replan, split_each
+from d2s.runtime.loops.carriers.stopping import TripsDifferError
 from d2s.runtime.loops.grown_lists import bind_all_names, path_of_list
 from d2s.runtime.loops.unrolling import check_trips
 from d2s.runtime.trace import Block, OnceMoreError, error_here, open_trace
@@ -241,6 +242,8 @@ class WhileLoop:
             if path is None or request.target.carried:
                 raise request
             plans[path].rows = True
+        elif isinstance(request, TripsDifferError):
+            plans.stops = True
         elif isinstance(request, MayBeEmptyError):
             plans.empties = True
         elif not isinstance(request, MoreStateError):

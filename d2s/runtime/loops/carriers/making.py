@@ -60,12 +60,15 @@ class Carriers:
         if isinstance(value, Choice):
             return self._of_choice(path, value)
         if is_tensor(value):
-            return TensorVariable(path, value, plan)
+            return self._of_tensor(path, value)
         if number_kind(value) is not None:
-            return TensorVariable(path, value, plan) if top or plan.lift else Constant(path, value)
+            return self._of_tensor(path, value) if top or plan.lift else Constant(path, value)
         if (isinstance(value, tuple) and value) or (plan.anew and is_object(value)):
             return self._of_structure(path, value)
         return Constant(path, value)
+
+    def _of_tensor(self, path: str, value: object) -> TensorVariable:
+        return TensorVariable(path, value, self.plans[path], differ=self.plans.stops)
 
     def _of_choice(self, path: str, value: Choice) -> Carrier:
         plan = self.plans[path]
@@ -73,7 +76,7 @@ class Carriers:
         if parts is not None:
             return OptionalTensor(path, parts[0], plan.like or Like(parts[2]), value)
         if value.single and is_of_leaves(value):
-            return TensorVariable(path, value.get(), plan)
+            return self._of_tensor(path, value.get())
         whole = one_list(value, path)
         if whole is not None:
             note_form(origin_of(value), whole)

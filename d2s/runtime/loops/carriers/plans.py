@@ -91,12 +91,14 @@ class Plans(dict[str, Plan]):
 
     Attributes:
         empties: a variable of the loop may have no elements.
+        stops: the trips decide which variables have a gradient.
         unstable: what was planned anew the last time, for messages.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.empties = False
+        self.stops = False
         self.unstable = "the state of the loop"
 
     def __missing__(self, path: str) -> Plan:

@@ -12,6 +12,7 @@ from d2s.runtime.lists.likeness import Like
 from d2s.runtime.loops.carriers.carrier import Carrier, opens, seed
 from d2s.runtime.loops.carriers.mismatch import in_words, mismatch
 from d2s.runtime.loops.carriers.plans import Plan, Replan, replan_as_choices
+from d2s.runtime.loops.carriers.stopping import Stopping
 from d2s.runtime.trace import current
 from d2s.runtime.values.cases import optional_parts, places_of
 from d2s.runtime.values.choice import Choice
@@ -36,7 +37,7 @@ from d2s.runtime.values.unbound import UNBOUND
 class TensorVariable(Carrier):
     """A tensor, or a Python number."""
 
-    def __init__(self, path: str, value: object, plan: Plan) -> None:
+    def __init__(self, path: str, value: object, plan: Plan, *, differ: bool = False) -> None:
         self.path = path
         self.before = value
         self.kind = number_kind(value)
@@ -45,18 +46,20 @@ class TensorVariable(Carrier):
             self.kind = plan.kind
         if plan.dtype is not None and made.dtype != as_dtype(plan.dtype):
             made = paddle.cast(made, plan.dtype)
+        self.stops = Stopping(made, gradient=plan.gradient, differ=differ)
         init = seed(made, gradient=plan.gradient)
         if plan.shape is not None:
             bridge.relax(init, plan.shape)
         self.init = init
-        self.inits = [init]
+        self.inits = [init, *self.stops.inits]
         self.root = root_to_change(value)
         self.became: type | None = None
         self.divided = False
 
     def rebuild(self, values: list[paddle.Tensor]) -> object:
-        (value,) = values
+        value, *flags = values
         note_carried(self.root, value)
+        self.stops.enter(value, flags)
         return value if self.kind is None else mark_number(value, self.kind)
 
     def split(self, after: object) -> list[paddle.Tensor]:
@@ -123,6 +126,7 @@ class TensorVariable(Carrier):
         before = number_kind(self.before)
         if capture is None or not bridge.is_value(value):
             return value
+        self.stops.settle(value, tripped)
         if kind is not None:
             return (
                 value if before in (kind, None) else Choice(tripped, value, self.before, self.path)
@@ -137,12 +141,12 @@ class TensorVariable(Carrier):
 
     def _next(self, value: paddle.Tensor, dtype: Any) -> list[paddle.Tensor]:
         if value.dtype != as_dtype(dtype):
-            return [paddle.cast(value, dtype)]
+            return [paddle.cast(value, dtype), *self.stops.leave(value)]
         if opens(value, self.init):
             raise Replan(self.path, gradient=True, lift=True)
         if self.root != root_of(value):
             self.root = None
-        return [carried(value)]
+        return [carried(value), *self.stops.leave(value)]
 
 
 class OptionalTensor(Carrier):
