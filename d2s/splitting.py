@@ -44,6 +44,7 @@ to be worth a call.
 from __future__ import annotations
 
 import builtins
+import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -71,7 +72,10 @@ _TRANSPARENT: Final = frozenset(
 )
 """Context managers that handle no exception."""
 
-_OF_FRAMES: Final = frozenset(("super", "locals", "vars", "dir", "eval", "exec", "globals"))
+_OF_VARIABLES: Final = frozenset(("locals", "vars", "dir", "eval", "exec"))
+"""Functions that see the variables of who calls them."""
+
+_OF_FRAMES: Final = _OF_VARIABLES | {"super", "globals"}
 """Functions that see who calls them."""
 
 
@@ -134,12 +138,16 @@ def split(
     """
     ctx = Context.of(source, resolve)
     tree = copied(source.tree)
+    if _shows_variables(tree):
+        return Parts(tree, (), ctx.namespace, False)
     splitter = _Splitter(tree, broken, least, ctx)
     splitter.stay = stay
     left = splitter.block(tree.body, tail=True, handled=frozenset())
     through = _Through(ctx, splitter.bounds.flow.locals_, calls)
+    inplace = bool(splitter.changes.mutated) or any(map(through.may_change, left))
     tree.body = [through.visit(statement) for statement in left]
-    return Parts(tree, tuple(splitter.islands), ctx.namespace, through.drives)
+    islands = tuple(replace(island, inplace=inplace) for island in splitter.islands)
+    return Parts(tree, islands, ctx.namespace, through.drives)
 
 
 def taking_numbers(island: IslandTree, kinds: dict[str, str]) -> IslandTree:
@@ -157,6 +165,17 @@ def taking_numbers(island: IslandTree, kinds: dict[str, str]) -> IslandTree:
         for statement in quoting.quote("name = kind(name)", at=at, name=name, kind=kind)
     ]
     return replace(island, tree=tree)
+
+
+def _shows_variables(tree: Any) -> bool:
+    """Whether a function shows all of its variables: those of its islands would be missing."""
+    return any(
+        isinstance(node, gast.Call)
+        and isinstance(node.func, gast.Name)
+        and node.func.id in _OF_VARIABLES
+        and not (node.args and node.func.id in ("vars", "dir"))
+        for node in own_nodes(tree.body)
+    )
 
 
 class _Splitter:
@@ -268,9 +287,7 @@ class _Splitter:
         tree = self._function(stretch, arguments, results, at)
         lines = (at.line, at.end_line)
         given = None if leaves else results
-        self.islands.append(
-            IslandTree(number, tree, lines, arguments, given, bool(self.changes.mutated))
-        )
+        self.islands.append(IslandTree(number, tree, lines, arguments, given))
         call = place(
             gast.Call(
                 gast.Attribute(quoting.name(self.ctx.namespace), f"island_{number}", gast.Load()),
@@ -359,6 +376,35 @@ class _Through(Rewriter):
         self.drives = True
         node.func = self.ctx.expr("d2s.through(function)", span_of(function), function=function)
         return node
+
+    def may_change(self, statement: Any) -> bool:
+        """Whether ``statement`` hands a variable to a function that may change it in place."""
+        return any(
+            isinstance(node, gast.Call)
+            and not self._only_reads(node.func)
+            and any(
+                isinstance(part, gast.Name) and part.id in self.own
+                for given in (*node.args, *(each.value for each in node.keywords))
+                for part in walk(given)
+            )
+            for node in walk(statement)
+        )
+
+    def _only_reads(self, function: Any) -> bool:
+        """Whether ``function`` is an island, built in, or of a module and no in-place one."""
+        if isinstance(function, gast.Name):
+            return self._is_known(function.id)
+        if not isinstance(function, gast.Attribute):
+            return False
+        if _is_namespace(function, self.ctx):
+            return True
+        root = function.value
+        while isinstance(root, gast.Attribute):
+            root = root.value
+        if not isinstance(root, gast.Name) or root.id in self.own:
+            return False
+        library = isinstance(self.ctx.resolve(root.id), types.ModuleType)
+        return library and not function.attr.endswith("_")
 
     def _is_known(self, name: str) -> bool:
         """Whether ``name`` is a function of Python's own, or one that sees who calls it."""

@@ -276,9 +276,9 @@ def test_what_has_no_gradient_is_a_leaf(text: str) -> None:
     seen = []
     for convert in (lambda function: function, d2s.to_static):
         f = convert(function_of(text, "f"))
-        w = tensor([1.0, 2.0], grad=True)
+        w = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
         for _ in range(2):
-            scaled, index, *_ = f(tensor([1.0, 2.0]), w)
+            scaled, index, *_ = f(tensor(1.0, 2.0), w)
             seen.append((scaled.is_leaf, index.is_leaf, scaled.stop_gradient))
             scaled.stop_gradient = False
             (scaled * scaled).sum().backward()

@@ -59,7 +59,7 @@ from d2s.runtime.trace import Capture, capture_into
 from d2s.runtime.training.methods import training_into
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.reading import check_taken, returned
-from d2s.runtime.values.tensors import NUMBER_DTYPES, mark_number, number_kind
+from d2s.runtime.values.tensors import NUMBER_DTYPES, is_array, mark_number, number_kind
 from d2s.syntax.depth import deep
 
 capture_lock: Final = bridge.static_lock
@@ -293,6 +293,7 @@ def _capture(
             },
             results.given,
             [*inputs, *parameters[1]],
+            [each for each in results.kept if is_array(each)],
         )
     names = [operation.name() for operation in bridge.operations(main)]
     _check_choices(names)

@@ -15,6 +15,7 @@ from typing import Any, Final
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import user_line
 from d2s.errors import InplaceError
+from d2s.runtime.python.arrays.views import memory_of
 
 _STORES: Final = frozenset(
     {
@@ -312,6 +313,7 @@ def check_results(
     shared: dict[int, list[int]],
     results: list[Any],
     others: list[Any],
+    arrays: list[Any],
 ) -> None:
     """Refuse ``program`` when a result is a view, in dygraph, of what else is known outside of it.
 
@@ -319,6 +321,7 @@ def check_results(
         program, copies, shared: as :func:`check_views` gets them.
         results: the values that it gives.
         others: the values that stand for arguments and for tensors of the state.
+        arrays: the arrays of NumPy that it gives.
 
     Raises:
         InplaceError: (D2S304) a change of one would be seen through the other.
@@ -329,17 +332,25 @@ def check_results(
         storage = known.storages.find(value.id)
         group = {storage, *known.linked.get(storage, ())}
         if not seen.isdisjoint(group):
-            operation = value.get_defining_op()
-            stack = [] if operation is None else bridge.callstack(operation)
-            file, line = user_line(stack)
-            raise InplaceError(
-                "a tensor is a view of another one, and the function changes tensors in place "
-                "where no program sees both",
-                cure="take the part with .clone()",
-                file=file,
-                line=line,
-            )
+            raise _apart("a tensor is a view of another one", ".clone()", value)
         seen |= group
+    memories: set[int] = set()
+    for array in arrays:
+        memory = id(memory_of(array))
+        if memory in memories:
+            raise _apart("an array of NumPy is a view of another one", ".copy()", array.value)
+        memories.add(memory)
+
+
+def _apart(what: str, cure: str, value: Any) -> InplaceError:
+    operation = value.get_defining_op()
+    file, line = user_line([] if operation is None else bridge.callstack(operation))
+    return InplaceError(
+        f"{what}, and the function may change it in place where no program sees both",
+        cure=f"take the part with {cure}",
+        file=file,
+        line=line,
+    )
 
 
 def _is_missed(known: _Program, store: Any, spot: _Spot, group: Container[int]) -> bool:

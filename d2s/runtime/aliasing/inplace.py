@@ -24,13 +24,22 @@ from d2s.runtime.aliasing.snapshots import Frozen
 from d2s.runtime.aliasing.storage import Sharing, may_be, unknown_base, with_contents
 from d2s.runtime.trace import Block, Capture, current, error_here
 from d2s.runtime.values.choice import Choice
-from d2s.runtime.values.tensors import as_value, is_tensor, note_written, root_of, root_to_change
+from d2s.runtime.values.tensors import (
+    as_value,
+    is_array,
+    is_tensor,
+    note_written,
+    root_of,
+    root_to_change,
+)
 from d2s.runtime.values.tree import is_list_or_tuple, like
 
 _OTHERWISE: Final[dict[str, Callable[..., Any]]] = {
     "zero_": lambda y: paddle.zeros_like(y),
     "fill_": lambda y, value: paddle.full_like(y, value),
-    "set_value": lambda y, value: as_value(value if is_tensor(value) else paddle.assign(value)),
+    "set_value": lambda y, value: as_value(
+        value if is_tensor(value) else paddle.assign(value.value if is_array(value) else value)
+    ),
     "copy_": lambda y, other, *_: other,
     "assign": lambda y, other: other,
     "increment": lambda y, value=1.0: y + bridge.as_float32(value, y.dtype),

@@ -23,6 +23,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import LoopGradientError, UnsupportedInGraphError
+from d2s.runtime.aliasing.unchanged import called_unchanged
 from d2s.runtime.trace import Capture, capture_into, current, error_here
 from d2s.runtime.values.tensors import as_value, is_tensor
 from d2s.runtime.values.tree import is_sequence, parts
@@ -73,7 +74,9 @@ def apply(
             users = _Context(context, attributes)
             values = users.restore(len(found))
             back = _with_values(backward, dict(zip(found, values, strict=True)))
-            result = (back if found else backward)(users, *gradients)
+            used = back if found else backward
+            what = f"the backward of {kind.__name__!r}"
+            result = called_unchanged(what, kind.backward, lambda: used(users, *gradients))
             if not found:
                 return result
             own = result if is_sequence(result) else (result,)

@@ -12,6 +12,7 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.aliasing import inplace
 from d2s.runtime.aliasing.replays import COMPUTING
+from d2s.runtime.aliasing.unchanged import called_unchanged
 from d2s.runtime.calls.applying import module_of
 from d2s.runtime.python import casts
 from d2s.runtime.python.arrays.array import numpy_
@@ -83,7 +84,7 @@ def _register_hook(
 
     def gradient(_: object, received: bridge.Value) -> Any:
         with capture_into(capture):
-            changed = converted(received)
+            changed = called_unchanged("a gradient hook", hook, lambda: converted(received))
         return paddle.assign(received) if changed is None else changed
 
     hooked = bridge.static_py_layer(lambda _, value: paddle.assign(value), gradient)([tensor])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -66,12 +67,11 @@ class Outputs:
                 found = stops_of(pair[0]), stops_of(pair[1])
                 if not all(map(is_known_here, found)):
                     flags.append((position, len(self.true)))
-                    self.output(
-                        *(
-                            self.as_flag(side, self.on(side, lambda s=stops: computed(s)))
-                            for side, stops in zip((True, False), found, strict=True)
-                        )
+                    true, false = (
+                        self.as_flag(side, self.on(side, functools.partial(computed, stops)))
+                        for side, stops in zip((True, False), found, strict=True)
                     )
+                    self.output(true, false)
         return flags
 
     def _widened(self, position: int) -> list[int] | None:

@@ -112,32 +112,30 @@ def _of_branch(
 ) -> tuple[Stops, bridge.Value | None]:
     index = [each.id for each in operation.results()].index(value.id)
     sides = [block.ops[-1].operand_source(index) for block in bridge.blocks_of(operation)]
-    found = [_known(side, known) for side in sides]
-    for side, each in zip(sides, found, strict=True):
-        if each is None:
-            return False, side
-    true, false = found
+    true, false = (_known(side, known) for side in sides)
+    if true is None or false is None:
+        return False, sides[0 if true is None else 1]
     if true is false and isinstance(true, bool):
         return true, None
     test = test_of(operation.operand_source(0))
     return either(both(test, true), both(opposite(test), false)), None
 
 
-def both(one: Any, other: Any) -> Stops:
+def both(one: Stops, other: Stops) -> Stops:
     """Whether both conditions hold."""
-    if one is False or other is False:
-        return False
-    if one is True or other is True:
-        return other if one is True else one
+    if isinstance(one, bool):
+        return other if one else False
+    if isinstance(other, bool):
+        return one if other else False
     return Test((one, other), "and", max(one.depth, other.depth))
 
 
-def either(one: Any, other: Any) -> Stops:
+def either(one: Stops, other: Stops) -> Stops:
     """Whether one of the conditions holds."""
-    if one is False or other is False:
-        return other if one is False else one
-    if one is True or other is True:
-        return True
+    if isinstance(one, bool):
+        return True if one else other
+    if isinstance(other, bool):
+        return True if other else one
     return Test((one, other), "or", max(one.depth, other.depth))
 
 

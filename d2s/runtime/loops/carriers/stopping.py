@@ -12,6 +12,7 @@ import paddle
 
 from d2s.runtime.trace import OnceMoreError
 from d2s.runtime.values.stops import (
+    Stops,
     Test,
     are_followed,
     both,
@@ -79,6 +80,6 @@ class Stopping:
             note_stops(value, both(opposite(test_of(tripped)), self.before))
 
 
-def _as_value(stops: object) -> paddle.Tensor:
+def _as_value(stops: Stops) -> paddle.Tensor:
     found = computed(stops)
     return paddle.full([], found, "bool") if isinstance(found, bool) else paddle.assign(found)

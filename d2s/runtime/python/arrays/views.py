@@ -69,6 +69,16 @@ def _linked(made: RunArray, base: RunArray, link: _Link) -> RunArray:
     return made
 
 
+def memory_of(array: RunArray) -> RunArray:
+    """The array that ``array`` is a view of, at any distance."""
+    while (link := _of(_links, array)) is not None:
+        base = link.base if link.take is not None else link.base()
+        if base is None:
+            break
+        array = base
+    return array
+
+
 def write(array: RunArray, value: paddle.Tensor) -> None:
     """Give ``array`` other contents, and all arrays that share its memory.
 
