@@ -257,7 +257,7 @@ class StaticFunction(ConcretePrograms):
         if failed is not None:
             return self._instead(failed, args, kwargs, time.perf_counter() - start)
         assert entry is not None
-        if quick is not None:
+        if quick is not None and not entry.runner.captured.callers:
             self._programs.known.add(quick, entry, call.tensors)
         try:
             if entry.fallible:

@@ -340,6 +340,7 @@ def _capture(
         results.stops,
         [tensor for tensor, value in zip(tensors, values, strict=True) if value.id in state.asked],
         state.effects,
+        callers=results.callers or bool(kept_apart.arguments),
     )
 
 

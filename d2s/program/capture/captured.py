@@ -91,6 +91,7 @@ class Captured:
         stops: outputs that stop gradients on some runs, and the outputs that say on which.
         asked: tensors outside of it whose gradients ``paddle.grad`` gives.
         notes: what became of constructs while it was captured.
+        callers: a run needs the caller's own containers, or those that Python makes of a call.
     """
 
     program: Any
@@ -122,3 +123,4 @@ class Captured:
     asked: list[Any] = field(default_factory=list)
     effects: bool = False
     notes: Notes = field(default_factory=Notes)
+    callers: bool = False

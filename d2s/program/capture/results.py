@@ -59,6 +59,7 @@ class Results:
         self.kept: list[Any] = []
         self.ambiguous: list[str] = []
         self.texts = False
+        self.callers = False
         self.arguments: dict[int, int] = {}
         self.shared: dict[int, Build] = {}
         self.moved: dict[int, Any] = {}
@@ -115,6 +116,7 @@ class Results:
         """How a run finds a container that was there before."""
         number = self.arguments.get(id(thing))
         if number is not None:
+            self.callers = True
             return lambda run: run.containers[number]
         record = self.watch.holds(thing)
         if record is None and is_object(thing):

@@ -89,10 +89,23 @@ def test_another_package_that_is_missing_is_no_missing_paddle() -> None:
     assert "D2S104" not in done.stderr
 
 
-def test_a_program_that_imports_d2s_has_all_of_it_at_once() -> None:
+def test_a_program_that_imports_d2s_counts_hooks_at_once() -> None:
     """Hooks are counted from the import of d2s on, whichever of the two is imported first."""
-    code = "import sys, d2s; print('paddle' in sys.modules, 'to_static' in vars(d2s))"
-    assert run(code).stdout.split() == ["True", "True"]
+    code = "import sys, d2s; print(*(name in sys.modules for name in ('paddle', %r)))"
+    assert run(code % "d2s.paddle_bridge.running.steps").stdout.split() == ["True", "True"]
+
+
+def test_a_program_pays_for_what_it_asks_for() -> None:
+    """No timing: what takes the time is imported with the names that need it."""
+    code = (
+        "import sys, d2s\n"
+        "rooms = 'd2s.runtime', 'd2s.passes', 'd2s.debug', 'd2s.selfcheck', 'd2s.lint'\n"
+        "print(*(room in sys.modules for room in rooms))\n"
+        "d2s.to_static; assert 'dump' in dir(d2s)\n"
+        "print(*(room in sys.modules for room in rooms))\n"
+    )
+    lines = run(code).stdout.splitlines()
+    assert lines == ["False False False False False", "True True False True False"]
 
 
 def test_names_that_are_asked_for_in_the_command() -> None:

@@ -201,3 +201,19 @@ def test_modes_do_not_keep_a_layer() -> None:
     del net, static
     gc.collect()
     assert gone() is None
+
+
+def test_what_python_makes_of_a_call_is_there_on_each_call() -> None:
+    """G1: ``*rest`` and ``**more`` are objects of the call, also of one that is known."""
+
+    def gives(x, *rest, **more):
+        return x * 2, rest, more
+
+    def keeps(x, **more):
+        more["y"] = x
+        return more
+
+    for f in (gives, keeps):
+        static = d2s.to_static(f)
+        for _ in range(5):
+            assert_same(lambda f=f: f(X, k=1), (), static=lambda static=static: static(X, k=1))
