@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import io
+import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -19,10 +20,12 @@ import typer
 
 from d2s import __version__, config
 from d2s.cli import commands
+from d2s.cli.help import Command, Group
 from d2s.errors import D2SError, PaddleVersionError
 
 app = typer.Typer(
     name="d2s",
+    cls=Group,
     no_args_is_help=True,
     rich_markup_mode=None,  # plain help: paragraphs are filled, and it can be piped
     pretty_exceptions_enable=False,  # a traceback is for a bug report: plain text, in full
@@ -51,6 +54,8 @@ def _command(
 
     @functools.wraps(function)
     def run(**options: Any) -> None:
+        if name not in ("run", "doctor"):  # what Paddle says is of interest there
+            os.environ.setdefault("GLOG_minloglevel", "2")
         try:
             function(**options)
         except KeyboardInterrupt:
@@ -58,7 +63,7 @@ def _command(
             raise typer.Exit(_INTERRUPTED) from None
 
     text = f"{inspect.getdoc(function)}\n\n{_shown(examples)}"
-    app.command(name, help=text, short_help=summary, context_settings=settings)(run)
+    app.command(name, cls=Command, help=text, short_help=summary, context_settings=settings)(run)
 
 
 def _shown(examples: Sequence[str]) -> str:

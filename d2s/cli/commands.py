@@ -48,14 +48,16 @@ CallInputs = Annotated[
         show_default=False,
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="For programs.")]
+AsJson = Annotated[bool, typer.Option("--json", help="As JSON, for programs.")]
 LogJson = Annotated[
     bool,
     typer.Option("--log-json", help="What d2s does, on stderr: a line of JSON for each event."),
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Write here.", show_default=False),
+    typer.Option(
+        "--output", "-o", metavar="FILE", help="Write into this file.", show_default=False
+    ),
 ]
 
 
@@ -234,6 +236,7 @@ def explain(
     inputs: CallInputs = None,
     as_json: AsJson = False,
     output: Output = None,
+    log_json: LogJson = False,
 ) -> None:
     """Explain the code of an error message, or what becomes of a function, line by line.
 
@@ -242,6 +245,7 @@ def explain(
     called, and everything is as it was afterwards. Exit status: 0, 1 when the function is refused,
     2 after an error.
     """
+    _log(log_json)
     if code is not None and (":" in code or code.endswith(".py")):
         if list_:
             raise typer.BadParameter("choose one of TARGET and --list")
@@ -274,6 +278,7 @@ def report(
     ] = False,
     as_json: AsJson = False,
     output: Output = None,
+    log_json: LogJson = False,
 ) -> None:
     """Say what becomes of a function, line by line, check it, and time it beside dygraph.
 
@@ -282,6 +287,7 @@ def report(
     function is called with what --input says; everything is as it was afterwards. Exit status: 0, 1
     when it is refused or differs from dygraph, 2 after an error.
     """
+    _log(log_json)
     if profile and not inputs:
         raise typer.BadParameter("--profile measures a call: say with --input what it is given")
     check(output, html, reads=[target])
@@ -372,7 +378,8 @@ def run(
         ),
     ],
     arguments: Annotated[
-        list[str] | None, typer.Argument(metavar="[ARGS]", show_default=False)
+        list[str] | None,
+        typer.Argument(metavar="[ARGS]", help="Those of the program.", show_default=False),
     ] = None,
     module: Annotated[
         bool, typer.Option("-m", "--module", help="PROGRAM is a module, as with python -m.")
@@ -387,7 +394,11 @@ def run(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="Write the summary here.", show_default=False
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write the summary into this file.",
+            show_default=False,
         ),
     ] = None,
     log_json: LogJson = False,
@@ -486,6 +497,7 @@ def build(
         ),
     ] = False,
     as_json: AsJson = False,
+    log_json: LogJson = False,
 ) -> None:
     """Convert a package ahead of time, for frozen programs and places without source.
 
@@ -494,6 +506,7 @@ def build(
     source map. The package is imported; for the Python and the d2s that run it, only. A function
     that cannot be converted is named, and left as it is.
     """
+    _log(log_json)
     with working(_LOADING):
         from d2s.cli import build as work
     work.build(package, output=output, keep_source=not without_source, as_json=as_json)

@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from d2s import __version__, config
 from d2s.debug import probes
+from d2s.markup.flow import counted
 
 _PACKAGES: Final = (
     *("paddlepaddle", "paddlepaddle-gpu", "numpy", "gast", "beniget", "astor", "rich", "typer"),
@@ -93,7 +94,8 @@ class Examination:
             lines += [f"         {line}" for line in one.detail.splitlines()]
         lines += ["", *(f"conflict: {conflict}" for conflict in self.conflicts)]
         works = sum(one.works for one in self.probes)
-        lines.append(f"{works} of {len(self.probes)} work, {len(self.conflicts)} conflicts")
+        conflicts = counted(len(self.conflicts), "conflict")
+        lines.append(f"{works} of {len(self.probes)} probes work, {conflicts}")
         text = "\n".join(lines)
         while "\n\n\n" in text:
             text = text.replace("\n\n\n", "\n\n")

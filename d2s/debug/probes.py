@@ -12,6 +12,7 @@ import json
 import tempfile
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -73,6 +74,27 @@ def _grown(x: Any) -> Any:
         x = x * 2
         found.append(x)
     return paddle.stack(found).sum(axis=0)
+
+
+@probe("saving, and running in Paddle Inference")
+def inference() -> None:
+    """The file, without d2s; first, as Paddle 3.3 ends a process that makes its first predictor after
+    a program with an operation of Python's has run.
+    """
+    import paddle
+    from paddle import inference as paddle_inference
+    from paddle.static import InputSpec
+
+    import d2s
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/net"
+        d2s.save(_branch, path, input_spec=[InputSpec([None], "float32", "x")])
+        made = paddle_inference.create_predictor(
+            paddle_inference.Config(f"{path}.json", f"{path}.pdiparams")
+        )
+        (got,) = made.run([paddle.ones([3])])
+        assert got.tolist() == [1.0] * 3
 
 
 @probe("a branch that a tensor decides")
@@ -214,6 +236,50 @@ def random() -> None:
 
     one, other = noise(paddle.zeros([4])), noise(paddle.zeros([4]))
     assert one.tolist() != other.tolist(), "two runs drew the same"
+
+
+@probe("functions of NumPy on every run")
+def arrays() -> None:
+    """With the numbers of that run."""
+    import numpy as np
+    import paddle
+
+    import d2s
+
+    static = d2s.to_static(lambda x: np.sort(x.numpy()).sum() + x, full_graph=True)
+    got = [static(paddle.full([2], value)).tolist() for value in (1.0, 2.0)]
+    assert got == [[3.0, 3.0], [6.0, 6.0]], str(got)
+
+
+@probe("mixed precision")
+def mixed() -> None:
+    """As dygraph rounds, gradients included."""
+    import paddle
+
+    def low(x: Any) -> Any:
+        with paddle.amp.auto_cast(level="O1", dtype="bfloat16"):
+            return _branch(x.reshape([1, -1]) @ x.reshape([-1, 1]))
+
+    _agrees(low, _tensor(1.0, 2.0, 3.0))
+
+
+@probe("a function of several programs")
+def islands() -> None:
+    """Python between them, which no program can do."""
+    import paddle
+
+    import d2s
+
+    def keyed(x: Any) -> Any:
+        found = {float(x.sum()): 2}
+        return x * found[float(x.sum())]
+
+    with d2s.options(least_island=1, try_islands=False), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        static: Any = d2s.to_static(keyed, full_graph=False)
+        got = [static(paddle.full([2], value)).tolist() for value in (1.0, 2.0)]
+    assert got == [[2.0, 2.0], [4.0, 4.0]], str(got)
+    assert static.breaks, "it was taken for one program"
 
 
 @probe("saving and loading")

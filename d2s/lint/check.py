@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import io
 import re
 import warnings
 from collections.abc import Iterable, Iterator
@@ -56,9 +57,25 @@ def check_text(
             found = list(_findings(text, file, settings))
     except (SyntaxError, ValueError, RecursionError) as error:
         return [_no_python(file, error)]
-    lines = source.decode("utf-8", "replace").splitlines()
+    lines = _lines(source.decode("utf-8", "replace"))
     chosen = [one for one in found if settings.wants(one.code) and not _ignored(one, lines)]
-    return sorted(_in_characters(one, lines) for one in chosen)
+    return sorted(_in_characters(_with_edits(one, lines), lines) for one in chosen)
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a file with their ends, as Python counts them.
+
+    >>> _lines("a\\fb\\r\\nc\\n")
+    ['a\\x0cb\\r\\n', 'c\\n']
+    """
+    return list(io.StringIO(text, newline=""))
+
+
+def _with_edits(found: Finding, lines: list[str]) -> Finding:
+    """The same with those edits alone whose text is laid out as one writes it."""
+    if all(edit.fits(lines) for edit in found.edits):
+        return found
+    return replace(found, edits=())
 
 
 def _in_characters(found: Finding, lines: list[str]) -> Finding:
@@ -153,12 +170,10 @@ def fixed(text: str, findings: Iterable[Finding]) -> str:
     >>> fixed("y = float(x.numpy())", [])
     'y = float(x.numpy())'
     """
-    lines = text.splitlines(keepends=True)
+    lines = _lines(text)
     edits = {edit for found in findings for edit in found.edits}
-    for edit in sorted(edits, key=lambda edit: (edit.line, edit.start), reverse=True):
-        line = lines[edit.line - 1].encode()
-        new = line[: edit.start] + edit.text.encode() + line[edit.end :]
-        lines[edit.line - 1] = new.decode()
+    for edit in sorted(edits, key=lambda edit: (edit.line, edit.end), reverse=True):
+        edit.apply(lines)
     made = "".join(lines)
     ast.parse(made)  # a rewrite that breaks the file would be a defect of ours
     return made

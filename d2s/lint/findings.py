@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -17,14 +18,26 @@ class Edit:
 
     Attributes:
         line: 1-based.
-        start, end: columns, 0-based, in bytes of UTF-8 as ``ast`` counts them.
-        text: the new text.
+        end: the column behind it, 0-based, in bytes of UTF-8 as ``ast`` counts them.
+        old: what stands there.
+        new: what is to stand there.
     """
 
     line: int
-    start: int
     end: int
-    text: str
+    old: str
+    new: str
+
+    def fits(self, lines: Sequence[str]) -> bool:
+        """Whether that text does stand there, laid out as one writes it."""
+        before = lines[self.line - 1].encode()[: self.end]
+        return before.endswith(self.old.encode())
+
+    def apply(self, lines: list[str]) -> None:
+        """Write the new text into the lines of a file."""
+        line = lines[self.line - 1].encode()
+        start = self.end - len(self.old.encode())
+        lines[self.line - 1] = (line[:start] + self.new.encode() + line[self.end :]).decode()
 
 
 @dataclass(frozen=True, order=True)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
+from pathlib import PurePath
 from typing import Any, Final
+from urllib.parse import quote
 
 from d2s import __version__
 from d2s.diagnostics.catalogue import entry
@@ -103,7 +105,7 @@ def _result(found: Finding, codes: list[str]) -> dict[str, Any]:
     region = {"startLine": found.line, "startColumn": found.column + 1}
     if found.end_line:
         region |= {"endLine": found.end_line, "endColumn": found.end_column + 1}
-    place = {"artifactLocation": {"uri": found.file.replace("\\", "/")}, "region": region}
+    place = {"artifactLocation": {"uri": _uri(found.file)}, "region": region}
     return {
         "ruleId": found.code,
         "ruleIndex": codes.index(found.code),
@@ -111,6 +113,12 @@ def _result(found: Finding, codes: list[str]) -> dict[str, Any]:
         "message": {"text": f"{found.message}. Cure: {found.cure}."},
         "locations": [{"physicalLocation": place}],
     }
+
+
+def _uri(file: str) -> str:
+    """A file as a reference to a URI: escaped, and absolute if its path is."""
+    path = PurePath(file)
+    return path.as_uri() if path.is_absolute() else quote(path.as_posix())
 
 
 FORMATS: Final[dict[str, Callable[[Sequence[Finding]], str]]] = {

@@ -23,17 +23,24 @@ _PLACES: Final = {
     "island": "in one of several programs",
     "outside": "Python, between the programs",
 }
-"""What the colour of a line number says."""
+"""What the colour beside a line says."""
 
 
-LEGEND: Final = (
-    '<p class="soft legend">'
-    + "".join(
-        f'<span class="row {place}">{escaped(text)}</span>' for place, text in _PLACES.items()
-    )
-    + "<span>operations that come of a line; its share of the time</span></p>"
-)
-"""What the colours beside the lines mean."""
+def legend(listings: Sequence[Listing]) -> str:
+    """What the colours and numbers beside the lines of some listings mean."""
+    lines = [line for each in listings for line in each.lines]
+    shown = {line.where for line in lines}
+    said = [
+        f'<span class="row {place}">{escaped(text)}</span>'
+        for place, text in _PLACES.items()
+        if place in shown
+    ]
+    if any(line.operations for line in lines):
+        timed = (
+            ", then the share of the programs' time" if any(line.share for line in lines) else ""
+        )
+        said.append(f"<span>behind the number of a line: its operations{timed}</span>")
+    return f'<p class="soft legend">{"".join(said)}</p>' if said else ""
 
 
 def code_page(title: str, place: str, listing: Listing, facts: Sequence[str] = ()) -> str:

@@ -39,4 +39,5 @@ def _section(title: str, body: RenderableType) -> list[RenderableType]:
 
 def _code(block: Block) -> RenderableType:
     language = "bash" if block.language == "sh" else block.language
-    return Padding(Syntax(block.text.rstrip("\n"), language, theme="ansi_dark"), (0, 0, 0, 2))
+    text = Syntax(block.text.rstrip("\n"), language, theme="ansi_dark", word_wrap=True)
+    return Padding(text, (0, 0, 0, 2))

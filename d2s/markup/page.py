@@ -16,8 +16,9 @@ _CONTROLS: Final = {
     **{code: 0xFFFD for code in range(32) if chr(code) not in "\t\n"},
     **dict.fromkeys(range(0x7F, 0xA0), 0xFFFD),
     **dict.fromkeys(range(0xD800, 0xE000), 0xFFFD),
+    **dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD),
 }
-"""Characters that HTML has not, and halves of pairs that cannot be written."""
+"""What HTML has not, halves of pairs, and what turns the direction of the text behind it around."""
 
 
 def escaped(text: object) -> str:

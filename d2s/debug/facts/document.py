@@ -9,7 +9,7 @@ from d2s.debug.facts.words import (
     share_in_words,
     timing_in_words,
 )
-from d2s.markup.code import LEGEND, hint_html, keys_of, listing_html
+from d2s.markup.code import hint_html, keys_of, legend, listing_html
 from d2s.markup.flow import picture
 from d2s.markup.listing import Hint
 from d2s.markup.page import escaped, page, section
@@ -34,7 +34,7 @@ def document(found: Facts) -> str:
 
 def _code(found: Facts) -> str:
     keys = keys_of(found.functions)
-    return LEGEND + "\n".join(listing_html(each, keys) for each in found.functions)
+    return legend(found.functions) + "\n".join(listing_html(each, keys) for each in found.functions)
 
 
 def _tone(text: str) -> str:

@@ -58,5 +58,14 @@ def timing_in_words(timing: Timing) -> str:
 def speed_in_words(timing: Timing) -> str:
     """How fast it is beside dygraph."""
     if timing.speedup >= 1:
-        return f"{timing.speedup:.2f} times as fast as dygraph"
-    return f"takes {1 / timing.speedup:.2f} times as long as dygraph"
+        return f"{_rounded(timing.speedup)} times as fast as dygraph"
+    return f"takes {_rounded(1 / timing.speedup)} times as long as dygraph"
+
+
+def _rounded(ratio: float) -> str:
+    """A ratio without the digits that were not measured.
+
+    >>> _rounded(1.234), _rounded(30.64)
+    ('1.2', '31')
+    """
+    return f"{ratio:.1f}" if ratio < 10 else f"{ratio:.0f}"

@@ -32,10 +32,7 @@ def _shortened(reader: Reader, node: Any) -> tuple[Edit, ...]:
     """``x.numpy().item()`` and ``float(x.numpy())`` mean the same without ``numpy()``."""
     if id(node) not in reader.module.doubled or node.args or node.keywords:
         return ()
-    owner = node.func.value
-    if owner.end_lineno != node.end_lineno:
-        return ()
-    return (Edit(node.end_lineno, owner.end_col_offset, node.end_col_offset, ""),)
+    return (Edit(node.end_lineno, node.end_col_offset, ".numpy()", ""),)
 
 
 def named(reader: Reader, node: Any, path: str) -> None:

@@ -54,6 +54,16 @@ def test_every_entry_is_printed_whole(code: str) -> None:
     assert " ".join(found.cure.replace("`", "").split()) in shown
 
 
+@pytest.mark.parametrize("code", codes())
+def test_no_code_is_cut_on_a_narrow_terminal(code: str) -> None:
+    """Long lines of an example go on below."""
+    console = Console(width=40, force_terminal=True, color_system=None)
+    with console.capture() as said:
+        console.print(laid_out(entry(code)))
+    shown = "".join(said.get().split())
+    assert "".join(entry(code).example.text.split()) in shown
+
+
 def test_json() -> None:
     """For programs: one entry, or all of them."""
     assert json.loads(explained("204", "--json")) == entry("D2S204").as_dict()

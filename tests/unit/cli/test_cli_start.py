@@ -120,13 +120,16 @@ def test_names_that_are_asked_for_in_the_command() -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-@pytest.mark.parametrize("columns", ["50", "80", "200"])
+@pytest.mark.parametrize("columns", ["40", "80", "200"])
 def test_help_has_whole_sentences_and_examples(name: str, columns: str) -> None:
-    """Nothing is cut with dots, on a narrow terminal either."""
+    """Nothing is cut with dots, and nothing but a command to type is wider than the terminal."""
     listed = CliRunner().invoke(app, ["--help"], env={"COLUMNS": columns}).stdout
     page = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": columns}).stdout
     assert not re.search(r"[a-z] ?\.\.\.", listed + page)
     assert f"    d2s {name}" in page
+    assert "-\n" not in listed + page
+    for line in (listed + page).splitlines():
+        assert len(line) <= int(columns) or line.startswith("    d2s ")
     summary = listed.split(f"\n  {name} ")[1].split("\n  ")[0]
     assert summary.strip()
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jsonschema
 import pytest
 from typer.testing import CliRunner
 
@@ -208,6 +209,25 @@ def test_sarif(folder: Path) -> None:
         assert 1 <= region["startColumn"] < region["endColumn"]
 
 
+def test_sarif_is_what_its_schema_says(folder: Path) -> None:
+    """Findings of each severity, files that are no Python, and paths with odd characters."""
+    schema = json.loads(Path(__file__).with_name("sarif-2.1.0.json").read_text())
+    odd = folder / "a b#ü%.py"
+    odd.write_text(NET)
+    here = Path(__file__).with_name("constructs.py")
+    made = run(*map(str, (here, odd.name, odd, "other.py", "clean.py")), "--format", "sarif")[1]
+    checker = jsonschema.Draft4Validator
+    checker.check_schema(schema)
+    checker(schema, format_checker=checker.FORMAT_CHECKER).validate(json.loads(made))
+    (found,) = json.loads(made)["runs"]
+    places = [one["locations"][0]["physicalLocation"] for one in found["results"]]
+    uris = {place["artifactLocation"]["uri"] for place in places}
+    assert {"a%20b%23%C3%BC%25.py", odd.as_uri(), here.as_uri(), "other.py"} == uris
+    assert {one["level"] for one in found["results"]} == {"error", "warning", "note"}
+    with pytest.raises(jsonschema.ValidationError):
+        checker(schema).validate({**json.loads(made), "version": "2"})
+
+
 def test_columns_are_characters() -> None:
     text = "import d2s\n@d2s.to_static\ndef f(größe):\n    return größe.numpy()\n"
     (found,) = check_text(text, "net.py")
@@ -225,6 +245,13 @@ def test_columns_are_characters() -> None:
         ("x.numpy().tolist()", "x.tolist()"),
         ("x.numpy()[0]", "x.numpy()[0]"),
         ("float(x.numpy()[0])", "float(x.numpy()[0])"),
+        (
+            "bool((x > 0).all().numpy()), float((x - 1).numpy())",
+            "bool((x > 0).all()), float((x - 1))",
+        ),
+        ("float((x\n     ).numpy())", "float((x\n     ))"),
+        ("float(x .numpy( )), float(x.numpy())", "float(x .numpy( )), float(x)"),
+        ("'\x0c', '\u2028', float(x.numpy())", "'\x0c', '\u2028', float(x)"),
         ("'ä', int(x.numpy()), int(x.sum().numpy())", "'ä', int(x), int(x.sum())"),
     ],
 )
