@@ -78,8 +78,10 @@ def _grown(x: Any) -> Any:
 
 @probe("saving, and running in Paddle Inference")
 def inference() -> None:
-    """The file, without d2s; first, as Paddle 3.3 ends a process that makes its first predictor after
-    a program with an operation of Python's has run.
+    """Without d2s.
+
+    Stands first: Paddle 3.3 ends a process that makes its first predictor after a program that
+    calls Python has run.
     """
     import paddle
     from paddle import inference as paddle_inference

@@ -63,10 +63,10 @@ def check_text(
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a file with their ends, as Python counts them.
+    r"""The lines of a file with their ends, as Python counts them.
 
-    >>> _lines("a\\fb\\r\\nc\\n")
-    ['a\\x0cb\\r\\n', 'c\\n']
+    >>> _lines("a\fb\r\nc\n")
+    ['a\x0cb\r\n', 'c\n']
     """
     return list(io.StringIO(text, newline=""))
 
