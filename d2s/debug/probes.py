@@ -248,7 +248,7 @@ def arrays() -> None:
 
     import d2s
 
-    static = d2s.to_static(lambda x: np.sort(x.numpy()).sum() + x, full_graph=True)
+    static: Any = d2s.to_static(lambda x: np.sort(x.numpy()).sum() + x, full_graph=True)
     got = [static(paddle.full([2], value)).tolist() for value in (1.0, 2.0)]
     assert got == [[3.0, 3.0], [6.0, 6.0]], str(got)
 
