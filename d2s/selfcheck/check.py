@@ -26,7 +26,7 @@ from d2s.runtime.calls.callables import call_method
 from d2s.runtime.lists.probes import probes
 from d2s.selfcheck.locate import Record, first_difference
 from d2s.selfcheck.report import Difference, Report
-from d2s.selfcheck.runs import Call, Seen, differences, observe
+from d2s.selfcheck.runs import Call, Raised, Seen, differences, observe
 from d2s.selfcheck.snapshot import Snapshot, plain_of
 from d2s.selfcheck.values import Tolerance
 from d2s.syntax.source import kind_of
@@ -231,7 +231,7 @@ class Work:
 
     def report(self, want: Seen) -> Report:
         """A report without differences."""
-        compared = ["exception"] if not isinstance(want.outcome, list) else ["result"]
+        compared = ["exception"] if isinstance(want.outcome, Raised) else ["result"]
         compared += ["arguments"] if self.bound.arguments else []
         compared += ["state"] if want.state else []
         compared += ["printed text"]

@@ -23,7 +23,7 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import NotCheckableError
 from d2s.runtime.calls.callables import call_method
 from d2s.runtime.values.objects import is_library, is_user_class
-from d2s.runtime.values.tree import is_dataclass_instance, parts, refill
+from d2s.runtime.values.tree import is_dataclass_instance, is_tuple, parts, refill
 from d2s.selfcheck.generators import (
     GENERATORS,
     random_states,
@@ -211,7 +211,7 @@ class Snapshot:
             self._generator(thing)
         elif isinstance(thing, _CONTAINERS) and not is_user_class(type(thing)):
             self._container(thing)
-        elif isinstance(thing, tuple | frozenset):
+        elif is_tuple(thing) or isinstance(thing, frozenset):
             for item in thing:
                 self._visit(path, item)
         elif isinstance(thing, paddle.nn.Layer):

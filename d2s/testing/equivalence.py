@@ -15,7 +15,7 @@ from typing import Any
 import paddle
 
 from d2s.errors import D2SError, StaticModeError
-from d2s.runtime.values.tree import scan
+from d2s.runtime.values.tree import is_mapping, scan
 from d2s.selfcheck.check import Checker, target_of
 from d2s.selfcheck.report import Report
 
@@ -93,7 +93,7 @@ def _numbered(number: int, count: int) -> Iterator[None]:
 
 def arguments_of(fn: Any, call: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The positional and the keyword arguments that a call stands for."""
-    if isinstance(call, dict):
+    if is_mapping(call):
         forward = fn.forward if isinstance(fn, paddle.nn.Layer) else fn
         first = [
             name

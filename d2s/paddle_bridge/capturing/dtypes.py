@@ -71,7 +71,7 @@ def _declared(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _correct(name: str, given: Any, made: Any) -> None:
     """Declare what ``made``, the results of an operation of ``given``, has."""
-    results = list(made) if isinstance(made, list | tuple) else [made]
+    results = paddle.utils.flatten(made)
     first = results[0]
     if not hasattr(first, "get_defining_op"):
         return

@@ -151,7 +151,7 @@ def _doubles_kept(original: Operation) -> Operation:
     @functools.wraps(original)
     def to_tensor(data: Any, dtype: Any = None, *rest: Any, **options: Any) -> Any:
         if dtype in (paddle.float64, "float64") and _has_doubles(data):
-            with contextlib.suppress(ValueError):  # ragged
+            with contextlib.suppress(TypeError, ValueError):  # a dict; ragged
                 data = np.array(data, np.float64)
         return original(data, dtype, *rest, **options)
 
@@ -160,9 +160,7 @@ def _doubles_kept(original: Operation) -> Operation:
 
 def _has_doubles(data: Any) -> bool:
     """Whether there are Python's numbers in ``data``, and nothing else."""
-    if type(data) in (list, tuple):
-        return all(map(_has_doubles, data))
-    return type(data) in (float, int)
+    return all(map(_is_number, paddle.utils.flatten(data)))
 
 
 def _scalar(number: Any, dtype: Any) -> Any:

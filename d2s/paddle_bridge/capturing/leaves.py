@@ -41,18 +41,12 @@ WITHOUT_DERIVATIVE: Final = names_in(
 """Operations of ``paddle._C_ops`` for which dygraph makes no node of its graph."""
 
 
-def _stopped(result: Any) -> None:
-    if is_value(result):
-        result.stop_gradient = True
-    elif isinstance(result, list | tuple):
-        for each in result:
-            _stopped(each)
-
-
 def _stopping(original: Callable[..., Any]) -> Callable[..., Any]:
     def operation(*arguments: Any, **options: Any) -> Any:
         result = original(*arguments, **options)
-        _stopped(result)
+        for each in paddle.utils.flatten(result):
+            if is_value(each):
+                each.stop_gradient = True
         return result
 
     return operation

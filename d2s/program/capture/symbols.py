@@ -48,6 +48,7 @@ from d2s.runtime.values.tensors import (
     number_kind,
     refuse,
 )
+from d2s.runtime.values.tree import is_plain_sequence
 
 _HASH: Final[Callable[[Any], int]] = bridge.Value.__hash__
 
@@ -211,7 +212,7 @@ def _adapted(mine: Any, other: Any, name: str) -> Any:
         return bridge.Answer(getattr(mine, name)(_plain_number(mine, other)))
     if name in casts.BITS and None not in (number_kind(mine), number_kind(other)):
         return bridge.Answer(casts.bits(name, mine, other))
-    if name in ("__mul__", "__rmul__") and type(other) in (list, tuple, str):
+    if name in ("__mul__", "__rmul__") and (is_plain_sequence(other) or type(other) is str):
         return bridge.Answer(dynamic_list.repeated(other, _times(mine)))
     if not isinstance(other, _PARTNERS):
         return _beside_other(other, name)

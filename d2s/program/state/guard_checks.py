@@ -43,6 +43,7 @@ from d2s.program.state.places import (
     Slot,
     keys_of,
 )
+from d2s.runtime.values import tree
 from d2s.runtime.values.fields import ClassFields, SlotFields
 
 Check = Callable[[], bool]
@@ -230,12 +231,11 @@ class _Plan:
             if value is not ABSENT:
                 self.cells[id(holder)] = holder, value
             return value is not ABSENT
-        if type(holder) in (list, collections.deque):
-            self.items[id(holder), place.key] = holder, place.key, value
+        if type(holder) in tree.PYTHONS and tree.is_sequence(holder):
+            if tree.is_mutable(holder):
+                self.items[id(holder), place.key] = holder, place.key, value
             return True
-        if type(holder) is tuple:
-            return True
-        if not isinstance(holder, dict):
+        if not tree.is_mapping(holder):
             return False
         if isinstance(holder, ClassFields):
             kind = holder.owner

@@ -43,6 +43,7 @@ from d2s.runtime.values.tensors import (
     number_kind,
     number_value,
 )
+from d2s.runtime.values.tree import is_plain_sequence
 
 ENDLESS = 2**62
 """The length of what only the run ends."""
@@ -262,7 +263,7 @@ class PythonValues:
             if count <= FEW:
                 return None
             return Indexed(number_value(count), lambda index: rows[index + done])
-        if type(self.iter_) in (list, tuple, range):
+        if is_plain_sequence(self.iter_) or type(self.iter_) is range:
             return sequence(self.iter_[done:])
         if isinstance(self.iter_, KeysView | ValuesView | ItemsView):
             return sequence(list(self.iter_)[done:])

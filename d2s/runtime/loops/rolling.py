@@ -32,6 +32,7 @@ from d2s.runtime.values.tensors import (
     number_kind,
     number_value,
 )
+from d2s.runtime.values.tree import is_plain_sequence
 from d2s.runtime.values.unbound import UNBOUND
 
 FEW: Final = 4
@@ -76,7 +77,7 @@ def is_still(thing: object) -> bool:
 
     A generator runs code between two trips; so does an iterator of the user's.
     """
-    if type(thing) in (list, tuple, range) or isinstance(thing, (*_OF_CONTAINERS, *_COMBINED)):
+    if is_plain_sequence(thing) or isinstance(thing, (range, *_OF_CONTAINERS, *_COMBINED)):
         return True
     if type(thing) in (type({}.keys()), type({}.values()), type({}.items())):
         return True

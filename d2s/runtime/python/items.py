@@ -50,7 +50,7 @@ from d2s.runtime.values.tensors import (
     mark_number,
     number_kind,
 )
-from d2s.runtime.values.tree import is_mapping, is_plain_sequence
+from d2s.runtime.values.tree import is_list_or_tuple, is_mapping, is_plain_sequence, is_tuple
 
 
 def getitem(container: Any, key: Any, /) -> Any:
@@ -74,12 +74,13 @@ def getitem(container: Any, key: Any, /) -> Any:
     return _at(container, key)
 
 
+_LISTS_OF_LAYERS: Final = (paddle.nn.LayerList, paddle.nn.ParameterList)
+
+
 def _at(container: Any, key: paddle.Tensor) -> Any:
     """The item at a position that the run knows."""
-    word = "tuple" if isinstance(container, tuple) else "list"
-    if word == "tuple" or isinstance(
-        container, list | paddle.nn.LayerList | paddle.nn.ParameterList
-    ):
+    if is_list_or_tuple(container) or isinstance(container, _LISTS_OF_LAYERS):
+        word = "tuple" if is_tuple(container) else "list"
         return picked(list(container), position_in(key, len(container), word))
     if isinstance(container, range):
         position = position_in(key, len(container), "range object")

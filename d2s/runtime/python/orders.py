@@ -31,6 +31,7 @@ from d2s.runtime.values.tensors import (
     number_kind,
     special_method,
 )
+from d2s.runtime.values.tree import is_list_or_tuple
 
 STACKED: Final = (paddle.float32, paddle.float64, paddle.int32, paddle.int64)
 """What Paddle can stack, sort and gather on every device."""
@@ -46,7 +47,7 @@ _WINS: Final = {"<": operator.lt, ">": operator.gt}
 
 def _is_sequence(thing: object) -> bool:
     """Whether ``thing`` is a tuple or list that compares as those of Python do."""
-    return isinstance(thing, tuple | list) and type(thing).__lt__ in (tuple.__lt__, list.__lt__)
+    return is_list_or_tuple(thing) and type(thing).__lt__ in (tuple.__lt__, list.__lt__)
 
 
 def _is_of_run(thing: Any) -> bool:

@@ -303,11 +303,13 @@ class Sizes(list[Any]):
         found = list.__getitem__(self, at)
         return sizes(found) if isinstance(at, slice) else found
 
-    def __add__(self, other: object) -> Any:
-        return sizes([*self, *other]) if isinstance(other, list | tuple) else NotImplemented
+    def __add__(self, other: Any) -> Any:
+        SIZE(()) + _without_items(other)
+        return sizes([*self, *other])
 
-    def __radd__(self, other: object) -> Any:
-        return sizes([*other, *self]) if isinstance(other, list | tuple) else NotImplemented
+    def __radd__(self, other: Any) -> Any:
+        _without_items(other) + SIZE(())
+        return sizes([*other, *self])
 
     def __mul__(self, times: SupportsIndex) -> Any:
         found = list.__mul__(self, times)
@@ -318,6 +320,11 @@ class Sizes(list[Any]):
     def numel(self) -> Any:
         """How many elements a tensor of these sizes has."""
         return math.prod(self)
+
+
+def _without_items(other: Any) -> Any:
+    """``other``, or what is left of a sequence: Paddle says which of them sizes can be joined to."""
+    return other[:0] if isinstance(other, Sequence) else other
 
 
 def sizes(found: Iterable[Any]) -> Any:
