@@ -53,7 +53,7 @@ def _in_notebook() -> bool:
     return "ipykernel" in sys.modules and hasattr(builtins, "get_ipython")
 
 
-def dump(
+def dump(  # noqa: PLR0913  a keyword for each option
     function: Any,
     *,
     side_by_side: bool = False,

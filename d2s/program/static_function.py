@@ -24,7 +24,7 @@ from d2s.diagnostics.defects import as_defect
 from d2s.diagnostics.leaving import forget_untouched, is_untouched, leave, mark_untouched
 from d2s.errors import D2SError, NotAFunctionError, StaticModeError
 from d2s.markup.listing import Generated
-from d2s.program.capture.capture import capture
+from d2s.program.capture.capture import Wanted, capture
 from d2s.program.capture.captured import Captured
 from d2s.program.capture.parameters import MakesParametersError
 from d2s.program.dispatch import events
@@ -412,16 +412,14 @@ class StaticFunction(ConcretePrograms):
         tentative: bool = False,
         decided: bool = False,
     ) -> Captured:
+        function = self._object() if hooks else self.dygraph_function
+        part = bool(self._options.get("part"))
         return capture(
-            self._object() if hooks else self.dygraph_function,
-            call,
-            roots=self._roots(call),
+            Wanted(function, call, self._roots(call), lifted, part),
             gradients=paddle.is_grad_enabled(),
             export=export,
-            lifted=lifted,
             tentative=tentative,
             decided=decided,
-            part=bool(self._options.get("part")),
         )
 
     def _roots(self, call: Call) -> list[Any]:

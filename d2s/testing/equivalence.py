@@ -20,7 +20,7 @@ from d2s.selfcheck.check import Checker, target_of
 from d2s.selfcheck.report import Report
 
 
-def assert_equivalent(
+def assert_equivalent(  # noqa: PLR0913  a keyword for each option
     fn: Any,
     inputs: Any,
     grad: bool = True,

@@ -50,7 +50,7 @@ class _Drawn:
 
 
 @st.composite
-def programs(
+def programs(  # noqa: PLR0913  a keyword for each option
     draw: st.DrawFn,
     *,
     tensors: bool = True,

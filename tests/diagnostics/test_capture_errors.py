@@ -740,7 +740,7 @@ def test_the_full_traceback() -> None:
     static = d2s.to_static(in_a_helper)
     with d2s.options(full_traceback=True):
         got = seen(static, X)
-    assert "if_" in got.hidden or "_capture" in got.hidden
+    assert "if_" in got.hidden or "capture" in got.hidden
     assert seen(static, X).hidden == []
 
 

@@ -6,9 +6,6 @@ A figure has a name and the places that it counts: where to look for what can be
 from __future__ import annotations
 
 import ast
-import json
-import subprocess
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -24,8 +21,8 @@ TREE = "d2s.runtime.values.tree"
 TYPED = ("d2s.runtime", "d2s.program")
 """Rooms in which no import hides behind ``TYPE_CHECKING``."""
 
-LINES, FILES, LENGTH, BRANCHES, PARAMETERS = 500, 14, 60, 15, 6
-"""The most lines of a module, files of a folder; lines, branches, parameters of a function."""
+LINES, FILES, LENGTH = 500, 14, 60
+"""The most lines of a module, files of a folder, lines of a function; ruff has other limits."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -171,7 +168,7 @@ class House:
         return round(100 * len(free) / max(len(given), 1), 1)
 
     def figures(self) -> dict[str, Figure]:
-        """The figures that the text alone gives."""
+        """What the text gives."""
         counted: dict[str, Iterable[str]] = {
             "functions that branch on several kinds of containers": self.branching(),
             "modules in import cycles, types included": self.cyclic(),
@@ -188,25 +185,8 @@ class House:
 
 
 def figures(root: Path) -> dict[str, Figure]:
-    """All figures of a package, those of ruff included."""
-    too_complex = f"functions above complexity {BRANCHES}"
-    many = f"functions above {PARAMETERS} parameters"
-    return {
-        **House.read(root).figures(),
-        too_complex: _counted(_ruff(root, "C901")),
-        many: _counted(_ruff(root, "PLR0913")),
-    }
-
-
-def _ruff(root: Path, rule: str) -> list[str]:
-    """The places that a rule of ruff names."""
-    limits = [f"lint.mccabe.max-complexity={BRANCHES}", f"lint.pylint.max-args={PARAMETERS}"]
-    settings = [part for limit in limits for part in ("--config", limit)]
-    command = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", rule, *settings]
-    form = ["--output-format", "json", "--exit-zero", "--no-cache", "--ignore-noqa"]
-    done = subprocess.run([*command, *form, str(root)], capture_output=True, check=True, text=True)
-    found = json.loads(done.stdout)
-    return [f"{Path(x['filename']).name}:{x['location']['row']}: {x['message']}" for x in found]
+    """All figures of a package."""
+    return House.read(root).figures()
 
 
 def _counted(places: Iterable[str]) -> Figure:

@@ -110,14 +110,3 @@ def test_parameters_and_lines() -> None:
     ).figures()
     assert found["parameters of the runtime that are Any, of 100"].value == 40.0
     assert found["lines with code"].value == 5
-
-
-def test_what_ruff_counts(tmp_path) -> None:
-    """Branches and parameters, and a ``noqa`` hides none."""
-    ifs = "".join(f"    if x == {k}: pass\n" for k in range(15))
-    heads = ["a, b, c, d, e, f, g", "a, b, c, d, e, f"]
-    text = f"def deep(x):\n{ifs}" + "".join(f"def f{len(h)}({h}): pass  # noqa\n" for h in heads)
-    (tmp_path / "a.py").write_text(text)
-    found = figures(tmp_path)
-    assert found["functions above complexity 15"].value == 1
-    assert found["functions above 6 parameters"].value == 1

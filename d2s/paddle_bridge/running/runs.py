@@ -68,7 +68,7 @@ class _Runnable:
         leaves: results without a gradient, which Paddle gives the history of the others.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  all that a run needs is at hand, not one attribute further away
         self,
         attributes: Any,
         lock: Any,
@@ -144,15 +144,7 @@ class _Runnable:
                     busy.pop(me, None)
                 if GATE.closed_by is not None:
                     GATE.tell()
-            if outer is None:
-                end_unused()
-            way = self._way(scopes is self._kept)
-            with alone_with(self._lock, way):
-                scope = RunScope(
-                    self._lock, way, blocks=self._room.blocks, constants=self._constants
-                )
-                scopes.made(scope)
-                return self._run_in(scope, scopes, tensors, parameters), scope
+            return self._run_in_another(scopes, tensors, parameters, alone=outer is None)
         finally:
             _acquire()
             try:
@@ -175,6 +167,18 @@ class _Runnable:
         if self._room.blocks:
             return KEEPING_BLOCKS if keeps else RETURNING
         return KEEPING if keeps else AS_SET
+
+    def _run_in_another(
+        self, scopes: Scopes, tensors: list[Any], parameters: list[Any], *, alone: bool
+    ) -> tuple[list[Any], RunScope]:
+        """Run it in a scope that is made for this run."""
+        if alone:
+            end_unused()
+        way = self._way(scopes is self._kept)
+        with alone_with(self._lock, way):
+            scope = RunScope(self._lock, way, blocks=self._room.blocks, constants=self._constants)
+            scopes.made(scope)
+            return self._run_in(scope, scopes, tensors, parameters), scope
 
     def _run_in(
         self, scope: RunScope, scopes: Scopes, tensors: list[Any], parameters: list[Any]

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, Final
 
 import paddle
@@ -26,7 +27,7 @@ from d2s.diagnostics.frames import is_part
 from d2s.diagnostics.location import is_hidden
 from d2s.diagnostics.notes import noting
 from d2s.errors import AmbiguousValueError, D2SError
-from d2s.program.capture.captured import Captured
+from d2s.program.capture.captured import Captured, Run
 from d2s.program.capture.draws import Draws
 from d2s.program.capture.leaks import check_leaks
 from d2s.program.capture.parameters import Making
@@ -80,31 +81,42 @@ def _input_name(leaf: TensorLeaf, index: int, taken: set[str]) -> str:
     return name
 
 
-def capture(
-    function: Callable[..., Any],
-    call: Call,
-    *,
-    roots: list[Any],
-    gradients: bool,
-    export: bool = False,
-    lifted: tuple[Change, ...] = (),
-    tentative: bool = False,
-    decided: bool = False,
-    part: bool = False,
-) -> Captured:
-    """Run ``function`` once into a fresh program.
+@dataclass(frozen=True)
+class Wanted:
+    """What a program is captured of.
 
-    Args:
+    Attributes:
         function: the user's function, ``self`` bound.
         call: the call that it is captured for.
         roots: objects whose attributes the function may assign.
+        lifted: places outside of the arguments whose Python numbers become inputs.
+        part: the function is a part of one that changes tensors in place elsewhere.
+    """
+
+    function: Callable[..., Any]
+    call: Call
+    roots: list[Any]
+    lifted: tuple[Change, ...] = ()
+    part: bool = False
+
+
+def capture(
+    wanted: Wanted,
+    *,
+    gradients: bool,
+    export: bool = False,
+    tentative: bool = False,
+    decided: bool = False,
+) -> Captured:
+    """Run a function once into a fresh program.
+
+    Args:
+        wanted: the function, and what it is captured for.
         gradients: the program is to be differentiated.
         export: the program is to be saved: effects become Paddle's own operations.
-        lifted: places outside of the arguments whose Python numbers become inputs.
         tentative: another capture is made if this one fails; it keeps no exception for the run.
-        decided: conditions on the ``lifted`` numbers are what they are now, and the program relies
-            on that.
-        part: the function is a part of one that changes tensors in place elsewhere.
+        decided: conditions on the numbers of ``wanted.lifted`` are what they are now, and the
+            program relies on that.
     """
     step_over_ours()
     # This frame is the outermost one: see diagnostics.stacks.
@@ -120,228 +132,275 @@ def capture(
             rolls=rolls,
         )
 
+    made: Captured
     state = begun(rolls=True)
     with capture_lock, bridge.keep_mode(), bridge.no_collection(), deep(), frames:
-        made: Captured
         try:
-            with noting() as notes:
-                made = _capture(function, call, roots, lifted, state, part)
+            made = _captured(wanted, state)
         except D2SError as error:
             if not state.rolled:
                 raise
             # What a static loop leaves may be less than what trips leave that are captured one by
             # one: a list of unknown length, a number of the run.
-            state = begun(rolls=False)
             try:
-                with noting() as notes:
-                    made = _capture(function, call, roots, lifted, state, part)
+                made = _captured(wanted, begun(rolls=False))
             except D2SError:
                 raise error from None
-        made.notes = notes
         return made
 
 
 @bridge.switch_to_static_graph  # type: ignore[untyped-decorator]
-def _capture(
-    function: Callable[..., Any],
-    call: Call,
-    roots: list[Any],
-    lifted: tuple[Change, ...],
-    state: Capture,
-    part: bool,
-) -> Captured:
-    export, gradients = state.export, state.gradients
-    main = paddle.static.Program()
-    main.random_seed = paddle.static.default_main_program().random_seed
-    attributes = attributes_of_values()
-    attributes["shape"] = SHAPE
-    watch = Watch(state.born)
-    watch.handed = state.handed
-    for root in roots:
-        watch.add(root, type(root).__name__)
-    for change in lifted:
-        watch.note(change)
-    relied: list[Guard] = []
-    state.on_call = watch.function
-    state.on_read = watch.seen
-    state.watched = watch.scopes
-    making = Making(again=call.repeated)
-    state.makes = making.told
-    straight: dict[int, bool] = {}
+def _captured(wanted: Wanted, state: Capture) -> Captured:
+    recording = _Recording(wanted, state)
+    with noting() as notes:
+        try:
+            recording.run()
+        finally:
+            recording.watch.undo()
+        recording.check()
+        made = recording.captured()
+    made.notes = notes
+    return made
 
-    def lies_straight(index: int) -> bool:
-        known = index >= len(call.tensors) or bool(call.tensors[index].is_contiguous())
-        return straight.setdefault(index, known)
 
-    state.lies_straight = lies_straight
-    state.continues = any(map(bridge.continues, call.tensors))
-    state.expressions = lambda: expressions(attributes)
-    try:
-        with (
-            bridge.tracing(main) as context,
-            bridge.parameters_made(making.parameter),
-            expressions(attributes),
-            capture_into(state),
-            methods(state),
-            training_into(state),
-            watch.probes.installed(),
-        ):
-            watch.tell_classes(state.adopt)
-            inputs = _inputs(call, state)
-            found = [change.place.get() for change in lifted]
-            numbers = [_lift(change.place) for change in lifted]
-            if state.decided:
-                shadows = Shadows([change.place for change in lifted], found, numbers, relied)
-                state.decides, state.shadow = shadows.decide, shadows.note
-            draws = Draws()
-            state.ask = draws.ask
-            args, kwargs, containers = call.rebuild(inputs)
-            arguments = Watch()
-            arguments.tell_classes(state.adopt)
-            state.outside = lambda thing: watch.opaque.path(thing) or arguments.opaque.path(thing)
-            state.callers = {id(container): container for container in containers.values()}
-            for container in containers.values():
-                arguments.add(container, "argument")
-            if not export:
-                state.leaving = lambda: leaving(
-                    Leaving(inputs, state, watch),
-                    arguments,
-                    containers,
-                    state,
-                    len(draws),
-                    relied,
-                )
-                state.draw = draws.make
-            try:
-                result = returned(calling(finished, converted_of(function), *args, **kwargs))
-            except BlockLeft:  # every path raises; nothing is returned
-                result = None
-            except (Exception, SystemExit) as error:
-                check_taken(error)
-                if state.refused and not isinstance(error, D2SError):
-                    # Python has put words of its own in the place of what was refused.
-                    raise state.refused[0] from None
-                happened = (
-                    state.hosts
-                    or state.notes.written
-                    or state.steps.record.used
-                    or watch.changed()
-                    or arguments.changed()
-                )
-                if export or isinstance(error, D2SError) or not happened:
-                    raise
-                if is_defect(error):
-                    raise
-                raise_later(error)  # each run does first what comes before it
-                result = None
-            if state.refused:  # the user's code has caught what stands for no error of its own
-                raise state.refused[0]
-            check_on_host(state.wanting)
-            check_opaque((watch.opaque, arguments.opaque), function)
-            results = Results(inputs, state, watch)
-            results.watches = (watch, arguments)
-            results.arguments = {id(made): number for number, made in containers.items()}
-            build = results.take(result)
-            changes = watch.changed()
-            writes = (
-                []
-                if export
-                else list(writes_of(results, arguments.changed(), changes, containers, state))
-            )
-            counters = [part for change in changes for part in _parts(change) if _counts(part)]
-            kept_apart = apart(
-                watch,
-                {*state.grown, *(id(change.record.scope) for change in changes)},
-                _changed_arguments(arguments.changed(), containers, state.grown),
-            )
-            updates = updates_of(state, main, results)
-            drop_unread(main, results.outputs)
-            if export:
-                tell_what_is_lowered(state.lowered)
-                bridge.without_copies(main)
-                bridge.copy_what_is_read_twice(main)
-            elif gradients and not state.steps.record.used:
-                enter_blocks(main)
-    except BaseException:
-        watch.undo()
-        raise
-    watch.undo()
-    making.finish()
-    try:
-        check_leaks(main)
-    except BaseException:
-        bridge.never_free(main)
-        raise
-    check_views(
-        main,
-        set(state.notes.copies),
-        {
-            number: [base.id for base in bases]
-            for number, (_, bases) in state.notes.shared().items()
-        },
-        state.notes.settled,
-        state.steps.record.shown,
-    )
-    parameters = context.get_params_with_values()
-    if part:
-        check_results(
-            main,
-            set(state.notes.copies),
-            {
-                number: [base.id for base in bases]
-                for number, (_, bases) in state.notes.shared().items()
-            },
-            results.given,
-            [*inputs, *parameters[1]],
-            [each for each in results.kept if is_array(each)],
+class _Recording:
+    """One capture: what its phases hand on to each other.
+
+    Args:
+        wanted: the function, and what it is captured for.
+        state: what its operators know; it begins empty.
+
+    Attributes:
+        watch: the state outside of the arguments.
+        arguments: what is changed of the arguments.
+        containers: the caller's containers among the arguments, as the function sees them.
+        relied: guards that come up on the way.
+        straight: arguments that were asked whether their elements lie beside each other.
+        results: what the function has returned, taken apart; also what it has changed.
+    """
+
+    results: Results
+
+    def __init__(self, wanted: Wanted, state: Capture) -> None:
+        self.wanted, self.state = wanted, state
+        self.main = paddle.static.Program()
+        self.main.random_seed = paddle.static.default_main_program().random_seed
+        self.attributes = attributes_of_values()
+        self.attributes["shape"] = SHAPE
+        self.watch, self.arguments = Watch(state.born), Watch()
+        self.making = Making(again=wanted.call.repeated)
+        self.draws = Draws()
+        self.inputs: list[Any] = []
+        self.numbers: list[Any] = []
+        self.containers: dict[int, Any] = {}
+        self.relied: list[Guard] = []
+        self.straight: dict[int, bool] = {}
+
+    # -- before the function runs ----------------------------------------------------------------
+
+    def _watch_state(self) -> None:
+        watch, state = self.watch, self.state
+        watch.handed = state.handed
+        for root in self.wanted.roots:
+            watch.add(root, type(root).__name__)
+        for change in self.wanted.lifted:
+            watch.note(change)
+        state.on_call = watch.function
+        state.on_read = watch.seen
+        state.watched = watch.scopes
+        state.makes = self.making.told
+        state.lies_straight = self._lies_straight
+        state.continues = any(map(bridge.continues, self.wanted.call.tensors))
+        state.expressions = lambda: expressions(self.attributes)
+
+    def _lies_straight(self, index: int) -> bool:
+        tensors = self.wanted.call.tensors
+        known = index >= len(tensors) or bool(tensors[index].is_contiguous())
+        return self.straight.setdefault(index, known)
+
+    def _enter(self) -> tuple[Any, Any]:
+        """Make the inputs; the arguments of the function."""
+        state, watch, arguments = self.state, self.watch, self.arguments
+        watch.tell_classes(state.adopt)
+        self.inputs = _inputs(self.wanted.call, state)
+        places = [change.place for change in self.wanted.lifted]
+        found = [place.get() for place in places]
+        self.numbers = [_lift(place) for place in places]
+        if state.decided:
+            shadows = Shadows(places, found, self.numbers, self.relied)
+            state.decides, state.shadow = shadows.decide, shadows.note
+        state.ask = self.draws.ask
+        args, kwargs, self.containers = self.wanted.call.rebuild(self.inputs)
+        arguments.tell_classes(state.adopt)
+        state.outside = lambda thing: watch.opaque.path(thing) or arguments.opaque.path(thing)
+        state.callers = {id(container): container for container in self.containers.values()}
+        for container in self.containers.values():
+            arguments.add(container, "argument")
+        if not state.export:
+            state.leaving = self._leaving
+            state.draw = self.draws.make
+        return args, kwargs
+
+    def _leaving(self) -> tuple[list[Any], Callable[[Run, list[Any]], None]]:
+        return leaving(
+            Leaving(self.inputs, self.state, self.watch),
+            self.arguments,
+            self.containers,
+            self.state,
+            len(self.draws),
+            self.relied,
         )
-    names = [operation.name() for operation in bridge.operations(main)]
-    _check_choices(names)
-    tensors, values = map(list, parameters)
-    bridge.tell_apart(main, tensors, values, export=export)
-    relied += flags_of(state.steps)
-    steps = steps_of(state.steps, tensors, results.given)
-    written = _positions((state.stored[root] for root in state.notes.written if root < 0), tensors)
-    check_state(written, tensors)
-    homes = homes_of(watch, tensors)
-    if steps is not None:
-        homes = steps.keep(homes, tensors)
-        relied += steps.guards
-    return Captured(
-        main,
-        [*inputs, *numbers, *draws.values],
-        results.outputs,
-        (tensors, values),
-        build,
-        writes,
-        updates,
-        state.hosts,
-        "pd_op.while" in names,
-        any(word in name for name in names for word in _RANDOM),
-        [
-            *call.leaves,
-            *(_number_leaf(change.place.path, type(change.place.get())) for change in lifted),
-            *(_number_leaf(draw.name, draw.kind) for draw in draws.made),
-        ],
-        results.ambiguous,
-        results.texts,
-        [*guards_of(watch, changes, tensors), *results.find_homes(), *relied],
-        homes,
-        [change.place for change in lifted],
-        counters,
-        bridge.overwritten(main, values),
-        draws.made,
-        written,
-        kept_apart,
-        steps,
-        straight,
-        state.flags,
-        [(tensor, stops) for tensor, _, stops in state.steps.parameters.flags.values()],
-        results.stops,
-        [tensor for tensor, value in zip(tensors, values, strict=True) if value.id in state.asked],
-        state.effects,
-        callers=results.callers or bool(kept_apart.arguments),
-    )
+
+    # -- the run ---------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Run the function, and note what it returns and what it leaves changed."""
+        self._watch_state()
+        with (
+            bridge.tracing(self.main) as self.context,
+            bridge.parameters_made(self.making.parameter),
+            expressions(self.attributes),
+            capture_into(self.state),
+            methods(self.state),
+            training_into(self.state),
+            self.watch.probes.installed(),
+        ):
+            args, kwargs = self._enter()
+            result = self._called(args, kwargs)
+            check_on_host(self.state.wanting)
+            check_opaque((self.watch.opaque, self.arguments.opaque), self.wanted.function)
+            self._take(result)
+            if self.state.export:
+                tell_what_is_lowered(self.state.lowered)
+                bridge.without_copies(self.main)
+                bridge.copy_what_is_read_twice(self.main)
+            elif self.state.gradients and not self.state.steps.record.used:
+                enter_blocks(self.main)
+
+    def _called(self, args: Any, kwargs: Any) -> Any:
+        """What the function returns; ``None`` where each run raises instead."""
+        state, result = self.state, None
+        try:
+            function = converted_of(self.wanted.function)
+            result = returned(calling(finished, function, *args, **kwargs))
+        except BlockLeft:  # every path raises; nothing is returned
+            pass
+        except (Exception, SystemExit) as error:
+            check_taken(error)
+            if state.refused and not isinstance(error, D2SError):
+                # Python has put words of its own in the place of what was refused.
+                raise state.refused[0] from None
+            if state.export or isinstance(error, D2SError) or not self._has_happened():
+                raise
+            if is_defect(error):
+                raise
+            raise_later(error)  # each run does first what comes before it
+        if state.refused:  # the user's code has caught what stands for no error of its own
+            raise state.refused[0]
+        return result
+
+    def _has_happened(self) -> bool:
+        """Whether something was done by now that can be seen outside."""
+        state = self.state
+        done = state.hosts or state.notes.written or state.steps.record.used
+        return bool(done or self.watch.changed() or self.arguments.changed())
+
+    def _take(self, result: Any) -> None:
+        """Take apart what the function has returned and changed."""
+        state, watch, containers = self.state, self.watch, self.containers
+        self.results = results = Results(self.inputs, state, watch)
+        results.watches = (watch, self.arguments)
+        results.arguments = {id(made): number for number, made in containers.items()}
+        self.build = results.take(result)
+        self.changes, changed = watch.changed(), self.arguments.changed()
+        written = (
+            () if state.export else writes_of(results, changed, self.changes, containers, state)
+        )
+        self.writes = list(written)
+        self.counters = [
+            each for change in self.changes for each in _parts(change) if _counts(each)
+        ]
+        scopes = {*state.grown, *(id(change.record.scope) for change in self.changes)}
+        self.apart = apart(watch, scopes, _changed_arguments(changed, containers, state.grown))
+        self.updates = updates_of(state, self.main, results)
+        drop_unread(self.main, results.outputs)
+
+    # -- afterwards ------------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """Refuse a program that dygraph disagrees with."""
+        notes, main = self.state.notes, self.main
+        self.making.finish()
+        try:
+            check_leaks(main)
+        except BaseException:
+            bridge.never_free(main)
+            raise
+        check_views(main, notes, self.state.steps.record.shown)
+        self.parameters = self.context.get_params_with_values()
+        if self.wanted.part:
+            known = [*self.inputs, *self.parameters[1]]
+            arrays = [each for each in self.results.kept if is_array(each)]
+            check_results(main, notes, self.results.given, known, arrays)
+        self.names = [operation.name() for operation in bridge.operations(main)]
+        _check_choices(self.names)
+
+    def captured(self) -> Captured:
+        """The program with all that is known of it."""
+        state, watch, results = self.state, self.watch, self.results
+        tensors, values = map(list, self.parameters)
+        bridge.tell_apart(self.main, tensors, values, export=state.export)
+        self.relied += flags_of(state.steps)
+        steps = steps_of(state.steps, tensors, results.given)
+        stored = (state.stored[root] for root in state.notes.written if root < 0)
+        rewritten = _positions(stored, tensors)
+        check_state(rewritten, tensors)
+        homes = homes_of(watch, tensors)
+        if steps is not None:
+            homes = steps.keep(homes, tensors)
+            self.relied += steps.guards
+        places = [change.place for change in self.wanted.lifted]
+        return Captured(
+            self.main,
+            [*self.inputs, *self.numbers, *self.draws.values],
+            results.outputs,
+            (tensors, values),
+            self.build,
+            self.writes,
+            self.updates,
+            state.hosts,
+            "pd_op.while" in self.names,
+            any(word in name for name in self.names for word in _RANDOM),
+            leaves=[
+                *self.wanted.call.leaves,
+                *(_number_leaf(place.path, type(place.get())) for place in places),
+                *(_number_leaf(draw.name, draw.kind) for draw in self.draws.made),
+            ],
+            ambiguous=results.ambiguous,
+            texts=results.texts,
+            guards=[*guards_of(watch, self.changes, tensors), *results.find_homes(), *self.relied],
+            homes=homes,
+            lifted=places,
+            counters=self.counters,
+            overwritten=bridge.overwritten(self.main, values),
+            draws=self.draws.made,
+            rewritten=rewritten,
+            apart=self.apart,
+            steps=steps,
+            straight=self.straight,
+            flags=state.flags,
+            outer_flags=[
+                (tensor, stops) for tensor, _, stops in state.steps.parameters.flags.values()
+            ],
+            stops=results.stops,
+            asked=[
+                tensor
+                for tensor, value in zip(tensors, values, strict=True)
+                if value.id in state.asked
+            ],
+            effects=state.effects,
+            callers=results.callers or bool(self.apart.arguments),
+        )
 
 
 _CHOOSING: Final = frozenset(("pd_op.bitwise_and", "pd_op.bitwise_or", "pd_op.bitwise_not"))

@@ -16,6 +16,7 @@ from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import user_line
 from d2s.errors import InplaceError
 from d2s.runtime.python.arrays.views import memory_of
+from d2s.runtime.trace import ValueNotes
 
 _STORES: Final = frozenset(
     {
@@ -85,7 +86,7 @@ def _after(later: _Spot, earlier: _Spot) -> bool:
     return False
 
 
-def _is_copy(operation: Any, copies: set[int]) -> bool:
+def _is_copy(operation: Any, copies: Container[int]) -> bool:
     """Whether d2s has made what ``operation`` gives to hand its operand on."""
     return (
         operation.num_results() == 1
@@ -123,7 +124,7 @@ class _Program:
 
     Args:
         program: the captured program.
-        copies, shared, gradients: as :func:`check_views` gets them.
+        notes, gradients: as :func:`check_views` gets them.
 
     Attributes:
         values: by their ids.
@@ -135,15 +136,11 @@ class _Program:
         members: for each storage, its values.
     """
 
-    def __init__(
-        self,
-        program: Any,
-        copies: set[int],
-        shared: dict[int, list[int]],
-        gradients: Container[int],
-    ) -> None:
-        self.copies = copies
-        self.shared = shared
+    def __init__(self, program: Any, notes: ValueNotes, gradients: Container[int]) -> None:
+        self.copies = notes.copies
+        self.shared = {
+            number: [base.id for base in bases] for number, (_, bases) in notes.shared().items()
+        }
         self.gradients = gradients
         self.values: dict[int, _Value] = {}
         self.stores: list[tuple[Any, _Spot]] = []
@@ -277,21 +274,12 @@ class _Program:
             self._hand(value, [result, argument] if loop else [result], end)
 
 
-def check_views(
-    program: Any,
-    copies: set[int],
-    shared: dict[int, list[int]],
-    settled: dict[int, Any],
-    gradients: Container[int] = (),
-) -> None:
+def check_views(program: Any, notes: ValueNotes, gradients: Container[int] = ()) -> None:
     """Refuse ``program`` when a view and an item assignment disagree with dygraph.
 
     Args:
         program: the captured program.
-        shared: ids of values that are views in dygraph of others, by theirs: what ``detach`` has
-            made, items of lists that the run picks, the items of a list of the run.
-        copies: ids of the values that d2s itself made of others to hand them on.
-        settled: for values that a write has made, all that it has made of the storage.
+        notes: what the capture knows of its values.
         gradients: ids of operations that are there for gradients, which dygraph gives what the
             forward part has seen.
 
@@ -300,25 +288,20 @@ def check_views(
     """
     if not any(operation.name() in _STORES for operation in bridge.operations(program)):
         return
-    known = _Program(program, copies, shared, gradients)
+    known = _Program(program, notes, gradients)
     for operation, spot in known.stores:
-        group = settled.get(operation.result(0).id, frozenset())
+        group = notes.settled.get(operation.result(0).id, frozenset())
         if _is_missed(known, operation, spot, group):
             _refuse(operation)
 
 
 def check_results(
-    program: Any,
-    copies: set[int],
-    shared: dict[int, list[int]],
-    results: list[Any],
-    others: list[Any],
-    arrays: list[Any],
+    program: Any, notes: ValueNotes, results: list[Any], others: list[Any], arrays: list[Any]
 ) -> None:
     """Refuse ``program`` when a result is a view, in dygraph, of what else is known outside of it.
 
     Args:
-        program, copies, shared: as :func:`check_views` gets them.
+        program, notes: as :func:`check_views` gets them.
         results: the values that it gives.
         others: the values that stand for arguments and for tensors of the state.
         arrays: the arrays of NumPy that it gives.
@@ -326,7 +309,7 @@ def check_results(
     Raises:
         InplaceError: (D2S304) a change of one would be seen through the other.
     """
-    known = _Program(program, copies, shared, ())
+    known = _Program(program, notes, ())
     seen = {known.storages.find(value.id) for value in others}
     for value in results:
         storage = known.storages.find(value.id)

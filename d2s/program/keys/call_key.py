@@ -200,70 +200,9 @@ class Signature:
             ArgumentsError: (D2S301) an argument cannot be part of a key.
         """
         bound = self.bind(args, kwargs)
-        specs = self._spec_leaves(bound)
-        leaves: list[TensorLeaf] = []
-        tensors: list[Any] = []
-        others: list[Any] = []
-        containers: list[Any] = []
-        arrays: list[tuple[int, Any]] = []
-        seen: dict[int, int] = {}
-        made: dict[int, Any] = {}
-        open_: set[int] = set()
-
-        def around(thing: Any, path: str, walk: Callable[[], Rebuild]) -> Rebuild:
-            known = seen.get(id(thing))
-            if known is not None and not isinstance(thing, tuple):
-                if known in open_:
-                    raise ArgumentsError(
-                        f"argument {path!r} of {self.name!r} is a container that holds itself",
-                        cure="pass what the function needs of it",
-                    )
-                others.append((path, ("same", known)))
-                return lambda leaves: made[known]
-            number = seen[id(thing)] = len(containers)
-            containers.append(thing)
-            others.append((path, _form(thing)))
-            open_.add(number)
-            build = walk()
-            open_.discard(number)
-
-            def kept(leaves: list[Any]) -> Any:
-                made[number] = build(leaves)
-                return made[number]
-
-            return kept
-
-        def leaf(thing: Any, path: str) -> int | None:
-            if isinstance(thing, np.ndarray):
-                arrays.append((len(tensors), thing))
-                thing = self._tensor(thing, path)
-            if bridge.is_eager(thing):
-                known = seen.get(id(thing))
-                if known is not None and path not in specs:
-                    others.append((path, ("same", known)))
-                    return known
-                seen[id(thing)] = len(tensors)
-                described = TensorLeaf(
-                    path,
-                    str(thing.dtype).rsplit(".", 1)[-1],
-                    tuple(thing.shape),
-                    bool(thing.stop_gradient),
-                )
-                spec = specs.get(path)
-                if spec is not None:
-                    described = self._fitted(described, spec)
-                leaves.append(described)
-                tensors.append(thing)
-                return len(tensors) - 1
-            if isinstance(thing, paddle.static.InputSpec):
-                leaves.append(from_spec(thing, path))
-                tensors.append(thing)
-                return len(tensors) - 1
-            others.append((path, _keyed(thing, path, self.name)))
-            return None
-
+        parts = _Parts(self.name, self._spec_leaves(bound))
         try:
-            build_arguments = scan_arguments(bound, leaf, around)
+            build = scan_arguments(bound, parts.leaf, parts.around)
         except RecursionError:
             raise ArgumentsError(
                 f"the arguments of {self.name!r} hold containers in each other, deeper than "
@@ -272,22 +211,12 @@ class Signature:
             ) from None
 
         def rebuild(leaves: list[Any]) -> tuple[Any, Any, dict[int, Any]]:
-            made.clear()
-            args, kwargs = build_arguments(leaves)
-            return args, kwargs, dict(made)
+            parts.made.clear()
+            args, kwargs = build(leaves)
+            return args, kwargs, dict(parts.made)
 
-        key = (tuple(leaves), tuple(others), extra)
-        return Call(key, leaves, tensors, containers, rebuild, arrays)
-
-    def _tensor(self, array: Any, path: str) -> Any:
-        """A NumPy array as the tensor that the program is given."""
-        if array.dtype.kind not in "biufc":
-            raise ArgumentsError(
-                f"argument {path!r} of {self.name!r} is a NumPy array of dtype {array.dtype}, of "
-                "which Paddle has no tensors",
-                cure="pass numbers, or a list of what it holds",
-            )
-        return paddle.to_tensor(array)
+        key = (tuple(parts.leaves), tuple(parts.others), extra)
+        return Call(key, parts.leaves, parts.tensors, parts.containers, rebuild, parts.arrays)
 
     def _spec_leaves(self, bound: inspect.BoundArguments) -> dict[str, Any]:
         if self.specs is None:
@@ -301,6 +230,91 @@ class Signature:
         for name, spec in zip(_flat_names(bound, len(self.specs)), self.specs, strict=False):
             scan(spec, leaf, name)
         return found
+
+
+class _Parts:
+    """Takes the arguments of one call apart.
+
+    Args:
+        name: the function, for messages.
+        specs: the ``InputSpec`` of leaves, by their paths.
+
+    Attributes:
+        leaves, tensors: what the key says of each tensor, and these.
+        others: what it says of the rest, by path.
+        containers: the caller's, in the order in which they are met.
+        arrays: NumPy arrays, and which of the tensors stands for each.
+        made: the containers of one call of the program, by number.
+    """
+
+    def __init__(self, name: str, specs: dict[str, Any]) -> None:
+        self.name, self.specs = name, specs
+        self.leaves: list[TensorLeaf] = []
+        self.tensors: list[Any] = []
+        self.others: list[Any] = []
+        self.containers: list[Any] = []
+        self.arrays: list[tuple[int, Any]] = []
+        self.made: dict[int, Any] = {}
+        self._seen: dict[int, int] = {}
+        self._open: set[int] = set()
+
+    def around(self, thing: Any, path: str, walk: Callable[[], Rebuild]) -> Rebuild:
+        """Take in a container: see ``tree.scan``."""
+        made, known = self.made, self._seen.get(id(thing))
+        if known is not None and not isinstance(thing, tuple):
+            if known in self._open:
+                raise ArgumentsError(
+                    f"argument {path!r} of {self.name!r} is a container that holds itself",
+                    cure="pass what the function needs of it",
+                )
+            self.others.append((path, ("same", known)))
+            return lambda leaves: made[known]
+        number = self._seen[id(thing)] = len(self.containers)
+        self.containers.append(thing)
+        self.others.append((path, _form(thing)))
+        self._open.add(number)
+        build = walk()
+        self._open.discard(number)
+
+        def kept(leaves: list[Any]) -> Any:
+            made[number] = build(leaves)
+            return made[number]
+
+        return kept
+
+    def leaf(self, thing: Any, path: str) -> int | None:
+        """Take in what is no container: see ``tree.scan``."""
+        if isinstance(thing, np.ndarray):
+            self.arrays.append((len(self.tensors), thing))
+            thing = self._tensor(thing, path)
+        if isinstance(thing, paddle.static.InputSpec):
+            return self._added(from_spec(thing, path), thing)
+        if not bridge.is_eager(thing):
+            self.others.append((path, _keyed(thing, path, self.name)))
+            return None
+        spec, known = self.specs.get(path), self._seen.get(id(thing))
+        if known is not None and spec is None:
+            self.others.append((path, ("same", known)))
+            return known
+        self._seen[id(thing)] = len(self.tensors)
+        dtype = str(thing.dtype).rsplit(".", 1)[-1]
+        leaf = TensorLeaf(path, dtype, tuple(thing.shape), bool(thing.stop_gradient))
+        return self._added(leaf if spec is None else self._fitted(leaf, spec), thing)
+
+    def _added(self, leaf: TensorLeaf, thing: Any) -> int:
+        self.leaves.append(leaf)
+        self.tensors.append(thing)
+        return len(self.tensors) - 1
+
+    def _tensor(self, array: Any, path: str) -> Any:
+        """A NumPy array as the tensor that the program is given."""
+        if array.dtype.kind not in "biufc":
+            raise ArgumentsError(
+                f"argument {path!r} of {self.name!r} is a NumPy array of dtype {array.dtype}, of "
+                "which Paddle has no tensors",
+                cure="pass numbers, or a list of what it holds",
+            )
+        return paddle.to_tensor(array)
 
     def _fitted(self, leaf: TensorLeaf, spec: Any) -> TensorLeaf:
         """The leaf as its ``InputSpec`` has it, checked against the tensor."""

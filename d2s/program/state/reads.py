@@ -51,6 +51,11 @@ _ENVIRONMENT: Final = frozenset(("environ", "getenv", "environb"))
 
 _CACHED: Final = type(functools.lru_cache(lambda: None))
 
+_RUNS_ANOTHER: Final = (
+    types.MethodType, types.BuiltinMethodType, types.MethodWrapperType, functools.partial, _CACHED,
+)  # fmt: skip
+"""Classes of callables that run another function."""
+
 _TABLES: Final = ("_parameters", "_buffers", "_sub_layers")
 
 _HOOKS: Final = ("_forward_pre_hooks", "_forward_post_hooks")
@@ -78,9 +83,8 @@ def is_user_function(thing: Any) -> bool:
 
 
 _LEADS: Final = (
-    types.ModuleType, type, types.FunctionType, types.MethodType, functools.partial, weakref.ref,
-    types.BuiltinMethodType, types.MethodWrapperType,
-    contextvars.ContextVar, types.MappingProxyType, *_HOLDERS, _CACHED, paddle.nn.Layer,
+    types.ModuleType, type, types.FunctionType, *_RUNS_ANOTHER, weakref.ref,
+    contextvars.ContextVar, types.MappingProxyType, *_HOLDERS, paddle.nn.Layer,
 )  # fmt: skip
 """Classes of values from which something else is read, besides classes of the user's."""
 
@@ -140,16 +144,8 @@ class _Explorer:
             yield from self.kind(thing, path)
         elif is_user_function(thing):
             yield from self.function(thing, path)
-        elif isinstance(thing, types.MethodType):
-            yield from self.visit(thing.__func__, path, None)
-            yield from self.receiver(thing, path)
-        elif isinstance(thing, types.BuiltinMethodType | types.MethodWrapperType):
-            yield from self.receiver(thing, path)
-        elif isinstance(thing, functools.partial):
-            self.note(thing)
-            yield from self.visit(thing.func, path, None)
-            for name in ("args", "keywords"):
-                yield from self.at(Slot(thing, name, f"{path}.{name}"))
+        elif isinstance(thing, _RUNS_ANOTHER):
+            yield from self.runs_another(thing, path)
         elif isinstance(thing, weakref.ref):
             yield from self.new(thing(), path, Reading(thing, _referent, path))
         elif isinstance(thing, contextvars.ContextVar):
@@ -160,12 +156,24 @@ class _Explorer:
             self.note(thing)
             for name in vars(thing):
                 yield from self.at(Place(vars(thing), name, f"{path}.{name}"))
-        elif isinstance(thing, _CACHED):
-            yield from self.native(thing.__wrapped__, path)
         elif isinstance(thing, paddle.nn.Layer):
             yield from self.layer(thing, path)
         elif is_user_class(type(thing)):
             yield from self.instance(thing, path)
+
+    def runs_another(self, thing: Any, path: str) -> Iterator[Place]:
+        """A method, a ``partial``, a function that remembers: what it runs, and with what."""
+        if isinstance(thing, _CACHED):
+            yield from self.native(thing.__wrapped__, path)
+        elif isinstance(thing, functools.partial):
+            self.note(thing)
+            yield from self.visit(thing.func, path, None)
+            for name in ("args", "keywords"):
+                yield from self.at(Slot(thing, name, f"{path}.{name}"))
+        else:
+            if isinstance(thing, types.MethodType):
+                yield from self.visit(thing.__func__, path, None)
+            yield from self.receiver(thing, path)
 
     def receiver(self, method: Any, path: str) -> Iterator[Place]:
         """The object of a method; a list or dict there has no other name."""

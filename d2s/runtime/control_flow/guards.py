@@ -18,6 +18,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.runtime.aliasing.snapshots import freeze, thaw
+from d2s.runtime.aliasing.variables import State
 from d2s.runtime.control_flow.merge import Merger
 from d2s.runtime.control_flow.outputs import Builder
 from d2s.runtime.control_flow.raises import Raised, Try
@@ -154,47 +155,21 @@ def handed_out(
     if true is None and false is None:
         return lambda results: None
     sides = true, false
-    before = merger.left
     number = merger.output(
         *(
             merger.copied(which, 0 if side is None else side.number, "int64")
             for which, side in zip((True, False), sides, strict=True)
         )
     )
-
-    def both(parts: list[Any], name: str) -> Builder:
-        """The value of one thing that the sides have, or one of them."""
-        present = [part is not None for part in parts]
-        merger.left = (not present[0], not present[1])
-        try:
-            if all(present):
-                return merger.merge(parts[0][0], parts[1][0], name)
-            which = present[0]
-            return _kept(merger, which, parts[0 if which else 1][0], name)
-        finally:
-            merger.left = before
-
     snapshots: dict[Try, list[Builder]] = {}
     contents: dict[int, Builder] = {}
     for side in sides:
         for attempt in () if side is None else side.snapshots:
-            if attempt in snapshots or attempt.state is None:
-                continue
-            found = [None if s is None else s.snapshots.get(attempt) for s in sides]
-            found = [part if part is None else attempt.state.padded(part) for part in found]
-            snapshots[attempt] = [
-                both([None if part is None else (part[index],) for part in found], name)
-                for index, name in enumerate(attempt.state.names)
-            ]
+            if attempt not in snapshots and attempt.state is not None:
+                snapshots[attempt] = _variables(merger, attempt, attempt.state, sides)
         for case in () if side is None else side.contents:
-            if case not in contents:
-                contents[case] = both(
-                    [
-                        (s.contents[case],) if s is not None and case in s.contents else None
-                        for s in sides
-                    ],
-                    "exception",
-                )
+            held = [(s.contents[case],) if s and case in s.contents else None for s in sides]
+            contents[case] = contents.get(case) or _of_sides(merger, held, "exception")
 
     def build(results: list[Any]) -> Raised:
         made = {}
@@ -207,6 +182,31 @@ def handed_out(
         return Raised(number(results), tuple(sorted(held)), made, held)
 
     return build
+
+
+def _variables(
+    merger: Merger, attempt: Try, state: State, sides: tuple[Raised | None, Raised | None]
+) -> list[Builder]:
+    """The variables of a ``try``, as the sides have left them where they have raised."""
+    found = [None if side is None else side.snapshots.get(attempt) for side in sides]
+    found = [None if part is None else state.padded(part) for part in found]
+    return [
+        _of_sides(merger, [None if part is None else (part[index],) for part in found], name)
+        for index, name in enumerate(state.names)
+    ]
+
+
+def _of_sides(merger: Merger, parts: list[tuple[Any] | None], name: str) -> Builder:
+    """The value of one thing that both sides have, or one of them."""
+    one, other = parts
+    before, merger.left = merger.left, (one is None, other is None)
+    try:
+        if one is not None and other is not None:
+            return merger.merge(one[0], other[0], name)
+        (item,) = next(part for part in parts if part is not None)
+        return _kept(merger, one is not None, item, name)
+    finally:
+        merger.left = before
 
 
 def split(raised: Raised | None, cases: set[int]) -> tuple[Raised | None, Raised | None]:

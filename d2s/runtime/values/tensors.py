@@ -322,8 +322,8 @@ class Sizes(list[Any]):
         return math.prod(self)
 
 
-def _without_items(other: Any) -> Any:
-    """``other``, or what is left of a sequence: Paddle says which of them sizes can be joined to."""
+def _without_items(other: object) -> Any:
+    """``other``, of a sequence nothing: Paddle says what its sizes can be joined to."""
     return other[:0] if isinstance(other, Sequence) else other
 
 
