@@ -43,7 +43,7 @@ class Config:
         log: what d2s tells of itself (``D2S_LOG``): topics with commas between them, as
             ``capture,guards``; 1 is all of them, 0 none.  See ``d2s.diagnostics.log``.
         log_json: each event is a line of JSON (``D2S_LOG_JSON``).
-        verify: check the tree after every pass (``D2S_VERIFY``; tests switch it on).
+        verify: check the tree that the passes make (``D2S_VERIFY``; tests switch it on).
         full_traceback: show the frames of d2s and Paddle in tracebacks (``D2S_FULL_TRACEBACK``).
         max_programs: how many programs one function keeps; the one that was used least recently
             goes first (``D2S_MAX_PROGRAMS``).

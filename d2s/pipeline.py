@@ -1,12 +1,12 @@
 """The order of the passes, and the loop that runs them.
 
-``PIPELINE`` is the whole transformation.  Between two passes the tree is checked by
-``syntax.verify`` when tests ask for it; a ``Trace`` keeps the tree after each pass for ``dump``.
+``PIPELINE`` is the whole transformation.  When tests ask for it, what comes of it is checked by
+``syntax.verify``; a ``Trace`` keeps the tree after each pass for ``dump``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -118,17 +118,66 @@ def _nothing(name: str) -> Any:
     return None
 
 
-def _without_effect(step: Pass, tree: Any, ctx: Context, before: str) -> Any:
-    """``tree``, dumped as ``before``, after a pass that is to be left out of this conversion."""
-    tree = step.run(tree, ctx)
-    if gast.dump(tree, include_attributes=True) != before:
-        raise PassError(
-            f"the pass {step.name!r} is about more than its ``about`` says, or a pass before it "
-            "makes more than its ``makes`` says",
-            file=ctx.source.file,
-            line=ctx.source.first_line,
-        )
-    return tree
+def _trees(
+    ctx: Context, tree: Any, passes: tuple[Pass, ...], *, whole: bool = False
+) -> Iterator[tuple[Pass, bool, Any]]:
+    """Each pass, whether it has something to do, and the tree after it.
+
+    Args:
+        ctx: that of the function; it learns what the passes make.
+        tree: the function, which is changed.
+        passes: the passes, in their order.
+        whole: also run those that are said to have nothing to do.
+    """
+    for step in passes:
+        concerned = ctx.concerns(step)
+        if concerned or whole:
+            tree = step.run(tree, ctx)
+        if concerned:
+            ctx.marks.update(step.makes)
+            ctx.forget(flow=not step.keeps_flow)
+        yield step, concerned, tree
+
+
+def _check(
+    source: FunctionSource, resolve: Callable[[str], Any], passes: tuple[Pass, ...], made: Any
+) -> None:
+    """Hold the tree ``made`` against the rules, and against what all passes together make.
+
+    Raises:
+        PassError: (D2S901) it names the pass, for which the passes are run once more.
+    """
+
+    def again() -> Iterator[tuple[Pass, bool, Any]]:
+        return _trees(Context.of(source, resolve), copied(source.tree), passes, whole=True)
+
+    whole = [source.tree, *(tree for _, _, tree in again())][-1]
+    problems = verify(made, free=source.free, complete=declarations.PASS in passes)
+    if not problems and _text(whole) == _text(made):
+        return
+    declared, before = False, _text(source.tree)
+    for step, concerned, tree in again():
+        declared = declared or step is declarations.PASS
+        after = _text(tree)
+        if not concerned and after != before:
+            raise PassError(
+                f"the pass {step.name!r} is about more than its ``about`` says, or a pass before "
+                "it makes more than its ``makes`` says",
+                file=source.file,
+                line=source.first_line,
+            )
+        problems = verify(tree, free=source.free, complete=declared)
+        if problems:
+            raise PassError(
+                f"the pass {step.name!r} left a broken tree: {problems[0].message}",
+                file=source.file,
+                line=problems[0].line,
+            )
+        before = after
+
+
+def _text(tree: Any) -> str:
+    return str(gast.dump(tree, include_attributes=True))
 
 
 def transform(
@@ -145,39 +194,23 @@ def transform(
         source: the user's function.
         resolve: what a global or closure name stands for now.
         keep_steps: keep a copy of the tree after each pass.
-        check: verify the tree after each pass; the option ``verify`` unless given.
+        check: verify the tree; the option ``verify`` unless given.
         passes: the passes, in an order that their ``after`` allows.
 
     Raises:
-        PassError: (D2S901) with ``check``, when a pass leaves a broken tree.
+        PassError: (D2S901) with ``check``, when the passes leave a broken tree.
     """
     check = config.get().verify if check is None else check
     tree = copied(source.tree)
     ctx = Context.of(source, resolve)
     steps = [Step("source", copied(tree))] if keep_steps else []
     ran: list[str] = []
-    declared = False
-    text = ""
-    for step in passes:
-        concerned = ctx.concerns(step)
+    for step, concerned, made in _trees(ctx, tree, passes):
+        tree = made
         if concerned:
             ran.append(step.name)
-            tree = step.run(tree, ctx)
-            text = ""
-            ctx.marks.update(step.makes)
-            ctx.forget(flow=not step.keeps_flow)
-        elif check:
-            text = text or gast.dump(tree, include_attributes=True)
-            tree = _without_effect(step, tree, ctx, text)
         if keep_steps:
             steps.append(Step(step.name, copied(tree)))
-        if check and (concerned or step is declarations.PASS):
-            declared = declared or step is declarations.PASS
-            problems = verify(tree, free=source.free, complete=declared)
-            if problems:
-                raise PassError(
-                    f"the pass {step.name!r} left a broken tree: {problems[0].message}",
-                    file=source.file,
-                    line=problems[0].line,
-                )
+    if check:
+        _check(source, resolve, passes, tree)
     return Trace(source, tuple(steps), tree, ctx.namespace, ctx.generated_names, tuple(ran))
