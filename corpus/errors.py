@@ -66,7 +66,6 @@ SPLIT = (
 )
 """What a page adds about an error that another way of running the function avoids."""
 
-MESSAGES = messages()
 MESSAGES_BEFORE = "All that ends with this code, with `…` for what is another each time:"
 
 KINDS: dict[str, type[BaseException]] = {
@@ -248,7 +247,7 @@ def page(found: Entry, message: str) -> str:
     ]
     if found.instead is not None:
         parts += ["## Instead", _fenced(found.instead)]
-    said = MESSAGES.get(found.code)
+    said = messages().get(found.code)
     if said:
         parts += ["## Messages", MESSAGES_BEFORE, "```text\n" + "\n".join(said) + "\n```"]
     if found.see:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import collections
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +25,7 @@ _CODE: Final = re.compile(r"D2S\d{3}")
 _Functions = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+@functools.cache
 def messages() -> dict[str, list[str]]:
     """The messages of each code, sorted."""
     files = [ast.parse(path.read_text(encoding="utf-8")) for path in sorted(ROOT.rglob("*.py"))]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+import itertools
 import os
 from collections.abc import Iterator
 
@@ -33,6 +35,28 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write the expected files under tests/golden again; read the diff before you commit",
     )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a matrix that is marked ``sampled(n)``, the quick suite runs one case in ``n``.
+
+    It has each value of each axis in some case; the night runs all.
+    """
+    matrices = collections.defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("sampled") is not None:
+            matrices[item.nodeid.partition("[")[0]].append(item)
+    for cases in matrices.values():
+        (every,) = cases[0].get_closest_marker("sampled").args
+        places = [case.callspec.indices.items() for case in cases]
+        sizes = collections.Counter(axis for axis, _ in set(itertools.chain(*places)))
+        seen: set[tuple[str, int]] = set()
+        for number, (case, place) in enumerate(zip(cases, places, strict=True)):
+            # Where all cases stand on one axis, each is new: they are counted only.
+            new = {(axis, at) for axis, at in place if sizes[axis] < len(cases)} - seen
+            seen |= new
+            if not new and number % every:
+                case.add_marker("slow")
 
 
 @pytest.fixture(autouse=True)

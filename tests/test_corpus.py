@@ -7,8 +7,6 @@ is a verdict too, and no case sees what another one has left in Paddle.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -17,6 +15,7 @@ import pytest
 
 from corpus import record
 from corpus.case import names, paths
+from tests.processes import python
 
 REFUSED: dict[str, tuple[str, str]] = {
     "deque_in_tensor_loop": (
@@ -78,9 +77,7 @@ def chunks() -> Iterator[tuple[str, list[str]]]:
 def test_cases(cases: list[str], tmp_path: Path) -> None:
     """The rows that the cases name in their docstrings; the support table says the same."""
     file = tmp_path / "verdicts.json"
-    command = [sys.executable, "-m", "corpus", *cases, "--json", str(file)]
-    root = Path(__file__).parents[1]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    done = python("-m", "corpus", *cases, "--json", str(file))
     assert file.exists(), done.stderr
     results = json.loads(file.read_text(encoding="utf-8"))["results"]
     assert [result["name"] for result in results] == cases

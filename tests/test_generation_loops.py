@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import paddle
 
 from corpus.generation import page
 from corpus.generation.judge import judge, summary
 from corpus.generation.model import Loop, of_any_prompt, prompts
+from tests.processes import python
 
 
 def test_page_is_made_of_the_results() -> None:
@@ -46,14 +44,7 @@ def _counting(tokens: paddle.Tensor) -> tuple[paddle.Tensor, paddle.Tensor]:
 
 def test_a_loop_is_run_saved_and_compared() -> None:
     """In a process of its own, as the runner judges each loop."""
-    made = subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "tests.test_generation_loops"],
-        capture_output=True,
-        text=True,
-        cwd=Path(__file__).resolve().parents[1],
-        timeout=300,
-        check=False,
-    )
+    made = python("-W", "ignore", "-m", "tests.test_generation_loops")
     assert made.returncode == 0, made.stderr
     assert summary(json.loads(made.stdout.splitlines()[-1]))["verdict"] == "lasts", made.stdout
 

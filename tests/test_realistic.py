@@ -7,8 +7,6 @@ The quick part runs a fixed sample, the slow part all programs; each in a proces
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,7 @@ import pytest
 from corpus.realistic import verdicts
 from corpus.realistic.run import BAD, items
 from corpus.realistic.verdicts import FIRST, NOW, PAGE, Verdict
+from tests.processes import python
 
 SAMPLE = (
     "adam_from_scratch",
@@ -41,8 +40,7 @@ KNOWN = verdicts.read(NOW)
 def run(names: list[str], folder: Path) -> dict[str, Verdict]:
     """The verdicts of today on these programs."""
     file = folder / "verdicts.json"
-    command = [sys.executable, "-m", "corpus.realistic", *names, "--json", str(file)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = python("-m", "corpus.realistic", *names, "--json", str(file))
     assert file.exists(), done.stderr
     rows = json.loads(file.read_text(encoding="utf-8"))
     return {row["name"]: Verdict(row["verdict"], row["detail"]) for row in rows}

@@ -9,7 +9,6 @@ import functools
 import importlib.util
 import linecache
 import signal
-import subprocess
 import sys
 import textwrap
 import traceback
@@ -23,6 +22,7 @@ import pytest
 import d2s
 from d2s.diagnostics.location import is_ours
 from tests.diagnostics.failing import Seen, ints, seen, seen_in, tensor
+from tests.processes import python
 
 X = tensor(1.0, 2.0, 3.0)
 SETTINGS = {"size": 3}
@@ -765,12 +765,9 @@ def test_what_python_prints(tmp_path) -> None:
     file.write_text(textwrap.dedent(text).lstrip("\n"))
     environment = {"PYTHONPATH": ":".join(sys.path), "GLOG_minloglevel": "3"}
     dygraph, static = (
-        subprocess.run(
-            [sys.executable, "-W", "ignore", str(file), *more],
-            capture_output=True, text=True, env=environment, timeout=300, check=False,
-        ).stderr.splitlines()
+        python("-W", "ignore", str(file), *more, env=environment).stderr.splitlines()
         for more in ([], ["d2s"])
-    )  # fmt: skip
+    )
     assert static == dygraph
     assert dygraph[-1] == "ZeroDivisionError: division by zero"
 

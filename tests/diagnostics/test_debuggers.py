@@ -10,7 +10,6 @@ import json
 import logging
 import os
 import re
-import subprocess
 import sys
 import textwrap
 import warnings
@@ -24,6 +23,7 @@ import pytest
 
 import d2s
 from tests.helpers import tensor
+from tests.processes import python
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -79,9 +79,7 @@ def environment() -> dict[str, str]:
 
 
 def run(*command: str, cwd: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, *command], cwd=cwd, env=environment(), capture_output=True, text=True
-    )
+    done = python(*command, cwd=cwd, env=environment())
     assert done.returncode == 0, done.stderr
     return done.stdout
 

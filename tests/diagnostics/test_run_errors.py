@@ -6,7 +6,6 @@ The functions are compared with themselves in dygraph: PYTEST_DONT_REWRITE.
 from __future__ import annotations
 
 import linecache
-import subprocess
 import sys
 import textwrap
 import threading
@@ -20,6 +19,7 @@ import pytest
 import d2s
 from d2s.paddle_bridge.running import errors
 from tests.diagnostics.failing import Seen, ints, seen, tensor
+from tests.processes import python
 
 X = tensor(1.0, 2.0, 3.0)
 FAR = ints(0, 9)
@@ -592,10 +592,7 @@ def printed(tmp_path: Any, **environment: str) -> str:
     file = tmp_path / "net.py"
     file.write_text(textwrap.dedent(SCRIPT).lstrip("\n"))
     given = {"PYTHONPATH": ":".join(sys.path), "GLOG_minloglevel": "3", **environment}
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", str(file)],
-        capture_output=True, text=True, env=given, timeout=300, check=False,
-    )  # fmt: skip
+    done = python("-W", "ignore", str(file), env=given)
     assert done.returncode == 1
     return done.stderr.replace(str(file), "net.py")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import subprocess
 import sys
 import textwrap
 import types
@@ -16,6 +15,7 @@ import pytest
 
 import d2s
 from tests.helpers import assert_same, fresh, function_of, scalar, tensor
+from tests.processes import python
 
 X = tensor(1.0, 2.0)
 BOTH = (X, -X)
@@ -594,9 +594,7 @@ def test_a_process_ends_well_after_a_leaked_value(tmp_path: Path) -> None:
         ),
         encoding="utf-8",
     )
-    done = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, timeout=300, check=False
-    )
+    done = python(str(script))
     assert (done.returncode, done.stdout.split()) == (0, ["D2S305"])
 
 

@@ -155,6 +155,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("holder", HOLDERS)
 def test_the_caller_keeps_its_list(holder: str, change: str) -> None:

@@ -813,6 +813,7 @@ PROGRAMS = (
 )  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_of_the_corpus_passes(name: str) -> None:
     """What is right is found right: no false alarm, and no input is worn out."""

@@ -301,6 +301,7 @@ def outcome(function: Any, inputs: tuple[Any, ...], *, grad: bool) -> Any:
     return seen[0][0] if seen[1] is None else seen
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_corpus_programs_of_many_sizes(name: str) -> None:
     """G2: whatever the size, what dygraph gives, in a few programs."""

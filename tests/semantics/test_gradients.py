@@ -347,6 +347,7 @@ ACCUMULATORS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ACCUMULATORS)
 @pytest.mark.parametrize("loop", ["for i in range(n)", "for i in range(3)"])
 def test_accumulators(name: str, loop: str) -> None:

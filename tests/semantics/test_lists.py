@@ -55,6 +55,7 @@ def test_reading_a_list_that_a_loop_has_grown(after: str) -> None:
     assert_same(function_of(GROWN.format(after=after)), *counts())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.row(76)
 @pytest.mark.parametrize(
     "change",

@@ -38,6 +38,7 @@ LOOPS = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.parametrize("item", ITEMS)
 def test_items_of_other_kinds(item: str, loop: str) -> None:

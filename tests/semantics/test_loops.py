@@ -319,6 +319,7 @@ def test_a_number_that_becomes_a_float() -> None:
     assert_same(f, *counts())
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.row(7)
 @pytest.mark.parametrize(
     "trip",

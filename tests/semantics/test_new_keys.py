@@ -30,6 +30,7 @@ BODIES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("loop", ["for i in range(n):", "i = n * 0\n    while i < n:"])
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES.keys())
 @pytest.mark.parametrize("first", ["{}", "{'b': 1.0}"])

@@ -55,6 +55,7 @@ EXPRESSIONS = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES.keys())
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_a_number_in_an_expression(expression: str, source: tuple[str, list[Any]]) -> None:

@@ -22,6 +22,7 @@ CALLS = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize(
     "use",

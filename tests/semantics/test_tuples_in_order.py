@@ -15,6 +15,7 @@ NAN = float("nan")
 IN_ORDER = ("sorted({})", "sorted({}, reverse=True)", "min({})", "max({})")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("symbol", ["<", "<=", ">", ">=", "==", "!="])
 @pytest.mark.parametrize(
     "operands",
@@ -74,6 +75,7 @@ def f(x):
     assert_same(function, *TIES, grad=False)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "function", ["sorted({}, reverse=True)", "sorted({})", "min({})", "max({})"]
 )
@@ -131,6 +133,7 @@ def f(x):
     assert_same(made, *TIES, grad=False)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("items", list(itertools.permutations([NAN, 1.0, 3.0, 2.0], 4))[::3])
 @pytest.mark.parametrize(
     "function", ["sorted({})", "sorted({}, reverse=True)", "min({})", "max({})"]

@@ -7,7 +7,6 @@ import dataclasses
 import functools
 import gc
 import inspect
-import subprocess
 import sys
 import textwrap
 import threading
@@ -21,6 +20,7 @@ import pytest
 
 import d2s
 from tests.helpers import assert_same, function_of, tensor
+from tests.processes import python
 
 PLUS, MINUS = tensor(1.0, 2.0), tensor(-1.0, -2.0)
 SPEC = paddle.static.InputSpec([None, 3], "float32", "x")
@@ -417,9 +417,7 @@ def test_the_inference_predictor_runs_the_file(tmp_path) -> None:
         name = predictor.get_output_names()[0]
         print("RESULT", predictor.get_output_handle(name).copy_to_cpu().tolist())
     """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=False
-    )
+    done = python("-c", textwrap.dedent(script))
     found = [line for line in done.stdout.splitlines() if line.startswith("RESULT")]
     assert found, done.stderr[-2000:]
     assert np.array(eval(found[0].removeprefix("RESULT"))) == pytest.approx(

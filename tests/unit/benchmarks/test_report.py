@@ -21,6 +21,7 @@ from benchmarks.growth import Curve
 from d2s.bench.rounds import Measured, Settings
 from d2s.bench.work import Work
 from tests.helpers import function_of
+from tests.processes import python
 
 
 def timed(best: float, *, first: float | None = 1.0, spread: float = 0.01) -> dict[str, Any]:
@@ -270,10 +271,7 @@ def test_a_file_of_something_else(verb: str, text: str | None, cause: str, tmp_p
     if text is not None:
         file.write_text(text, encoding="utf-8")
     more = [str(file)] if verb == "compare" else ["--folder", str(folder)]
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks", verb, str(file), *more],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = python("-m", "benchmarks", verb, str(file), *more)
     assert done.returncode == 2
     assert cause in " ".join(done.stderr.replace("│", " ").split())
     assert "Traceback" not in done.stderr

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,9 +13,10 @@ from typer.testing import CliRunner
 
 from d2s.cli import app
 from d2s.errors import BuiltModuleError
+from tests.processes import python
 
 ROOT = Path(__file__).resolve().parents[3]
-COMMAND = [sys.executable, "-c", "import sys; from d2s_command import main; sys.exit(main())"]
+COMMAND = ["-c", "import sys; from d2s_command import main; sys.exit(main())"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "GLOG_minloglevel": "3"}
 
 FILES = {
@@ -175,20 +175,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, "build", *args],
-        capture_output=True, text=True, check=False, cwd=folder, env=ENVIRONMENT,
-    )  # fmt: skip
+    return python(*COMMAND, "build", *args, cwd=folder, env=ENVIRONMENT)
 
 
 def used(folder: Path, where: str, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
     """The use of the package that lies there, in a process of its own."""
     path = os.pathsep.join([str(folder / where), str(ROOT)])
-    return subprocess.run(
-        [sys.executable, "use.py", *args],
-        capture_output=True, text=True, check=False, cwd=folder,
-        env={**ENVIRONMENT, "PYTHONPATH": path, **env},
-    )  # fmt: skip
+    given = {**ENVIRONMENT, "PYTHONPATH": path, **env}
+    return python("use.py", *args, cwd=folder, env=given)
 
 
 @pytest.mark.parametrize("where", ["with", "without"])
@@ -255,10 +249,7 @@ def test_it_may_be_built_again_and_nothing_else_is_written_over(tmp_path: Path) 
         assert sorted(tmp_path.rglob("*")) == before
     code = "import one; print(one.f(-3), one.__file__)"
     path = os.pathsep.join([str(tmp_path / "out"), str(ROOT)])
-    shown = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path / "out",
-        env={**ENVIRONMENT, "PYTHONPATH": path},
-    )  # fmt: skip
+    shown = python("-c", code, cwd=tmp_path / "out", env={**ENVIRONMENT, "PYTHONPATH": path})
     assert shown.stdout.split() == ["3", str(tmp_path / "out" / "one.py")]
 
 

@@ -28,6 +28,7 @@ from d2s.errors import (
     TargetError,
     UserCodeError,
 )
+from tests.processes import python
 
 NET = """
 import functools
@@ -603,9 +604,7 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def process(*args: str, **more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command(*args), capture_output=True, text=True, check=False, env=environment(**more)
-    )
+    return python(*command(*args)[1:], cwd=Path.cwd(), env=environment(**more))
 
 
 def test_process(folder):

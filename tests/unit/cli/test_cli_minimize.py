@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from d2s.cli import app
 from d2s.cli.minimize import code_of
+from tests.processes import python
 
 ROOT = Path(__file__).resolve().parents[3]
 COMMAND = [sys.executable, "-c", "import sys; from d2s_command import main; sys.exit(main())"]
@@ -70,14 +71,7 @@ def net(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, "minimize", *args],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=folder,
-        env=ENVIRONMENT,
-    )
+    return python(*COMMAND[1:], "minimize", *args, cwd=folder, env=ENVIRONMENT)
 
 
 def test_a_refused_function_with_made_up_inputs(net: Path) -> None:
@@ -91,9 +85,7 @@ def test_a_refused_function_with_made_up_inputs(net: Path) -> None:
     assert "math" not in program
     assert "slow" not in program
     assert len(program.splitlines()) < 20
-    again = subprocess.run(
-        [sys.executable, "smallest.py"], capture_output=True, text=True, cwd=net, env=ENVIRONMENT
-    )
+    again = python("smallest.py", cwd=net, env=ENVIRONMENT)
     assert again.returncode == 1
     assert "[D2S208]" in again.stderr
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import paddle
 import pytest
 
 from d2s.debug.watch import Watch
+from tests.processes import python
 
 ROOT = Path(__file__).resolve().parents[3]
 TRAIN = """
@@ -86,22 +86,9 @@ def folder(tmp_path: Path) -> Path:
 
 def run(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
     """The command in a process of its own."""
-    return subprocess.run(
-        [
-            sys.executable,
-            "-W",
-            "ignore",
-            "-c",
-            "import sys, d2s_command as c; sys.exit(c.main())",
-            "run",
-            *args,
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "GLOG_minloglevel": "3"},
-    )
+    command = ("-W", "ignore", "-c", "import sys, d2s_command as c; sys.exit(c.main())", "run")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "GLOG_minloglevel": "3"}
+    return python(*command, *args, cwd=folder, env=environment)
 
 
 def test_a_program_with_its_arguments_and_a_summary(folder: Path) -> None:

@@ -9,8 +9,6 @@ import enum
 import functools
 import os
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,6 +22,7 @@ import corpus.realistic.__main__ as cli
 from corpus.realistic import Raised, attempt, run, seen, verdicts
 from corpus.realistic.run import Item, Judged, Run
 from corpus.realistic.verdicts import Verdict
+from tests.processes import python
 
 ROOT = Path(__file__).parents[3]
 
@@ -402,13 +401,7 @@ def test_matching() -> None:
 
 
 def command(*arguments: str) -> Iterator[object]:
-    done = subprocess.run(
-        [sys.executable, "-m", "corpus.realistic", *arguments],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python("-m", "corpus.realistic", *arguments)
     return iter((done.returncode, done.stdout, done.stderr))
 
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import doctest
-import functools
 import itertools
-import subprocess
-import sys
 from collections import namedtuple
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +20,7 @@ import corpus.record
 import corpus.support
 from corpus.case import Case, CaseError, UnknownCaseError, load, load_all, parse_docstring
 from corpus.runner import run_case
+from tests.processes import python
 
 Pair = namedtuple("Pair", "a b")
 Couple = namedtuple("Couple", "a b")
@@ -383,15 +381,11 @@ def test_an_unknown_name_is_refused_with_a_hint() -> None:
 
 
 def test_the_command_line() -> None:
-    run = functools.partial(
-        subprocess.run, cwd=Path(__file__).parents[1], capture_output=True, text=True, check=False
-    )
-    command = [sys.executable, "-m", "corpus"]
-    assert run([*command, "newton", "--converter", "none"]).returncode == 0
-    unknown = run([*command, "newtn"])
+    assert python("-m", "corpus", "newton", "--converter", "none").returncode == 0
+    unknown = python("-m", "corpus", "newtn")
     assert unknown.returncode == 2
     assert "corpus: no case is called 'newtn'; did you mean newton?" in unknown.stderr.splitlines()
-    bad = run([*command, "quicksort_partition", "--converter", "paddle-ast"])
+    bad = python("-m", "corpus", "quicksort_partition", "--converter", "paddle-ast")
     assert bad.returncode == 1
     assert "failed" in bad.stdout
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from d2s import config
 from d2s.diagnostics import log
 from d2s.errors import ArgumentsError
 from tests.helpers import tensor
+from tests.processes import python
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -219,13 +218,9 @@ def told_by(folder: Path, *arguments: str, **env: str) -> list[str]:
     """What a script with the variables writes to stderr."""
     script = folder / "net.py"
     script.write_text(SCRIPT, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, str(script), *arguments],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "GLOG_minloglevel": "3", **env},
-    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "GLOG_minloglevel": "3", **env}
+    done = python(str(script), *arguments, env=environment)
+    assert done.returncode == 0, done.stderr
     lines = done.stderr.splitlines()
     return [line for line in lines if line.startswith(("d2s", "{"))]
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 import collections
+import functools
 import random
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from d2s.passes.base import Pass
 from d2s.testing import PROPERTIES, Program, constructs, judge, programs
 from d2s.testing.forms import rows
 from d2s.testing.program import read
+from tests.processes import python
 
 SAME_AS_PYTHON = next(what for what in PROPERTIES if what.name == "same as Python")
 
@@ -45,11 +45,13 @@ def drawn(count: int, **options: Any) -> list[Program]:
     return found
 
 
-MANY = drawn(1500)
+@functools.cache
+def many() -> list[Program]:
+    return drawn(1500)
 
 
 def test_every_construct_is_reached() -> None:
-    counts = collections.Counter(name for program in MANY for name in program.constructs)
+    counts = collections.Counter(name for program in many() for name in program.constructs)
     assert set(counts) == set(constructs())
 
 
@@ -70,7 +72,7 @@ def test_most_pairs_of_constructs_are_reached() -> None:
     names = constructs()
     pairs = {
         (one, other)
-        for program in MANY
+        for program in many()
         for one in program.constructs
         for other in program.constructs
         if one < other
@@ -110,7 +112,7 @@ def is_stored(node: ast.AST) -> bool:
 
 
 def test_the_file_of_a_program_can_be_read_again() -> None:
-    for program in MANY[:100]:
+    for program in many()[:100]:
         again = read(program.file)
         assert (again.text, again.parameters, again.calls) == (
             program.text,
@@ -122,13 +124,12 @@ def test_the_file_of_a_program_can_be_read_again() -> None:
 
 
 def test_the_file_of_a_program_runs_without_d2s(tmp_path: Path) -> None:
-    program = max(MANY, key=lambda program: len(program.constructs))
+    program = max(many(), key=lambda program: len(program.constructs))
     assert "d2s" not in program.file
     file = tmp_path / "program.py"
     file.write_text(program.file, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, str(file)], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
+    done = python(str(file), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) >= len(program.calls)
 
 
