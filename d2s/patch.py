@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import sys
-from types import TracebackType
 from typing import Any, Final
 
 import paddle
@@ -31,12 +30,7 @@ class Patch:
     def __enter__(self) -> Patch:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.undo()
 
     def undo(self) -> None:

@@ -111,12 +111,22 @@ def _run(wanted: Mapping[str, Any]) -> None:
     else:
         what = kind
     sys.argv = [kind, *rest]
-    if kind == "-m":
-        runpy.run_module(what, run_name="__main__", alter_sys=True)
-    elif kind == "-c":
-        main = type(sys)("__main__")
-        sys.modules["__main__"] = main
-        exec(compile(what, "<string>", "exec"), vars(main))
-    else:
-        sys.path.insert(0, str(Path(what).resolve().parent))
-        runpy.run_path(what, run_name="__main__")
+    if "PYTHONIOENCODING" in os.environ:
+        for stream in (sys.stdout, sys.stderr):
+            stream.reconfigure(encoding=os.environ["PYTHONIOENCODING"])  # type: ignore[union-attr]
+    try:
+        if kind == "-m":
+            runpy.run_module(what, run_name="__main__", alter_sys=True)
+        elif kind == "-c":
+            main = type(sys)("__main__")
+            sys.modules["__main__"] = main
+            exec(compile(what, "<string>", "exec"), vars(main))
+        else:
+            sys.path.insert(0, str(Path(what).resolve().parent))
+            runpy.run_path(what, run_name="__main__")
+    except Exception as error:
+        ours, trace = (__file__, runpy.run_path.__code__.co_filename), error.__traceback__
+        while trace and trace.tb_frame.f_code.co_filename in ours:
+            trace = trace.tb_next
+        sys.excepthook(type(error), error.with_traceback(trace), trace)
+        sys.exit(1)

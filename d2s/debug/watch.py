@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import time
 from dataclasses import asdict, dataclass, field
-from types import TracebackType
 from typing import Any
 
 import paddle
@@ -63,12 +62,7 @@ class Watch:
             self._wrap(paddle.nn.Layer, self._layer)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         while self._before:
             owner, function = self._before.pop()
             type.__setattr__(owner, "__call__", function)

@@ -29,10 +29,12 @@ import pytest
 MEMORY: Final = 16 << 30
 """Bytes of address space for a child: a mutant may grow a list for ever."""
 
-QUIET: Final = {
+QUIET: Final = {  # d2s is imported before ``conftest.py``, which sets what the tests need
     "GLOG_minloglevel": "3",
     "OMP_NUM_THREADS": "1",
     "D2S_VERIFY": "1",
+    "D2S_FULL_GRAPH": "1",
+    "D2S_TRY_ISLANDS": "0",
     "PY_COLORS": "0",
 }
 

@@ -14,6 +14,7 @@ Then the program is looked at: ``leaks``, ``views``, ``opaque``.
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -122,18 +123,12 @@ def capture(
     # This frame is the outermost one: see diagnostics.stacks.
     frames = bridge.remembered_frames(is_hidden, is_part, sys._getframe())
 
-    def begun(*, rolls: bool) -> Capture:
-        return Capture(
-            Branches(),
-            export=export,
-            gradients=gradients,
-            tentative=tentative,
-            decided=decided,
-            rolls=rolls,
-        )
-
+    begun = functools.partial(
+        Capture, Branches(), export=export, gradients=gradients, tentative=tentative,
+        decided=decided,
+    )  # fmt: skip
     made: Captured
-    state = begun(rolls=True)
+    state = begun()
     with capture_lock, bridge.keep_mode(), bridge.no_collection(), deep(), frames:
         try:
             made = _captured(wanted, state)

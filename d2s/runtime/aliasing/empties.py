@@ -58,7 +58,7 @@ _POSITIVE: Final = frozenset(
 """Operations whose result is positive when their operands are."""
 
 
-def may_be_empty(value: Any) -> bool:
+def may_be_empty(value: bridge.Value) -> bool:
     """Whether a run may give ``value`` no elements.
 
     Inputs count as filled where their dimensions are open: a call with an empty tensor has a
@@ -67,7 +67,7 @@ def may_be_empty(value: Any) -> bool:
     return not _filled(value, set())
 
 
-def note_filled(value: Any) -> None:
+def note_filled(value: bridge.Value) -> None:
     """Note that ``value``, which came out of a block or into one, has elements on every run."""
     capture = current()
     if capture is not None:
@@ -83,7 +83,7 @@ def axes_of(*values: Any) -> list[int]:
     ]
 
 
-def padded(value: Any, axes: list[int]) -> Any:
+def padded(value: bridge.Value, axes: list[int]) -> Any:
     """``value`` with one more element at the end of each of ``axes``."""
     dtype = value.dtype
     through = _THROUGH.get(dtype)
@@ -98,7 +98,7 @@ def padded(value: Any, axes: list[int]) -> Any:
     return made
 
 
-def cut(value: Any, axes: list[int]) -> Any:
+def cut(value: bridge.Value, axes: list[int]) -> Any:
     """What :func:`padded` was given."""
     made = paddle.slice(value, axes, [0] * len(axes), [-1] * len(axes))
     made.stop_gradient = value.stop_gradient
@@ -120,10 +120,10 @@ def enter_blocks(program: Any) -> None:
     """
     axes: dict[int, list[int]] = {}
 
-    def chosen(value: Any) -> bool:
+    def chosen(value: bridge.Value) -> bool:
         return not value.stop_gradient and may_be_empty(value)
 
-    def before(value: Any) -> Any:
+    def before(value: bridge.Value) -> Any:
         axes[value.id] = axes_of(value)
         return padded(value, axes[value.id])
 
@@ -144,7 +144,7 @@ _THROUGH: Final[dict[Any, str]] = {
 # -- going back ----------------------------------------------------------------------------------
 
 
-def _filled(value: Any, seen: set[int]) -> bool:
+def _filled(value: bridge.Value, seen: set[int]) -> bool:
     """Whether ``value`` surely has elements; ``seen`` holds what is known to have by now."""
     capture = current()
     if value.id in seen or (capture is not None and value.id in capture.notes.filled):
@@ -185,7 +185,7 @@ def _left(attributes: dict[str, Any], rank: int) -> list[int]:
     return [left.index(axis) for axis in attributes["axes"] if axis not in dropped]
 
 
-def _sizes(value: Any) -> bool:
+def _sizes(value: bridge.Value) -> bool:
     """Whether ``value``, a shape or part of one, has no 0; -1 stands for a size as it is."""
     found = bridge.producer(value)
     if found is None:
@@ -200,7 +200,7 @@ def _sizes(value: Any) -> bool:
     return _positive(value)
 
 
-def _positive(value: Any) -> bool:
+def _positive(value: bridge.Value) -> bool:
     """Whether every number in ``value``, a shape or a part of one, is positive."""
     found = bridge.producer(value)
     if found is None:

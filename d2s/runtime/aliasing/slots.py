@@ -49,9 +49,8 @@ class Cell(Slot):
             del self.cell.cell_contents
 
 
-@dataclass
-class Global(Slot):
-    """A global variable of the user's module."""
+class InTable(Slot):
+    """What stands in a dict under its name."""
 
     scope: dict[str, Any]
     name: str
@@ -64,6 +63,14 @@ class Global(Slot):
             self.scope.pop(self.name, None)
         else:
             self.scope[self.name] = value
+
+
+@dataclass
+class Global(InTable):
+    """A global variable of the user's module."""
+
+    scope: dict[str, Any]
+    name: str
 
 
 @dataclass
@@ -114,19 +121,10 @@ class Attribute(Slot):
 
 
 @dataclass
-class Field(Attribute):
+class Field(InTable, Attribute):
     """An attribute as the object's dictionary has it, past properties and ``__setattr__``."""
 
     scope: dict[str, Any]
-
-    def get(self) -> Any:
-        return self.scope.get(self.name, UNBOUND)
-
-    def set(self, value: object) -> None:
-        if value is UNBOUND:
-            self.scope.pop(self.name, None)
-        else:
-            self.scope[self.name] = value
 
 
 @dataclass

@@ -54,20 +54,19 @@ def to_tensor(
         return paddle.to_tensor(data, dtype, place, stop_gradient)
     joint = _joint(things)
     wanted = bridge.dtype_name(dtype) if dtype else _default(data, joint)
-    made = paddle.assign(cast_plain(_stacked(data, joint), wanted))
-    made.stop_gradient = True
-    if stop_gradient:
-        return made
-    leaf = paddle.assign(made)
-    leaf.stop_gradient = False
-    return leaf
+    return _leaf(cast_plain(_stacked(data, joint), wanted), stop_gradient)
 
 
 def _of_array(array: Any, dtype: Any, stop_gradient: bool) -> Any:
     """The tensor of an array of NumPy that the run decides, of the dtype that dygraph gives it."""
     with bridge.outside_of_capture():
         wanted = paddle.to_tensor(array.sample(odd=1), dtype).dtype
-    made = paddle.assign(cast_plain(array.value, wanted))
+    return _leaf(cast_plain(array.value, wanted), stop_gradient)
+
+
+def _leaf(value: paddle.Tensor, stop_gradient: bool) -> paddle.Tensor:
+    """A tensor with the contents of ``value``, which no gradient goes to."""
+    made = paddle.assign(value)
     made.stop_gradient = True
     if stop_gradient:
         return made

@@ -19,7 +19,6 @@ from d2s.runtime.aliasing.empties import enter_blocks
 from d2s.runtime.aliasing.inplace import bind_anew
 from d2s.runtime.aliasing.slots import Slot
 from d2s.runtime.trace import error_here
-from d2s.runtime.training.branches import join_branches
 from d2s.runtime.training.leaves import CLEARED, DROPPED, UNTOUCHED, ZEROS, Leaf, Leaves, Mark
 from d2s.runtime.training.record import Record
 from d2s.runtime.values.tensors import as_value
@@ -230,9 +229,7 @@ class Gradients:
         if there:
             self._record.used = True
             leaf.alone = True
-            join_branches(
-                self._record.capture, f"gradient of {leaf.like.name}", _Gradient(self, leaf)
-            )
+            self._record.join_branches(f"gradient of {leaf.like.name}", _Gradient(self, leaf))
         return there
 
     def put(self, leaf: Leaf, gradient: bridge.Value | Mark) -> None:

@@ -17,7 +17,6 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.runtime.aliasing.slots import Slot
 from d2s.runtime.aliasing.storage import with_contents
-from d2s.runtime.training.branches import join_branches
 from d2s.runtime.training.gradients import constant
 from d2s.runtime.training.leaves import Leaf, Leaves
 from d2s.runtime.training.record import Record
@@ -83,7 +82,7 @@ class Parameters:
     def join(self, tensor: paddle.Tensor) -> None:
         """Let the branches around hand on the contents of ``tensor``."""
         slot = _Contents(self, tensor, bridge.as_value(tensor))
-        join_branches(self.record.capture, tensor.name, slot)
+        self.record.join_branches(tensor.name, slot)
 
     def bind(self, tensor: paddle.Tensor, value: bridge.Value, *, changed: bool) -> None:
         """Let ``value`` stand for ``tensor``; ``changed``: the memory has other contents."""

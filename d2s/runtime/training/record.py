@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.trace import Capture, error_here
@@ -30,6 +31,13 @@ class Record:
     def in_block(self) -> bool:
         """Whether the present code is in a branch or loop."""
         return bool(self.capture.blocks)
+
+    def join_branches(self, name: str, slot: Any) -> None:
+        """Let ``slot``, for something of its ``subject``, be part of what branches hand on."""
+        for block in self.capture.blocks:
+            known = block.state.slots
+            if not any(type(each) is type(slot) and each.subject is slot.subject for each in known):
+                block.state.join_slot(name, slot)
 
     def check(self, what: str, *, branches: bool = False) -> None:
         """Refuse training where a program cannot have it.

@@ -8,11 +8,13 @@ from __future__ import annotations
 import collections
 import dataclasses
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from d2s.runtime.values.fields import Fields, slot_fields, slots_of
 from d2s.runtime.values.objects import dict_of, fields_of, is_user_class
 from d2s.runtime.values.tensors import Sizes, sizes
+
+C = TypeVar("C")
 
 Rebuild = Callable[[list[Any]], Any]
 """Makes a container like the one that was taken apart, of other items in the same order."""
@@ -21,7 +23,7 @@ Parts = tuple[list[tuple[str, Any]], Rebuild]
 """Pairs of a step of a path (``"[0]"``, ``".x"``) and an item; what makes the like of others."""
 
 
-class ContainerKind:
+class ContainerKind(Generic[C]):
     """One sort of container.
 
     Attributes:
@@ -38,11 +40,11 @@ class ContainerKind:
         """Whether objects of the class ``kind`` are such containers."""
         raise NotImplementedError
 
-    def keys(self, container: Any) -> list[Hashable]:
+    def keys(self, container: C) -> list[Hashable]:
         """What its items are found by; positions if it has no keys."""
         return list(range(len(self.items(container))))
 
-    def items(self, container: Any) -> list[Any]:
+    def items(self, container: C) -> list[Any]:
         """What it holds, one level deep, in its order."""
         raise NotImplementedError
 
@@ -50,32 +52,32 @@ class ContainerKind:
         """The key as the reader writes it: ``[0]``, ``['a']``, ``.x``."""
         return f"[{key!r}]"
 
-    def size(self, container: Any) -> int:
+    def size(self, container: C) -> int:
         """How many items there are."""
         return len(self.items(container))
 
-    def bare(self, container: Any) -> Any:
+    def bare(self, container: C) -> Any:
         """An empty one of the same class (and factory, and limit), without its attributes."""
         raise NotImplementedError
 
-    def fill(self, empty: Any, keys: Sequence[Hashable], items: Iterable[Any]) -> Any:
+    def fill(self, empty: C, keys: Sequence[Hashable], items: Iterable[Any]) -> Any:
         """Give an empty one these items, the same object, if it is mutable; else a new one."""
         raise NotImplementedError
 
-    def like(self, container: Any, keys: Sequence[Hashable], items: Iterable[Any]) -> Any:
+    def like(self, container: C, keys: Sequence[Hashable], items: Iterable[Any]) -> Any:
         """One of the same class, with the same attributes and other items."""
         made = self.fill(self.bare(container), keys, items)
         copy_attributes(container, made)
         return made
 
-    def parts(self, container: Any) -> Parts:
+    def parts(self, container: C) -> Parts:
         """What it holds with steps of paths, and what makes its like of other items."""
         keys, empty = self.keys(container), self.bare(container)
         held = list(zip(map(self.step, keys), self.items(container), strict=True))
         return with_attributes(container, held, lambda items: self.like(empty, keys, items))
 
 
-class ListKind(ContainerKind):
+class ListKind(ContainerKind[C]):
     """A list, and classes of the user's that are one."""
 
     sequence = mutable = True
@@ -84,32 +86,32 @@ class ListKind(ContainerKind):
     def matches(self, kind: type) -> bool:
         return kind is list or (issubclass(kind, list) and is_user_class(kind))
 
-    def items(self, container: Any) -> list[Any]:
+    def items(self, container: C) -> list[Any]:
         return list(self.base.__iter__(container))
 
-    def size(self, container: Any) -> int:
+    def size(self, container: C) -> int:
         return int(self.base.__len__(container))
 
-    def bare(self, container: Any) -> Any:
+    def bare(self, container: C) -> Any:
         plain = getattr(type(container), "d2s_plain", None)
         return self.base.__new__(type(container)) if plain is None else plain()
 
-    def fill(self, empty: Any, keys: Sequence[Hashable], items: Iterable[Any]) -> Any:
-        list.__setitem__(empty, slice(None), list(items))
+    def fill(self, empty: C, keys: Sequence[Hashable], items: Iterable[Any]) -> Any:
+        self.base.__setitem__(empty, slice(None), list(items))
         return empty
 
 
-class SizesKind(ListKind):
+class SizesKind(ListKind[Sizes]):
     """The ``shape`` of a tensor with open dimensions; Paddle's own list again without these."""
 
     def matches(self, kind: type) -> bool:
         return kind is Sizes
 
-    def parts(self, container: Any) -> Parts:
+    def parts(self, container: Sizes) -> Parts:
         return [(f"[{index}]", size) for index, size in enumerate(container)], sizes
 
 
-class DequeKind(ListKind):
+class DequeKind(ListKind[collections.deque[Any]]):
     """A deque; another one has the same ``maxlen``."""
 
     base = collections.deque
@@ -117,19 +119,21 @@ class DequeKind(ListKind):
     def matches(self, kind: type) -> bool:
         return issubclass(kind, collections.deque)
 
-    def bare(self, container: Any) -> Any:
+    def bare(self, container: collections.deque[Any]) -> Any:
         made = super().bare(container)
         collections.deque.__init__(made, (), container.maxlen)
         return made
 
-    def fill(self, empty: Any, keys: Sequence[Hashable], items: Iterable[Any]) -> Any:
+    def fill(
+        self, empty: collections.deque[Any], keys: Sequence[Hashable], items: Iterable[Any]
+    ) -> Any:
         found = list(items)
         collections.deque.clear(empty)
         collections.deque.extend(empty, found)
         return empty
 
 
-class TupleKind(ListKind):
+class TupleKind(ListKind[tuple[Any, ...]]):
     """A tuple; a named one, or one of the user's class, keeps its class."""
 
     mutable = False
@@ -138,7 +142,7 @@ class TupleKind(ListKind):
     def matches(self, kind: type) -> bool:
         return issubclass(kind, tuple)
 
-    def fill(self, empty: Any, keys: Sequence[Hashable], items: Iterable[Any]) -> Any:
+    def fill(self, empty: tuple[Any, ...], keys: Sequence[Hashable], items: Iterable[Any]) -> Any:
         return self.made(type(empty), items)
 
     def made(self, kind: type[tuple[Any, ...]], items: Iterable[Any]) -> tuple[Any, ...]:
@@ -146,19 +150,21 @@ class TupleKind(ListKind):
         own = is_user_class(kind) or hasattr(kind, "_make")
         return tuple.__new__(kind, items) if own else tuple(items)
 
-    def like(self, container: Any, keys: Sequence[Hashable], items: Iterable[Any]) -> Any:
+    def like(
+        self, container: tuple[Any, ...], keys: Sequence[Hashable], items: Iterable[Any]
+    ) -> Any:
         made = self.made(type(container), items)
         if type(made) is not tuple:
             copy_attributes(container, made)
         return made
 
-    def parts(self, container: Any) -> Parts:
+    def parts(self, container: tuple[Any, ...]) -> Parts:
         kind = type(container)
         held = [(f"[{index}]", item) for index, item in enumerate(self.items(container))]
         return with_attributes(container, held, lambda items: self.made(kind, items))
 
 
-class SetKind(ContainerKind):
+class SetKind(ContainerKind[C]):
     """A set.  Its order is that of the text of its items where a position must last."""
 
     mutable = True
@@ -167,22 +173,22 @@ class SetKind(ContainerKind):
     def matches(self, kind: type) -> bool:
         return issubclass(kind, self.base)
 
-    def items(self, container: Any) -> list[Any]:
+    def items(self, container: C) -> list[Any]:
         return list(self.base.__iter__(container))
 
     def step(self, key: Hashable) -> str:
         return f"{{{key}}}"
 
-    def bare(self, container: Any) -> Any:
+    def bare(self, container: C) -> Any:
         return self.base.__new__(type(container))
 
-    def fill(self, empty: Any, keys: Sequence[Hashable], items: Iterable[Any]) -> Any:
+    def fill(self, empty: C, keys: Sequence[Hashable], items: Iterable[Any]) -> Any:
         found = list(items)
-        set.clear(empty)
-        set.update(empty, found)
+        self.base.clear(empty)
+        self.base.update(empty, found)
         return empty
 
-    def parts(self, container: Any) -> Parts:
+    def parts(self, container: C) -> Parts:
         ordered = sorted(self.items(container), key=repr)
         kind = type(container)
         held = [(self.step(index), item) for index, item in enumerate(ordered)]
@@ -191,20 +197,20 @@ class SetKind(ContainerKind):
         )
 
 
-class FrozenSetKind(SetKind):
+class FrozenSetKind(SetKind[frozenset[Any]]):
     """A set that cannot change."""
 
     mutable = False
     base = frozenset
 
-    def fill(self, empty: Any, keys: Sequence[Hashable], items: Iterable[Any]) -> Any:
+    def fill(self, empty: frozenset[Any], keys: Sequence[Hashable], items: Iterable[Any]) -> Any:
         return frozenset.__new__(type(empty), items)
 
 
 _DICTS: Final = (collections.OrderedDict, collections.defaultdict, dict)
 
 
-class DictKind(ContainerKind):
+class DictKind(ContainerKind[dict[Any, Any]]):
     """A dict, an ordered one, one with a factory: another has the same factory."""
 
     mapping = mutable = True
@@ -212,36 +218,36 @@ class DictKind(ContainerKind):
     def matches(self, kind: type) -> bool:
         return issubclass(kind, dict)
 
-    def base(self, container: Any) -> Any:
+    def base(self, container: dict[Any, Any]) -> Any:
         """Python's own class whose methods are called."""
         return next(base for base in _DICTS if isinstance(container, base))
 
-    def keys(self, container: Any) -> list[Hashable]:
+    def keys(self, container: dict[Any, Any]) -> list[Hashable]:
         return [key for key, _ in self.pairs(container)]
 
-    def items(self, container: Any) -> list[Any]:
+    def items(self, container: dict[Any, Any]) -> list[Any]:
         return [item for _, item in self.pairs(container)]
 
-    def pairs(self, container: Any) -> list[tuple[Any, Any]]:
+    def pairs(self, container: dict[Any, Any]) -> list[tuple[Any, Any]]:
         """Keys and items."""
         own = isinstance(container, Fields)
         return list(container.items() if own else self.base(container).items(container))
 
-    def size(self, container: Any) -> int:
+    def size(self, container: dict[Any, Any]) -> int:
         own = isinstance(container, Fields)
         return len(container) if own else int(self.base(container).__len__(container))
 
-    def bare(self, container: Any) -> Any:
+    def bare(self, container: dict[Any, Any]) -> Any:
         plain = getattr(type(container), "d2s_plain", None)
         if plain is not None:
             return plain()
         base = self.base(container)
         made = base.__new__(type(container))
-        if base is collections.defaultdict:
+        if isinstance(container, collections.defaultdict):
             made.default_factory = container.default_factory
         return made
 
-    def fill(self, empty: Any, keys: Sequence[Hashable], items: Iterable[Any]) -> Any:
+    def fill(self, empty: dict[Any, Any], keys: Sequence[Hashable], items: Iterable[Any]) -> Any:
         pairs = list(zip(keys, items, strict=True))
         if isinstance(empty, Fields):
             empty.clear()
@@ -254,7 +260,7 @@ class DictKind(ContainerKind):
         return empty
 
 
-class DataClassKind(ContainerKind):
+class DataClassKind(ContainerKind[Any]):
     """An instance of a dataclass: its fields are its items, and its ``__init__`` is not run."""
 
     def matches(self, kind: type) -> bool:
@@ -288,26 +294,26 @@ class DataClassKind(ContainerKind):
         return held, lambda items: self.fill(object.__new__(kind), keys, items)
 
 
-class SliceKind(ContainerKind):
+class SliceKind(ContainerKind[slice]):
     """A slice, in a key: its bounds."""
 
     def matches(self, kind: type) -> bool:
         return kind is slice
 
-    def keys(self, container: Any) -> list[Hashable]:
+    def keys(self, container: slice) -> list[Hashable]:
         return ["start", "stop", "step"]
 
-    def items(self, container: Any) -> list[Any]:
+    def items(self, container: slice) -> list[Any]:
         return [container.start, container.stop, container.step]
 
     def step(self, key: Hashable) -> str:
         return f".{key}"
 
-    def like(self, container: Any, keys: Sequence[Hashable], items: Iterable[Any]) -> Any:
+    def like(self, container: slice, keys: Sequence[Hashable], items: Iterable[Any]) -> Any:
         return slice(*items)
 
 
-class ArrayKind(ContainerKind):
+class ArrayKind(ContainerKind[Any]):
     """Arrays and numbers of NumPy that the run decides: the tensor in them is the one item."""
 
     def matches(self, kind: type) -> bool:
@@ -324,7 +330,7 @@ class ArrayKind(ContainerKind):
         return held
 
 
-class Registered(ContainerKind):
+class Registered(ContainerKind[Any]):
     """A class that :func:`register` has made known.
 
     Args:

@@ -46,7 +46,7 @@ def number_kind(thing: object) -> type | None:
     return None
 
 
-def mark_number(value: Any, kind: type) -> Any:
+def mark_number(value: bridge.Value, kind: type) -> Any:
     """Note that ``value`` stands for a Python number of type ``kind``."""
     capture = current()
     if capture is not None:
@@ -143,7 +143,7 @@ def as_dtype(dtype: Any) -> Any:
     return getattr(paddle, dtype) if isinstance(dtype, str) else dtype
 
 
-def cast_plain(value: Any, dtype: Any) -> Any:
+def cast_plain(value: paddle.Tensor, dtype: Any) -> Any:
     """``value`` with ``dtype``; the same value when it has it already."""
     if value.dtype == as_dtype(dtype):
         return value
@@ -229,7 +229,7 @@ def no_hash() -> D2SError:
     )
 
 
-def root_of(value: Any) -> int | None:
+def root_of(value: bridge.Value) -> int | None:
     """The argument whose contents ``value`` is, changed in place or not; by its index.
 
     A tensor of the state that has been changed in place has a negative number.
@@ -243,7 +243,7 @@ def root_of(value: Any) -> int | None:
     return None if found is None else found[1]
 
 
-def root_to_change(value: Any) -> int | None:
+def root_to_change(value: bridge.Value) -> int | None:
     """The root of what is, or may be, changed in place; a tensor of the state gets one."""
     capture = current()
     root = root_of(value)
@@ -261,7 +261,7 @@ def root_to_change(value: Any) -> int | None:
     return root
 
 
-def note_carried(root: int | None, value: Any) -> None:
+def note_carried(root: int | None, value: bridge.Value) -> None:
     """Note that ``value`` holds the contents of an argument behind a branch or loop."""
     capture = current()
     if capture is not None and root is not None:
@@ -270,7 +270,7 @@ def note_carried(root: int | None, value: Any) -> None:
             capture.notes.written[root] = value
 
 
-def note_written(root: int | None, value: Any) -> None:
+def note_written(root: int | None, value: bridge.Value) -> None:
     """Note that ``value`` is what an argument holds from here on."""
     capture = current()
     if capture is not None and root is not None:

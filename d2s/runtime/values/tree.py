@@ -60,27 +60,27 @@ DEPTH: Final = 8
 """So deep is looked into containers of containers, one of which may hold itself."""
 
 
-_LIST: Final = ListKind()
+_LIST: Final = ListKind[list[Any]]()
 _DICT: Final = DictKind()
-_SLICE: Final = SliceKind()
-_kinds: list[ContainerKind] = [
+_SLICE: Final[ContainerKind[Any]] = SliceKind()
+_kinds: list[ContainerKind[Any]] = [
     ArrayKind(), SizesKind(), TupleKind(), _LIST, DequeKind(), _DICT, SetKind(), FrozenSetKind(),
     DataClassKind(),
 ]  # fmt: skip
 """In the order in which they are asked; registered ones stand first."""
 
 # By identity: a metaclass may say that its classes are equal, or have no hash.
-_found: dict[int, tuple[type, ContainerKind | None]] = {}
+_found: dict[int, tuple[type, ContainerKind[Any] | None]] = {}
 
 
-def register(kind: ContainerKind) -> None:
+def register(kind: ContainerKind[Any]) -> None:
     """Let containers of one more sort be known, before all others."""
     _kinds.insert(0, kind)
     _found.clear()
 
 
 @contextlib.contextmanager
-def registered(kind: ContainerKind) -> Iterator[None]:
+def registered(kind: ContainerKind[Any]) -> Iterator[None]:
     """One more sort of container for the time of a ``with`` block."""
     register(kind)
     try:
@@ -90,7 +90,7 @@ def registered(kind: ContainerKind) -> Iterator[None]:
         _found.clear()
 
 
-def kind_of(container: object) -> ContainerKind | None:
+def kind_of(container: object) -> ContainerKind[Any] | None:
     """What sort of container an object is; ``None`` for what holds nothing."""
     kind = type(container)
     known = _found.get(id(kind))
@@ -158,7 +158,7 @@ def is_dataclass_instance(container: object) -> bool:
 # -- one level -------------------------------------------------------------------------------------
 
 
-def _sort_of(container: object) -> ContainerKind:
+def _sort_of(container: object) -> ContainerKind[Any]:
     """The kind of what is one, also of lists whose class a library has derived."""
     return kind_of(container) or _LIST  # all other sorts match derived classes of libraries, too
 
