@@ -373,7 +373,11 @@ class _Recording:
             ],
             ambiguous=results.ambiguous,
             texts=results.texts,
-            guards=[*guards_of(watch, self.changes, tensors), *results.find_homes(), *self.relied],
+            guards=[
+                *guards_of(watch, self.changes, tensors, state.born),
+                *results.find_homes(),
+                *self.relied,
+            ],
             homes=homes,
             lifted=places,
             counters=self.counters,

@@ -112,7 +112,12 @@ def constant(value: Any) -> Any:
     return scalar(value)
 
 
-SIMPLE: Final = (Identity, constant)
+def equal(value: Any) -> Any:
+    """What is equal for equal objects of one type: members of an ``Enum``, functions, ranges."""
+    return (type(value), value)
+
+
+SIMPLE: Final = (Identity, constant, equal)
 """Tests that tell the same of the same object, whatever becomes of it."""
 
 

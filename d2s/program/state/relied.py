@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from d2s.program.state.guards import (
     SameAs,
     constant,
     contents_of,
+    equal,
     form,
     is_constant,
     kind_of_tensor,
@@ -41,9 +42,11 @@ from d2s.program.state.places import (
     Reading,
 )
 from d2s.program.state.reads import explore
-from d2s.program.state.records import Change, entries
+from d2s.program.state.records import Change, entries, is_symbol
 from d2s.program.state.tracker import Watch
 from d2s.runtime.values import tree
+from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.fields import is_object
 from d2s.runtime.values.objects import BOOKKEEPING, defines
 
 
@@ -75,15 +78,22 @@ def _inside(place: Place, value: Any, wanted: dict[int, int]) -> Iterator[tuple[
             yield wanted[id(item)], part
 
 
-def guards_of(watch: Watch, changes: list[Change], tensors: list[Any]) -> list[Guard]:
+def guards_of(
+    watch: Watch, changes: list[Change], tensors: list[Any], born: Container[int]
+) -> list[Guard]:
     """What must be as it was for the program to be used again; call it after :meth:`Watch.undo`.
 
     Args:
         watch: what the capture has seen.
         changes: what the capture has changed.
         tensors: those that the program reads, which :func:`homes_of` has.
+        born: ids of the objects that each run makes.
     """
-    written = {change.place.identity for change in changes if not change.whole}
+    written = {
+        change.place.identity: _is_made(change.value, born)
+        for change in changes
+        if not change.whole
+    }
     places = watch.explored = explore(watch)
     given = _given(watch, changes)
     maker = _Guards(watch, written, {id(tensor) for tensor in tensors})
@@ -136,10 +146,17 @@ def _given(watch: Watch, changes: list[Change]) -> set[tuple[int, str]]:
     return found
 
 
+def _is_made(value: Any, born: Container[int]) -> bool:
+    """Whether what a run has written may be another object each time."""
+    if isinstance(value, Choice):
+        return any(_is_made(leaf, born) for leaf in value.leaves())
+    return is_symbol(value) or isinstance(value, CONTAINERS) or id(value) in born
+
+
 class _Guards:
     """Makes guards of places."""
 
-    def __init__(self, watch: Watch, written: set[Any], tensors: set[int]) -> None:
+    def __init__(self, watch: Watch, written: dict[Any, bool], tensors: set[int]) -> None:
         self.watch = watch
         self.written = written
         self.tensors = tensors
@@ -171,8 +188,10 @@ class _Guards:
         elif isinstance(value, paddle.nn.Layer):
             self.watch.keep(value)
             self.found.append(Guard(place, modes, modes(value)))
-        elif identity in self.written:
+        elif self.written.get(identity):
             self.found.append(Guard(place, type, type(value)))
+        elif identity in self.written and not is_object(value):
+            self.found.append(Guard(place, equal, equal(value), value))
         else:
             self.found.append(Guard(place, Identity, Identity(value), value))
 
