@@ -1,8 +1,9 @@
 """Run a saved model on stored inputs, as a server would: with Paddle alone, d2s is not imported.
 
-``python -m corpus.predict MODEL INPUTS.npz OUTPUTS.npz`` where MODEL is the path that was given to
-``d2s.save``. INPUTS holds the arrays ``<call>/<input>``; OUTPUTS gets ``<runner>/<call>/<output>``,
-where the runners are ``jit`` (``paddle.jit.load``) and ``inference`` (Paddle Inference).
+``python -m corpus.predict MODEL INPUTS.npz OUTPUTS.npz [SEED]`` where MODEL is the path that was
+given to ``d2s.save``. INPUTS holds the arrays ``<call>/<input>``, an input by its name or place;
+OUTPUTS gets ``<runner>/<call>/<output>``, where the runners are ``jit`` (``paddle.jit.load``) and
+``inference`` (Paddle Inference). Each call begins with SEED.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ def by_inference(path: str) -> Run:
     predictor = paddle.inference.create_predictor(config)
 
     def run(inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
+        names = predictor.get_input_names()
         for name, array in inputs.items():
+            name = names[int(name)] if name.isdigit() else name
             predictor.get_input_handle(name).copy_from_cpu(array)
         predictor.run()
         names = predictor.get_output_names()
@@ -41,7 +44,7 @@ def by_inference(path: str) -> Run:
     return run
 
 
-def main(model: str, inputs: str, outputs: str) -> None:
+def main(model: str, inputs: str, outputs: str, seed: str = "0") -> None:
     """Run every call of ``inputs`` with both runners."""
     calls: dict[str, dict[str, np.ndarray]] = {}
     with np.load(inputs) as stored:
@@ -52,6 +55,7 @@ def main(model: str, inputs: str, outputs: str) -> None:
     for runner, make in (("jit", by_jit_load), ("inference", by_inference)):
         run = make(model)
         for call, arguments in calls.items():
+            paddle.seed(int(seed))
             for index, output in enumerate(run(arguments)):
                 found[f"{runner}/{call}/{index}"] = output
     np.savez(outputs, **found)

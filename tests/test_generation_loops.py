@@ -18,7 +18,7 @@ def test_page_is_made_of_the_results() -> None:
 
 
 def test_verdict_of_a_loop() -> None:
-    right = {"verdict": "right bit by bit", "programs": 1}
+    right = {"verdict": "right bit by bit", "programs": 1, "last": 1}
     found = {"dygraph": {"verdict": "right"}, "one": {**right, "programs": 3}, "lasts": right}
     assert summary(found)["verdict"] == "lasts"
     found["saved"] = {"verdict": "refused D2S401 text"}

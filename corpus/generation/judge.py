@@ -60,7 +60,7 @@ def judge(loop: Loop, say: Say, stages: Sequence[str] = STAGES) -> None:
         say({"stage": stage, **answer})
         if saved is not None:
             say({"stage": "saved", **saved})
-        if stage == "lasts" and answer["verdict"].startswith("right") and answer["programs"] == 1:
+        if stage == "lasts" and answer["verdict"].startswith("right") and answer["last"] == 1:
             break
 
 
@@ -90,12 +90,19 @@ def _compared(function: Any, calls: list[Arguments], expected: list[list[Fact]])
             total = total.and_(far)
     except Exception as error:
         return {"verdict": said(error), "trace": trace(error)}
+    for given in calls:  # programs of states that the first calls leave
+        _called(function, given)
+    before = [each.runs for each in function.programs]
     start = time.perf_counter()
     for given in calls:
         _called(function, given)
     warm = (time.perf_counter() - start) / len(calls)
-    programs = len(function.programs)
-    return {"verdict": str(total), "programs": programs, "first": seconds[0], "warm": warm}
+    programs = function.programs
+    last = sum(each.runs > 0 for each in programs[len(before) :]) + sum(
+        each.runs > runs for each, runs in zip(programs, before, strict=False)
+    )
+    times = {"first": seconds[0], "warm": warm}
+    return {"verdict": str(total), "programs": len(programs), "last": last, **times}
 
 
 def _one(loop: Loop, expected: list[list[Fact]]) -> Answer:
@@ -136,7 +143,8 @@ def _lasts(loop: Loop, expected: list[list[Fact]]) -> Answer:
         first = first or answer
         if answer["verdict"].startswith("right"):
             saved = _saved(function, calls, wanted)
-            return {**first, "serves": number, "programs": answer["programs"], "saved": saved}
+            counts = {key: answer[key] for key in ("programs", "last")}
+            return {**first, **counts, "serves": number, "saved": saved}
     return first
 
 
@@ -159,15 +167,16 @@ def _saved(function: Any, calls: list[Arguments], expected: list[list[Fact]]) ->
 def _predicted(folder: Path, calls: list[Arguments]) -> list[list[np.ndarray]]:
     """What Paddle Inference gives, in a process that does not know d2s."""
     inputs = {
-        f"{call}/{name}": array_of(value)
+        f"{call}/{place}": array_of(value)
         for call, given in enumerate(calls)
-        for name, value in zip(_input_names(folder), _tensors(given), strict=True)
+        for place, value in enumerate(_tensors(given))
     }
     np.savez(folder / "inputs.npz", **inputs)
     ended = subprocess.run(
         [
             *(sys.executable, "-m", "corpus.predict"),
             *(str(folder / name) for name in ("loop", "inputs.npz", "outputs.npz")),
+            str(SEED),
         ],
         capture_output=True,
         text=True,
@@ -184,13 +193,6 @@ def _predicted(folder: Path, calls: list[Arguments]) -> list[list[np.ndarray]]:
         [found[key] for key in found if key.startswith(f"inference/{call}/")]
         for call in range(len(calls))
     ]
-
-
-def _input_names(folder: Path) -> list[str]:
-    config = paddle.inference.Config(str(folder / "loop.json"), str(folder / "loop.pdiparams"))
-    config.disable_glog_info()
-    config.disable_mkldnn()
-    return list(paddle.inference.create_predictor(config).get_input_names())
 
 
 def _tensors(value: Any) -> list[Any]:
@@ -226,7 +228,7 @@ def summary(found: dict[str, Answer]) -> Answer:
         if stage in found and not verdicts[stage].startswith("right"):
             out["detail"] = f"{stage}: {verdicts[stage]}"
             break
-    for key in ("programs", "serves", "breaks"):
+    for key in ("programs", "last", "serves", "breaks"):
         known = {stage: answer[key] for stage, answer in found.items() if key in answer}
         if known:
             out[key] = known
@@ -244,7 +246,7 @@ def _verdict(verdicts: dict[str, str], found: dict[str, Answer]) -> str:
     for bad in ("WRONG", "crash", "hang"):
         if bad in kinds.values():
             return bad
-    if kinds.get("lasts") == "right" and found["lasts"]["programs"] == 1:
+    if kinds.get("lasts") == "right" and found["lasts"]["last"] == 1:
         return "lasts" if kinds.get("saved", "right") == "right" else "lasts, not saved"
     for stage, name in (("one", "one program"), ("default", "breaks")):
         if kinds.get(stage) == "right":

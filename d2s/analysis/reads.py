@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,8 @@ class Reads:
         catches: there is an ``except`` that catches whatever is raised.
         own: it computes names of attributes of what its first parameter is, as in
             ``getattr(self, name)`` and ``self.__dict__``.
+        tabled: those that it reads as in ``self.__dict__["name"]``.
+        tables: it may read attributes from the dictionary of an object, by names that it computes.
     """
 
     outside: tuple[str, ...]
@@ -36,6 +39,8 @@ class Reads:
     stored: frozenset[str] = frozenset()
     catches: bool = False
     own: bool = False
+    tabled: frozenset[str] = frozenset()
+    tables: bool = False
 
 
 def reads_in_tree(tree: Any) -> Reads:
@@ -45,6 +50,7 @@ def reads_in_tree(tree: Any) -> Reads:
     used: list[str] = []
     filled: list[str] = []
     catches = False
+    tabled: set[str] = set()
     looked: collections.Counter[str] = collections.Counter()
     stored: collections.Counter[str] = collections.Counter()
     appended: collections.Counter[str] = collections.Counter()
@@ -63,8 +69,9 @@ def reads_in_tree(tree: Any) -> Reads:
             looked.update(told)
         elif kind is gast.AugAssign and isinstance(node.target, gast.Attribute):
             looked[node.target.attr] += 1
-        elif kind is gast.Subscript:
-            used += _item(node)
+        elif kind is gast.Subscript or kind is gast.Compare:
+            used += _item(node) if kind is gast.Subscript else []
+            tabled.update(name for _, name in _in_table(node))
         elif kind is gast.ExceptHandler:
             catches = catches or node.type is None
         elif kind is gast.Expr:
@@ -85,12 +92,14 @@ def reads_in_tree(tree: Any) -> Reads:
             only |= {path for path in parts if fillings[path] == times[path]}
     return Reads(
         tuple(sorted(names)),
-        tuple(sorted(attributes)),
+        tuple(sorted(attributes | tabled)),
         frozenset(only),
         frozenset(name for name, times in appended.items() if looked[name] == times),
         frozenset(name for name, times in stored.items() if looked[name] == times),
         catches,
         bool(computed & {*first}),
+        frozenset(tabled),
+        bool(_tables(tree)),
     )
 
 
@@ -100,26 +109,62 @@ def computed_on(tree: Any) -> set[str]:
     A parameter that is bound to something else in between is anything, too.  What a ``__getattr__``
     asks another object for by the name that it is given, the code names that has asked it.
     """
-    parameters = _parameters(tree)
-    named = parameters[1:2] if tree.name in ("__getattr__", "__getattribute__") else []
+    parameters, named = _parameters(tree), _asked(tree)
     bound: collections.Counter[str] = collections.Counter()
-    found: set[str] = set()
-    tables = 0
+    found = _tables(tree)
     for node in walk(tree):
         kind = node.__class__
         if kind is gast.Name:
             bound[node.id] += node.ctx.__class__ is not gast.Load
-            tables += node.id == "vars"
-        elif kind is gast.Attribute and node.attr == "__dict__":
-            found.add(_name(node.value))
-        elif kind is gast.Call and _name(node.func) == "vars" and len(node.args) == 1:
-            tables -= 1
-            found.add(_name(node.args[0]))
         elif kind is gast.Call and "*" in _computed(node) and _name(node.args[1]) not in named:
             found.add(_name(node.args[0]))
-    if tables:
-        found.add("*")
     return {each if each in parameters and bound[each] == 1 else "*" for each in found}
+
+
+def _tables(tree: Any) -> set[str]:
+    """Of what a function takes the dictionary of attributes; ``*`` for anything but a variable.
+
+    ``self.__dict__["name"]`` and ``"name" in self.__dict__`` name an attribute like others.
+    """
+    named = _asked(tree)
+    known = {id(table) for node in walk(tree) for table, _ in _in_table(node, named)}
+    found: set[str] = set()
+    unsaid = 0
+    for node in walk(tree):
+        kind = node.__class__
+        if kind is gast.Name:
+            unsaid += node.id == "vars"
+        elif kind is gast.Attribute and node.attr == "__dict__" and id(node) not in known:
+            found.add(_name(node.value))
+        elif kind is gast.Call and _name(node.func) == "vars" and len(node.args) == 1:
+            unsaid -= 1
+            found.add(_name(node.args[0]))
+    return found | {"*"} if unsaid else found
+
+
+def _asked(tree: Any) -> list[str]:
+    """The parameter of a ``__getattr__`` that is the name of the attribute."""
+    return _parameters(tree)[1:2] if tree.name in ("__getattr__", "__getattribute__") else []
+
+
+def _in_table(node: Any, named: Sequence[str] = ()) -> list[tuple[Any, str]]:
+    """The ``self.__dict__`` of which an expression asks for one name, and that name.
+
+    Args:
+        node: any expression.
+        named: variables that hold names which other code says.
+    """
+    if isinstance(node, gast.Subscript):
+        table, name = node.value, node.slice
+    elif isinstance(node, gast.Compare) and isinstance(node.ops[0], gast.In | gast.NotIn):
+        table, name = node.comparators[0], node.left
+    else:
+        return []
+    if not (isinstance(table, gast.Attribute) and table.attr == "__dict__"):
+        return []
+    if isinstance(name, gast.Constant) and isinstance(name.value, str):
+        return [(table, name.value)]
+    return [(table, "")] if _name(name) in named else []
 
 
 def _name(node: Any) -> str:

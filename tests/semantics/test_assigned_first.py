@@ -166,3 +166,103 @@ def test_the_class_is_as_it_was() -> None:
         d2s.to_static(model.forward)(tensor([1.0, 2.0]))
     assert "h" not in vars(made)
     assert model.h.tolist() == [[1.0, 2.0]]
+
+
+ENCODES = """
+import copy
+import paddle
+
+class Encodes(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        KEEP
+
+    def extend(self, x):
+        ramp = paddle.arange(x.shape[0]).astype("float32")
+        self.pe = paddle.assign(ramp + x)
+
+    def forward(self, x, name="pe"):
+        TEXT
+"""
+
+KEPT = {
+    "a buffer": "self.register_buffer('pe', paddle.zeros([9]))",
+    "an attribute": "self.pe = paddle.zeros([9])",
+    "a number before": "self.pe = 1.0",
+}
+
+
+@pytest.mark.parametrize("keep", KEPT.values(), ids=KEPT)
+@pytest.mark.parametrize(
+    "text",
+    ["self.extend(x); return x + self.pe", "self.extend(x); return x + getattr(self, name)"],
+)
+def test_what_a_callee_assigns_first_is_no_guard(keep: str, text: str) -> None:
+    """The encodings of a recogniser: each call makes them as long as its input, then reads them."""
+    source = ENCODES.replace("KEEP", keep).replace("TEXT", text)
+    model, twin = function_of(source, "Encodes")(), function_of(source, "Encodes")()
+    spec = [paddle.static.InputSpec([None], "float32")]
+    static = d2s.to_static(type(model).forward.__get__(model), input_spec=spec, full_graph=True)
+    for size in (3, 5, 2, 3, 5):
+        assert static(paddle.ones([size])).tolist() == twin.forward(paddle.ones([size])).tolist()
+        assert model.pe.tolist() == twin.pe.tolist()
+    assert len(static.programs) == (2 if "1.0" in keep and "getattr" in text else 1)
+
+
+@pytest.mark.parametrize("keep", list(KEPT.values())[:2], ids=list(KEPT)[:2])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "y = self.pe.sum() * 2; self.extend(x); return y + x",
+        "y = getattr(self, name).sum(); self.extend(x); return y + self.pe",
+        "y = (self.pe if x.shape[0] > 3 else x).sum(); self.extend(x); return y + self.pe",
+        "y = len(copy.deepcopy(self).pe); self.extend(x); return self.pe * y",
+        "y = sum(b.shape[0] for b in self.buffers()); self.extend(x); return self.pe * y",
+        "y = len({**self.__dict__, **self._buffers}['pe']); self.extend(x); return self.pe * y",
+        "if x.sum() > 3:\n            self.extend(x)\n        return self.pe.sum() + x",
+    ],
+)
+def test_what_is_read_first_is_guarded(keep: str, text: str) -> None:
+    """However it is read: what is there is another one on each call."""
+    source = ENCODES.replace("KEEP", keep).replace("TEXT", text)
+    model, twin = function_of(source, "Encodes")(), function_of(source, "Encodes")()
+    static = d2s.to_static(type(model).forward.__get__(model))
+    for size in (3, 5, 2, 3, 5, 2):
+        found, wanted = static(paddle.ones([size])), twin.forward(paddle.ones([size]))
+        assert found.tolist() == pytest.approx(wanted.tolist())
+        assert model.pe.tolist() == twin.pe.tolist()
+
+
+def test_a_getattr_that_looks_for_a_name_reads_nothing_else() -> None:
+    """The schedulers of diffusion models look in their configuration for what they do not have."""
+    source = """
+    import paddle
+
+    class Scheduler:
+        def __init__(self):
+            self.config = {"order": 2}
+            self.outputs = []
+            self.steps = None
+
+        def __getattr__(self, name):
+            if "config" in self.__dict__ and name in self.__dict__["config"]:
+                return self.__dict__["config"][name]
+            raise AttributeError(name)
+
+        def begin(self, x):
+            self.outputs = [None] * self.order
+            self.steps = x.shape[0]
+
+        def __call__(self, x):
+            self.begin(x)
+            for _ in range(3):
+                self.outputs = [*self.outputs[1:], x]
+                x = x + self.outputs[-1] * self.steps
+            return x
+    """
+    model, twin = function_of(source, "Scheduler")(), function_of(source, "Scheduler")()
+    static = d2s.to_static(type(model).__call__.__get__(model), full_graph=True)
+    for size in (3, 3, 3):
+        assert static(paddle.ones([size])).tolist() == twin(paddle.ones([size])).tolist()
+        assert [each.tolist() for each in model.outputs] == [each.tolist() for each in twin.outputs]
+    assert len(static.programs) == 1

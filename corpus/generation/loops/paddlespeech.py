@@ -88,10 +88,10 @@ def _calling(make_model: Callable[[], Any], method: str, options: dict[str, Any]
 class _Run(nn.Layer):  # type: ignore[misc]
     def __init__(self, model: Any, method: str, options: dict[str, Any]) -> None:
         super().__init__()
-        self.model, self.method, self.options = model, method, options
+        self.model, self.method, self.options = model, getattr(model, method), options
 
     def run(self, *given: Any) -> Any:
-        return getattr(self.model, self.method)(*given, **self.options)
+        return self.method(*given, **self.options)
 
 
 def _by_name(layer: type, names: Sequence[str]) -> type:

@@ -7,8 +7,9 @@
         return self.head(self.inputs)
 
 For the time of a capture the class gets a descriptor that hands on what is in the object's own
-dictionary, and notes when that is what was there before the capture.  What was never read then is
-no guard (``relied``), though the function reads the attribute.
+dictionary, or among the buffers of a layer, and notes when that is what was there before the
+capture.  What was never read then is no guard (``relied``), though the function reads the
+attribute.
 """
 
 from __future__ import annotations
@@ -17,12 +18,24 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Any, Final
 
-from d2s.program.state.places import ABSENT
+import numpy as np
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.program.state.guards import is_constant
+from d2s.program.state.places import ABSENT, CONTAINERS
 from d2s.program.state.records import Record
 from d2s.runtime.values.objects import dict_of, is_user_class, on_class
 
-COPYING: Final = frozenset(("deepcopy", "pickle", "loads", "dumps", "__reduce__", "__getstate__"))
-"""Names in code that may read every attribute of an object, none of them by its name."""
+WHOLE: Final = frozenset(
+    ("deepcopy", "pickle", "loads", "dumps", "__reduce__", "__getstate__", "__dict__")
+)
+"""Names in code that may read every attribute of an object, and that no probe sees."""
+
+BUFFERING: Final = frozenset(
+    ("_buffers", "buffers", "named_buffers", "state_dict", "to_static_state_dict")
+)
+"""The same of the buffers of a layer."""
 
 
 class Probes:
@@ -35,28 +48,30 @@ class Probes:
 
     def __init__(self) -> None:
         self.old: set[tuple[int, str]] = set()
-        self._watched: dict[tuple[int, str], Any] = {}
+        self._watched: dict[str, dict[int, Any]] = {}
         self._installed: list[tuple[type, str]] = []
 
-    def watch(self, records: Iterable[Record], names: Set[str]) -> None:
-        """Watch attributes that are about to be assigned for the first time.
+    def watch(self, records: Iterable[Record], stored: Set[str], read: Set[str]) -> None:
+        """Watch attributes that code is about to use for the first time.
 
         Args:
             records: of the objects that there are.
-            names: those that the code assigns.
+            stored: those that the code assigns.
+            read: those that it reads: what it calls may assign them before.
         """
         for record in records:
             thing = record.object
-            if not record.fields or isinstance(thing, type) or record.scope is not dict_of(thing):
+            if not record.fields or isinstance(thing, type) or not _is_own(record):
                 continue
-            for name in names & record.before.keys():
-                if self._install(type(thing), name):
-                    self._watched[id(record.scope), name] = record.before[name]
+            for name in (stored | read) & record.before.keys():
+                before = record.before[name]
+                if (name in stored or _is_data(before)) and self._install(type(thing), name):
+                    self._watched.setdefault(name, {})[id(record.scope)] = before
 
     def is_unread(self, record: Record, name: str) -> bool:
         """Whether it has been seen that nobody has read what an attribute held before."""
-        place = id(record.scope), name
-        return place in self._watched and place not in self.old
+        scope = id(record.scope)
+        return scope in self._watched.get(name, ()) and (scope, name) not in self.old
 
     def _install(self, kind: type, name: str) -> bool:
         if (kind, name) in self._installed:
@@ -73,9 +88,9 @@ class Probes:
     def _note(self, fields: dict[str, Any], name: str) -> None:
         """An attribute is read; of a copy of an object, too."""
         value = fields.get(name, ABSENT)
-        for place, before in self._watched.items():
-            if place[1] == name and before is value:
-                self.old.add(place)
+        for scope, before in self._watched.get(name, {}).items():
+            if before is value:
+                self.old.add((scope, name))
 
     @contextlib.contextmanager
     def installed(self) -> Iterator[None]:
@@ -86,6 +101,24 @@ class Probes:
             while self._installed:
                 kind, name = self._installed.pop()
                 delattr(kind, name)
+
+
+def _is_own(record: Record) -> bool:
+    """Whether a record is of an object's own dictionary, or of the buffers of a layer."""
+    fields = dict_of(record.object)
+    return record.scope is fields or (
+        isinstance(record.object, paddle.nn.Layer) and record.scope is fields["_buffers"]
+    )
+
+
+def _is_data(value: object) -> bool:
+    """Whether a value is what code computes with; layers and functions are mostly only read."""
+    return (
+        bridge.is_eager(value)
+        or isinstance(value, (*CONTAINERS, tuple))
+        or is_constant(value)
+        or isinstance(value, np.ndarray)
+    )
 
 
 class _Probe:
@@ -110,6 +143,10 @@ class _Probe:
         self._note(fields, name)
         if name in fields:
             return fields[name]
+        buffers = fields.get("_buffers", ()) if isinstance(thing, paddle.nn.Layer) else ()
+        if name in buffers:
+            self._note(buffers, name)
+            return buffers[name]
         raise AttributeError(f"{type(thing).__name__!r} object has no attribute {name!r}")
 
     def __set__(self, thing: Any, value: Any) -> None:

@@ -34,6 +34,7 @@ from d2s.program.state.places import (
     Slot,
     keys_of,
 )
+from d2s.program.state.probes import BUFFERING, WHOLE
 from d2s.program.state.tracker import Watch
 from d2s.runtime.values import tree
 from d2s.runtime.values.objects import dict_of, is_library, is_user_class
@@ -316,6 +317,8 @@ class _Explorer:
             return
         yield from self.function(function, path)
         code = function.__code__
+        if function.__name__ not in WHOLE:  # who copies an object that has these names it himself
+            self.watch.said |= names & (WHOLE | BUFFERING)
         self.names.update(names)
         self.watch.used.update(names)
         self.watch.native |= names - _only_stored(code)
@@ -351,10 +354,12 @@ def _named(function: types.FunctionType, kind: type | None) -> set[str]:
             tree = source_of(function).tree
         except D2SError:
             return names | {EVERY}
-        known = _mentioned[code] = {*reads_in_tree(tree).attributes} - {EVERY}, computed_on(tree)
+        reads = reads_in_tree(tree)
+        tables = {"__dict__"} if reads.tables else set()
+        known = {*reads.attributes, *tables} - {EVERY}, computed_on(tree)
+        _mentioned[code] = known
     attributes, computed = known
-    names.update(attributes)
-    names.discard(EVERY)
+    names = (names - {EVERY, "__dict__"}) | attributes
     first, *others = code.co_varnames[: code.co_argcount] or ("",)
     alike = function.__name__ in _COMPARING and not issubclass(kind or object, paddle.nn.Layer)
     for each in computed:

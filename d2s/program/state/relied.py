@@ -96,15 +96,14 @@ def guards_of(
     }
     places = watch.explored = explore(watch)
     given = _given(watch, changes)
-    maker = _Guards(watch, written, {id(tensor) for tensor in tensors})
+    maker = _Guards(watch, written, given, {id(tensor) for tensor in tensors})
     for record in list(watch.records.values()):
         if record.names is not None or isinstance(record.scope, types.CellType):
             for key in record.before:
                 maker.value(record.entry(key))
         elif record.fields:
             for key in record.before.keys() & watch.names:
-                if (id(record.scope), key) not in given:
-                    maker.value(record.entry(key))
+                maker.value(record.entry(key))
             if watch.reads_all(record.object):
                 own = BOOKKEEPING if record.owner is not None else ()
                 for key in (key for key in record.before if key not in own):
@@ -114,8 +113,7 @@ def guards_of(
                     if not key.startswith("_") and isinstance(value, SCALARS):
                         maker.value(record.entry(key))
             for key in watch.names - record.before.keys():
-                known = record.entry(key).identity in written
-                if known and (id(record.scope), key) not in given:
+                if record.entry(key).identity in written:
                     maker.value(record.entry(key))
     for place in [*places, *(Reading(t, numbers_in, t.name) for t in watch.read.values())]:
         maker.value(place)
@@ -156,9 +154,16 @@ def _is_made(value: Any, born: Container[int]) -> bool:
 class _Guards:
     """Makes guards of places."""
 
-    def __init__(self, watch: Watch, written: dict[Any, bool], tensors: set[int]) -> None:
+    def __init__(
+        self,
+        watch: Watch,
+        written: dict[Any, bool],
+        given: set[tuple[int, str]],
+        tensors: set[int],
+    ) -> None:
         self.watch = watch
         self.written = written
+        self.given = given
         self.tensors = tensors
         self.found: list[Guard] = []
         self.seen: set[Any] = set()
@@ -167,7 +172,7 @@ class _Guards:
     def value(self, place: Place) -> None:
         """Guard what is at ``place``."""
         identity, way = place.identity, place.way
-        if way in self.seen:
+        if way in self.seen or (id(place.scope), place.key) in self.given:
             return
         self.seen.add(way)
         value = place.get()

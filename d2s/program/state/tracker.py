@@ -23,6 +23,7 @@ from typing import Any, Final
 
 import paddle
 
+from d2s.analysis.reads import Reads
 from d2s.conversion import codes_in, reads_of
 from d2s.program.state.opaque import Opaque
 from d2s.program.state.places import (
@@ -34,7 +35,7 @@ from d2s.program.state.places import (
     Place,
     Slot,
 )
-from d2s.program.state.probes import COPYING, Probes
+from d2s.program.state.probes import BUFFERING, WHOLE, Probes
 from d2s.program.state.records import Change, Record, Reordered, entries, is_symbol
 from d2s.runtime.values.fields import Fields, class_fields, slot_fields, slots_of
 from d2s.runtime.values.objects import (
@@ -66,9 +67,10 @@ class Watch:
     Attributes:
         records: everything that is watched.
         names: names of attributes that the captured code mentions.
-        native: those of them that code mentions which runs as it is.
+        native: those of them that code mentions which runs as it is, or reads without a probe.
         probes: of attributes that it assigns, whether it reads what they held before.
         whole: classes of objects of which it may read any attribute.
+        said: of what reads many attributes at once, what the code names, and ``__dict__``.
         asked: those of them that it can do without: it asks with ``hasattr`` or ``getattr``, or
             catches the error.
         called: the functions of the user's that were captured.
@@ -97,6 +99,7 @@ class Watch:
         self.native: set[str] = set()
         self.probes = Probes()
         self.whole: set[type] = set()
+        self.said: set[str] = set()
         self.asked: set[str] = set()
         self.called: list[Any] = []
         self.bound: list[tuple[Any, str]] = []
@@ -141,9 +144,11 @@ class Watch:
         if id(function.__code__) in self._made and id(function) not in self._found:
             return
         stored = _stored(function.__code__)
-        self.probes.watch(self.records.values(), stored - self.names)
+        new = set(reads.attributes) - self.names
+        self.probes.watch(self.records.values(), stored - self.names, new)
         self.names.update(reads.attributes)
         self.stored |= stored
+        self.says(reads)
         for scope in list(self._modules.values()):
             for name in set(reads.attributes) & scope.keys() | self.stored:
                 self._global(scope, name)
@@ -232,12 +237,18 @@ class Watch:
         """Whether the code assigns an attribute and never reads what it held before."""
         if name in self.only(self.written_only, record.object):
             return True
-        if self.reads_all(record.object) or name in self.native or self._is_lifted(record, name):
+        buffers = isinstance(record.object, paddle.nn.Layer)
+        if not self.said.isdisjoint(WHOLE | BUFFERING if buffers else WHOLE):
             return False
-        return self.probes.is_unread(record, name) and not COPYING & {
-            *self.names,
-            *self.looked_at,
-        }
+        if name in self.native or self._is_lifted(record, name):
+            return False
+        return self.probes.is_unread(record, name)
+
+    def says(self, reads: Reads) -> None:
+        """Note what a function names that reads many attributes of an object at once."""
+        self.said |= (WHOLE | BUFFERING) & {*reads.attributes, *reads.outside}
+        self.said |= {"__dict__"} if reads.tables else set()
+        self.native |= reads.tabled
 
     def reads_all(self, thing: object) -> bool:
         """Whether the code may read any attribute of ``thing``: it computes their names."""
