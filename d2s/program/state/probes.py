@@ -106,9 +106,9 @@ class Probes:
 def _is_own(record: Record) -> bool:
     """Whether a record is of an object's own dictionary, or of the buffers of a layer."""
     fields = dict_of(record.object)
-    return record.scope is fields or (
-        isinstance(record.object, paddle.nn.Layer) and record.scope is fields["_buffers"]
-    )
+    if record.scope is fields:
+        return True
+    return isinstance(record.object, paddle.nn.Layer) and record.scope is record.object._buffers
 
 
 def _is_data(value: object) -> bool:
@@ -143,7 +143,7 @@ class _Probe:
         self._note(fields, name)
         if name in fields:
             return fields[name]
-        buffers = fields.get("_buffers", ()) if isinstance(thing, paddle.nn.Layer) else ()
+        buffers = fields.get("_buffers", {}) if isinstance(thing, paddle.nn.Layer) else {}
         if name in buffers:
             self._note(buffers, name)
             return buffers[name]
