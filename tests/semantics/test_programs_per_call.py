@@ -402,3 +402,40 @@ def test_what_comes_again_is_a_program_again() -> None:
             assert static(tensor(1.0), k).tolist() == pytest.approx([math.cos(k)])
     assert len(static.programs) == 12
     assert sum(program.runs for program in static.programs) == 36
+
+
+i = 0
+n = 0
+
+
+def inner_variables(x: Any) -> Any:
+    def local(y: Any) -> Any:
+        n = y + 1
+        return n * 2
+
+    sizes = {i for i in range(3)}
+    parts = [x * i for i in range(3)]
+    return sum(parts) + local(x) * len(sizes) + (lambda i: i + 1)(x) + sum(i for i in (1, 2))
+
+
+def test_variables_inside_are_no_globals() -> None:
+    """G2: a global with the name of a variable of a comprehension, lambda or inner function."""
+    global i, n
+    f = d2s.to_static(inner_variables, full_graph=True)
+    for i in range(4):
+        n = i
+        assert f(tensor(1.0, 2.0)).tolist() == inner_variables(tensor(1.0, 2.0)).tolist()
+    assert len(f.programs) == 1
+
+
+def test_a_global_beside_them_counts() -> None:
+    """G2: read by an inner function, it is guarded."""
+    global n
+
+    def f(x: Any) -> Any:
+        return [x * k + (lambda: n)() for k in range(2)]
+
+    g = d2s.to_static(f, full_graph=True)
+    for n in (1, 2, 1):
+        assert [each.tolist() for each in g(tensor(1.0))] == [[n], [n + 1.0]]
+    assert len(g.programs) == 2

@@ -168,10 +168,11 @@ class Watch:
             self._defaults(function)
         code = function.__code__
         cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+        mentioned = {name for each in (code, *codes_in(code)) for name in each.co_names}
         for name in reads.outside:
             if name in cells:
                 self._cell(cells[name], name)
-            else:
+            elif name in mentioned:  # no variable of a comprehension, lambda or function in it
                 self._global(function.__globals__, name)
 
     def _defaults(self, function: Any) -> None:
