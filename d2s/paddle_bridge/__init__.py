@@ -49,8 +49,8 @@ from d2s.paddle_bridge.flags import program_order, show_code
 from d2s.paddle_bridge.gate import keep_mode, static_lock
 from d2s.paddle_bridge.gradients.repairs import gradient_function
 from d2s.paddle_bridge.names import (
+    NO_COMPILER,
     ASTStaticFunction,
-    Backend,
     ConcreteProgram,
     EagerTensor,
     PaddlesFunction,
@@ -149,9 +149,9 @@ from d2s.paddle_bridge.walks import (
 __all__ = [
     "CALLS_PYTHON",
     "INDEXING",
+    "NO_COMPILER",
     "ASTStaticFunction",
     "Answer",
-    "Backend",
     "ConcreteProgram",
     "Counting",
     "EagerTensor",

@@ -45,16 +45,13 @@ import paddle
 
 from d2s.paddle_bridge.versions import (
     check_version,
-    missing,
+    no_compiler,
     parameter_recorder,
     refusal,
     tracing_guard,
 )
 
 check_version(str(getattr(paddle, "__version__", "unknown")))
-_missing = missing()
-if _missing is not None:
-    raise refusal(_missing)
 
 try:
     from paddle import _pir_ops
@@ -79,7 +76,7 @@ try:
     )
     from paddle.jit.dy2static.program_translator import StaticFunction as PaddlesFunction
     from paddle.jit.dy2static.py_layer import StaticPyLayerContext
-    from paddle.jit.dy2static.utils import Backend, input_specs_compatible
+    from paddle.jit.dy2static.utils import input_specs_compatible
     from paddle.jit.pir_translated_layer import PirTranslatedLayer
     from paddle.nn.layer import layers
     from paddle.pir.core import _convert_into_value
@@ -90,6 +87,7 @@ try:
     _global_inplace_map = _recorder._global_inplace_map
     _global_parameter_recorder = _recorder._global_parameter_recorder
     graph_tracing_guard = tracing_guard()
+    NO_COMPILER = no_compiler()
     Value = paddle.pir.Value
     EagerTensor = core.eager.Tensor
     hook_gradient = EagerTensor._register_grad_hook
@@ -108,8 +106,8 @@ except (ImportError, AttributeError) as error:  # pragma: no cover - another Pad
     raise refusal(error) from error
 __all__ = [
     "FAKE_VALUE_NAME",
+    "NO_COMPILER",
     "ASTStaticFunction",
-    "Backend",
     "ConcreteProgram",
     "EagerTensor",
     "LayerHelperBase",

@@ -3,12 +3,13 @@
 =====================================  ==============================================  ============
 what is looked for                     where it is absent                              absent from
 =====================================  ==============================================  ============
-``run_program`` takes a map            refused at import (D2S104)                      3.0
-``dy2static.parameter_recorder``       ``pir_dy2static.parameter_recorder``            3.1, 3.2
-``graph_tracing_guard``                made here of the two guards that it enters      3.1, 3.2
-parameters asked for inside of blocks  moved here to the end of the outermost block    3.1, 3.2
-``static.register_op``                 Python's code in a program is refused (D2S205)  3.1, 3.2
-``_C_ops.linear_v2``                   not looked at: ``linear`` is two operations     3.1 - 3.3.0
+``_C_ops.run_program``                 ``_legacy_C_ops.pir_run_program``               3.0
+``dy2static.utils.Backend``            its names are texts                             3.0
+``dy2static.parameter_recorder``       ``pir_dy2static.parameter_recorder``            3.0 - 3.2
+``graph_tracing_guard``                made here of the two guards that it enters      3.0 - 3.2
+parameters asked for inside of blocks  moved here to the end of the outermost block    3.0 - 3.2
+``static.register_op``                 Python's code in a program is refused (D2S205)  3.0 - 3.2
+``_C_ops.linear_v2``                   not looked at: ``linear`` is two operations     3.0 - 3.3.0
 =====================================  ==============================================  ============
 
 A Paddle that is newer than those that were tried is told of once, and tried.
@@ -26,7 +27,7 @@ import paddle
 
 from d2s.errors import PaddleVersionError
 
-TRIED: Final = ("3.1.1", "3.2.2", "3.3.0", "3.3.1")
+TRIED: Final = ("3.0.0", "3.1.1", "3.2.2", "3.3.0", "3.3.1")
 """Versions of Paddle on which the private names were tried; ``docs/guide/versions.md`` has more."""
 
 CALLS_PYTHON: Final = hasattr(getattr(paddle, "static", None), "register_op")
@@ -71,11 +72,41 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(found)
 
 
-def missing() -> str | None:
-    """What d2s cannot do without and this Paddle lacks; ``None`` where it has all."""
-    if not hasattr(paddle.base.core, "construct_program_attribute_map"):
-        return "its programs are run another way than those of 3.1 and newer"
-    return None
+def run_operations() -> list[tuple[Any, str]]:
+    """Where the operations are that run programs; the first one runs those of PIR."""
+    places = [(paddle._C_ops, "run_program"), (paddle._legacy_C_ops, "pir_run_program")]
+    places.append((paddle._legacy_C_ops, "run_program"))
+    return [(module, name) for module, name in places if hasattr(module, name)]
+
+
+def program_runner() -> Callable[..., Any]:
+    """What runs a program, given the inputs, the parameters, a scope and :func:`run_attributes`."""
+    (module, name), *_ = run_operations()
+    found: Callable[..., Any] = getattr(module, name)
+    if name == "run_program":
+        return found
+    make_results = paddle.base.core.create_empty_tensors_with_values
+
+    def run(inputs: Any, parameters: Any, scope: Any, attributes: Any, values: Any) -> Any:
+        results = make_results(values)
+        found(inputs, parameters, results or None, scope, None, *attributes)
+        return results
+
+    return run
+
+
+def run_attributes(layer: Any, attributes: Any) -> tuple[Any, Any]:
+    """What :func:`program_runner` needs besides tensors: of Paddle's ``_prepare_attributes``."""
+    if isinstance(attributes, tuple):
+        return attributes
+    return attributes, layer._outputs.var_list
+
+
+def no_compiler() -> Any:
+    """The ``backend`` of Paddle's ``StaticFunction`` that is no compiler."""
+    from paddle.jit.dy2static import utils
+
+    return utils.Backend.PHI if hasattr(utils, "Backend") else None
 
 
 def parameter_recorder() -> Any:

@@ -91,7 +91,7 @@ class StaticFunction(ConcretePrograms):
             build_strategy=paddle.static.BuildStrategy(),
             full_graph=True,
             property=bool(options.get("property")),
-            backend=bridge.Backend.PHI,
+            backend=bridge.NO_COMPILER,
         )
         if instance is not None:
             self._class_instance = self._instance

@@ -1,7 +1,9 @@
 """Tests on other versions: ``python -m tests.matrix`` makes an environment for each and runs them.
 
-    python -m tests.matrix                            every pair, the quick part
-    python -m tests.matrix --paddle 3.2.2 --python 3.11 --part semantics
+    python -m tests.matrix                            samples, and a share of the suite
+    python -m tests.matrix --paddle 3.2.2 --python 3.11 --part suite
+
+Each pair runs another share, so that all of them together run the suite once.
 
 Results go to ``tests/matrix/results.json``, and from there to ``docs/guide/versions.md``.  A test
 that d2s refuses because this Paddle lacks an operation counts as refused, not as failed.
@@ -28,18 +30,24 @@ from tests.matrix.page import PAGE, RESULTS, ROOT, rendered, results
 
 PADDLES = ("3.0.0", "3.1.1", "3.2.2", "3.3.0", "3.3.1")
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
+SUITE = ("tests/semantics", "tests/unit/runtime", "tests/unit/program", "tests/integration")
+SHARE = "share of the suite"
 PARTS = {
+    SHARE: (*SUITE, "-p", "tests.matrix.share", "-m", "not slow"),
     "samples": ("tests/samples/test_samples.py",),
-    "bridge": ("tests/unit/paddle_bridge",),
-    "corpus": ("tests/test_corpus.py",),
-    "loops": ("tests/semantics/test_loops.py", "tests/semantics/test_branches.py"),
-    "nested": ("tests/semantics/test_gradients.py", "-k", "two_deep"),
     "gradients": ("tests/semantics/test_gradients.py",),
-    "lists": ("tests/semantics/test_lists.py", "tests/semantics/test_loop_forms.py"),
-    "semantics": ("tests/semantics",),
+    "at home": ("tests/integration",),
+    "suite": SUITE,
 }
-REFUSED = re.compile(r"UnsupportedInGraphError.{0,300}Python's code is to run insid", re.DOTALL)
+REFUSED = re.compile(
+    r"Python's code is to run insid|joined inside of a program here, and Paddle", re.DOTALL
+)
 """How d2s says that this Paddle lacks what a program would need; pytest cuts long ones."""
+
+
+def _share(paddle: str, python: str) -> int:
+    """Which share of the suite a pair runs."""
+    return PADDLES.index(paddle) * len(PYTHONS) + PYTHONS.index(python)
 
 
 def _interpreter(version: str) -> str:
@@ -111,7 +119,13 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.matrix", description=__doc__)
     parser.add_argument("--paddle", nargs="*", default=PADDLES)
     parser.add_argument("--python", nargs="*", default=PYTHONS)
-    parser.add_argument("--part", nargs="*", default=["samples", "bridge"], choices=PARTS)
+    parser.add_argument("--part", nargs="*", default=["samples", SHARE], choices=PARTS)
+    parser.add_argument(
+        "--shares",
+        type=int,
+        default=len(PADDLES) * len(PYTHONS),
+        help="of the suite; each pair runs one",
+    )
     parser.add_argument("--home", type=Path, default=ROOT / ".cache" / "matrix")
     parser.add_argument("--limit", type=int, default=3600, help="seconds for one part")
     asked = parser.parse_args(arguments)
@@ -120,7 +134,13 @@ def main(arguments: list[str]) -> int:
         for python in asked.python:
             interpreter = _environment(asked.home, paddle, python)
             for part in asked.part:
-                found = _run(interpreter, PARTS[part], asked.limit)
+                tests = PARTS[part]
+                if part == SHARE:
+                    tests = (
+                        *tests,
+                        f"--share={_share(paddle, python) % asked.shares}/{asked.shares}",
+                    )
+                found = _run(interpreter, tests, asked.limit)
                 on = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
                 pair = {"paddle": paddle, "python": python, "part": part}
                 _note({**pair, **found, "date": on})

@@ -29,11 +29,9 @@ def test_nothing_that_ran_has_failed() -> None:
 
 
 def test_pip_installs_no_paddle_that_is_refused() -> None:
-    """The least version of the range is one that was tried; one below it is refused at import."""
+    """The least version of the range is one that was tried."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     least = re.match(r"paddlepaddle>=(\d+\.\d+),<4", project["optional-dependencies"]["cpu"][0])
     assert least is not None
     assert TRIED[0].startswith(f"{least[1]}.")
-    refused = {each["paddle"] for each in results() if "D2S104" in each["note"]}
-    assert refused, "the matrix tries one that is refused"
-    assert all(not version.startswith(f"{least[1]}.") for version in refused)
+    assert [each["paddle"] for each in results() if "D2S104" in each["note"]] == []

@@ -23,6 +23,7 @@ from typing import Any, Final
 import numpy as np
 import paddle
 
+from d2s.paddle_bridge.capturing import quantized
 from d2s.paddle_bridge.names import creation, to_tensor_static
 
 _WIDE: Final = (paddle.float64, paddle.complex128, paddle.int32, paddle.int64)
@@ -116,6 +117,8 @@ def exact_numbers() -> Iterator[None]:
         for name, keeping in _KEEPING.items()
     }
     replaced[creation, "_to_tensor_static"] = _doubles_kept(to_tensor_static)
+    for layer, keeping in quantized.LAYERS.items():
+        replaced[layer, "forward"] = _in_programs(keeping, layer.forward, ())
     if hasattr(paddle.linalg, "matmul"):  # where it is, it is not among the operations
         replaced[paddle.linalg, "matmul"] = paddle.matmul
     before = {place: getattr(*place) for place in replaced}
@@ -259,5 +262,6 @@ _KEEPING: Final[dict[str, Operation]] = {
     "assign_value_": _assign_value,
     "matmul": _matmul,
     "diag_embed": _diag_embed,
+    **quantized.OPERATIONS,
 }
 """By the names of operations: the original one, and its arguments; gives its result."""

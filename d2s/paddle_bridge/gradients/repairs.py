@@ -1,6 +1,6 @@
 """Paddle's own builder of gradients, with its text corrected where a gradient is wrong.
 
-Each entry of ``_REPAIRS`` is a piece of the text of Paddle 3.3.1, and what it has to be.  Where the
+Each entry of ``_REPAIRS`` is a piece of the text of Paddle, and what it has to be.  Where the
 text differs, nothing is corrected, and gradients of nested control flow are refused (D2S307).
 """
 
@@ -64,8 +64,9 @@ _REPAIRS: Final = (
         "if not _marked(base_op) and while_prune_check(while_tuple_ops):",
     ),
     (
-        "                        # update grad_op structure\n",
-        "                        _enter_again(op, grad_op, control_flow_value_to_copyvalue_map)\n",
+        "                        # update grad_op structure\n                        (\n",
+        "                        _enter_again(op, grad_op, control_flow_value_to_copyvalue_map)\n"
+        "                        (\n",
     ),
     (
         "total_ops = parent_total_ops(block)",
@@ -126,6 +127,24 @@ out, and so are the stacks on which a block has saved for an earlier gradient; a
 all uses of an input are added up also where the operation that has made it is left out.  The last
 but one is for derivatives that are differentiated again: :func:`_derivative`.
 """
+
+_AS_SINCE_3_1: Final = (
+    (
+        "with dynamic_shape_prim_vjp_guard(\n"
+        "                            op, inputs\n"
+        "                        ), pir_op_name_guard(op.name() + '_grad'):\n",
+        "with (\n"
+        "                            dynamic_shape_prim_vjp_guard(op, inputs),\n"
+        "                            pir_op_name_guard(op.name() + '_grad'),\n"
+        "                        ):\n",
+    ),
+    (
+        "or state.value_to_valuegrad[value] == []\n            ):\n",
+        "or state.value_to_valuegrad[value] == []\n"
+        "                or state.value_to_valuegrad[value][0][0] is None\n            ):\n",
+    ),
+)
+"""What Paddle 3.1 has corrected, or laid out otherwise, in the text of 3.0."""
 
 LEFT_OUT: set[int] = set()
 """Operations that no gradient goes through: optimizers' steps and earlier gradients."""
@@ -350,6 +369,8 @@ def _enter_again(loop: Any, gradient: Any, copies: Any) -> None:
 def _repaired_gradients() -> Any:
     """Paddle's gradient function, repaired where this version has the defect."""
     text = inspect.getsource(ir_backward)
+    for older, newer in _AS_SINCE_3_1:
+        text = text.replace(older, newer)
     if any(text.count(wrong) != 1 for wrong, _ in _REPAIRS):
         return ir_backward.grad  # another version: see refuse_untried
     for wrong, right in _REPAIRS:

@@ -207,7 +207,8 @@ class _Record(Listener):
                 spot = self.spots[maker]
                 return Failed(spot.operation, [], self._trips(spot), beyond)
         names = [spot.operation.get_input_names()[index] for index in readable(spot.operation)]
-        return Failed(spot.operation, list(zip(names, tensors, strict=True)), self._trips(spot))
+        given = [pair for pair in zip(names, tensors, strict=True) if pair[1] is not None]
+        return Failed(spot.operation, given, self._trips(spot))
 
     def _trips(self, spot: Spot) -> list[tuple[Any, int]]:
         return [
@@ -262,7 +263,8 @@ def saved_programs(layer: Any) -> dict[str, SavedProgram]:
     for name, holder in getattr(layer, "_program_holder_dict", {}).items():
         if not hasattr(holder, "persistable_vars"):
             continue  # of a Paddle before 3.0
-        partial = layer._get_partial_program_layer(name)
+        partial_of = getattr(layer, "_get_partial_program_layer", None)  # not in Paddle 3.0
+        partial = None if partial_of is None else partial_of(name)
         found[name] = SavedProgram(
             holder.infer_program,
             list(holder.input_vars),

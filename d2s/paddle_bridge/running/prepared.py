@@ -31,6 +31,7 @@ import paddle
 from d2s.paddle_bridge.gate import GATE
 from d2s.paddle_bridge.names import PartialProgramLayer, clear_executor_cache
 from d2s.paddle_bridge.running.backward import RunScope
+from d2s.paddle_bridge.versions import program_runner, run_operations
 
 ENOUGH: Final = 64
 """So many scopes must be gone at least: the end of what was prepared takes 0.2 ms for a thread."""
@@ -116,18 +117,18 @@ class _Others:
     The first one goes through here; after it, Paddle's functions are as they were.
     """
 
-    def __init__(self, *modules: Any) -> None:
+    def __init__(self) -> None:
         self._have_run: bool | None = None
-        self._originals = [(module, module.run_program) for module in modules]
-        for module, original in self._originals:
-            module.run_program = self._noting(original)
+        self._originals = [(*place, getattr(*place)) for place in run_operations()]
+        for module, name, original in self._originals:
+            setattr(module, name, self._noting(original))
 
     def _noting(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
         def run_program(*arguments: Any) -> Any:
             self._have_run = True
-            for module, before in self._originals:
-                module.run_program = before
+            for module, name, before in self._originals:
+                setattr(module, name, before)
             return original(*arguments)
 
         return run_program
@@ -142,10 +143,10 @@ class _Others:
 _KINDS: Final = (PartialProgramLayer, paddle.jit.TranslatedLayer)
 """What Paddle runs programs of its own by; ours are of a class of their own."""
 
-run_program: Final = paddle._C_ops.run_program
+run_program: Final = program_runner()
 """Runs our programs."""
 
-_others: Final = _Others(paddle._C_ops, paddle._legacy_C_ops)
+_others: Final = _Others()
 _owners: Final[weakref.WeakSet[Scopes]] = weakref.WeakSet()
 _since: Final = _Since()
 

@@ -44,6 +44,7 @@ from d2s.paddle_bridge.preparing.passes import (
 )
 from d2s.paddle_bridge.running.backward import BACKWARD, RunScope, alone_with
 from d2s.paddle_bridge.running.prepared import Scopes, end_unused, run_program
+from d2s.paddle_bridge.versions import run_attributes
 from d2s.paddle_bridge.walks import erase_unread
 
 _TRACE: Final = ORDER.flag
@@ -408,11 +409,11 @@ class Program:
         try:
             if not training:
                 with log_alone():
-                    return layer._prepare_attributes(in_sot_mode=False)
+                    return run_attributes(layer, layer._prepare_attributes(in_sot_mode=False))
             refuse_untried(self.main)
             with log_alone(), coded_gradients():
                 keep_read_inside(layer.train_program)
-                return layer._prepare_attributes(in_sot_mode=False)
+                return run_attributes(layer, layer._prepare_attributes(in_sot_mode=False))
         finally:
             for tensor, gradient in gradients:
                 if gradient is not None and tensor.grad is None:

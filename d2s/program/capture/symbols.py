@@ -361,6 +361,17 @@ def _check_parts(operation: Any, value: Any, axis: int = 0, *others: Any, **opti
         )
 
 
+def _check_joined(operation: Any, values: Any, *others: Any, **options: Any) -> None:
+    """Paddle 3.0 leaves out tensors without elements, and fails where all are."""
+    if isinstance(values, list) and not values:
+        raise error_here(
+            UnsupportedInGraphError,
+            "tensors without elements are joined inside of a program here, and "
+            f"Paddle {paddle.__version__} has no operations for it",
+            "install Paddle 3.1 or newer, or leave such a call to dygraph",
+        )
+
+
 def _detach(self: Any) -> Any:
     """A copy without gradient.
 
@@ -449,6 +460,13 @@ def _attributes_as_values() -> Iterator[None]:
         layer.__setattr__ = original
 
 
+_OWN_CHECKS: Final[dict[str, Callable[..., None]]] = {
+    "unbind": _check_parts,
+    "unstack": _check_parts,
+    "concat": _check_joined,
+}
+
+
 @contextlib.contextmanager
 def expressions(attributes: dict[str, Any]) -> Iterator[None]:
     """Let dygraph tensors take part in the expressions of a program.
@@ -458,7 +476,7 @@ def expressions(attributes: dict[str, Any]) -> Iterator[None]:
     """
     with (
         bridge.tensors_as_values(_adapted, propagate_numbers, attributes, _noticed, _said),
-        bridge.checked_operations({**CHECKS, "unbind": _check_parts, "unstack": _check_parts}),
+        bridge.checked_operations({**CHECKS, **_OWN_CHECKS}),
         bridge.true_dtypes(),
         bridge.derivatives_as_in_dygraph(),
         bridge.exact_numbers(),  # around the checks, which ask dygraph by Paddle's own functions

@@ -49,9 +49,13 @@ def _enters(cell: types.CellType) -> bool:
 
 
 def _decorators(function: object) -> Iterator[Any]:
-    """``function``, and what it wraps as long as that wraps something, too."""
+    """``function``, and what it wraps as long as that wraps something, too.
+
+    The library ``decorator`` makes, in Paddle 3.0, those that ask for a mode, and none that spell.
+    """
     while isinstance(function, types.FunctionType) and hasattr(function, "__wrapped__"):
-        yield function
+        if function.__globals__.get("__name__") != "decorator":
+            yield function
         function = function.__wrapped__
 
 

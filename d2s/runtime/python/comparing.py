@@ -34,6 +34,8 @@ _ORDERS: Final[dict[str, Callable[[Any, Any], Any]]] = {
 }  # fmt: skip
 
 _KINDS: Final[tuple[Any, ...]] = (list, tuple, dict, collections.deque)
+_LIKE_TUPLES: Final = SIZE is not list
+"""Whether sizes equal tuples, too; before Paddle 3.3 they are lists."""
 _ITEM_BY_ITEM: Final = (SIZE.__eq__, *(kind.__eq__ for kind in _KINDS))
 """How classes compare that leave it to Python's containers."""
 
@@ -111,7 +113,7 @@ def _pairs(left: Any, right: Any) -> list[tuple[Any, Any]] | None:
             if field.compare
         ]
     alike = any(isinstance(left, kind) and isinstance(right, kind) for kind in _KINDS)
-    if any(isinstance(side, Sizes | SIZE) for side in (left, right)):  # which equal tuples, too
+    if _LIKE_TUPLES and any(isinstance(side, Sizes | SIZE) for side in (left, right)):
         alike = all(isinstance(side, _KINDS[:2]) for side in (left, right))
     if not alike or any(type(side).__eq__ not in _ITEM_BY_ITEM for side in (left, right)):
         return None

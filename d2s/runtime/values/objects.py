@@ -45,14 +45,23 @@ def _roots_of(*files: str | None) -> tuple[str, ...]:
 
 
 _PACKAGES: Final = _roots_of(paddle.__file__, np.__file__)
+_KEEPS_STATE: Final = tuple(
+    f"{root}{folder}{os.sep}"
+    for root in _roots_of(paddle.__file__)
+    for folder in ("quantization", str(Path("nn", "quant")))
+)
+"""Code of Paddle that is read as a user's: its layers keep tensors of one call for the next."""
 _STDLIB: Final = tuple({sysconfig.get_paths()[key] + os.sep for key in ("stdlib", "platstdlib")})
 _SITE: Final = tuple({sysconfig.get_paths()[key] + os.sep for key in ("purelib", "platlib")})
 
 
 def is_library(file: str) -> bool:
-    """Whether code of ``file`` is never converted: ours, Paddle, NumPy, the standard library."""
+    """Whether code of ``file`` is never converted: ours, Paddle, NumPy, the standard library.
+
+    Of Paddle, what trains quantized models is converted.
+    """
     if is_ours(file) or file.startswith(("<frozen", *_PACKAGES, *_ignored_files)):
-        return True
+        return not file.startswith(_KEEPS_STATE)
     return file.startswith(_STDLIB) and not file.startswith(_SITE)
 
 

@@ -16,6 +16,7 @@ import pytest
 import d2s
 from d2s.paddle_bridge.running import prepared
 from d2s.paddle_bridge.running.prepared import ENOUGH, Scopes, _Others, _Since
+from d2s.paddle_bridge.versions import run_operations
 from tests.helpers import assert_same, function_of, tensor
 
 BRANCH = """
@@ -171,10 +172,10 @@ def test_not_where_paddle_runs_programs_of_its_own(
     ends: Ends, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Their scopes go on, which loses values: neither values nor gradients are disturbed."""
-    modules = paddle._C_ops, paddle._legacy_C_ops
-    for module in modules:
-        monkeypatch.setattr(module, "run_program", module.run_program)
-    others = _Others(*modules)
+    places = run_operations()
+    for place in places:
+        monkeypatch.setattr(*place, getattr(*place))
+    others = _Others()
     others._have_run = False  # what lives from other tests does not count
     monkeypatch.setattr(prepared, "_others", others)
     end(17)
@@ -199,7 +200,7 @@ def test_not_where_paddle_runs_programs_of_its_own(
     third[1].sum().backward()
     assert [x.grad.tolist() for x, _ in (first, second, third)] == [[4.0, 6.0]] * 3
     assert ends.count == before
-    assert "noting" not in repr([module.run_program for module in modules])
+    assert "noting" not in repr([getattr(*place) for place in places])
 
 
 def test_what_has_run_before_d2s_was_imported(tmp_path: Path) -> None:
