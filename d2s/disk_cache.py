@@ -25,7 +25,7 @@ import os
 import sys
 import tempfile
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -245,7 +245,7 @@ def _told(value: Any) -> Any:
     if isinstance(value, types.CodeType):
         fields = [getattr(value, name) for name in _FIELDS]
         return ("code", *fields, *map(_told, value.co_consts))
-    if isinstance(value, frozenset):  # its order is another one in each process
+    if isinstance(value, Set):  # its order is another one in each process
         return ("set", *sorted(repr(_told(item)) for item in value))
     if isinstance(value, tuple):
         return ("tuple", *map(_told, value))

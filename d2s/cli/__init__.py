@@ -20,7 +20,7 @@ import typer
 
 from d2s import __version__, config
 from d2s.cli import commands
-from d2s.cli.help import Command, Group
+from d2s.cli.terminal.help import Command, Group
 from d2s.errors import D2SError, PaddleVersionError
 
 app = typer.Typer(

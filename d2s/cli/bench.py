@@ -31,9 +31,9 @@ from d2s.bench.environment import environment, in_one_line
 from d2s.bench.peers import NoReferenceError, measure
 from d2s.bench.rounds import Measured, Settings
 from d2s.bench.work import CONVERTERS, Kind, Prepared, Work, calls
-from d2s.cli.files import write
 from d2s.cli.targets.find import find
 from d2s.cli.targets.specs import InputSpecText, parse_input_spec
+from d2s.cli.terminal.files import write
 from d2s.diagnostics.tracebacks import places_in
 from d2s.errors import BenchCallError, BenchInputError
 

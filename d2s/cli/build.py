@@ -18,9 +18,9 @@ from pathlib import Path
 
 import typer
 
-from d2s.cli.files import write
-from d2s.cli.progress import working
 from d2s.cli.targets.find import first_on_path, import_module
+from d2s.cli.terminal.files import write
+from d2s.cli.terminal.progress import working
 from d2s.debug.build import MARK, Built, built
 from d2s.errors import D2SError, OutputFileError, TargetError
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import typer
 
-from d2s.cli.files import write
-from d2s.cli.progress import working
+from d2s.cli.terminal.files import write
+from d2s.cli.terminal.progress import working
 from d2s.debug.doctor import examine
 
 

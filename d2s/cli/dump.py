@@ -20,10 +20,10 @@ from rich.console import Console
 from rich.syntax import Syntax
 
 from d2s.api import to_static, trace
-from d2s.cli.files import write
-from d2s.cli.progress import working
 from d2s.cli.targets.find import Found, find
 from d2s.cli.targets.specs import InputSpecText, parse_input_spec
+from d2s.cli.terminal.files import write
+from d2s.cli.terminal.progress import working
 from d2s.debug.dump import render_passes, render_program, render_side_by_side, render_text
 from d2s.debug.show import source_map as map_of
 from d2s.errors import (

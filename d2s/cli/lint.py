@@ -10,8 +10,8 @@ from pathlib import Path
 
 import typer
 
-from d2s.cli.files import check, write
-from d2s.cli.progress import working
+from d2s.cli.terminal.files import check, write
+from d2s.cli.terminal.progress import working
 from d2s.errors import TargetError
 from d2s.lint import report, settings
 from d2s.lint.check import check_text, files_in, fixed

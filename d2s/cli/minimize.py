@@ -24,9 +24,9 @@ from rich.console import Console
 from rich.markup import escape
 
 from d2s.cli.bench import Request, parse_input, undecorated
-from d2s.cli.files import write
 from d2s.cli.targets.find import Found, find
 from d2s.cli.targets.specs import parse_input_spec
+from d2s.cli.terminal.files import write
 from d2s.errors import ArgumentsError, BenchInputError, TargetError
 from d2s.testing.minimize import Minimized, Subject, Wanted, literal
 from d2s.testing.minimize import minimize as smallest

@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.text import Text
 
 from d2s.cli.bench import Request, parse_input
-from d2s.cli.files import write
-from d2s.cli.progress import working
 from d2s.cli.targets.find import Found, find
+from d2s.cli.terminal.files import write
+from d2s.cli.terminal.progress import working
 from d2s.debug.facts.explanation import Explanation
 from d2s.debug.facts.text import lines_of
 

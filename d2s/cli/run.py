@@ -12,7 +12,7 @@ from pathlib import Path
 
 import typer
 
-from d2s.cli.files import write
+from d2s.cli.terminal.files import write
 from d2s.debug.watch import Watch
 from d2s.errors import TargetError
 from d2s.patch import patch_paddle

@@ -17,9 +17,9 @@ import paddle
 import typer
 
 from d2s import testing
-from d2s.cli.progress import working
 from d2s.cli.targets.find import find
 from d2s.cli.targets.specs import parse_input_spec
+from d2s.cli.terminal.progress import working
 from d2s.errors import D2SError
 from d2s.selfcheck.check import Checker, target_of
 from d2s.selfcheck.report import Report

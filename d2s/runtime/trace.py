@@ -113,7 +113,7 @@ class ValueNotes:
         detached: copies that share their storage in dygraph.
         sharing: values that share their storage in dygraph with others, though their operations
             do not say so (items that were picked, rows of lists), and those.
-        stops: when values stop gradients: ``True``, ``False`` or a condition of ``values/stops``.
+        stops: when values stop gradients: ``True``, ``False`` or a condition.
         names: names of values, of those that were asked for theirs; a loop that is captured again
             gives its values the same ones.
     """

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import paddle
 
-from d2s.cli.progress import importing
+from d2s.cli.terminal.progress import importing
 from d2s.errors import D2SError, NotAFunctionError, TargetError, UserCodeError
 
 _C_FUNCTIONS: Final = (

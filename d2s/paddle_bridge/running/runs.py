@@ -99,9 +99,7 @@ class _Runnable:
         What ``ORDER`` and ``GATE`` do stands here once more, and what :meth:`_run_in` does: all of
         a warm call is one frame, for each more costs as much as what is in it.
         """
-        scopes = self._scopes
-        if scopes is None:
-            scopes = self._kept if self._room.suffices(tensors) else self._returned
+        scopes = self._scopes or self._scopes_for(tensors)
         outer = BACKWARD.within
         if outer is not None:
             outer.leave(prepared=False)  # no thread has the locks of two programs
@@ -156,6 +154,10 @@ class _Runnable:
                 _release()
             if outer is not None:
                 outer.enter_backward()
+
+    def _scopes_for(self, tensors: list[Any]) -> Scopes:
+        """Where it runs if that is a matter of how much the tensors leave of the memory."""
+        return self._kept if self._room.suffices(tensors) else self._returned
 
     def _run_without(self, tensors: list[Any], parameters: list[Any]) -> tuple[list[Any], RunScope]:
         """:meth:`run`; Paddle makes zeros of a gradient that there is not, unless told of it."""

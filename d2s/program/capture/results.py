@@ -25,13 +25,13 @@ from d2s.program.state.records import is_symbol
 from d2s.program.state.relied import homes_of
 from d2s.program.state.tracker import Watch
 from d2s.runtime.aliasing.origins import origin_of
+from d2s.runtime.control_flow.stops import computed, stops_of
 from d2s.runtime.host.text import HostText, Shipment
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.trace import Capture
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import attributes_of, is_object, set_attributes
 from d2s.runtime.values.objects import dict_of
-from d2s.runtime.values.stops import computed, stops_of
 from d2s.runtime.values.tensors import number_kind
 from d2s.runtime.values.tree import drop, parts, size
 from d2s.runtime.values.tree import pairs as items_of

@@ -10,7 +10,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.runtime.aliasing.empties import axes_of, cut, may_be_empty, note_filled, padded
-from d2s.runtime.values.stops import computed, is_known_here, note_stops, stops_of, test_of
+from d2s.runtime.control_flow.stops import computed, is_known_here, note_stops, stops_of, test_of
 from d2s.runtime.values.tensors import (
     as_dtype,
     as_value,

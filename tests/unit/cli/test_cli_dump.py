@@ -17,9 +17,9 @@ from typer.testing import CliRunner
 
 from d2s import __version__, config
 from d2s.cli import app, main
-from d2s.cli.files import write
 from d2s.cli.targets.find import find
 from d2s.cli.targets.specs import InputSpecText, parse_input_spec
+from d2s.cli.terminal.files import write
 from d2s.errors import (
     D2SError,
     InputSpecTextError,

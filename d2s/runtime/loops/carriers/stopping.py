@@ -10,8 +10,7 @@ from typing import Final
 
 import paddle
 
-from d2s.runtime.trace import OnceMoreError
-from d2s.runtime.values.stops import (
+from d2s.runtime.control_flow.stops import (
     Stops,
     Test,
     are_followed,
@@ -22,6 +21,7 @@ from d2s.runtime.values.stops import (
     stops_of,
     test_of,
 )
+from d2s.runtime.trace import OnceMoreError
 from d2s.runtime.values.tensors import is_float
 
 _AS_BEFORE: Final = Test((), "as before", 1 << 30)

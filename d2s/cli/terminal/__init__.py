@@ -1,0 +1,1 @@
+"""What a terminal is shown, and the files that are written in its place."""
