@@ -70,8 +70,10 @@ def test_a_script_gives_what_dygraph_gives(name: str, dygraph_too: Any) -> None:
     "name",
     [
         "shrink",
-        "data_parallel",
-        *(pytest.param(name, marks=pytest.mark.slow) for name in (*SHORT, "generate")),
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("data_parallel", *SHORT, "generate")
+        ),
     ],
 )
 def test_a_script_runs_as_it_is(name: str) -> None:

@@ -367,6 +367,7 @@ def test_everything_is_listed(capsys) -> None:
     assert listed == list(command.NAMES)
 
 
+@pytest.mark.slow
 def test_a_file_holds_what_was_measured_and_where(tmp_path: Path) -> None:
     file = tmp_path / "report.json"
     arguments = ["--only", "two-ops", "--rounds", "1", "--quick", "--json", str(file)]

@@ -92,7 +92,10 @@ def test_a_refused_function_with_made_up_inputs(net: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "symptom", "kept"),
-    [("slow", "hangs", "time.sleep("), ("ends", "crashes with SIGSEGV", "os.kill(")],
+    [
+        pytest.param("slow", "hangs", "time.sleep(", marks=pytest.mark.slow),
+        ("ends", "crashes with SIGSEGV", "os.kill("),
+    ],
 )
 def test_what_hangs_or_crashes_is_made_smaller_too(
     net: Path, name: str, symptom: str, kept: str

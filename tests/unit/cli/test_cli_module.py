@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import python
+
 ROOT = Path(__file__).resolve().parents[3]
 SAME = [
     ["--help"],
@@ -20,7 +22,13 @@ SAME = [
     ["run"],
     ["nothing"],
 ]
+QUIET = {"GLOG_minloglevel": "3"}
 COMMAND = ["-c", "import sys; from d2s_command import main; sys.exit(main())"]
+
+
+def forked(*args: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """The same, where nothing hangs on how the interpreter has started."""
+    return python(*args, cwd=cwd, env={**os.environ, "PYTHONPATH": str(ROOT), **QUIET})
 
 
 def run(*args: str, cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess[str]:
@@ -30,14 +38,14 @@ def run(*args: str, cwd: Path | None = None, **env: str) -> subprocess.Completed
         text=True,
         check=False,
         cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "GLOG_minloglevel": "3", **env},
+        env={**os.environ, "PYTHONPATH": str(ROOT), **QUIET, **env},
     )
 
 
 @pytest.mark.parametrize("args", SAME, ids=" ".join)
 def test_the_module_is_the_command(args: list[str]) -> None:
     """The same words, and the same exit status."""
-    command, module = run(*COMMAND, *args), run("-m", "d2s", *args)
+    command, module = forked(*COMMAND, *args), forked("-m", "d2s", *args)
     found = (module.returncode, module.stdout, module.stderr)
     assert found == (command.returncode, command.stdout, command.stderr)
 
@@ -50,10 +58,11 @@ def test_the_module_loads_no_more_than_the_command(options: list[str]) -> None:
     assert " paddle" not in done.stderr
 
 
-def test_the_package_has_its_names_where_another_module_is_run(tmp_path: Path) -> None:
-    """Only the command is told apart: what imports d2s has all of it, at once."""
+def test_hooks_are_counted_where_another_module_is_run(tmp_path: Path) -> None:
+    """Only the command is told apart: what imports d2s counts hooks at once."""
     (tmp_path / "other.py").write_text(
-        "import sys, d2s\nprint('to_static' in vars(d2s), 'abs' in sys.argv)\n"
+        "import sys, d2s\n"
+        "print('d2s.paddle_bridge.running.steps' in sys.modules, 'abs' in sys.argv)\n"
     )
     assert run("-m", "other", "d2s", "abs", cwd=tmp_path).stdout.strip() == "True True"
 
@@ -75,7 +84,7 @@ def told(done: subprocess.CompletedProcess[str]) -> list[str]:
 
 def test_events_as_json_beside_what_a_command_says(tmp_path: Path) -> None:
     (tmp_path / "net.py").write_text(NET + "\nimport paddle\nnet(paddle.ones([2]))\n")
-    done = run(*COMMAND, "run", "--log-json", "net.py", cwd=tmp_path)
+    done = forked(*COMMAND, "run", "--log-json", "net.py", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert told(done) == ["converted", "captured"]
 
