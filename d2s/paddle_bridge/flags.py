@@ -159,7 +159,7 @@ KEEPING: Final = Way(KEEP)
 """Values stay until the run ends; see ``memory``."""
 
 KEEPING_BLOCKS: Final = Way(KEEP, _Flag(_Registered(INPLACE), bool, False))
-"""The same, and no operation writes into its operand; see ``handover``."""
+"""The same, and no operation writes into its operand; see ``block_memory``."""
 
 RETURNING: Final = Way(_Flag(_Registered(DELETE), (0.0).__gt__, 0.0))
 """Values are given back, whatever the user has set: blocks would write over what they share."""

@@ -39,7 +39,7 @@ from d2s.program.dispatch.specialized_call import ANOTHER
 from d2s.program.islands.breaks import Break, Noted, leaves_graph, note, tell
 from d2s.program.islands.driver import Driver
 from d2s.program.islands.island import Island
-from d2s.program.islands.shown import page_of, place_of, rewritten
+from d2s.program.islands.listing import page_of, place_of, rewritten
 from d2s.program.keys.call_key import Call, Identity, Signature
 from d2s.program.keys.callables import plain_function, replaceable, with_inner, written
 from d2s.program.running.loaded import Sources
@@ -145,8 +145,8 @@ class StaticFunction(ConcretePrograms):
         instance = self._object()
         if instance is None:
             return self
-        twin = memo.get(id(instance), instance)
-        return type(self)(self.d2s_original, self._spec, instance=twin, **self._options)
+        copy = memo.get(id(instance), instance)
+        return type(self)(self.d2s_original, self._spec, instance=copy, **self._options)
 
     def __copy__(self) -> Any:
         return self

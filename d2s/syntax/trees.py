@@ -96,9 +96,9 @@ def copied(node: Any) -> Any:
     """``node`` and what is below it, anew; ``Load()``, ``Add()`` and their like are shared.
 
     >>> tree = gast.parse("y = -x").body[0]
-    >>> twin = copied(tree)
-    >>> twin.value.operand.id = "z"
-    >>> tree.value.operand.id, twin.lineno
+    >>> copy = copied(tree)
+    >>> copy.value.operand.id = "z"
+    >>> tree.value.operand.id, copy.lineno
     ('x', 1)
     """
     kind = node.__class__

@@ -24,7 +24,7 @@ from d2s.program.dispatch.entry import Entry
 from d2s.program.islands.breaks import Break, breaks_of
 from d2s.program.islands.driver import Driver
 from d2s.program.islands.island import Island
-from d2s.program.islands.shown import rewritten
+from d2s.program.islands.listing import rewritten
 from d2s.program.keys.callables import written
 from d2s.program.static_function import StaticFunction, is_whole
 from d2s.runtime.values.objects import is_library

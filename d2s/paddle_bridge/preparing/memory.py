@@ -10,8 +10,8 @@ a thread of its own do so, one task for each value::
 To wake that thread costs more than a small operation.  ``FLAGS_eager_delete_tensor_gb`` below zero,
 while Paddle prepares a program, leaves all values where they are until the run is over.
 
-Where a program has branches or loops, ``handover`` says whether that is possible.  Such a program
-holds what its blocks have computed as long as it lives, so it may be a sixteenth as much.
+Where a program has branches or loops, ``block_memory`` says whether that is possible.  Such a
+program holds what its blocks have computed as long as it lives, so it may be a sixteenth as much.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from math import prod
 from typing import Any, Final
 
 from d2s.paddle_bridge.names import core
-from d2s.paddle_bridge.preparing.handover import has_blocks
+from d2s.paddle_bridge.preparing.block_memory import has_blocks
 from d2s.paddle_bridge.walks import operations
 
 _OPEN: Final = -1
@@ -69,20 +69,20 @@ class Room:
     Args:
         program: the program as it runs.
         limit: in bytes.
-        handed_over: its blocks may keep their values.
+        keeps_blocks: its blocks may keep their values.
 
     Attributes:
         always: what goes for each run; ``None`` where it depends.
         blocks: there are branches or loops in it.
     """
 
-    def __init__(self, program: Any, limit: int, *, handed_over: bool = False) -> None:
+    def __init__(self, program: Any, limit: int, *, keeps_blocks: bool = False) -> None:
         self.blocks = has_blocks(program)
         self._need = Need(program)
         self._limit = limit >> 4 if self.blocks else limit
         self._most, self._least = -1, 1 << 62
         self.always: bool | None = None
-        if not self._limit or self.blocks > handed_over:
+        if not self._limit or self.blocks > keeps_blocks:
             self.always = False
         elif not self._need.is_open:
             self.always = self._need.bytes(0) <= self._limit

@@ -18,9 +18,9 @@ from d2s.paddle_bridge.names import (
     pir,
     pir_partial_program,
 )
+from d2s.paddle_bridge.preparing.block_memory import copy_for_blocks, has_blocks
 from d2s.paddle_bridge.preparing.constants import Constants
 from d2s.paddle_bridge.preparing.equals import merges_in_time
-from d2s.paddle_bridge.preparing.handover import hand_over, has_blocks
 from d2s.paddle_bridge.preparing.inference_passes import drop_copies, hoist_constants, named
 from d2s.paddle_bridge.versions import TRIED
 from d2s.paddle_bridge.walks import (
@@ -109,32 +109,32 @@ class Build:
     """What was made of a program while Paddle built it.
 
     Attributes:
-        handed_over: its blocks may keep their values; see ``handover``.
+        keeps_blocks: its blocks may keep their values; see ``block_memory``.
         constants: what it finds in the scope around the one that it runs in.
     """
 
     def __init__(self) -> None:
         self.constants = Constants()
-        self.handed_over = False
+        self.keeps_blocks = False
 
-    def lean_passes(self, program: Any, **options: Any) -> None:
+    def inference_passes(self, program: Any, **options: Any) -> None:
         """The passes for a program that is only run."""
         _general_passes(program, **options)
         drop_copies(program)
         hoist_constants(program)
         self.constants.take(program)
-        self.handed_over = has_blocks(program) and hand_over(program)
+        self.keeps_blocks = has_blocks(program) and copy_for_blocks(program)
 
 
 @contextlib.contextmanager
-def repaired_build(*, lean: bool) -> Iterator[Build]:
+def repaired_build(*, inference: bool) -> Iterator[Build]:
     """Let Paddle build runnable programs with our corrections; under :data:`static_lock`.
 
     Args:
-        lean: the program is only run, not differentiated.
+        inference: the program is only run, not differentiated.
     """
     build = Build()
-    passes = build.lean_passes if lean else _passes
+    passes = build.inference_passes if inference else _passes
     repaired = {"grad": differentiate, "apply_general_passes": passes}
     before = {name: getattr(pir_partial_program, name) for name in repaired}
     vars(pir_partial_program).update(repaired)

@@ -382,14 +382,14 @@ class Program:
         if known is not None:
             return known
         joint = layer not in self._layers.values()
-        lean = not (training or joint)
+        inference = not (training or joint)
         stopping = [at for at, value in enumerate(self.outputs) if value.stop_gradient]
-        with static_lock, keep_mode(), no_collection(), repaired_build(lean=lean) as made:
+        with static_lock, keep_mode(), no_collection(), repaired_build(inference=inference) as made:
             known = self._ready.get((layer, training))
             if known is None:
                 attributes = self._attributes(layer, training)
                 built = layer.train_program if training else layer.infer_program
-                room = Room(built.program, self._keep, handed_over=made.handed_over)
+                room = Room(built.program, self._keep, keeps_blocks=made.keeps_blocks)
                 known = _Runnable(
                     attributes,
                     self._lock,

@@ -17,8 +17,8 @@ import d2s
 from d2s import config
 from d2s import paddle_bridge as bridge
 from d2s.paddle_bridge import flags
-from d2s.paddle_bridge.preparing import handover
-from d2s.paddle_bridge.preparing.handover import OWN
+from d2s.paddle_bridge.preparing import block_memory
+from d2s.paddle_bridge.preparing.block_memory import OWN
 from d2s.paddle_bridge.running import runs
 from tests.helpers import fresh, scalar, tensor
 
@@ -250,7 +250,7 @@ def test_without_the_copies_they_are_wrong(
     name: str, function: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The tests above can fail."""
-    monkeypatch.setattr(handover, name, lambda *arguments: None)
+    monkeypatch.setattr(block_memory, name, lambda *arguments: None)
     static = d2s.to_static(function)
     with pytest.raises(AssertionError):
         same(outcomes(function), outcomes(static))
@@ -422,7 +422,7 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", sorted(each.removeprefix("pd_op.") for each in OWN))
 def test_an_operation_makes_a_tensor_of_its_own(name: str) -> None:
-    """What ``handover`` believes of an operation: no result shares memory with an operand."""
+    """What ``block_memory`` believes of an operation: no result shares memory with an operand."""
     paddle.enable_static()
     program = paddle.static.Program()
     try:

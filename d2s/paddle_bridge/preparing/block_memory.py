@@ -57,7 +57,7 @@ def has_blocks(program: Any) -> bool:
     return any(each.name() in ("pd_op.if", "pd_op.while") for each in operations(program))
 
 
-def hand_over(program: Any) -> bool:
+def copy_for_blocks(program: Any) -> bool:
     """Put in the copies that a program with blocks needs to keep its values.
 
     Args:
