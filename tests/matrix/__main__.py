@@ -31,9 +31,10 @@ from tests.matrix.page import PAGE, RESULTS, ROOT, rendered, results
 PADDLES = ("3.0.0", "3.1.1", "3.2.2", "3.3.0", "3.3.1")
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 SUITE = ("tests/semantics", "tests/unit/runtime", "tests/unit/program", "tests/integration")
+NOTEBOOK = "tests/integration/test_notebook.py"  # asks for a kernel, whichever Paddle it has
 SHARE = "share of the suite"
 PARTS = {
-    SHARE: (*SUITE, "-p", "tests.matrix.share", "-m", "not slow"),
+    SHARE: (*SUITE, "-p", "tests.matrix.share", "-m", "not slow", f"--ignore={NOTEBOOK}"),
     "samples": ("tests/samples/test_samples.py",),
     "gradients": ("tests/semantics/test_gradients.py",),
     "at home": ("tests/integration",),
