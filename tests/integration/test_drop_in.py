@@ -11,6 +11,8 @@ import inspect
 import logging
 import multiprocessing
 import pickle
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -504,6 +506,57 @@ def test_spawned_processes() -> None:
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         for function in (decorated, net, d2s.to_static(plain)):
             assert np.allclose(pool.apply(called, (function, X.numpy())), function(X))
+
+
+SENT = """
+import sys
+import cloudpickle, paddle, d2s
+
+@d2s.to_static(full_graph=True)
+def halved(x):
+    while x.max() > 1:
+        x = x / 2
+    return x
+
+class Net(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fc = paddle.nn.Linear(4, 3)
+
+    @d2s.to_static(full_graph=True)
+    def forward(self, x):
+        return halved(self.fc(x)) if x.sum() > 0 else x
+
+net = Net()
+net.eval()
+x = paddle.ones([2, 4])
+given = halved, net, net.forward, d2s.to_static(lambda x: x * 2, full_graph=True), x.numpy()
+results = [function(x).numpy() for function in given[:4]]
+sys.stdout.buffer.write(cloudpickle.dumps((*given, results)))
+"""
+LOADED = """
+import pickle, sys
+import numpy as np, paddle
+
+*functions, x, results = pickle.load(sys.stdin.buffer)
+for function, expected in zip(functions, results, strict=True):
+    assert np.array_equal(function(paddle.to_tensor(x)), expected)
+    print(len(getattr(function, "forward", function).programs))
+"""
+
+
+@pytest.mark.slow
+def test_workers_of_ray(tmp_path) -> None:
+    """Functions and layers of a script, sent as cloudpickle sends them, are converted there."""
+    script = tmp_path / "script.py"
+    script.write_text(SENT)
+    sent = subprocess.run([sys.executable, script], capture_output=True, check=True, timeout=240)
+    loaded = subprocess.run(
+        [sys.executable, "-c", LOADED], input=sent.stdout, capture_output=True, check=False,
+        timeout=240,
+    )  # fmt: skip
+    assert loaded.returncode == 0, loaded.stderr.decode()[-2000:]
+    assert loaded.stdout.split() == [b"1", b"1", b"1", b"1"]
 
 
 def test_converted_by_paddle_before_or_after() -> None:
