@@ -351,6 +351,14 @@ def run(
             "--all-layers", help="Convert each layer that is called from outside of layers."
         ),
     ] = False,
+    beside_paddle: Annotated[
+        bool,
+        typer.Option(
+            "--beside-paddle",
+            help="Run it a second time, in a process of its own, with Paddle's own converter, and "
+            "say what that took.",
+        ),
+    ] = False,
     as_json: AsJson = False,
     output: Annotated[
         Path | None,
@@ -366,8 +374,9 @@ def run(
 ) -> None:
     """Run a program unchanged: each paddle.jit.to_static in it is that of d2s.
 
-    At its end, a summary on stderr names the functions, the programs and the reason for each, and
-    the seconds. The exit status is that of the program.
+    At its end, a summary on stderr names the functions, the programs and the reason for each, what
+    keeps a function from being one program, and the seconds of conversion, capture and runs. The
+    exit status is that of the program.
     """
     _log(log_json)
     check(output, reads=() if module else [program])
@@ -378,6 +387,7 @@ def run(
         arguments or (),
         module=module,
         all_layers=all_layers,
+        beside_paddle=beside_paddle,
         as_json=as_json,
         output=output,
     )

@@ -5,16 +5,23 @@ from __future__ import annotations
 import json
 import os
 import runpy
+import subprocess
 import sys
+import tempfile
+import threading
+import time
 import types
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import typer
 
 from d2s.cli.terminal.files import write
+from d2s.cli.terminal.progress import working
 from d2s.debug.watch import Watch
 from d2s.errors import TargetError
+from d2s.markup.flow import counted
 from d2s.patch import patch_paddle
 
 _OURS = str(Path(__file__).resolve().parents[1]) + os.sep
@@ -26,6 +33,7 @@ def run(
     *,
     module: bool,
     all_layers: bool,
+    beside_paddle: bool,
     as_json: bool,
     output: Path | None,
 ) -> None:
@@ -33,6 +41,7 @@ def run(
     if not module:
         _check(program)
     output = None if output is None else output.absolute()  # the program may go elsewhere
+    folder = Path.cwd()
     sys.argv = [program, *arguments]
     watch = Watch(layers=all_layers)
     status: int | str | None = 0
@@ -44,11 +53,14 @@ def run(
         except Exception as error:
             status = 1
             _show(error)
+    theirs = _by_paddle(folder, program, arguments, module=module) if beside_paddle else None
     if as_json:
-        text = json.dumps({**watch.as_dict(), "left_out": patch.left_out}, indent=2) + "\n"
+        facts = {**watch.as_dict(), "left_out": patch.left_out, "by_paddle": theirs}
+        text = json.dumps(facts, indent=2) + "\n"
     else:
         left_out = ", ".join(f"{name} ({count})" for name, count in patch.left_out.items())
         text = watch.text() + (f"  options left out: {left_out}\n" if left_out else "")
+        text += "" if theirs is None else _in_words(theirs)
     if output is not None:
         write(output, text)
     else:
@@ -58,6 +70,75 @@ def run(
         typer.echo(status, err=True)
         status = 1
     raise typer.Exit(status or 0)
+
+
+def _by_paddle(
+    folder: Path, program: str, arguments: Sequence[str], *, module: bool
+) -> dict[str, Any]:
+    """The same program in a new process, converted by Paddle: its times, and how it ended."""
+    with tempfile.TemporaryDirectory(prefix="d2s-run-") as place:
+        file = Path(place) / "times.json"
+        request = json.dumps([str(file), program, list(arguments), module])
+        with working("running it with Paddle's own converter"):
+            done = subprocess.run(
+                [sys.executable, "-c", "from d2s.cli.run import timed; timed()", request],
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+                errors="replace",
+                check=False,
+            )
+        times = json.loads(file.read_text()) if file.exists() else {}
+    raised = "Traceback (most recent call last)" in done.stderr
+    error = done.stderr.strip().splitlines()[-1] if raised and done.returncode else ""
+    return {**times, "status": done.returncode, "error": error}
+
+
+def _in_words(theirs: dict[str, Any]) -> str:
+    error = f": {theirs['error']}" if theirs["error"] else ""
+    ended = f"; it ended with status {theirs['status']}{error}" if theirs["status"] else ""
+    if "seconds" not in theirs:
+        return f"Paddle's own converter: the program did not start{ended}\n"
+    calls = counted(theirs["calls"], "call")
+    return (
+        f"Paddle's own converter: {calls}; of {theirs['seconds']:.2f} s, "
+        f"{theirs['first_s']:.2f} s first calls, {theirs['later_s']:.2f} s later ones{ended}\n"
+    )
+
+
+def timed() -> None:
+    """What the other process does: run the program, and time calls of what Paddle converts."""
+    import paddle
+
+    file, program, arguments, module = json.loads(sys.argv[1])
+    sys.argv = [program, *arguments]
+    times = {"calls": 0, "first_s": 0.0, "later_s": 0.0}
+    seen: dict[int, Any] = {}
+    going = threading.local()
+    kind: Any = type(paddle.jit.to_static(lambda: None)).__mro__[1]  # of both of its converters
+    original = kind.__call__
+
+    def call(this: Any, *args: Any, **kwargs: Any) -> Any:
+        if getattr(going, "on", False):
+            return original(this, *args, **kwargs)
+        going.on, start = True, time.perf_counter()
+        try:
+            return original(this, *args, **kwargs)
+        finally:
+            going.on = False
+            times["calls"] += 1
+            times["later_s" if id(this) in seen else "first_s"] += time.perf_counter() - start
+            seen[id(this)] = this
+
+    kind.__call__ = call
+    start = time.perf_counter()
+    try:
+        _start(program, module=module)
+    finally:
+        times["seconds"] = time.perf_counter() - start
+        Path(file).write_text(json.dumps(times))
 
 
 def _check(program: str) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import threading
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -11,7 +13,9 @@ import paddle
 
 from d2s.api import to_static
 from d2s.diagnostics.leaving import leave
+from d2s.diagnostics.log import LISTENERS
 from d2s.errors import D2SError
+from d2s.markup.flow import counted
 from d2s.program.static_function import StaticFunction
 
 
@@ -23,19 +27,36 @@ class Watched:
         name: its name.
         place: where it is defined, ``file:line``.
         calls: how often it was called, from outside of converted functions.
-        capture_s: seconds in calls that have captured a program, which they ran as well.
-        run_s: seconds in the other calls.
+        conversion_s: seconds of its calls in which code was rewritten, its own and what it calls.
+        capture_s: seconds of its calls in which programs were captured.
+        run_s: the other seconds of its calls.
         programs: the reason for each program, with its operations.
+        breaks: why it is several programs, with the lines; empty where it is one.
         refused: the first error of d2s, with its code.
     """
 
     name: str
     place: str
     calls: int = 0
+    conversion_s: float = 0.0
     capture_s: float = 0.0
     run_s: float = 0.0
     programs: list[str] = field(default_factory=list)
+    breaks: list[str] = field(default_factory=list)
     refused: str = ""
+
+
+class _Spent(threading.local):
+    """What this thread has spent in the outermost call that goes on.
+
+    Attributes:
+        depth: how many calls of converted functions go on.
+        conversion, capture: seconds.
+    """
+
+    depth = 0
+    conversion = 0.0
+    capture = 0.0
 
 
 class Watch:
@@ -53,24 +74,31 @@ class Watch:
         self._left: set[int] = set()
         self._kept: list[Any] = []
         self._before: list[tuple[type, Any]] = []
+        self._spent = _Spent()
         self._start = time.perf_counter()
         self.seconds = 0.0
+        self.conversion_s = 0.0
 
     def __enter__(self) -> Watch:
+        LISTENERS.append(self._told)
         self._wrap(StaticFunction, self._call)
         if self._layers:
             self._wrap(paddle.nn.Layer, self._layer)
         return self
 
     def __exit__(self, *error: object) -> None:
+        LISTENERS.remove(self._told)
         while self._before:
             owner, function = self._before.pop()
             type.__setattr__(owner, "__call__", function)
         self.seconds = time.perf_counter() - self._start
         for function, watched in self._seen.values():
             watched.programs = [
-                f"{program.reason}; {program.operations} operations, {_count(program.runs, 'run')}"
+                f"{program.reason}; {program.operations} operations, {counted(program.runs, 'run')}"
                 for program in function.programs
+            ]
+            watched.breaks = [
+                f"line {each.line}: {each.cause} [{each.code}]" for each in function.breaks
             ]
 
     @property
@@ -87,14 +115,25 @@ class Watch:
         self._before.append((owner, function))
         type.__setattr__(owner, "__call__", called)
 
+    def _told(self, topic: str, kind: str, fields: Mapping[str, Any]) -> None:
+        """An event of the log: how long a conversion or a capture has taken."""
+        seconds = fields.get("seconds", 0.0)
+        if topic == "passes":
+            self.conversion_s += seconds
+            self._spent.conversion += seconds
+        elif topic == "capture":
+            self._spent.capture += seconds
+
     def _call(self, function: Any, this: Any, args: Any, kwargs: Any) -> Any:
-        if not paddle.in_dynamic_mode():  # a part of another program
+        spent = self._spent
+        if spent.depth or not paddle.in_dynamic_mode():  # a part of another call, or program
             return function(this, *args, **kwargs)
         key = id(this._programs)  # a method and what it is bound to have the same
         known = self._seen.get(key)
         watched = known[1] if known else _watched(this)
         self._seen[key] = this, watched
-        before, start = this.get_traced_count(), time.perf_counter()
+        spent.depth, spent.conversion, spent.capture = 1, 0.0, 0.0
+        start = time.perf_counter()
         try:
             return function(this, *args, **kwargs)
         except D2SError as error:
@@ -103,11 +142,12 @@ class Watch:
             raise
         finally:
             took = time.perf_counter() - start
+            capture = max(spent.capture - spent.conversion, 0.0)  # it converts what it meets
+            spent.depth = 0
             watched.calls += 1
-            if this.get_traced_count() > before or watched.refused:
-                watched.capture_s += took
-            else:
-                watched.run_s += took
+            watched.conversion_s += spent.conversion
+            watched.capture_s += capture
+            watched.run_s += max(took - capture - spent.conversion, 0.0)
 
     def _layer(self, function: Any, this: Any, args: Any, kwargs: Any) -> Any:
         outermost = not self._inside and paddle.in_dynamic_mode() and id(this) not in self._left
@@ -133,31 +173,31 @@ class Watch:
 
     def as_dict(self) -> dict[str, Any]:
         """The same for other programs."""
-        return {"seconds": self.seconds, "functions": [asdict(one) for one in self.functions]}
+        return {
+            "seconds": self.seconds,
+            "conversion_s": self.conversion_s,
+            "functions": [asdict(one) for one in self.functions],
+        }
 
     def text(self) -> str:
         """The same for people."""
         programs = sum(len(one.programs) for one in self.functions)
-        capture = sum(one.capture_s for one in self.functions)
-        runs = sum(one.run_s for one in self.functions)
         calls = sum(one.calls for one in self.functions)
         lines = [
-            f"d2s: {_count(len(self.functions), 'function')}, {_count(programs, 'program')}, "
-            f"{_count(calls, 'call')}; of {self.seconds:.2f} s, {capture:.2f} s in calls that "
-            f"captured, {runs:.2f} s in the others"
+            f"d2s: {counted(len(self.functions), 'function')}, {counted(programs, 'program')}, "
+            f"{counted(calls, 'call')}; of {self.seconds:.2f} s, {self.conversion_s:.2f} s "
+            f"conversion, {sum(one.capture_s for one in self.functions):.2f} s capture, "
+            f"{sum(one.run_s for one in self.functions):.2f} s runs"
         ]
         for one in self.functions:
             lines.append(
-                f"  {one.name} ({one.place}): {_count(one.calls, 'call')}, "
-                f"{one.capture_s:.2f} s and {one.run_s:.2f} s"
+                f"  {one.name} ({one.place}): {counted(one.calls, 'call')}, "
+                f"{one.conversion_s:.2f} + {one.capture_s:.2f} + {one.run_s:.2f} s"
             )
             lines += [f"    {number}. {text}" for number, text in enumerate(one.programs, 1)]
+            lines += [f"    not one program: {text}" for text in one.breaks]
             lines += [f"    refused: {line.strip()}" for line in one.refused.splitlines()[:1]]
         return "\n".join(lines) + "\n"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _watched(function: Any) -> Watched:

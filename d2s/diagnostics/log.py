@@ -17,7 +17,7 @@ import logging
 import sys
 import time
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal
 
 from d2s import config
@@ -38,6 +38,9 @@ TOPICS: Final[Mapping[str, logging.Logger]] = {
 }
 """Functions that are converted; programs that are captured, or cannot be; what a call differs in
 from those that there are programs for; functions that become several programs."""
+
+LISTENERS: Final[list[Callable[[str, str, Mapping[str, Field]], None]]] = []
+"""Are told the topic, the kind and the fields of each event, whatever the log is asked for."""
 
 OFF: Final = logging.CRITICAL + 10
 
@@ -77,6 +80,8 @@ def event(
         level: one of ``logging``.
         **fields: the same, for a program.
     """
+    for listener in LISTENERS:
+        listener(topic, kind, fields)
     logger = TOPICS[topic]
     if not _wanted(logger, topic, level):
         return

@@ -152,6 +152,55 @@ def test_a_program_that_there_is_not(folder: Path, program: str) -> None:
     assert done.stderr.rstrip().endswith("[D2S501]")
 
 
+SPLIT = """
+import sys
+
+import paddle
+
+
+@paddle.jit.to_static(full_graph=False)
+def split(x):
+    k = sum(x.numpy().tobytes()) % 7
+    for _ in range(3):
+        x = x * 0.5 + x.mean() - k
+    return x.sum()
+
+
+for _ in range(3):
+    split(paddle.ones([3]))
+if split.__class__.__module__.startswith("paddle") and "--fail" in sys.argv:
+    raise ValueError("theirs")
+"""
+
+
+def test_a_function_of_several_programs_is_one_line(folder: Path) -> None:
+    """Its islands are its programs, not functions of their own; the line between them is named."""
+    (folder / "split.py").write_text(SPLIT)
+    done = run(folder, "--json", "-o", "summary.json", "split.py")
+    assert done.returncode == 0, done.stderr
+    (found,) = json.loads((folder / "summary.json").read_text())["functions"]
+    assert found["name"] == "split"
+    assert found["calls"] == 3
+    assert found["programs"]
+    assert any("line 9: " in text and "[D2S208]" in text for text in found["breaks"])
+    assert min(found["conversion_s"], found["capture_s"], found["run_s"]) > 0
+    assert "not one program: line 9: " in run(folder, "split.py").stderr
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_beside_paddle(folder: Path, fails: bool) -> None:
+    """The same program in another process, by Paddle's own converter; an error of it is told."""
+    (folder / "split.py").write_text(SPLIT)
+    options = ["--fail"] if fails else []
+    done = run(folder, "--beside-paddle", "--json", "-o", "summary.json", "split.py", *options)
+    assert done.returncode == 0, done.stderr
+    theirs = json.loads((folder / "summary.json").read_text())["by_paddle"]
+    assert theirs["calls"] == 3
+    assert 0 < theirs["first_s"] < theirs["seconds"]
+    assert theirs["error"] == ("ValueError: theirs" if fails else "")
+    assert theirs["status"] == int(fails)
+
+
 def test_what_is_watched_is_left_as_it_was() -> None:
     before = paddle.nn.Layer.__call__
     with Watch(layers=True):
