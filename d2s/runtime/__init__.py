@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Final
 
+from d2s.runtime.builtins.keyed import dict_, set_
 from d2s.runtime.calls.call import call
 from d2s.runtime.calls.managers import manage
 from d2s.runtime.calls.unpacking import call_unpacked, keywords, unpacked
@@ -47,6 +48,8 @@ _defined = {
     "keywords": keywords,
     "late": late,
     "list_": list_,
+    "set_": set_,
+    "dict_": dict_,
     "listed": listed,
     "manage": manage,
     "ne": ne,

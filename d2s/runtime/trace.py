@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from d2s.diagnostics.columns import columns_here
 from d2s.diagnostics.location import Location, here
-from d2s.errors import D2SError, Row
+from d2s.errors import ContainerInGraphError, D2SError, Row
 from d2s.paddle_bridge import IfOp, Value, WhileOp
 
 
@@ -241,6 +241,8 @@ class Capture:
             blocks around the last time.
         makes: told that the code makes what belongs to a layer for good; it may refuse that.
         over: ids of exceptions that have left a branch or loop, which is gone with its values.
+        placed: lists and dicts of Python that have been put into a list of the run, by their ids.
+        found: dicts, and keys of the run that are in them wherever the program goes on.
     """
 
     branching: Branching
@@ -295,6 +297,8 @@ class Capture:
     moved: dict[int, tuple[Any, tuple[Block, ...]]] = field(default_factory=dict)
     makes: Callable[[], None] = lambda: None
     over: set[int] = field(default_factory=set)
+    placed: dict[int, Any] = field(default_factory=dict)
+    found: dict[tuple[int, int], tuple[Any, Any, tuple[Block, ...]]] = field(default_factory=dict)
 
     @contextmanager
     def block(
@@ -332,6 +336,21 @@ class Capture:
         """
         self.notes.forget(op.drop())
         self.over.add(id(sys.exc_info()[1]))
+
+    def check_placed(self, container: object) -> None:
+        """Refuse to change what a list of the run holds too, which would not see it.
+
+        Raises:
+            ContainerInGraphError: (D2S207).
+        """
+        if id(container) in self.placed:
+            word = type(container).__name__
+            raise error_here(
+                ContainerInGraphError,
+                f"a {word} is changed when it has been put into a list whose length a tensor "
+                "decides, which keeps what it held",
+                f"put a copy into it: {word}(...)",
+            )
 
     def needs_python(self) -> None:
         """What follows wants a Python value: an attempt to do without it ends here.

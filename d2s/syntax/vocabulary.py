@@ -18,6 +18,8 @@ WORDS: Final[dict[str, str]] = {
     "while_": "while_(test, body, names, stop): a while statement",
     "for_": "for_(iter_, body, names, stop): a for statement",
     "list_": "list_(iter_, element, accept, names): a list comprehension",
+    "set_": "set_(things): a set of what the run may decide",
+    "dict_": "dict_(pairs): a dict, likewise",
     "generator": "generator(iter_, element, accept, names, consumer): a generator expression",
     "and_": "and_(left, *thunks): the operator and",
     "or_": "or_(left, *thunks): the operator or",

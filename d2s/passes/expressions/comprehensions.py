@@ -13,6 +13,15 @@ def f(xs, model):
     total = sum(d2s.generator(zip(model.weights, kept), lambda w, x: w * x))
     return total, [total * i for i in range(3)]
 
+Sets and dicts are made of such lists, as the run may decide their keys.
+
+>>> show(PASS, '''
+... def f(rows, table):
+...     return {row.sum() for row in rows}, {i: 1 for i in range(3)}
+... ''')
+def f(rows, table):
+    return d2s.set_(d2s.list_(rows, lambda row: row.sum())), d2s.dict_([(i, 1) for i in range(3)])
+
 A name that ``:=`` binds is one of the function around.
 
 >>> show(PASS, '''
@@ -49,7 +58,6 @@ CONSUMERS: Final = frozenset(
 """Built-in functions that take all items of their one argument."""
 
 PLAIN_CALLS: Final = frozenset({"range", "enumerate", "zip", "reversed"})
-PLAIN_METHODS: Final = frozenset({"items", "keys", "values"})
 
 
 class _Comprehensions(ScopeTransformer):
@@ -87,8 +95,19 @@ class _Comprehensions(ScopeTransformer):
             self.hoisted = before
 
     visit_Lambda = inside
-    visit_SetComp = inside
-    visit_DictComp = inside
+
+    def visit_SetComp(self, node: Any) -> Any:
+        return self.listed(node, "set_", node.elt)
+
+    def visit_DictComp(self, node: Any) -> Any:
+        pair = place(gast.Tuple([node.key, node.value], gast.Load()), span_of(node.key))
+        return self.listed(node, "dict_", pair)
+
+    def listed(self, node: Any, word: str, element: Any) -> Any:
+        """A set or dict comprehension, made of a list of its items."""
+        at = span_of(node)
+        items = place(gast.ListComp(element, node.generators), at)
+        return self.ctx.expr(f"d2s.{word}(items)", at, items=self.visit_ListComp(items))
 
     def visit_Call(self, node: Any) -> Any:
         consumer = ""
@@ -243,8 +262,6 @@ def _plain(iterable: Any) -> bool:
     if not isinstance(iterable, gast.Call) or iterable.keywords:
         return False
     function = iterable.func
-    if isinstance(function, gast.Attribute):
-        return function.attr in PLAIN_METHODS and not iterable.args
     return (
         isinstance(function, gast.Name)
         and function.id in PLAIN_CALLS
@@ -260,7 +277,7 @@ PASS = Pass(
     "comprehensions",
     each_function(_lower),
     after=("conditional", "loops"),
-    about=(gast.ListComp, gast.GeneratorExp),
+    about=(gast.ListComp, gast.GeneratorExp, gast.SetComp, gast.DictComp),
     makes=(gast.BoolOp,),
 )
 """After the statements are converted, so that their bodies declare what ``:=`` binds."""

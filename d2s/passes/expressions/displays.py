@@ -7,7 +7,16 @@
 ... ''')
 def f(rows, x):
     longer = d2s.listed(rows) + [x, x + 1]
-    return (x,) + d2s.tupled(longer) + d2s.tupled(rows), {*rows}
+    return (x,) + d2s.tupled(longer) + d2s.tupled(rows), d2s.set_(d2s.listed(rows))
+
+So are sets and dicts, the keys of which the run may know:
+
+>>> show(PASS, '''
+... def f(a, b):
+...     return {a, b}, {a: 1, "b": b}, {"a": a}
+... ''')
+def f(a, b):
+    return d2s.set_([a, b]), d2s.dict_([(a, 1), ('b', b)]), {'a': a}
 
 What is unpacked into is left alone:
 
@@ -46,6 +55,24 @@ class _Displays(Rewriter):
     def visit_Tuple(self, node: Any) -> Any:
         return self._apart(node, "tupled")
 
+    def visit_Set(self, node: Any) -> Any:
+        self.generic_visit(node)
+        if all(isinstance(item, gast.Constant) for item in node.elts):
+            return node
+        items = place(gast.List(node.elts, gast.Load()), span_of(node))
+        return self.ctx.expr("d2s.set_(items)", span_of(node), items=self._split(items, "listed"))
+
+    def visit_Dict(self, node: Any) -> Any:
+        self.generic_visit(node)
+        if None in node.keys or all(isinstance(key, gast.Constant) for key in node.keys):
+            return node
+        pairs = [
+            place(gast.Tuple([key, value], gast.Load()), span_of(key))
+            for key, value in zip(node.keys, node.values, strict=True)
+        ]
+        items = place(gast.List(pairs, gast.Load()), span_of(node))
+        return self.ctx.expr("d2s.dict_(items)", span_of(node), items=items)
+
     def visit_Subscript(self, node: Any) -> Any:
         """``x[*key]``: what stands in brackets is not one thing to be added up."""
         node.value = self.visit(node.value)
@@ -54,6 +81,9 @@ class _Displays(Rewriter):
 
     def _apart(self, node: Any, word: str) -> Any:
         self.generic_visit(node)
+        return self._split(node, word)
+
+    def _split(self, node: Any, word: str) -> Any:
         loaded = isinstance(node.ctx, gast.Load)
         if not loaded or not any(isinstance(item, gast.Starred) for item in node.elts):
             return node
@@ -82,4 +112,4 @@ def run(tree: Any, ctx: Context) -> Any:
     return tree
 
 
-PASS = Pass("displays", run, about=(gast.Starred,))
+PASS = Pass("displays", run, about=(gast.Starred, gast.Set, gast.Dict))

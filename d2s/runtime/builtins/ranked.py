@@ -18,6 +18,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.runtime.builtins.reductions import sorted_
 from d2s.runtime.lists.iteration import items_of
+from d2s.runtime.loops.comprehensions import list_of
 from d2s.runtime.python.logic import not_
 from d2s.runtime.trace import current
 from d2s.runtime.values.constants import holds_tensors
@@ -26,18 +27,18 @@ from d2s.runtime.values.tensors import as_value, condition, mark_number
 Key = Callable[[Any], Any]
 
 
-def nlargest(n: int, iterable: Iterable[Any], key: Key | None = None) -> list[Any]:
+def nlargest(n: int, iterable: Iterable[Any], key: Key | None = None) -> Any:
     """``heapq.nlargest``."""
     if current() is None:
         return heapq.nlargest(n, iterable, key)
-    return list(sorted_(iterable, key=key, reverse=True)[: max(n, 0)])
+    return list_of(sorted_(iterable, key=key, reverse=True)[: max(n, 0)])
 
 
-def nsmallest(n: int, iterable: Iterable[Any], key: Key | None = None) -> list[Any]:
+def nsmallest(n: int, iterable: Iterable[Any], key: Key | None = None) -> Any:
     """``heapq.nsmallest``."""
     if current() is None:
         return heapq.nsmallest(n, iterable, key)
-    return list(sorted_(iterable, key=key)[: max(n, 0)])
+    return list_of(sorted_(iterable, key=key)[: max(n, 0)])
 
 
 def bisect_left(

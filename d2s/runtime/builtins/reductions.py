@@ -16,7 +16,10 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.control_flow.cond import select
+from d2s.runtime.lists.dynamic_dict import DynamicDict, DynamicKeys
 from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.items.elements import Element, Ragged, Single
+from d2s.runtime.lists.items.structures import OneOf
 from d2s.runtime.lists.iteration import Indexed, indexed, items_of
 from d2s.runtime.loops.comprehensions import list_, list_of
 from d2s.runtime.python.casts import bool_, over
@@ -35,6 +38,7 @@ from d2s.runtime.python.picking import picked
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.objects import attribute
 from d2s.runtime.values.tensors import (
     as_value,
     cast_plain,
@@ -79,6 +83,8 @@ class _Rows:
 
 def _rows(things: object, what: str) -> _Rows | None:
     """``things`` when the run decides how many they are, else ``None``."""
+    if isinstance(things, DynamicKeys):
+        things = things.bag()
     found = indexed(things)
     if found is None:
         return None
@@ -86,11 +92,21 @@ def _rows(things: object, what: str) -> _Rows | None:
         things = things.get()
     if isinstance(things, Indexed):
         things = list_of(things)
-    if isinstance(things, DynamicList) and things.element.form is None:
-        return _Rows(things.stacked(), found.length, things.element.leaves[0].kind)
+    if isinstance(things, DynamicList) and isinstance(things.element, Single):
+        return _Rows(things.stacked(), found.length, things.element.leaf.kind)
+    if isinstance(things, DynamicList) and _is_numeric(things.element):
+        return _Rows(things.stacked(), found.length)
     if isinstance(things, DynamicList):
         raise _refused(f"{what}() is asked for tuples or texts, and a tensor decides how many")
     return _Rows(as_value(things), found.length)
+
+
+def _is_structured(element: Element) -> bool:
+    return not (isinstance(element, Single) or _is_numeric(element))
+
+
+def _is_numeric(element: Element) -> bool:
+    return isinstance(element, Ragged) or (isinstance(element, OneOf) and element.numeric)
 
 
 def _refused(cause: str, cure: str = "use a tensor, or a list whose length is known") -> Exception:
@@ -253,6 +269,10 @@ class _Extreme:
             return self._among(list(things), options.get("key"))
         if isinstance(things[0], Choice):
             return over(lambda found: self(found, **options), things[0])
+        if isinstance(things[0], DynamicList) and (
+            _is_structured(things[0].element) or "key" in options
+        ):
+            return self._of_structures(things[0], **options)
         rows = _rows(things[0], self.name)
         if rows is not None:
             return self._of_rows(rows, **options)
@@ -293,6 +313,29 @@ class _Extreme:
                 best = item
         return best
 
+    def _of_structures(self, things: Any, key: Key | None = None, **default: object) -> Any:
+        """Of a list of the run whose items are compared part by part, or by a key."""
+        whole: Any = things.bag() if isinstance(things, DynamicKeys) else things
+        if isinstance(things, DynamicDict) and attribute(key, "__self__") is things:
+            keys = things.values()  # max(table, key=table.get)
+        else:
+            keys = whole if key is None else list_(whole, lambda item: key(item))
+
+        def best() -> Any:
+            return whole.extreme(keys, highest=self.name == "max")
+
+        if default:
+            return select(condition(whole.length > 0), best, _kept(default["default"]))
+        self._refuse_nothing(whole.length)
+        return best()
+
+    def _refuse_nothing(self, length: Any) -> None:
+        """Let the run raise what Python does for no item."""
+        try:
+            self.original(())
+        except ValueError as error:
+            raise_when(length == 0, error.with_traceback(None))
+
     def _of_rows(self, rows: _Rows, key: Key | None = None, **default: object) -> Any:
         if key is not None:
             raise _refused(
@@ -300,10 +343,7 @@ class _Extreme:
             )
         keys = vector(rows.stacked, self.name)
         if not default:
-            try:
-                self.original(())
-            except ValueError as error:
-                raise_when(rows.length == 0, error.with_traceback(None))
+            self._refuse_nothing(rows.length)
             return rows.marked(rows.stacked[self._best(keys)])
         return select(
             condition(rows.length > 0),
@@ -391,7 +431,7 @@ def sorted_(*iterables: Any, key: Key | None = None, reverse: Any = False, **wro
     if isinstance(reverse, Choice) or bridge.is_value(reverse):
         raise _refused("a tensor decides whether sorted() reverses", "sort in each side of an if")
     if indexed(things) is not None:
-        whole = list_of(things)
+        whole = things.bag() if isinstance(things, DynamicKeys) else list_of(things)
         keys = whole if key is None else list_(whole, lambda item: key(item))
         return whole.ordered(keys, bool(reverse))
     if is_tensor(things) and key is None and len(things.shape) == 1 and things.dtype in STACKED:
@@ -421,9 +461,10 @@ def _sorted_items(items: list[Any], key: Key | None, reverse: Any) -> list[Any]:
 
 
 def sort_(
-    things: list[Any], *others: Any, key: Key | None = None, reverse: object = False, **wrong: Any
+    things: Any, *others: Any, key: Key | None = None, reverse: object = False, **wrong: Any
 ) -> None:
     """``list.sort``: in place."""
     if others or wrong:
         things.sort(*others, **wrong)  # it says what is wrong
-    things[:] = sorted_(list(things), key=key, reverse=reverse)
+    whole = things if isinstance(things, DynamicList) else list(things)
+    things[:] = sorted_(whole, key=key, reverse=reverse)

@@ -11,7 +11,7 @@ import functools
 import inspect
 import re
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -23,6 +23,7 @@ from d2s.runtime.aliasing import inplace, replays
 from d2s.runtime.aliasing.replays import COMPUTING
 from d2s.runtime.calls.callables import swapped
 from d2s.runtime.calls.converter import converter
+from d2s.runtime.lists.becoming import become
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.python.arrays import numpy_calls
 from d2s.runtime.python.comparing import is_late_key
@@ -34,7 +35,6 @@ from d2s.runtime.values.tensors import (
     LibrarySizeError,
     as_value,
     is_tensor,
-    no_hash,
 )
 from d2s.runtime.values.tree import (
     any_leaf,
@@ -75,11 +75,23 @@ def plain(function: Any, call: Callable[[Any], Any]) -> Any:
         return function
     name = attribute(function, "__name__", "")
     owner = owner_of(function)
+    capture = current()
+    if capture is not None and capture.placed and name in _CHANGING:
+        capture.check_placed(owner)
     if isinstance(owner, BaseException):  # its ``args``
         return function
     if name in _STORING and not isinstance(function, types.FunctionType):  # not ``paddle.add``
+        if is_hashed(owner):
+            return functools.partial(_into_hashed, function, owner)
         return run if is_tensor(owner) else function
     return run
+
+
+def _into_hashed(function: Any, owner: Any, *arguments: Any, **options: Any) -> Any:
+    """``add`` or ``setdefault`` of a set or dict."""
+    if _by_hash(owner, arguments):
+        return _of_keys(owner, function.__name__)(*arguments, **options)
+    return function(*arguments, **options)
 
 
 def module_of(function: object) -> str:
@@ -117,9 +129,20 @@ _STORING: Final = frozenset(
 )
 """Built-in methods that only keep what they are given."""
 
+_CHANGING: Final = frozenset(
+    [
+        *("append", "insert", "extend", "pop", "remove", "clear", "sort", "reverse"),
+        *("update", "setdefault", "popitem"),
+    ]
+)
+"""Methods that change a list or dict in place."""
+
 
 def applied(function: Callable[..., Any], arguments: list[Any], options: dict[str, Any]) -> Any:
     """``function`` with plain arguments: a :class:`Choice` among them is resolved."""
+    owner = owner_of(function)
+    if is_hashed(owner) and _by_hash(owner, arguments):
+        return _of_keys(owner, function.__name__)(*arguments, **options)
     for places in (arguments, options):
         for key, given in pairs(places):
             choice = _first_choice(given)
@@ -129,9 +152,6 @@ def applied(function: Callable[..., Any], arguments: list[Any], options: dict[st
                 place = places, key
                 use = functools.partial(_applied_at, function, arguments, options, place, one)
                 return each(use, choice, none=True, exact=True)
-    owner = owner_of(function)
-    if is_hashed(owner) and _by_hash(owner, arguments):
-        raise no_hash()
     if current() is not None and (module_of(function).startswith(COMPUTING) or is_tensor(owner)):
         arguments = [in_program(item) for item in arguments]
         options = {name: in_program(item) for name, item in options.items()}
@@ -303,10 +323,25 @@ def _position_of_out(function: Callable[..., Any]) -> int | None:
     return names.index("out") if "out" in names else None
 
 
-def _by_hash(owner: object, arguments: list[Any]) -> bool:
+def _of_keys(owner: Any, name: str) -> Any:
+    """A method of a dict or set that is called with what only the run knows."""
+    return lambda *arguments, **options: getattr(
+        become(owner, _item_for(owner, name, arguments)), name
+    )(*arguments, **options)
+
+
+def _item_for(owner: Any, name: str, arguments: tuple[Any, ...]) -> Any:
+    """What a dict or set has to have room for when a method of it is called."""
+    if not is_mapping(owner):
+        return arguments[0]
+    known = next(iter(owner.values()), None)
+    return arguments[0], (*arguments[1:], known)[0] if name == "setdefault" else known
+
+
+def _by_hash(owner: object, arguments: Sequence[Any]) -> bool:
     """Whether a method of a dict or set would look for a number of the run by its hash."""
-    found = [is_late_key(item) for item in arguments]
-    return any(found[:1]) if is_mapping(owner) else any(found)
+    keys = arguments[:1] if is_mapping(owner) else arguments
+    return any(is_late_key(key) or isinstance(key, Choice) for key in keys)
 
 
 def _first_choice(given: object) -> Choice | None:

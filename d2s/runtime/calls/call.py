@@ -58,7 +58,7 @@ class _Converted(Callables):
     def method(self, method: types.MethodType) -> Any:
         owner, function = method.__self__, method.__func__
         if isinstance(owner, DynamicList):
-            return method
+            return STAND_INS.of_run(method)
         if bridge.is_value(owner) or isinstance(owner, Choice):
             return _tensor_method(owner, method)
         if bridge.is_eager(owner) and current() is not None:

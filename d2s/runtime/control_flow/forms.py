@@ -21,7 +21,7 @@ from d2s.runtime.aliasing.snapshots import Frozen, container_of
 from d2s.runtime.control_flow.ends import born
 from d2s.runtime.host.text import HostText
 from d2s.runtime.lists.dynamic_list import DynamicList
-from d2s.runtime.lists.likeness import Like
+from d2s.runtime.lists.items.likeness import Like
 from d2s.runtime.trace import current, tentatively
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import (
@@ -74,7 +74,7 @@ class Rows:
 
     def __init__(self, target: DynamicList) -> None:
         self.element = target.element
-        self.name = target.name
+        self.shell = target.shell()
         self.likes = [Like(row) for row in target.need_rows()]
 
 
@@ -233,8 +233,7 @@ def _built(form: Form, leaves: Iterator[Any]) -> Any:
         value = next(leaves)
         return value if form.kind is None else mark_number(value, form.kind)
     if isinstance(form, Rows):
-        made = DynamicList(form.name, form.element)
-        return made.like([next(leaves) for _ in form.likes])
+        return form.shell.like([next(leaves) for _ in form.likes])
     if isinstance(form, Structure):
         return _put_together(form.kind, form.keys, [_built(part, leaves) for part in form.parts])
     return form.value

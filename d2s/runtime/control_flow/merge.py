@@ -35,7 +35,7 @@ from d2s.runtime.lists.merging import join_different, join_lists
 from d2s.runtime.lists.storage import NeedsElementError
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.cases import optional_parts, places_of
-from d2s.runtime.values.choice import Choice, simplified
+from d2s.runtime.values.choice import Choice, simplified, told_apart
 from d2s.runtime.values.constants import same_constant
 from d2s.runtime.values.fields import is_object, set_attributes
 from d2s.runtime.values.objects import dict_of
@@ -44,7 +44,6 @@ from d2s.runtime.values.tensors import (
     carried,
     is_array,
     is_tensor,
-    mark_number,
     number_kind,
     root_of,
     weak_dtype,
@@ -115,12 +114,7 @@ class Merger(Keeping):
 
     def told_apart(self, side: bool, value: object) -> Any:
         """A tensor that is a Python number on some paths, with its two forms beside each other."""
-        capture = current()
-        if capture is None or not bridge.is_value(value) or value.id not in capture.notes.sometimes:
-            return value
-        _, flag, kind = capture.notes.sometimes[value.id]
-        number = self.on(side, lambda: mark_number(paddle.cast(value, NUMBER_DTYPES[kind]), kind))
-        return Choice(flag, number, value)
+        return self.on(side, lambda: told_apart(value))
 
     def numbers(self, true: object, false: object, name: str, left: type, right: type) -> Builder:
         """Two Python numbers: a constant when equal; a 0-D value where the run computes one."""

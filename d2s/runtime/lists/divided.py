@@ -14,6 +14,7 @@ hold (tensors of several dtypes or shapes, a list with two names) stays apart.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -23,7 +24,8 @@ from d2s.runtime.aliasing.origins import note_form, origin_of
 from d2s.runtime.aliasing.slots import Slot
 from d2s.runtime.aliasing.variables import State
 from d2s.runtime.lists.dynamic_list import DynamicList
-from d2s.runtime.lists.elements import Element
+from d2s.runtime.lists.items.elements import Element
+from d2s.runtime.lists.items.structures import element_of, union
 from d2s.runtime.lists.merging import rows_of
 from d2s.runtime.trace import tentatively
 from d2s.runtime.values.choice import Choice
@@ -72,24 +74,23 @@ def _is_known_elsewhere(slot: Slot, value: Choice, lists: list[Any]) -> bool:
 
 
 def _element(lists: list[Any]) -> Element | None:
-    """What the items of all of these lists are; ``None`` if they have no common form."""
-    found: Element | None = None
+    """What the items of all of these lists are; ``None`` if one cannot be in a list of the run."""
     with tentatively():
         try:
-            for items in lists:
-                samples = [items.sample()] if isinstance(items, DynamicList) else items
-                for item in samples:
-                    found = found or Element(item)
-                    found.flatten(item)
-                    if any(
-                        leaf.shape != other.shape
-                        for leaf, other in zip(found.leaves, Element(item).leaves, strict=True)
-                    ):
-                        return None
-                    found.widen(item)
+            return functools.reduce(
+                union,
+                [
+                    element
+                    for items in lists
+                    for element in (
+                        [items.element]
+                        if isinstance(items, DynamicList)
+                        else map(element_of, items)
+                    )
+                ],
+            )
         except ContainerInGraphError:
             return None
-    return found
 
 
 def _is_open(element: Element) -> bool:
@@ -106,5 +107,5 @@ def _rows(value: Any, element: Element, select: Select) -> list[Any]:
         )
         return rows
     if isinstance(value, DynamicList):
-        return list(value.need_rows())
+        return element.converted(value.element, iter(value.need_rows()))
     return rows_of(element, value)

@@ -13,14 +13,15 @@ import paddle
 
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.host.text import HostText
-from d2s.runtime.lists.elements import Element
-from d2s.runtime.lists.likeness import labels_of, wants_gradients
+from d2s.runtime.lists.items.elements import Element, OfRunLength, Ragged, Single, labels_of
+from d2s.runtime.lists.items.equality import equal_rows
+from d2s.runtime.lists.items.likeness import wants_gradients
+from d2s.runtime.lists.items.rows import Leaf, columns_of, joined, relaxed, sharing, zero_rows
+from d2s.runtime.lists.items.structures import OneOf, union
+from d2s.runtime.lists.ordered_items import OrderedItems
 from d2s.runtime.lists.positions import as_index, bounds_of, position_of, positions_of
-from d2s.runtime.lists.rows import joined, no_rows, opened, relaxed, sharing
-from d2s.runtime.lists.storage import ItemStore
 from d2s.runtime.trace import error_here
 from d2s.runtime.values.callbacks import raise_when
-from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import (
     NUMBER_DTYPES,
     as_value,
@@ -28,12 +29,23 @@ from d2s.runtime.values.tensors import (
     is_tensor,
     mark_number,
     number_kind,
-    zeros_of,
 )
 
 
-class DynamicList(ItemStore):
+class DynamicList(OrderedItems):
     """See the module's text."""
+
+    def d2s_type(self) -> type:
+        """The class that it has to a reader."""
+        return type(self.made_of([]))
+
+    def made_of(self, items: Iterable[Any]) -> Any:
+        """What a run has made of it: a container of Python with these items."""
+        return tuple(items) if self.frozen else list(items)
+
+    def at(self, index: paddle.Tensor) -> Any:
+        """What an iteration gives in its place."""
+        return self[index]
 
     # -- growing ---------------------------------------------------------------------------------
 
@@ -44,8 +56,7 @@ class DynamicList(ItemStore):
             for item in list(items):
                 self.append(item)
             return
-        mine, theirs = self._change(), other.items()
-        self.set_rows([joined(list(pair)) for pair in zip(mine, theirs, strict=True)])
+        self._join([other.item_rows()])
 
     def _operand(self, items: object) -> DynamicList | None:
         """``items`` as a list like this one when the run decides how many they are."""
@@ -57,8 +68,12 @@ class DynamicList(ItemStore):
         if not isinstance(items, DynamicList):
             return None
         items.need_rows()
-        self.element.check_join(items.element)
-        return items
+        if union(self.element, items.element) != self.element:
+            self.widen(items.element)
+        if items.element == self.element:
+            return items
+        rows = self.element.converted(items.element, iter(items.need_rows()))
+        return self.like(rows, items.name)
 
     def __iadd__(self, items: Iterable[object]) -> DynamicList:
         self.extend(items)
@@ -74,7 +89,7 @@ class DynamicList(ItemStore):
         word, other = _word(first), _word(second)
         if word != other:
             raise TypeError(f'can only concatenate {word} (not "{other}") to {word}')
-        made = self.like([no_rows(leaf) for leaf in self.element.leaves])
+        made = self.like([zero_rows(leaf) for leaf in self.element.leaves])
         if isinstance(first, DynamicList):
             made = first.copy()
         else:
@@ -88,7 +103,7 @@ class DynamicList(ItemStore):
         times = paddle.where(times < 0, paddle.zeros_like(times), times)
         length = self.length
         at_least_one = paddle.maximum(length, paddle.full([], 1, "int64"))
-        return self._picked(paddle.arange(0, length * times, dtype="int64") % at_least_one)
+        return self.picked(paddle.arange(0, length * times, dtype="int64") % at_least_one)
 
     __rmul__ = __mul__
 
@@ -113,36 +128,26 @@ class DynamicList(ItemStore):
         return not wants_gradients() or all(leaf.stop_gradient for leaf in self.element.leaves)
 
     def _item(self, position: paddle.Tensor) -> Any:
+        return self.taken(self._built(position), position)
+
+    def _built(self, position: paddle.Tensor) -> Any:
         return self.element.build([row[position + 1] for row in self.need_rows()])
+
+    def _write_back(self, item: Any, position: paddle.Tensor) -> None:
+        moves, self._writing = self.moves, True
+        try:
+            self._spliced(position, position + 1, [self._row_of(item)])
+        finally:
+            self.moves, self._writing = moves, False
 
     def _read(self, position: paddle.Tensor) -> Any:
         """An item out of the arrays."""
         leaves = []
-        for array, (_, shape, _, stop_gradient) in zip(
-            self.arrays, self.element.leaves, strict=True
-        ):
-            leaf = relaxed(paddle.tensor.array_read(array, position), shape)
-            leaf.stop_gradient = stop_gradient
+        for array, known in zip(self.arrays, self.element.leaves, strict=True):
+            leaf = relaxed(paddle.tensor.array_read(array, position), list(known.shape))
+            leaf.stop_gradient = known.stop_gradient
             leaves.append(leaf)
         return self.element.build(leaves)
-
-    def _picked(self, order: paddle.Tensor) -> DynamicList:
-        """The items at the positions that the 1-D tensor ``order`` holds."""
-        places = paddle.concat([paddle.zeros([1], "int64"), order + 1])
-        rows = self.need_rows()
-        return self.like([sharing(paddle.gather(row, places), [row]) for row in rows])
-
-    def where(self, flags: paddle.Tensor) -> DynamicList:
-        """The items for which the 1-D bool tensor ``flags`` holds."""
-        return self._picked(paddle.reshape(paddle.nonzero(flags), [-1]))
-
-    def items(self) -> list[paddle.Tensor]:
-        """The rows of the items."""
-        end = self.length + 1
-        return [
-            opened(paddle.slice(row, [0], [1], [end]), leaf.shape)
-            for row, leaf in zip(self.need_rows(), self.element.leaves, strict=True)
-        ]
 
     def _bounds(self, key: slice) -> tuple[paddle.Tensor, paddle.Tensor]:
         """Start and stop of a slice of step 1, between 0 and the length."""
@@ -162,7 +167,7 @@ class DynamicList(ItemStore):
             )
         if step == 0:
             raise ValueError("slice step cannot be zero")
-        return self._picked(positions_of(key, self.length))
+        return self.picked(positions_of(key, self.length))
 
     def _part(self, start: paddle.Tensor, stop: paddle.Tensor) -> DynamicList:
         return self.like(
@@ -182,28 +187,17 @@ class DynamicList(ItemStore):
 
     def _equal(self, item: object) -> paddle.Tensor:
         """For each item whether it equals ``item``, a 1-D tensor."""
-        (row, *others) = self.items()
-        if self.element.form == "label":
-            if labels_of(item) is None:
-                return paddle.full_like(row, False, "bool")
-            return (row == self.element.flatten(item)[0]) & (row >= 0)
-        if (
-            others
-            or self.element.form is not None
-            or not (is_tensor(item) or number_kind(item) is not None or isinstance(item, Choice))
-        ):
-            raise error_here(
-                ContainerInGraphError,
-                f"tuples are compared with the items of {self.name!r}, whose length a tensor "
-                "decides",
-                "keep a list of what is compared",
-            )
-        leaf = self.element.leaves[0]
+        if not (isinstance(self.element, Single) and self.element.leaf.kind is None):
+            return equal_rows(self.element, self.item_rows(), item)
+        (row,) = self.item_rows()
+        if labels_of(item) is not None:
+            return paddle.full_like(paddle.reshape(row, [-1]), False, "bool")
+        leaf = self.element.leaf
         if any(size > 1 for size in (*leaf.shape, *getattr(item, "shape", ()))):
             raise error_here(
                 ContainerInGraphError,
-                f"tensors of shape {leaf.shape} are compared in {self.name!r}, which needs one "
-                "element",
+                f"tensors of shape {list(leaf.shape)} are compared in {self.name!r}, which needs "
+                "one element",
                 "compare with stacked tensors, and say how with .all() or .any()",
             )
         same = row == item
@@ -218,8 +212,6 @@ class DynamicList(ItemStore):
 
     def contains(self, item: object) -> Any:
         """``item in list``."""
-        if labels_of(item) is not None and self.element.form is None:
-            return False  # the items are tensors and numbers
         return mark_number(self._equal(item).any(), bool)
 
     def count(self, item: object) -> paddle.Tensor:
@@ -240,9 +232,13 @@ class DynamicList(ItemStore):
         """``list.copy``."""
         return self.like(list(self.need_rows()))
 
+    def as_list(self) -> DynamicList:
+        """``list``."""
+        return DynamicList.of_rows(self.name, self.element, list(self.need_rows()))
+
     def d2s_tuple(self) -> DynamicList:
         """``tuple``."""
-        made = self.copy()
+        made = self.as_list()
         made.frozen = True
         return made
 
@@ -265,7 +261,7 @@ class DynamicList(ItemStore):
 
     def _is_of_numbers(self) -> bool:
         """Whether every item is a number."""
-        return self.element.form is None and self.element.leaves[0].kind is not None
+        return isinstance(self.element, Single) and self.element.leaf.kind is not None
 
     def _numbers_of(self, other: list[Any] | DynamicList) -> DynamicList | None:
         """``other`` as a list like this one, if it is one of numbers."""
@@ -282,7 +278,7 @@ class DynamicList(ItemStore):
         """Whether both have the same numbers, as a 0-D bool value."""
         size = paddle.minimum(self.length, other.length)
         zero = paddle.full([], 0, "int64")
-        mine, theirs = (each._part(zero, size).items()[0] for each in (self, other))
+        mine, theirs = (each._part(zero, size).item_rows()[0] for each in (self, other))
         kinds = [each.element.leaves[0].kind for each in (self, other)]
         dtype = NUMBER_DTYPES[float if float in kinds else int]
         equal = cast_plain(mine, dtype) == cast_plain(theirs, dtype)
@@ -326,24 +322,14 @@ class DynamicList(ItemStore):
         """Put the rows of ``between`` in the place of those from ``start`` to ``stop``."""
         rows = self._change()
         end = self.length + 1
-        self.set_rows(
-            [
-                joined(
-                    [
-                        paddle.slice(row, [0], [0], [start + 1]),
-                        *(part[position] for part in between),
-                        paddle.slice(row, [0], [stop + 1], [end]),
-                    ]
-                )
-                for position, row in enumerate(rows)
-            ]
-        )
+        before = [paddle.slice(row, [0], [0], [start + 1]) for row in rows]
+        after = [paddle.slice(row, [0], [stop + 1], [end]) for row in rows]
+        self.set_rows(self._joined([before, *between, after]))
 
     def _row_of(self, item: object) -> list[paddle.Tensor]:
-        """``item`` as the rows of a list of it alone."""
-        leaves = self.element.flatten(item)
+        """``item``, about to be one of these, as the rows of a list of it alone."""
         self._widen(item)
-        return [self._row(leaf, position) for position, leaf in enumerate(leaves)]
+        return self._rows_of(item)
 
     def __setitem__(self, index: object, item: Any) -> None:
         self._change()
@@ -357,7 +343,9 @@ class DynamicList(ItemStore):
                 )
             start, stop = self._bounds(index)
             other = self._operand(item)
-            parts = [other.items()] if other is not None else list(map(self._row_of, item))
+            for each_ in () if other is not None else item:
+                self._widen(each_)
+            parts = [other.item_rows()] if other is not None else list(map(self._rows_of, item))
             self._spliced(start, stop, parts)
             return
         position = self._position(index, "list assignment index out of range")
@@ -384,7 +372,7 @@ class DynamicList(ItemStore):
         (start, _) = self._bounds(slice(index, None))
         self._spliced(start, start, [self._row_of(item)])
 
-    def pop(self, index: object = -1) -> Any:
+    def pop(self, index: object = -1, /) -> Any:
         """``list.pop``."""
         rows = self._change()
         length = self.length
@@ -413,28 +401,19 @@ class DynamicList(ItemStore):
     def reverse(self) -> None:
         """``list.reverse``."""
         rows = self._change()
-        items = zip(rows, self.items(), strict=True)
+        items = zip(rows, self.item_rows(), strict=True)
         self.set_rows(
             [joined([row[:1], sharing(paddle.flip(part, [0]), [part])]) for row, part in items]
         )
-
-    def ordered(self, keys: DynamicList, reverse: bool) -> DynamicList:
-        """The items by the numbers of ``keys``; equals stay as they are, also in reverse."""
-        (row, *others) = keys.items()
-        if others or keys.element.form is not None or any(s > 1 for s in row.shape[1:]):
-            raise error_here(
-                ContainerInGraphError,
-                f"{self.name!r}, whose length a tensor decides, is sorted by something else than "
-                "one number for each item",
-                "give a key that is a number or a tensor of one element",
-            )
-        order = paddle.argsort(paddle.reshape(row, [-1]), descending=reverse, stable=True)
-        return self._picked(order)
 
     # -- as tensors ------------------------------------------------------------------------------
 
     def stacked(self, leaf: int = 0) -> paddle.Tensor:
         """The items (one leaf of each) along a new first axis, as many as there are."""
+        if isinstance(self.element, OneOf) and self.element.numeric:
+            return self.element.as_tensors(self.item_rows())
+        if isinstance(self.element, Ragged):
+            return self._of_one_size()
         if self.element.has_text:
             raise error_here(
                 ContainerInGraphError,
@@ -442,22 +421,25 @@ class DynamicList(ItemStore):
                 "holds other things, too",
                 "put the tensors into a list of their own",
             )
-        return sharing(self.items()[leaf], [])  # a copy of what the items are
+        return sharing(self.item_rows()[leaf], [])  # a copy of what the items are
+
+    def _of_one_size(self) -> paddle.Tensor:
+        """The items, which have one size each, or the run raises."""
+        sizes, whole = self.item_rows()
+        differ = ValueError("The shapes of the tensors in a list that is stacked are not the same.")
+        raise_when((sizes != sizes[:1]).any(), differ)
+        return sharing(whole, [])
 
     def d2s_shown(self) -> tuple[list[paddle.Tensor], Callable[[list[Any]], Any]]:
         """The items stacked, leaf by leaf, and what makes the list of a run's stacks."""
         element = self.element
-        kinds = [leaf.kind for leaf in element.leaves]
-        make = tuple if self.frozen else list
 
         def build(stacks: list[Any]) -> Any:
-            columns = []
-            for stacked, kind in zip(stacks, kinds, strict=True):
-                rows = paddle.unbind(stacked) if stacked.shape[0] else []
-                columns.append(rows if kind is None else [kind(row.item()) for row in rows])
-            return make(element.build_host(list(row)) for row in zip(*columns, strict=True))
+            columns = columns_of(stacks, element.leaves)
+            items = [element.build(list(row), host=True) for row in zip(*columns, strict=True)]
+            return self.made_of(items)
 
-        return self.items(), build
+        return self.item_rows(), build
 
     def __repr__(self) -> str:
         return "<list that grows on the run>"
@@ -483,16 +465,23 @@ def repeated(things: str | list[Any] | tuple[Any, ...], times: object) -> object
 
 def of_tensor(value: paddle.Tensor, name: str) -> DynamicList:
     """The rows of a tensor as a list."""
-    element = Element(zeros_of(value.shape[1:], value.dtype))
-    element.leaves[0] = element.leaves[0]._replace(
-        shape=list(value.shape[1:]), stop_gradient=value.stop_gradient
-    )
-    return of_columns(element, [value], name)
+    leaf = Leaf(value.dtype, tuple(value.shape[1:]), None, value.stop_gradient)
+    return of_columns(Single(leaf), [value], name)
 
 
 def of_columns(element: Element, columns: list[paddle.Tensor], name: str) -> DynamicList:
     """A list of items like ``element``, whose leaves are the rows of ``columns``."""
     pairs = zip(element.leaves, columns, strict=True)
     return DynamicList.of_rows(
-        name, element, [joined([no_rows(leaf), column]) for leaf, column in pairs]
+        name, element, [joined([zero_rows(leaf), column]) for leaf, column in pairs]
     )
+
+
+def _inner(element: Element, rows: list[Any], frozen: bool) -> DynamicList:
+    """A list that is an item of another one."""
+    made = DynamicList.of_rows("item", element, rows)
+    made.frozen = frozen
+    return made
+
+
+OfRunLength.inner = staticmethod(_inner)

@@ -140,7 +140,7 @@ def indexed(thing: object) -> Indexed | None:
     if isinstance(thing, DynamicList):
         if not thing.carried:
             thing.need_rows()  # inside of the loop over them it would be too late
-        return Indexed(thing.d2s_len, thing.__getitem__)
+        return Indexed(thing.d2s_len, thing.at)
     if current() is not None and is_tensor(thing) and list(thing.shape)[:1] == [-1]:
         length = mark_number(paddle.shape(thing)[0].astype("int64"), int)
         return Indexed(length, lambda index: thing[index])

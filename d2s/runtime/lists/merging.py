@@ -5,6 +5,7 @@ The branch is given as a :class:`Sides`; its class is in ``control_flow``, which
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -14,8 +15,9 @@ from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.holders import names_of
 from d2s.runtime.aliasing.snapshots import Frozen
 from d2s.runtime.lists.dynamic_list import DynamicList
-from d2s.runtime.lists.elements import Element, leaf_value
-from d2s.runtime.lists.rows import no_rows, opened
+from d2s.runtime.lists.items.elements import Element, leaf_value
+from d2s.runtime.lists.items.rows import opened, zero_rows
+from d2s.runtime.lists.items.structures import element_of, union
 from d2s.runtime.lists.storage import ListSnapshot
 from d2s.runtime.trace import error_here, tentatively
 from d2s.runtime.values.tree import is_mapping, is_sequence, map_children
@@ -64,16 +66,30 @@ def join_lists(merger: Sides, target: DynamicList, true_end: Frozen, false_end: 
     true, false = snapshot_of(true_end), snapshot_of(false_end)
     if true.arrays and false.arrays:
         return _join_pending(merger, target, true, false)
-    element, before, after = true.element, true.rows or (), false.rows or ()
+    element = union(true.element, false.element)
+    before, after = (
+        _as_rows(merger, side, element, held) for side, held in ((True, true), (False, false))
+    )
     same = all(left is right for left, right in zip(before, after, strict=True))
     outputs = [] if same else _outputs(merger, element, before, after)
 
     def build(results: list[Any]) -> DynamicList:
-        target.element = element
+        target.element, target.placed = element, true.placed or false.placed
         target.hold_rows(list(before) if same else [output(results) for output in outputs])
         return target
 
     return build
+
+
+def _as_rows(
+    merger: Sides, side: bool, element: Element, held: ListSnapshot
+) -> Sequence[paddle.Tensor]:
+    """What a list held at the end of a side, as items of ``element``."""
+    rows = held.rows or ()
+    if held.element == element:
+        return rows
+    made: list[paddle.Tensor] = merger.on(side, lambda: element.converted(held.element, iter(rows)))
+    return made
 
 
 def _outputs(
@@ -151,7 +167,7 @@ def join_different(merger: Sides, true: Frozen, false: Frozen, name: str) -> Bui
     """A growing list of one side and another list of the other, as one; ``None``: impossible."""
     target = true.container if isinstance(true.container, DynamicList) else false.container
     others = [snapshot.container for snapshot in (true, false) if snapshot.container is not target]
-    if type(others[0]) not in (list, DynamicList):
+    if type(others[0]) not in (target.d2s_type(), type(target)):
         return None
     for container in (target, *others):
         known = names_of(container, name)
@@ -162,40 +178,52 @@ def join_different(merger: Sides, true: Frozen, false: Frozen, name: str) -> Bui
                 "tensor branch, whose lengths tensors decide",
                 "use one name for it",
             )
-    element: Element = target.element
-    left = _rows_on(merger, element, True, true)
-    right = None if left is None else _rows_on(merger, element, False, false)
-    if left is None or right is None:
+    element = _joint(true, false)
+    if element is None:
         return None
-    if any(row.dtype != other.dtype for row, other in zip(left, right, strict=True)):
-        return None
+    left, right = _rows_on(merger, element, True, true), _rows_on(merger, element, False, false)
     outputs = _outputs(merger, element, left, right)
 
     def build(results: list[Any]) -> DynamicList:
-        return DynamicList.of_rows(name, element, [output(results) for output in outputs])
+        return target.like([output(results) for output in outputs], name, element)
 
     return build
 
 
-def _rows_on(
-    merger: Sides, element: Element, side: bool, snapshot: Frozen
-) -> Sequence[paddle.Tensor] | None:
-    """The rows of a list of one side; ``None`` if its items are no items like ``element``."""
-    if isinstance(snapshot.container, DynamicList):
-        held = snapshot_of(snapshot)
-        return held.rows if held.element.form == element.form else None
-    items = list(snapshot.items)
+def _joint(*ends: Frozen) -> Element | None:
+    """What the items of several lists are; ``None`` if one has something else in it."""
     with tentatively():
         try:
-            rows: list[paddle.Tensor] = merger.on(side, lambda: rows_of(element, items))
+            return functools.reduce(
+                union,
+                [
+                    element
+                    for end in ends
+                    for element in (
+                        [snapshot_of(end).element]
+                        if isinstance(end.container, DynamicList)
+                        else map(element_of, end.items)
+                    )
+                ],
+            )
         except ContainerInGraphError:
             return None
+
+
+def _rows_on(
+    merger: Sides, element: Element, side: bool, snapshot: Frozen
+) -> Sequence[paddle.Tensor]:
+    """The rows of a list of one side."""
+    if isinstance(snapshot.container, DynamicList):
+        return _as_rows(merger, side, element, snapshot_of(snapshot))
+    items = list(snapshot.items)
+    rows: list[paddle.Tensor] = merger.on(side, lambda: rows_of(element, items))
     return rows
 
 
 def rows_of(element: Element, items: list[Any]) -> list[paddle.Tensor]:
     """The rows of a list with these items."""
-    made = DynamicList.of_rows("", element, [no_rows(leaf) for leaf in element.leaves])
+    made = DynamicList.of_rows("", element, [zero_rows(leaf) for leaf in element.leaves])
     if items:
         made.extend(items)
     return made.need_rows()
@@ -212,8 +240,8 @@ def kept_list(merger: Sides, side: bool, snapshot: Frozen) -> Builder:
 
     def build(results: list[Any]) -> DynamicList:
         rows = [output(results) for output in outputs]
-        made = DynamicList.of_rows(target.name, held.element, rows)
-        made.frozen, made.origin = target.frozen, target.origin
+        made = target.like(rows, None, held.element)
+        made.origin = target.origin
         return made
 
     return build

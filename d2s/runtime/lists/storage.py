@@ -20,18 +20,25 @@ A list that has left its loop gets rows as soon as somebody reads it: an array h
 
 from __future__ import annotations
 
+import functools
 import operator
+import weakref
 from typing import Any, NamedTuple, TypeVar
 
 import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.notes import note
-from d2s.runtime.lists.elements import Element, OfRunLength
-from d2s.runtime.lists.likeness import description_of
-from d2s.runtime.lists.rows import joined, no_rows, opened, sharing
-from d2s.runtime.trace import OnceMoreError, current
+from d2s.errors import ContainerInGraphError
+from d2s.runtime.aliasing.holders import holders_of
+from d2s.runtime.lists.items.elements import Element, OfRunLength
+from d2s.runtime.lists.items.fixed import Write, attach, owner_of_view
+from d2s.runtime.lists.items.rows import joined, opened, sharing, zero_rows
+from d2s.runtime.lists.items.structures import element_of, union
+from d2s.runtime.trace import OnceMoreError, current, error_here
+from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import carried, mark_number, zeros_of
+from d2s.runtime.values.tree import children, is_indexed
 
 Store = TypeVar("Store", bound="ItemStore")
 
@@ -42,7 +49,7 @@ class NeedsElementError(OnceMoreError):
     def __init__(self, target: object, item: object) -> None:
         super().__init__()
         self.target = target
-        self.item = description_of(item)
+        self.element = element_of(item)
 
 
 class NeedsRowsError(OnceMoreError):
@@ -57,7 +64,7 @@ class ListSnapshot(NamedTuple):
     """What a list held at one time.
 
     Attributes:
-        arrays, length, pending, element, rows: those of :class:`ItemStore`.
+        arrays, length, pending, element, rows, placed: those of :class:`ItemStore`.
     """
 
     arrays: tuple[paddle.Tensor, ...]
@@ -65,6 +72,7 @@ class ListSnapshot(NamedTuple):
     pending: tuple[tuple[Any, Any], ...]
     element: Element
     rows: tuple[paddle.Tensor, ...] | None
+    placed: bool
 
 
 class ItemStore(OfRunLength):
@@ -80,6 +88,11 @@ class ItemStore(OfRunLength):
         home: how many blocks are around the arrays; deeper appends are pending.
         carried: how many static loops under capture carry the arrays.
         frozen: it is a tuple to the reader.
+        model: an empty container of Python of the class that it stands for, if that is no list.
+        writer: it is an item of another one, to which each change of it goes.
+        moves: how often items may have got other places.
+        shared: somebody else may know one of its items, a list or dict.
+        placed: it has been put into another list, which does not see a change of it.
     """
 
     def __init__(self, name: str, element: Element) -> None:
@@ -92,34 +105,45 @@ class ItemStore(OfRunLength):
         self.home = 0
         self.carried = 0
         self.frozen = False
+        self.model: Any = None
+        self.writer: Write | None = None
+        self.moves = 0
+        self.shared = False
+        self.placed = False
+        self._writing = False
+        self._taken: list[tuple[Any, object]] = []
         self._length: paddle.Tensor | None = None
 
     @classmethod
     def of(
-        cls: type[Store], items: list[Any], name: str, like: object = None, *, arrays: bool = False
+        cls: type[Store],
+        items: list[Any],
+        name: str,
+        element: Element | None = None,
+        *,
+        arrays: bool = False,
     ) -> Store:
         """A growing list with the items of a Python list, made at the present place.
 
         Args:
             items: the items so far.
             name: the variable.
-            like: an item that shows structure and differentiability, when it is known better
-                than from ``items``.
+            element: what is known of the items, and of those to come.
             arrays: begin in the form of arrays, for a loop that appends.
         """
-        if not arrays or cls._described(items, name, like).element.has_text:
-            made = cls.for_items(items, name, like)
+        made = cls.for_items(items, name, element)
+        if not arrays or made.element.wants_rows:
             if items:
                 made._concat(items)
             return made
-        made = cls._described(items, name, like)
+        made.rows = None
         made._length = mark_number(paddle.full([], 0, "int64"), int)
         zero = paddle.full([], 0, "int64")
-        for dtype, shape, _, stop_gradient in made.element.leaves:
-            array = paddle.tensor.create_array(str(dtype).rsplit(".", 1)[-1])
-            array.stop_gradient = stop_gradient
-            filler = zeros_of(shape, dtype)
-            filler.stop_gradient = stop_gradient
+        for leaf in made.element.leaves:
+            array = paddle.tensor.create_array(str(leaf.dtype).rsplit(".", 1)[-1])
+            array.stop_gradient = leaf.stop_gradient
+            filler = zeros_of(leaf.shape, leaf.dtype)
+            filler.stop_gradient = leaf.stop_gradient
             paddle.tensor.array_write(filler, zero, array)
             made.arrays.append(array)
         for item in items:
@@ -127,26 +151,21 @@ class ItemStore(OfRunLength):
         return made
 
     @classmethod
-    def for_items(cls: type[Store], items: list[Any], name: str, like: object = None) -> Store:
+    def for_items(
+        cls: type[Store], items: list[Any], name: str, element: Element | None = None
+    ) -> Store:
         """An empty list, in the form of rows, that any of these items may be put into.
 
         Args:
             items: what shows dtypes, shapes and gradients; none of them is read.
             name: the variable.
-            like: see :meth:`of`.
+            element: see :meth:`of`.
         """
-        made = cls._described(items, name, like)
-        made.rows = [no_rows(leaf) for leaf in made.element.leaves]
+        known = [] if element is None else [element]
+        joint = functools.reduce(union, [*known, *map(element_of, items)])
+        made = cls._here(name, joint)
+        made.rows = [zero_rows(leaf) for leaf in joint.leaves]
         return made
-
-    @classmethod
-    def _described(cls: type[Store], items: list[Any], name: str, like: object) -> Store:
-        """A list made at the present place for these items, which has no form yet."""
-        element = Element(items[0] if like is None else like)
-        for item in items:
-            element.flatten(item)
-            element.widen(item)
-        return cls._here(name, element)
 
     @classmethod
     def _here(cls: type[Store], name: str, element: Element) -> Store:
@@ -163,9 +182,23 @@ class ItemStore(OfRunLength):
         made.set_rows(rows)
         return made
 
-    def like(self: Store, rows: list[paddle.Tensor], name: str | None = None) -> Store:
-        """A list of its own with other rows."""
-        return self.of_rows(name or self.name, self.element, rows)
+    def shell(self: Store) -> Store:
+        """One of its kind, which holds nothing yet."""
+        made = self._here(self.name, self.element)
+        made.frozen, made.model = self.frozen, self.model
+        return made
+
+    def like(
+        self: Store,
+        rows: list[paddle.Tensor],
+        name: str | None = None,
+        element: Element | None = None,
+    ) -> Store:
+        """One of its kind with other rows."""
+        made = self.shell()
+        made.name, made.element = name or self.name, element or self.element
+        made.set_rows(rows)
+        return made
 
     def set_rows(self, rows: list[paddle.Tensor]) -> None:
         """Hold other rows."""
@@ -173,17 +206,21 @@ class ItemStore(OfRunLength):
         self.rows = [
             opened(row, leaf.shape) for row, leaf in zip(rows, self.element.leaves, strict=True)
         ]
+        self.moves += 1
+        if self.writer is not None:
+            self.writer(self)
 
     def d2s_freeze(self) -> tuple[Any, ...]:
         """The entries of a :class:`ListSnapshot`, in a tuple as the snapshots of others have."""
         if self.arrays and not self.carried and self.rows is None and not self._in_branch():
             self.rows = self._stacked()  # inside of a branch or loop it would be too late
         rows = None if self.rows is None else tuple(self.rows)
-        return (tuple(self.arrays), self._length, tuple(self.pending), self.element, rows)
+        pending = tuple(self.pending)
+        return (tuple(self.arrays), self._length, pending, self.element, rows, self.placed)
 
     def d2s_thaw(self, items: tuple[Any, ...]) -> None:
         """Go back to a snapshot."""
-        arrays, self._length, pending, self.element, rows = items
+        arrays, self._length, pending, self.element, rows, self.placed = items
         self.arrays, self.pending = list(arrays), list(pending)
         self.rows = None if rows is None else list(rows)
 
@@ -212,20 +249,13 @@ class ItemStore(OfRunLength):
         mine, theirs = self.rows or (), before.rows or ()
         return len(mine) == len(theirs) and all(map(operator.is_, mine, theirs))
 
-    def widen_for(self, item: object) -> None:
-        """Be prepared for items like ``item``."""
-        if self.element.relaxed(item) is not None:
-            rows = self.need_rows()
-            self.element.widen(item)
+    def widen(self, element: Element) -> None:
+        """Be prepared for items of another element, too."""
+        joint = union(self.element, element)
+        if joint != self.element:
+            rows = joint.converted(self.element, iter(self.need_rows()))
+            self.element = joint
             self.set_rows(rows)
-
-    def sample(self) -> Any:
-        """An item of zeros."""
-        leaves = []
-        for leaf in self.element.leaves:
-            leaves.append(zeros_of(leaf.shape, leaf.dtype))
-            leaves[-1].stop_gradient = leaf.stop_gradient
-        return self.element.build(leaves)
 
     def _in_branch(self) -> bool:
         capture = current()
@@ -238,7 +268,7 @@ class ItemStore(OfRunLength):
             whole = sharing(bridge.array_to_tensor(array), [array])
             whole.stop_gradient = array.stop_gradient
             part = paddle.slice(whole, [0], [0], [self._length])
-            rows.append(opened(joined([no_rows(leaf), part]), leaf.shape))
+            rows.append(opened(joined([zero_rows(leaf), part]), leaf.shape))
         return rows
 
     def need_rows(self) -> list[paddle.Tensor]:
@@ -263,7 +293,18 @@ class ItemStore(OfRunLength):
         """The rows, about to be changed."""
         if self.frozen:
             raise AttributeError("'tuple' object cannot be changed")
+        self.check_placed()
         return self.need_rows()
+
+    def check_placed(self) -> None:
+        """Refuse a change that the list which this one has been put into would not see."""
+        if self.placed:
+            raise error_here(
+                ContainerInGraphError,
+                f"the list {self.name!r}, whose length a tensor decides, is changed when it has "
+                "been put into another one",
+                f"put a copy into it: {self.name}.copy()",
+            )
 
     @property
     def length(self) -> paddle.Tensor:
@@ -277,7 +318,7 @@ class ItemStore(OfRunLength):
         """``list.append``."""
         if self.frozen:
             raise AttributeError("'tuple' object has no attribute 'append'")
-        self.element.flatten(item)
+        self.check_placed()
         note("list")
         self._widen(item)
         if self.arrays and self.carried:
@@ -289,16 +330,24 @@ class ItemStore(OfRunLength):
         self._concat([item])
 
     def _widen(self, item: object) -> None:
-        """Take in that ``item`` differs from the others in a dimension, or is differentiable."""
-        if self.element.relaxed(item) is None:
+        """Take in that ``item`` differs from the others in its structure, sizes or gradient."""
+        if item is self:
+            raise error_here(
+                ContainerInGraphError,
+                f"{self.name!r}, whose length a tensor decides, is put into itself",
+                "put a copy of it into it",
+            )
+        found = element_of(item)
+        if union(self.element, found) == self.element:
             return
         capture = current()
         if capture is not None and any(block.kind == "loop" for block in capture.blocks):
             raise NeedsElementError(self, item)  # to be known from before the loop on
-        self.need_rows()
-        self.element.widen(item)
+        self.widen(found)
 
     def _write(self, item: object, counts: object) -> None:
+        if self.element.has_mutable:
+            self._note_others(item)
         for array, leaf in zip(self.arrays, self.element.flatten(item), strict=True):
             paddle.tensor.array_write(carried(leaf), self._length, array)
         step = paddle.full([], 1, "int64") if counts is True else paddle.cast(counts, "int64")
@@ -306,19 +355,74 @@ class ItemStore(OfRunLength):
 
     def _concat(self, items: list[Any]) -> None:
         """Put ``items`` behind the rows."""
-        rows = self._change()
-        leaves = [self.element.flatten(item) for item in items]
-        self.set_rows(
-            [
-                joined([row, *(self._row(item[position], position) for item in leaves)])
-                for position, row in enumerate(rows)
-            ]
-        )
+        self._join(list(map(self._rows_of, items)))
 
-    def _row(self, leaf: paddle.Tensor, position: int) -> paddle.Tensor:
-        """The leaf of an item at ``position`` as a row; one of a number is nobody else's."""
-        row = paddle.unsqueeze(leaf, 0)
-        return row if self.element.leaves[position].kind is None else sharing(row, [])
+    def _join(self, parts: list[list[paddle.Tensor]]) -> None:
+        """Put the rows of other lists behind these."""
+        self.set_rows(self._joined([self._change(), *parts]))
+
+    def _joined(self, parts: list[list[paddle.Tensor]]) -> list[paddle.Tensor]:
+        """The rows of several lists, one behind the other."""
+        return [
+            joined(list(column), ragged=leaf.ragged)
+            for column, leaf in zip(zip(*parts, strict=True), self.element.leaves, strict=True)
+        ]
+
+    def _rows_of(self, item: object) -> list[paddle.Tensor]:
+        """``item`` as the rows of a list of it alone; one of a number is nobody else's."""
+        if self.element.has_mutable:
+            self._note_others(item)
+        rows = [paddle.unsqueeze(leaf, 0) for leaf in self.element.flatten(item)]
+        return [
+            row if leaf.kind is None else sharing(row, [])
+            for row, leaf in zip(rows, self.element.leaves, strict=True)
+        ]
+
+    def _note_others(self, item: Any) -> None:
+        """Note that a list or dict in ``item`` is known under another name, too."""
+        capture = current()
+        if self._writing or capture is None:
+            return
+        for part in _alternatives(item, *children(item)):
+            owner = owner_of_view(part)
+            if owner is not None:
+                owner.shared = self.shared = True
+            elif isinstance(part, ItemStore):
+                part.placed = True
+            elif is_indexed(part) and any(holder.live for holder in holders_of(part)):
+                self.shared = True
+                capture.placed[id(part)] = part
+
+    def taken(self, item: Any, position: paddle.Tensor) -> Any:
+        """``item``, read at ``position``, with what lets a list or dict in it be changed."""
+        if not self.element.has_mutable:
+            return item
+        capture, moves, token = current(), self.moves, object()
+        blocks = () if capture is None else tuple(capture.blocks)
+
+        def write(new: Any) -> None:
+            here = () if capture is None else tuple(capture.blocks)
+            alive = [known for ref, known in self._taken if ref() is not None]
+            if self.shared or self.moves != moves or here != blocks or set(alive) - {token}:
+                raise self._cannot_write_back()
+            self._write_back(new, position)
+
+        write.owner = self  # type: ignore[attr-defined]
+        parts = attach(item, write)
+        self._taken = [entry for entry in self._taken if entry[0]() is not None]
+        self._taken += [(weakref.ref(part), token) for part in parts]
+        return item
+
+    def _write_back(self, item: Any, position: paddle.Tensor) -> None:
+        raise NotImplementedError
+
+    def _cannot_write_back(self) -> Exception:
+        return error_here(
+            ContainerInGraphError,
+            f"a list or dict that was taken out of {self.name!r}, whose length a tensor decides, "
+            "is changed where another name may know it, or in a branch or loop of its own",
+            f"change it as {self.name}[i].append(x), or assign a new one to its place",
+        )
 
     def settle(self, pending: list[tuple[Any, Any]]) -> None:
         """Write the items that a branch has left, or leave them to the branch around."""
@@ -327,3 +431,9 @@ class ItemStore(OfRunLength):
             return
         for item, counts in pending:
             self._write(item, counts)
+
+
+def _alternatives(*things: Any) -> list[Any]:
+    """Some things, each with all that it may be."""
+    leaves = [thing.leaves() if isinstance(thing, Choice) else [thing] for thing in things]
+    return [part for found in leaves for part in found]

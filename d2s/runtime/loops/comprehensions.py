@@ -22,7 +22,7 @@ from d2s.runtime.aliasing.slots import Cell
 from d2s.runtime.control_flow.cond import if_, ifelse, select
 from d2s.runtime.lists import iteration
 from d2s.runtime.lists.dynamic_list import DynamicList, of_tensor
-from d2s.runtime.lists.elements import Element
+from d2s.runtime.lists.items.structures import element_of, union
 from d2s.runtime.lists.iteration import Indexed, indexed, items_of
 from d2s.runtime.loops.for_sources import OfTheRun, Trips, WithClosure
 from d2s.runtime.python.logic import and_, not_, or_
@@ -144,10 +144,7 @@ def _alike(values: list[Any], flags: list[Any]) -> list[Any]:
 
     Only the kept ones have their shape on the run, where the capture does not know it.
     """
-    element = Element(values[0])
-    for value in values:
-        element.flatten(value)  # it raises for one that does not fit
-        element.widen(value)
+    element = functools.reduce(union, map(element_of, values))
     rows = [element.flatten(value) for value in values]
     for position, leaf in enumerate(element.leaves):
         if -1 not in leaf.shape:
@@ -286,7 +283,7 @@ def list_of(things: object = (), /) -> Any:
     if isinstance(things, Choice) and not things.single:
         return each(list_of, things)
     if isinstance(things, DynamicList):
-        return things.copy()
+        return things.as_list()
     found = indexed(things)
     if found is None:
         return builtins.list(items_of(things))

@@ -236,7 +236,7 @@ class WhileLoop:
                     "a list grows in a static loop that does not know it by name",
                     "append to the list through the variable that holds it",
                 ) from None
-            plans[path].append(request.item)
+            plans[path].append(request.element)
         elif isinstance(request, NeedsRowsError):
             path = path_of_list(request, self.state)
             if path is None or request.target.carried:

@@ -21,6 +21,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.runtime.control_flow.cond import select
+from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.trace import current
 from d2s.runtime.values.choice import Choice, each
 from d2s.runtime.values.constants import holds_tensors
@@ -92,6 +93,8 @@ def is_late_key(key: object) -> bool:
     """Whether only the run knows a key of a dict: a number, or a tuple with such numbers."""
     if type(key) is tuple:
         return any(map(is_late_key, key))
+    if isinstance(key, DynamicList):
+        return key.frozen
     return bridge.is_value(key) and number_kind(key) is not None
 
 

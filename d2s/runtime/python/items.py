@@ -6,6 +6,7 @@ is meant: see ``picking``.
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -16,6 +17,8 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.replays import Method, done
 from d2s.runtime.host.text import HostText, snapshot
+from d2s.runtime.lists.becoming import become
+from d2s.runtime.lists.dynamic_dict import DynamicKeys
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.python.arrays.array import Array
 from d2s.runtime.python.comparing import eq, is_late_key
@@ -32,6 +35,7 @@ from d2s.runtime.python.picking import (
     cases_of,
     chosen_of,
     likely,
+    note_found,
     picked,
     position_in,
     refuse_others,
@@ -57,6 +61,8 @@ def getitem(container: Any, key: Any, /) -> Any:
     """``container[key]``."""
     if current() is None:
         return container[key]
+    if isinstance(container, DynamicKeys):
+        return container[without_arrays(key, tensors=False)]
     if isinstance(container, Choice):
         return each(lambda found: getitem(found, key), container, plainly=True)
     chosen = choice_in(key)
@@ -184,9 +190,14 @@ def _by_alternative(container: object, key: object, chosen: Choice) -> Any:
 
 def _looked_up(table: dict[Any, Any], key: object) -> Any:
     """The value of a dict under a Python number that the run decides."""
+    if isinstance(table, collections.Counter):
+        return get(table, key, 0)
+    if isinstance(table, collections.defaultdict) and table.default_factory is not None:
+        return become(table, (key, table.default_factory()))[key]
     if hasattr(type(table), "__missing__"):  # it may make the key
         refuse_others([holds for _, holds in likely(table, key)])
     known, missing = cases_of(table, key)
+    note_found(table, key)
     if type(key) is tuple or is_seen(KeyError()):
         raise_where(missing, lambda: KeyError(key))
         return case_of(known)

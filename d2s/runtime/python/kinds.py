@@ -34,7 +34,7 @@ def isinstance_(thing: Any, kinds: Any, /) -> Any:
     if isinstance(thing, Choice):
         return _by_alternative(lambda side: isinstance_(side, kinds), thing)
     if isinstance(thing, DynamicList):
-        return isinstance(() if thing.frozen else [], kinds)
+        return isinstance(thing.made_of([]), kinds)
     if isinstance(thing, HostText):
         return isinstance("", kinds)
     if is_array(thing):
@@ -104,7 +104,7 @@ def type_(thing: object, /, *others: Any, **options: Any) -> Any:
             return kinds[0]
         return thing.spread(type_)
     if isinstance(thing, DynamicList):
-        return tuple if thing.frozen else list
+        return thing.d2s_type()
     if isinstance(thing, HostText):
         return str
     if is_array(thing):
@@ -130,7 +130,7 @@ def hasattr_(thing: Any, name: Any, /) -> Any:
     if isinstance(thing, Choice):
         return _by_alternative(lambda side: hasattr_(side, name), thing)
     if isinstance(thing, DynamicList):
-        return hasattr(() if thing.frozen else [], name)
+        return hasattr(thing.made_of([]), name)
     if bridge.is_value(thing):
         return _by_path(
             thing, lambda kind: hasattr(kind(), name), lambda: hasattr(bridge.EagerTensor, name)

@@ -145,6 +145,22 @@ def none_of(flags: list[paddle.Tensor]) -> paddle.Tensor:
     return missing
 
 
+def note_found(table: dict[Any, Any], key: object) -> None:
+    """Note that the run goes on only where ``key`` is in a dict."""
+    capture = current()
+    if capture is not None and not capture.attempts:
+        capture.found[id(table), id(key)] = (table, key, tuple(capture.blocks))
+
+
+def was_found(table: dict[Any, Any], key: object) -> bool:
+    """Whether ``key`` is in a dict of Python on every run that comes here."""
+    capture = current()
+    if capture is None or (id(table), id(key)) not in capture.found:
+        return False
+    _, _, blocks = capture.found[id(table), id(key)]
+    return blocks == tuple(capture.blocks[: len(blocks)])
+
+
 def refuse_others(flags: list[paddle.Tensor]) -> None:
     """Let the run refuse a number that is none of the keys of a dict, which it would get."""
     missing = none_of(flags)

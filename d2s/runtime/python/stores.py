@@ -13,15 +13,17 @@ import numpy as np
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.errors import ContainerInGraphError, UnsupportedInGraphError
+from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.aliasing.holders import names_of
 from d2s.runtime.aliasing.inplace import changed_to, parameter_with
 from d2s.runtime.aliasing.replays import Method, done
 from d2s.runtime.control_flow.cond import select
+from d2s.runtime.lists.becoming import become
+from d2s.runtime.lists.dynamic_dict import DynamicKeys
 from d2s.runtime.python.arrays.array import Array
 from d2s.runtime.python.comparing import is_late_key
 from d2s.runtime.python.keys import choice_in, with_choice, without_arrays
-from d2s.runtime.python.picking import likely, no_such_key, position_in, refuse_others
+from d2s.runtime.python.picking import likely, position_in, refuse_others, was_found
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import Choice, each
 from d2s.runtime.values.constants import holds_tensors
@@ -39,6 +41,9 @@ def setitem(value: object, container: Any, key: Any) -> Any:
         if isinstance(container, Choice):
             stored = each(lambda found: setitem(value, found, key), container, plainly=True)
             return stored if any(map(is_tensor, container.leaves())) else container
+        if isinstance(container, DynamicKeys):
+            container[without_arrays(key, tensors=False)] = value
+            return container
         chosen = choice_in(key)
         if chosen is not None:
             return _store_by_alternative(value, container, key, chosen)
@@ -56,8 +61,10 @@ def setitem(value: object, container: Any, key: Any) -> Any:
                 container[index] = select(position == index, _kept(value), _kept(item))
             return container
         if is_mapping(container) and is_late_key(key):
-            _store_under_number(value, container, key)
-            return container
+            return _store_under_number(value, container, key)
+    capture = current()
+    if capture is not None and capture.placed:
+        capture.check_placed(container)
     container[key] = value
     return container
 
@@ -89,20 +96,20 @@ def _into_constant(value: object, container: np.ndarray[Any, Any], key: object) 
     return made
 
 
-def _store_under_number(value: object, table: dict[Any, Any], key: object) -> None:
-    """``table[key] = value`` where the run knows which of the keys it is.
+def _store_under_number(value: object, table: dict[Any, Any], key: object) -> Any:
+    """``table[key] = value`` where the run knows which of the keys it is, or that it is none.
 
-    Raises:
-        ContainerInGraphError: (D2S207) there is no number among the keys; the run raises it where
-            the number is none of the keys.
+    A dict that has been asked for the key before has it, and stays one of Python's.
     """
     cases = likely(table, key)
-    capture = current()
-    if not cases or (capture is not None and capture.tentative):  # another one knows the number
-        raise no_such_key()
+    if not was_found(table, key) or not cases:
+        made = become(table, (key, value))
+        made[key] = value
+        return made
     refuse_others([holds for _, holds in cases])
     for number, holds in cases:
         table[number] = select(holds, _kept(value), _kept(table[number]))
+    return table
 
 
 def _is_same_key(one: object, other: object) -> bool:
@@ -116,12 +123,9 @@ def _store_by_alternative(value: object, container: Any, key: object, chosen: Ch
             leaf is UNBOUND or any(_is_same_key(known, leaf) for known in container)
             for leaf in (chosen.leaves() if key is chosen else ())
         ):
-            raise error_here(
-                ContainerInGraphError,
-                f"a tensor decides which new key, {chosen.name!r}, a dict gets",
-                "write an if statement that assigns to one key on each side, or make the keys "
-                "before",
-            )
+            made = become(container, (key, value))
+            made[key] = value
+            return made
         sides = [(container.__setitem__, side) for side in (chosen.true, chosen.false)]
 
         def store(method: object) -> None:

@@ -15,7 +15,7 @@ import paddle
 
 from d2s.errors import NotStaticError
 from d2s.runtime.lists.dynamic_list import DynamicList, of_columns
-from d2s.runtime.lists.elements import Element
+from d2s.runtime.lists.items.structures import element_of
 from d2s.runtime.trace import error_here
 from d2s.runtime.values.tensors import NUMBER_DTYPES, as_value, cast_plain, mark_number
 
@@ -104,4 +104,4 @@ def _rows(value: paddle.Tensor, kind: type) -> DynamicList:
     count = math.prod(shape)
     zeros = [mark_number(paddle.zeros([], value.dtype), kind) for _ in range(count)]
     columns = paddle.unbind(paddle.reshape(value, [-1, count]), 1) if shape else [value]
-    return of_columns(Element(_nested(shape, iter(zeros))), list(columns), "list")
+    return of_columns(element_of(_nested(shape, iter(zeros))), list(columns), "list")

@@ -180,6 +180,13 @@ class StandIns:
         except Exception:  # not hashable, or a user's __hash__ that fails: no built-in
             return None
 
+    def of_run(self, method: types.MethodType) -> Any:
+        """What is called for a method of a list whose length the run decides."""
+        operator = dispatch.KEYED_METHODS.get((list, method.__func__.__name__))
+        if operator is None:
+            return method
+        return partial(self._keyed(operator), method.__self__)
+
     def _of_method(self, method: types.BuiltinMethodType) -> Any:
         """The operator of a method of a built-in type, such as ``list.sort``."""
         owner = method.__self__

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import paddle
 
-from d2s.runtime.lists.likeness import wants_gradients
+from d2s.runtime.lists.items.likeness import wants_gradients
 from d2s.runtime.values.tensors import carried, is_float
 
 

@@ -7,7 +7,7 @@ import paddle
 from d2s.errors import ContainerInGraphError, LoopMismatchError
 from d2s.runtime.aliasing.snapshots import Frozen
 from d2s.runtime.control_flow.ends import is_born, made_like
-from d2s.runtime.lists.likeness import Like
+from d2s.runtime.lists.items.likeness import Like
 from d2s.runtime.loops.carriers.carrier import Carrier
 from d2s.runtime.loops.carriers.mismatch import in_words, mismatch
 from d2s.runtime.loops.carriers.plans import Replan, replan_as_choices

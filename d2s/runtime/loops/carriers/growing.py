@@ -8,8 +8,9 @@ from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.holders import names_of
 from d2s.runtime.aliasing.snapshots import Frozen, container_of, thaw
 from d2s.runtime.control_flow.cond import select
+from d2s.runtime.lists.becoming import of_python
 from d2s.runtime.lists.dynamic_list import DynamicList
-from d2s.runtime.lists.likeness import description_of, sample
+from d2s.runtime.lists.items.structures import union
 from d2s.runtime.loops.carriers.carrier import Carrier, opens, seed
 from d2s.runtime.loops.carriers.mismatch import in_words, mismatch
 from d2s.runtime.loops.carriers.plans import Plan, Replan
@@ -27,7 +28,7 @@ class GrowingList(Carrier):
         self.rebound = plan.rebound
         self.held = len(target.origin or ())
         if plan.grow is not None:
-            target.widen_for(sample(plan.grow))
+            target.widen(plan.grow)
         if plan.rows or target.home != depth:
             target.need_rows()
         self.arrays = bool(target.arrays)
@@ -48,6 +49,7 @@ class GrowingList(Carrier):
             target.hold(list(values[:-1]), mark_number(values[-1], int))
         else:
             target.hold_rows(list(values))
+        self.began = target.d2s_freeze()
         return target
 
     def split(self, after: object) -> list[paddle.Tensor]:
@@ -56,6 +58,8 @@ class GrowingList(Carrier):
             return self._next(self._fresh(target))
         if target is not self.target:
             raise Replan(self.path, rows=True, rebound=True)
+        if not target.holds_still(self.began):
+            target.check_placed()  # by this trip, and the next one changes it
         if self.arrays:
             return [*self.target.arrays, paddle.assign(self.target.length)]
         return self._next(self.target)
@@ -74,9 +78,15 @@ class GrowingList(Carrier):
             a is not b for a, b in zip(self.seen.rows, self.given, strict=True)
         ):
             refuse_other_names(target if target.origin is None else target.origin, self.path)
-        if type(after) is list:
-            after = DynamicList.of(after, self.path, target.sample())
-        if not isinstance(after, DynamicList) or after.element.form != target.element.form:
+        if type(after) is target.d2s_type():
+            after = of_python(after, self.path, target.element)
+        if isinstance(after, DynamicList):
+            joint = union(target.element, after.element)
+            if joint != target.element:
+                raise Replan(self.path, grow=joint, rows=True, rebound=True)
+            rows = joint.converted(after.element, iter(after.need_rows()))
+            after = target.like(rows)
+        else:
             raise mismatch(
                 ContainerInGraphError,
                 f"the static loop changes {self.path!r} from a list to {in_words(after)}, or to a "
@@ -176,8 +186,3 @@ def one_list(value: Choice, path: str) -> DynamicList | None:
         return tuple(made.need_rows())
 
     return shared.like(list(rows(value)), path)
-
-
-def described_item(target: DynamicList) -> object:
-    """A description of the items of a list of a capture that will be dropped."""
-    return description_of(target.sample())

@@ -6,8 +6,9 @@ from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.origins import is_callers, note_form, origin_of
 from d2s.runtime.aliasing.snapshots import Frozen, thaw
 from d2s.runtime.control_flow.forms import Alternatives
+from d2s.runtime.lists.becoming import of_python
 from d2s.runtime.lists.dynamic_list import DynamicList
-from d2s.runtime.lists.likeness import Like, sample
+from d2s.runtime.lists.items.likeness import Like
 from d2s.runtime.loops.carriers.carrier import Carrier
 from d2s.runtime.loops.carriers.chosen import OneOfSeveral
 from d2s.runtime.loops.carriers.constant import Constant, UnchangedSet
@@ -21,7 +22,7 @@ from d2s.runtime.values.cases import optional_parts
 from d2s.runtime.values.choice import Choice, possible
 from d2s.runtime.values.fields import is_object
 from d2s.runtime.values.tensors import is_tensor, number_kind
-from d2s.runtime.values.tree import is_indexed
+from d2s.runtime.values.tree import is_hashed, is_indexed
 from d2s.runtime.values.unbound import UNBOUND
 
 
@@ -129,14 +130,17 @@ class Carriers:
     def _grown(self, path: str, value: Frozen) -> GrowingList:
         """The carrier of a list of Python that the loop appends to."""
         plan, container = self.plans[path], value.container
-        if type(container) is not list:
+        if type(container) is not list and not is_hashed(container):
             raise error_here(
                 ContainerInGraphError,
                 f"{path!r}, a {type(container).__name__}, grows in a static loop, whose length "
                 "only the run knows",
                 "collect in a plain list, and fill the other one from it behind the loop",
             )
-        growing = DynamicList.of(thaw(value), path, sample(plan.grow), arrays=not plan.rows)
+        if is_hashed(container):
+            growing = of_python(thaw(value), path, plan.grow)
+        else:
+            growing = DynamicList.of(thaw(value), path, plan.grow, arrays=not plan.rows)
         growing.origin = container
         capture = current()
         assert capture is not None

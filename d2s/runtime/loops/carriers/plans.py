@@ -15,7 +15,9 @@ import paddle
 
 from d2s.errors import D2SError
 from d2s.runtime.control_flow.forms import Alternatives
-from d2s.runtime.lists.likeness import Like, common
+from d2s.runtime.lists.items.elements import Element
+from d2s.runtime.lists.items.likeness import Like
+from d2s.runtime.lists.items.structures import union
 from d2s.runtime.loops.carriers.carrier import Carrier
 from d2s.runtime.trace import OnceMoreError
 
@@ -58,7 +60,7 @@ class Plan:
         shape: the relaxed shape of a tensor.
         gradient: a constant at first, which a trip makes differentiable.
         like: a value of the type that ``None`` or an unbound variable turns into.
-        grow: an item that a list is appended with.
+        grow: what the items are that a list is appended with.
         anew: each trip makes a new list, dict or object; the one from before the loop stays as
             it is.
         rows: the growing list is asked for more than to be appended to.
@@ -73,16 +75,16 @@ class Plan:
     shape: list[int] | None = None
     gradient: bool = False
     like: Like | None = None
-    grow: Any = None
+    grow: Element | None = None
     anew: bool = False
     rows: bool = False
     carry: bool = False
     rebound: bool = False
     choices: Alternatives | None = None
 
-    def append(self, item: object) -> None:
-        """Note that a list is appended with an item like ``item``, a description."""
-        self.grow = item if self.grow is None else common(self.grow, item)
+    def append(self, element: Element) -> None:
+        """Note that a list is appended with an item of ``element``."""
+        self.grow = element if self.grow is None else union(self.grow, element)
         self.carry = True
 
 

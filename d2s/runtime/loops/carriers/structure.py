@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 
 import paddle
@@ -10,12 +11,12 @@ from d2s.errors import ContainerInGraphError, D2SError, LoopMismatchError
 from d2s.runtime.aliasing.snapshots import Frozen, container_of
 from d2s.runtime.control_flow.ends import Ends, born, is_named_elsewhere, made_like
 from d2s.runtime.lists.dynamic_list import DynamicList
-from d2s.runtime.lists.likeness import description_of
+from d2s.runtime.lists.items.structures import element_of, union
 from d2s.runtime.loops.carriers.carrier import Carrier, rebuilt
-from d2s.runtime.loops.carriers.growing import described_item, refuse_other_names
+from d2s.runtime.loops.carriers.growing import refuse_other_names
 from d2s.runtime.loops.carriers.mismatch import in_words, mismatch
 from d2s.runtime.loops.carriers.plans import NewKeysError, Replan, replan_as_choices, split_each
-from d2s.runtime.trace import error_here, tentatively
+from d2s.runtime.trace import error_here, open_trace, tentatively
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import attributes_of, is_object, set_attributes
 from d2s.runtime.values.tables import describe
@@ -58,6 +59,7 @@ class Structure(Carrier):
         container = container_of(self.value)
         if isinstance(container, tuple):
             return like(container, found)
+        self.began = found
         if self.rebound:
             bare = made_like if is_object(container) else blank
             self.seen, self.given = container, found = born(bare(container)), found
@@ -81,11 +83,11 @@ class Structure(Carrier):
             raise self._other_type(mine, after)
         items = found or {}
         if isinstance(mine, list) and isinstance(container, DynamicList):
-            raise Replan(self.path, grow=described_item(container), rows=True, rebound=True)
+            raise Replan(self.path, grow=container.element, rows=True, rebound=True)
         if isinstance(mine, list) and isinstance(container, list) and len(items) != len(self.keys):
             before = items_by_key(self.value) or {}
             added = [*items.values()][len(self.keys) :] or [*items.values(), *before.values()]
-            raise Replan(self.path, grow=description_of(added[0]))
+            raise Replan(self.path, grow=functools.reduce(union, map(element_of, added)))
         if type(container) is not type(mine) or list(items) != self.keys:
             if not fixed:
                 replan_as_choices(self.path, self.value, after)
@@ -99,6 +101,8 @@ class Structure(Carrier):
                 self._check_names(mine, container, named)
             elif container is not mine:
                 raise Replan(self.path, anew=True)
+            elif any(map(operator.is_not, items.values(), self.began)):
+                open_trace().check_placed(mine)  # by this trip, and the next one changes it
         held = [*items.values(), *(named[name] for name in self.names)]
         return split_each(self.parts, held)
 

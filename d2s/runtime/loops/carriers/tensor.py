@@ -8,7 +8,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import LoopMismatchError
-from d2s.runtime.lists.likeness import Like
+from d2s.runtime.lists.items.likeness import Like
 from d2s.runtime.loops.carriers.carrier import Carrier, opens, seed
 from d2s.runtime.loops.carriers.mismatch import in_words, mismatch
 from d2s.runtime.loops.carriers.plans import Plan, Replan, replan_as_choices

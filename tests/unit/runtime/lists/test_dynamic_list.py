@@ -98,6 +98,8 @@ def test_a_list_is_compared_with_the_empty_one_and_itself(what: str) -> None:
         "try:\n    return out.index(9.0)\nexcept ValueError:\n    return -1",
         "k = x.sum() if x.sum() > 0 else 1\nreturn k in out, out.count(k)",
         "return None in out",
+        "return out.count((x, x))",
+        "out.sort(key=lambda v: -v)\nreturn out",
     ],
 )
 def test_an_item_is_looked_for(after: str) -> None:
@@ -111,13 +113,8 @@ def test_an_item_is_looked_for(after: str) -> None:
         ("out[::2] = [x]", "an extended slice of 'out', .* is assigned"),
         ("del out[::2]", "an extended slice of 'out', .* is deleted"),
         ("return out[:: x.sum().astype('int64')]", "a tensor decides the step of a slice"),
-        ("return out.count((x, x))", "tuples are compared with the items of 'out'"),
         ("return out.index(x)", r"tensors of shape \[2\] are compared in 'out'"),
-        ("out.sort(key=lambda v: v.sum())", r"list.sort is called on 'out'"),
-        ("out.extend([[x]])", "items of different structure are put into one list"),
-        ("out.append(out)", "a list whose length a tensor decides is put into another one"),
-        ("out.append(x.sum())", r"tensors of shape \[2\] and of shape \[\] are put into one list"),
-        ("out[1:] = x", r"tensors of shape \[2\] and of shape \[\] are put into one list"),
+        ("out.append(out)", "'out', whose length a tensor decides, is put into itself"),
     ],
 )
 def test_what_no_program_can_do_with_a_list(after: str, words: str) -> None:
@@ -141,20 +138,29 @@ def test_code_that_stays_python_asks_a_list(function: Any, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("second", "words"),
+    "after",
     [
-        ("(n, n)", "lists with items of different structure are joined"),
-        ("n.astype('int64')", "a list of a float32 tensor and a list of an int64 tensor are join"),
-        ("int(n)", "a list of a float32 tensor and a list of a Python int are joined"),
+        "out.extend([[x], x.sum()])",
+        "out.append(x.sum())",
+        "out[1:] = x",
+        "out[-1] = None",
+        "out.append(out[:])",
+        "out.insert(0, [])",
     ],
 )
+def test_items_of_other_kinds_come_behind_the_loop(after: str) -> None:
+    """D3: each item is what it was."""
+    assert_same(grown(f"{after}\nreturn out, len(out)"), POSITIVE, NEGATIVE)
+
+
+@pytest.mark.parametrize("second", ["(n, n)", "n.astype('int64')", "int(n)"])
 @pytest.mark.parametrize("join", ["out.extend(other)", "out = out + other", "out += other"])
-def test_two_lists_with_other_items_are_joined(second: str, words: str, join: str) -> None:
-    """D1: one list has items of one kind."""
+def test_two_lists_with_other_items_are_joined(second: str, join: str) -> None:
+    """D1, D3: one list, whose items are what they were."""
     after = (
         f"other = []\nwhile n < 6:\n    other.append({second})\n    n = n + 1\n{join}\nreturn out"
     )
-    refused(grown(after, "x.sum()"), ContainerInGraphError, words, AFTER_LINE + 4)
+    assert_same(grown(after, "x.sum()"), POSITIVE, SMALL)
 
 
 APPENDING = """
@@ -168,20 +174,31 @@ def f(x):
 """
 
 
+def test_what_cannot_be_an_item() -> None:
+    """D1, D3: what has no form as tensors is refused at its line."""
+    function = function_of(APPENDING.format(begin="[]", append="out.append(object)"))
+    refused(function, ContainerInGraphError, "a value of type 'type' is put into a list", 4)
+
+
 @pytest.mark.parametrize(
-    ("begin", "append", "words"),
+    ("begin", "append"),
     [
-        ("[]", "out.append(())", "an item without any tensor or number"),
-        ("[]", "out.append(object)", "a value of type 'type' is put into a list"),
-        ("[(x, 1)]", "out.append([x, 1])", "items of different structure are put into one list"),
-        ("[x]", "out.append(n)", r"tensors of shape \[\] and of shape \[2\]"),
+        ("[]", "out.append(())"),
+        ("[]", "out.append([])"),
+        ("[(x, 1)]", "out.append([x, 1])"),
+        ("[x]", "out.append(n)"),
+        ("[0]", "out.append(n if n > 1 else None)"),
+        ("[1, 2.5, True]", "out.append(int(n))"),
+        ("[]", "out.append(x if n > 0 else (x, 'end'))"),
+        ("[]", "out.append([x] if n > 0 else [x, n])"),
+        ("[]", "out.append({'a': [n, [n]]} if n > 1 else {'a': [n]})"),
+        ("[[x], [x, x]]", "out.append([n])"),
+        ("['no']", "out.append(n if n > 1 else 'small')"),
     ],
 )
-def test_what_cannot_be_an_item(begin: str, append: str, words: str) -> None:
-    """D1, D3: what has no form as tensors of one kind is refused at the loop."""
-    refused(
-        function_of(APPENDING.format(begin=begin, append=append)), ContainerInGraphError, words, 4
-    )
+def test_items_are_of_several_kinds(begin: str, append: str) -> None:
+    """D3: each of them is what it was, the ones from before the loop too."""
+    assert_same(function_of(APPENDING.format(begin=begin, append=append)), POSITIVE, NEGATIVE)
 
 
 def test_items_are_named_tuples_and_dicts() -> None:

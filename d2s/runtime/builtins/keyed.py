@@ -1,0 +1,118 @@
+"""``set``, ``dict`` and ``Counter`` of things that the run decides.
+
+Which of several equal keys stays, is asked of one matrix of comparisons: the first one does, and
+a dict gives it the value of the last.
+"""
+
+from __future__ import annotations
+
+import builtins
+import collections
+from collections.abc import Callable
+from typing import Any, Final
+
+import paddle
+
+from d2s.runtime.lists.dynamic_dict import DynamicDict, DynamicKeys, DynamicSet
+from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.items.equality import equal_pairs
+from d2s.runtime.lists.items.structures import Structure, element_of
+from d2s.runtime.lists.iteration import indexed, items_of
+from d2s.runtime.loops.comprehensions import list_of
+from d2s.runtime.python.comparing import is_late_key
+from d2s.runtime.trace import current
+from d2s.runtime.values.choice import Choice, each
+from d2s.runtime.values.tensors import mark_number
+from d2s.runtime.values.tree import is_mapping
+
+
+def _late(key: object) -> bool:
+    return is_late_key(key) or isinstance(key, Choice)
+
+
+def _of_run(things: Any, late: Callable[[Any], bool]) -> tuple[DynamicList | None, Any]:
+    """``things`` as a list of the run where it has to be one; else what Python may iterate."""
+    if isinstance(things, DynamicKeys):
+        return things.bag(), things
+    if indexed(things) is not None:
+        return list_of(things), things
+    items = list(items_of(things))
+    return (DynamicList.of(items, "keys") if any(map(late, items)) else None), items
+
+
+def _first_and_last(keys: DynamicList) -> tuple[paddle.Tensor, paddle.Tensor, Any]:
+    """The places of those that come first among their equals, of the last ones, and how many."""
+    rows = keys.item_rows()
+    same = paddle.cast(equal_pairs(keys.element, rows, rows), "int64")
+    count = paddle.shape(rows[0])[0].astype("int64")
+    places = paddle.arange(0, count, dtype="int64")
+    earlier = paddle.cast(places.unsqueeze(0) < places.unsqueeze(1), "int64")
+    first = paddle.reshape(paddle.nonzero((same * earlier).sum(1) == 0), [-1])
+    # In front of all stands one that nobody reads, so that there is a greatest one.
+    last = paddle.concat([(same * places.unsqueeze(0)), places.unsqueeze(1)], 1).max(1)
+    return first, last, same.sum(1)
+
+
+def set_(things: Any = (), /) -> Any:
+    """``set``."""
+    if current() is None:
+        return builtins.set(things)
+    if isinstance(things, Choice):
+        return each(set_, things)
+    whole, items = _of_run(things, _late)
+    if whole is None:
+        return builtins.set(items)
+    first, _, _ = _first_and_last(whole)
+    made = DynamicSet(whole.name, whole.element)
+    made.model = builtins.set()
+    return made.like(whole.picked(first).need_rows())
+
+
+def dict_(things: Any = (), /, **named: object) -> Any:
+    """``dict``."""
+    if current() is None or named:
+        return builtins.dict(things, **named)
+    if isinstance(things, Choice):
+        return each(dict_, things)
+    if isinstance(things, DynamicDict):
+        return _dict_of(things.items(), {})
+    if is_mapping(things):
+        return builtins.dict(things)
+    whole, items = _of_run(things, lambda pair: type(pair) is tuple and _late(pair[:1]))
+    return builtins.dict(items) if whole is None else _dict_of(whole, {})
+
+
+def _dict_of(pairs: DynamicList, model: Any) -> DynamicDict:
+    made = DynamicDict(pairs.name, pairs.element)
+    made.model = model
+    keys = made.like(pairs.need_rows()).keys()
+    first, last, _ = _first_and_last(keys)
+    count = len(keys.element.leaves)
+    mine = pairs.picked(first).need_rows()[:count]
+    theirs = pairs.picked(paddle.gather(last, first)).need_rows()[count:]
+    return made.like([*mine, *theirs])
+
+
+def counter(things: Any = (), /, **named: int) -> Any:
+    """``collections.Counter``."""
+    if current() is None or named or is_mapping(things):
+        return collections.Counter(things, **named)
+    whole, items = _of_run(things, _late)
+    if whole is None:
+        return collections.Counter(items)
+    first, _, counts = _first_and_last(whole)
+    number = mark_number(paddle.full([], 1, "int64"), int)
+    pair = Structure(tuple, (2,), [whole.element, element_of(number)])
+    made = DynamicDict(whole.name, pair)
+    made.model = collections.Counter()
+    rows = whole.picked(first).need_rows()
+    zero = paddle.zeros([1], "int64")
+    return made.like([*rows, paddle.concat([zero, paddle.gather(counts, first)])])
+
+
+OPERATORS: Final[dict[Any, Callable[..., Any]]] = {
+    builtins.set: set_,
+    builtins.dict: dict_,
+    collections.Counter: counter,
+}
+"""Classes of Python's."""

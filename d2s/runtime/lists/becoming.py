@@ -1,0 +1,67 @@
+"""A list, dict, set or deque of Python becomes one of the run, under each of its names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from d2s.errors import ContainerInGraphError
+from d2s.runtime.aliasing.holders import holders_of, is_handed_on
+from d2s.runtime.aliasing.origins import other_places
+from d2s.runtime.lists.dynamic_dict import DynamicDict, DynamicSet
+from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.items.elements import Element
+from d2s.runtime.lists.items.structures import element_of
+from d2s.runtime.lists.storage import NeedsElementError
+from d2s.runtime.trace import error_here, open_trace
+from d2s.runtime.values.tree import is_mapping
+
+
+def of_python(container: Any, name: str, element: Element | None = None) -> DynamicList:
+    """A container of Python as one of the run, with room for items of ``element``."""
+    if is_mapping(container):
+        return DynamicDict.of_container(container, name, element)
+    if isinstance(container, set):
+        return DynamicSet.of_container(container, name, element)
+    return DynamicList.of(list(container), name, element)
+
+
+def become(container: Any, item: Any) -> DynamicList:
+    """Let ``container`` be one of the run from here on, in which ``item`` has room.
+
+    Args:
+        container: a list, dict or set of Python.
+        item: what is about to be put into it; of a dict, a pair.
+
+    Raises:
+        NeedsElementError: a static loop around has to know of it before its first trip.
+        ContainerInGraphError: (D2S207) what holds it cannot be given another one.
+    """
+    trace = open_trace()
+    holders = holders_of(container)
+    if any(block.kind == "loop" for holder in holders for block in holder.left):
+        raise NeedsElementError(container, item)
+    word = type(container).__name__
+    for holder in holders:
+        if holder.fixed or not all(is_handed_on(holder, block) for block in holder.left):
+            raise error_here(
+                ContainerInGraphError,
+                f"the {word} {holder.path!r} gets a key or item that only the run knows, where it "
+                "cannot be given a form for that",
+                "hold it in a variable or attribute, and change it through that",
+            )
+    elsewhere = list(other_places(container))
+    if elsewhere and trace.blocks:
+        raise error_here(
+            ContainerInGraphError,
+            f"the {word} {elsewhere[0][0]!r} gets a key or item that only the run knows, inside of "
+            "a branch or loop",
+            "change it outside of the branch",
+        )
+    made = of_python(container, holders[0].path if holders else word, element_of(item))
+    made.origin = container
+    for holder in holders:
+        holder.set(made)
+    for _, bind in elsewhere:
+        bind(made)
+    trace.grown[id(container)] = (container, made)
+    return made

@@ -1,0 +1,327 @@
+"""Dicts and sets whose keys the run decides: lists of the run to the program, in Python's order.
+
+A :class:`DynamicDict` is a list of pairs ``(key, value)``, a :class:`DynamicSet` one of keys.  A
+key is looked for by comparing it with all that are there, and a new one comes behind them, which
+is the order of a dict of Python's.  That of a set shows in its iteration, so that is refused.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+import paddle
+
+from d2s.errors import ContainerInGraphError
+from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.items.elements import Element
+from d2s.runtime.lists.items.equality import equal_pairs, equal_rows
+from d2s.runtime.lists.items.rows import zero_rows
+from d2s.runtime.lists.items.structures import Structure
+from d2s.runtime.lists.storage import ItemStore
+from d2s.runtime.trace import error_here
+from d2s.runtime.values.callbacks import raise_when
+from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.tensors import mark_number, number_kind
+from d2s.runtime.values.tree import bare, is_mapping, refill
+
+Keyed = TypeVar("Keyed", bound="DynamicKeys")
+
+
+class DynamicKeys(DynamicList):
+    """What a dict and a set have in common."""
+
+    @classmethod
+    def of_container(cls: type[Keyed], container: Any, name: str, element: Element | None) -> Keyed:
+        """One with what a container of Python holds, and room for items of an element."""
+        items = list(container.items() if is_mapping(container) else container)
+        made = cls.for_items(items, name, element)
+        made.model = blank_of(container)
+        if items:
+            made._concat(items)
+        return made
+
+    def made_of(self, items: Iterable[Any]) -> Any:
+        return refill(blank_of(self.model), dict(items) if is_mapping(self.model) else items)
+
+    def _keys(self) -> tuple[Element, list[paddle.Tensor]]:
+        """What the keys are, and their rows."""
+        return self.element, self.item_rows()
+
+    def _place(self, key: object) -> tuple[paddle.Tensor, paddle.Tensor]:
+        """Whether a key is there, and where: behind all others if not."""
+        same = equal_rows(*self._keys(), key)
+        found = same.any()
+        first = paddle.argmax(paddle.cast(same, "int64"))
+        return found, paddle.where(found, first, self.length)
+
+    def bag(self) -> DynamicList:
+        """The keys, for what asks nobody in what order they come."""
+        element, rows = self._keys()
+        blanks = [zero_rows(leaf) for leaf in element.leaves]
+        made = DynamicList.of_rows(self.name, element, blanks)
+        made._join([rows])
+        return made
+
+    def contains(self, item: object) -> Any:
+        return mark_number(equal_rows(*self._keys(), item).any(), bool)
+
+    def _put(self, key: object, item: object) -> None:
+        """Let ``item`` be that of ``key``."""
+        self._widen(item)
+        found, place = self._place(key)
+        end = place + paddle.cast(found, "int64")
+        self._spliced(place, end, [self._rows_of(item)])
+
+    def _drop(self, key: object) -> paddle.Tensor:
+        """Without ``key``, if it is there; whether it was."""
+        found, place = self._place(key)
+        self._spliced(place, place + paddle.cast(found, "int64"), [])
+        return found
+
+    def __eq__(self, other: object) -> Any:
+        if other is self:
+            return True
+        raise error_here(
+            ContainerInGraphError,
+            f"{self.name!r}, whose keys only the run knows, is compared with another one",
+            "compare what was put into them",
+        )
+
+    __hash__ = None
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in _OF_LISTS:
+            raise AttributeError(f"{self.d2s_type().__name__!r} object has no attribute {name!r}")
+        return super().__getattribute__(name)
+
+
+_OF_LISTS = frozenset({"append", "extend", "insert", "sort", "reverse", "index", "count"})
+
+
+class DynamicDict(DynamicKeys):
+    """A dict whose keys the run decides."""
+
+    def _parts(self) -> tuple[Structure, int]:
+        """What a pair is, and how many leaves its key has."""
+        assert isinstance(self.element, Structure)
+        return self.element, len(self.element.parts[0].leaves)
+
+    def _keys(self) -> tuple[Element, list[paddle.Tensor]]:
+        pair, count = self._parts()
+        return pair.parts[0], self.item_rows()[:count]
+
+    def at(self, index: paddle.Tensor) -> Any:
+        return self._item(index)[0]
+
+    def __getitem__(self, key: object) -> Any:
+        if isinstance(self.model, collections.Counter):
+            return self.get(key, 0)
+        if isinstance(self.model, collections.defaultdict) and self.model.default_factory:
+            return self.setdefault(key, self.model.default_factory())
+        found, place = self._place(key)
+        raise_when(~found, KeyError(key))
+        return self._item(paddle.where(found, place, paddle.full([], -1, "int64")))[1]
+
+    def get(self, key: object, default: object = None) -> Any:
+        """``dict.get``."""
+        found, place = self._place(key)
+        item = self._item(paddle.where(found, place, paddle.full([], -1, "int64")))[1]
+        return one_of(found, item, default)
+
+    def __setitem__(self, key: object, value: object) -> None:
+        self._put(key, (key, value))
+
+    def __delitem__(self, key: object) -> None:
+        raise_when(~self._drop(key), KeyError(key))
+
+    def setdefault(self, key: object, default: object = None) -> Any:
+        """``dict.setdefault``."""
+        found, place = self._place(key)
+        known = self._built(paddle.where(found, place, paddle.full([], -1, "int64")))[1]
+        self._put(key, (key, one_of(found, known, default)))
+        return self._item(self._place(key)[1])[1]
+
+    def pop(self, key: object = None, /, *default: object) -> Any:
+        """``dict.pop``."""
+        found, place = self._place(key)
+        item = self._item(paddle.where(found, place, paddle.full([], -1, "int64")))[1]
+        if not default:
+            raise_when(~found, KeyError(key))
+        self._drop(key)
+        return one_of(found, item, default[0]) if default else item
+
+    def popitem(self) -> Any:
+        """``dict.popitem``."""
+        raise_when(self.length == 0, KeyError("popitem(): dictionary is empty"))
+        return DynamicList.pop(self)
+
+    def most_common(self, n: Any = None) -> DynamicList:
+        """``Counter.most_common``."""
+        ordered = self.items().ordered(self.values(), True)
+        return ordered if n is None else ordered[:n]
+
+    def items(self) -> DynamicList:
+        """``dict.items``, as they are now."""
+        return self._as_list(self.element, list(self.need_rows()))
+
+    def keys(self) -> DynamicList:
+        """``dict.keys``, as they are now."""
+        pair, count = self._parts()
+        return self._as_list(pair.parts[0], self.need_rows()[:count])
+
+    def values(self) -> DynamicList:
+        """``dict.values``, as they are now."""
+        pair, count = self._parts()
+        return self._as_list(pair.parts[1], self.need_rows()[count:])
+
+    def _as_list(self, element: Element, rows: list[paddle.Tensor]) -> DynamicList:
+        return DynamicList.of_rows(self.name, element, rows)
+
+    def as_list(self) -> DynamicList:
+        return self.keys()
+
+    def update(self, *others: Any, **named: object) -> None:
+        """``dict.update``."""
+        for other in (*others, named):
+            for key, value in other.items() if is_mapping(other) else other:
+                self[key] = value
+
+
+class DynamicSet(DynamicKeys):
+    """A set whose items the run decides."""
+
+    def at(self, index: paddle.Tensor) -> Any:
+        raise error_here(
+            ContainerInGraphError,
+            f"{self.name!r}, a set whose items only the run knows, is iterated, in an order that "
+            "is that of their hashes",
+            "iterate sorted(...) of it, or keep a list",
+        )
+
+    def add(self, item: object) -> None:
+        """``set.add``."""
+        self._put(item, item)
+
+    def discard(self, item: object) -> None:
+        """``set.discard``."""
+        self._drop(item)
+
+    def remove(self, item: object) -> None:
+        """``set.remove``."""
+        raise_when(~self._drop(item), KeyError(item))
+
+    def update(self, *others: Any) -> None:
+        """``set.update``."""
+        for other in others:
+            self.set_rows(self.union(other).need_rows())
+
+    def _with(self, other: Any) -> tuple[DynamicSet, DynamicSet, paddle.Tensor]:
+        """Both sets with one element, and of each pair of their items whether they are equal."""
+        if not isinstance(other, DynamicSet):
+            held = other.bag() if isinstance(other, DynamicKeys) else other
+            if isinstance(held, DynamicList):
+                other = self.like(list(held.need_rows()), None, held.element)
+            else:
+                other = DynamicSet.of_container(set(held), self.name, self.element)
+        self.widen(other.element)
+        rows = self.element.converted(other.element, iter(other.need_rows()))
+        theirs = self.like(rows)
+        return self, theirs, equal_pairs(self.element, self.item_rows(), theirs.item_rows())
+
+    def union(self, other: Any) -> DynamicSet:
+        """``set.union``."""
+        mine, theirs, same = self._with(other)
+        more = theirs.where(~same.any(0))
+        made = mine.like(list(mine.need_rows()))
+        made._join([more.item_rows()])
+        return made
+
+    def intersection(self, other: Any) -> DynamicSet:
+        """``set.intersection``."""
+        mine, _, same = self._with(other)
+        return mine.where(same.any(1))
+
+    def difference(self, other: Any) -> DynamicSet:
+        """``set.difference``."""
+        mine, _, same = self._with(other)
+        return mine.where(~same.any(1))
+
+    def symmetric_difference(self, other: Any) -> DynamicSet:
+        """``set.symmetric_difference``."""
+        mine, theirs, same = self._with(other)
+        made = mine.where(~same.any(1))
+        made._join([theirs.where(~same.any(0)).item_rows()])
+        return made
+
+    def issubset(self, other: Any) -> Any:
+        """``set.issubset``."""
+        _, _, same = self._with(other)
+        return mark_number(same.any(1).all(), bool)
+
+    def issuperset(self, other: Any) -> Any:
+        """``set.issuperset``."""
+        _, _, same = self._with(other)
+        return mark_number(same.any(0).all(), bool)
+
+    def isdisjoint(self, other: Any) -> Any:
+        """``set.isdisjoint``."""
+        _, _, same = self._with(other)
+        return mark_number(~same.any(), bool)
+
+    def _smaller(self, other: Any) -> Any:
+        return self.issubset(other) & (self.length < _size(other))
+
+    def __eq__(self, other: object) -> Any:
+        if not isinstance(other, set | DynamicSet):
+            return False
+        return mark_number(self.issubset(other) & (self.length == _size(other)), bool)
+
+    __hash__ = None
+    __or__ = __ror__ = union
+    __and__ = __rand__ = intersection
+    __sub__ = difference
+    __xor__ = __rxor__ = symmetric_difference
+    __le__, __ge__ = issubset, issuperset
+
+    def __rsub__(self, other: Any) -> DynamicSet:
+        _, theirs, same = self._with(other)
+        return theirs.where(~same.any(0))
+
+    def __lt__(self, other: Any) -> Any:
+        return mark_number(self._smaller(other), bool)
+
+    def pop(self, index: object = -1, /) -> Any:
+        return self.at(paddle.full([], 0, "int64"))
+
+
+def _size(other: Any) -> Any:
+    """How many items another set has."""
+    return other.length if isinstance(other, DynamicList) else len(other)
+
+
+def one_of(found: paddle.Tensor, item: Any, default: Any) -> Any:
+    """``item`` where it was found, else ``default``."""
+    kind = number_kind(item)
+    if kind is not None and kind is number_kind(default):
+        return mark_number(paddle.where(found, item, paddle.to_tensor(default)), kind)
+    return Choice(found, item, default, "item")
+
+
+def blank_of(container: Any) -> Any:
+    """An empty container of the same class, factory and greatest length."""
+    if isinstance(container, collections.defaultdict):
+        return type(container)(container.default_factory)
+    if isinstance(container, collections.deque):
+        return collections.deque(maxlen=container.maxlen)
+    return bare(container)
+
+
+KINDS: dict[type, type[ItemStore]] = {
+    **dict.fromkeys(
+        (dict, collections.OrderedDict, collections.defaultdict, collections.Counter), DynamicDict
+    ),
+    set: DynamicSet,
+}
+"""What stands for containers of Python's classes."""

@@ -1,0 +1,1 @@
+"""What the items of a list of the run are, and what is asked of their leaves."""

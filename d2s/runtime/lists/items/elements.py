@@ -1,0 +1,311 @@
+"""What the items of a dynamic list are: their structure, and what is known of each leaf.
+
+An item is one of these, and so is each part of it:
+
+=====================  ============================================================================
+:class:`Single`        a tensor or number
+:class:`Ragged`        tensors of several sizes: filled up to the largest, with their sizes
+:class:`Labels`        one of several texts and other constants: which one
+:class:`Structure`     a tuple, list, dict, named tuple or text: its parts
+:class:`Inner`         a list whose length the run decides: its length, and its rows filled up
+:class:`OneOf`         one of several of these: which one, and the leaves of each
+=====================  ============================================================================
+
+An element takes an item apart into the leaves that the list stores, and makes an item of stored
+leaves.  It never changes: an item of another form asks for the union of both, into
+whose leaves :meth:`Element.converted` brings those that are stored already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import paddle
+
+from d2s.errors import ContainerInGraphError
+from d2s.runtime.lists.items.rows import Leaf, zero_rows
+from d2s.runtime.trace import error_here
+from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.tensors import (
+    as_value,
+    cast_plain,
+    is_tensor,
+    mark_number,
+    number_kind,
+)
+
+
+class OfRunLength:
+    """A list whose length the run decides.
+
+    Attributes:
+        element: what the items are.
+        frozen: it is a tuple to the reader.
+        placed: it has been put into another list.
+        model: an empty container of Python of the class that it stands for, if that is no list.
+        inner: makes such a list of rows, inside of another one.
+    """
+
+    element: Element
+    frozen: bool
+    placed: bool
+    model: Any
+    inner: Callable[[Element, list[Any], bool], Any]
+
+    @property
+    def length(self) -> paddle.Tensor:
+        """The number of items."""
+        raise NotImplementedError
+
+    def need_rows(self) -> list[paddle.Tensor]:
+        """The rows of the items, behind one of no item."""
+        raise NotImplementedError
+
+
+COUNT: Final = Leaf(paddle.int64, (), None, True)
+"""A leaf that says which of several, or how many."""
+
+Leaves = Iterator[Any]
+
+
+class Element:
+    """What is known of an item, or of a part of one.
+
+    Attributes:
+        leaves: the leaves, in the order in which they are stored.
+        has_mutable: there are lists or dicts in it.
+        has_text: there is more in it than tensors and numbers, of which no tensor can be made.
+    """
+
+    leaves: list[Leaf]
+    has_text: bool = False
+    has_mutable: bool = False
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and vars(other) == vars(self)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def form(self) -> Any:
+        """The structure, whatever the sizes and gradients are; equal for two that are alike."""
+        return type(self), [
+            (leaf.dtype, len(leaf.shape), leaf.kind, leaf.ragged) for leaf in self.leaves
+        ]
+
+    @property
+    def wants_rows(self) -> bool:
+        """Whether the items are stored in rows only."""
+        return self.has_text or any(leaf.ragged for leaf in self.leaves)
+
+    def is_like(self, other: Element) -> bool:
+        """Whether items of the other one are of this structure, whatever their sizes are."""
+        return type(other) is type(self)
+
+    def with_(self, other: Element) -> Element:
+        """One for the items of both, which are alike."""
+        raise NotImplementedError
+
+    def flatten(self, item: Any) -> list[Any]:
+        """The leaves of ``item``, which fits, as values with the dtypes of this element."""
+        raise NotImplementedError
+
+    def take(self, leaves: Leaves, *, host: bool = False) -> Any:
+        """An item of its next leaves; a list or dict in it cannot be changed in place.
+
+        Args:
+            leaves: the leaves.
+            host: they are what a run has given; the item is one of dygraph.
+        """
+        raise NotImplementedError
+
+    def build(self, leaves: list[Any], *, host: bool = False) -> Any:
+        """An item of all its leaves."""
+        return self.take(iter(leaves), host=host)
+
+    def converted(self, other: Element, rows: Leaves) -> list[Any]:
+        """The rows of items of ``other``, which this one is a union with, as rows of this one."""
+        raise NotImplementedError
+
+    def fillers(self, count: Any) -> list[Any]:
+        """The rows of ``count`` items that nobody reads."""
+        return [zero_rows(leaf, count) for leaf in self.leaves]
+
+    def ragged(self) -> Element:
+        """The same for items whose open dimensions may differ."""
+        return self
+
+
+class Single(Element):
+    """A tensor or number."""
+
+    def __init__(self, leaf: Leaf) -> None:
+        self.leaf = leaf
+        self.leaves = [leaf]
+
+    @classmethod
+    def of(cls, item: object) -> Single:
+        """What a tensor or number is."""
+        value = leaf_value(item)
+        kind = number_kind(item)
+        return cls(Leaf(value.dtype, tuple(value.shape), kind, value.stop_gradient))
+
+    def is_like(self, other: Element) -> bool:
+        return isinstance(other, Single | Ragged) and _same_kind(self.leaf, other.leaf)
+
+    def with_(self, other: Element) -> Element:
+        if isinstance(other, Ragged):
+            return other.with_(self)
+        assert isinstance(other, Single)
+        found = _joint(self.leaf, other.leaf)
+        differ = self.leaf.shape != other.leaf.shape
+        return Ragged(found) if differ else Single(found)
+
+    def flatten(self, item: Any) -> list[Any]:
+        return [cast_plain(leaf_value(item), self.leaf.dtype)]
+
+    def take(self, leaves: Leaves, *, host: bool = False) -> Any:
+        found = next(leaves)
+        return found if host or self.leaf.kind is None else mark_number(found, self.leaf.kind)
+
+    def converted(self, other: Element, rows: Leaves) -> list[Any]:
+        return [next(rows)]
+
+    def ragged(self) -> Element:
+        return Ragged(self.leaf) if -1 in self.leaf.shape else self
+
+
+class Ragged(Element):
+    """Tensors of one dtype and rank, of any sizes."""
+
+    def __init__(self, leaf: Leaf) -> None:
+        self.leaf = leaf._replace(ragged=True)
+        sizes = COUNT._replace(shape=(len(leaf.shape),))
+        self.leaves = [sizes, self.leaf]
+
+    def is_like(self, other: Element) -> bool:
+        return isinstance(other, Single | Ragged) and _same_kind(self.leaf, other.leaf)
+
+    def with_(self, other: Element) -> Element:
+        assert isinstance(other, Single | Ragged)
+        return Ragged(_joint(self.leaf, other.leaf))
+
+    def flatten(self, item: Any) -> list[Any]:
+        value = cast_plain(leaf_value(item), self.leaf.dtype)
+        return [paddle.shape(value).astype("int64"), value]
+
+    def take(self, leaves: Leaves, *, host: bool = False) -> Any:
+        sizes, value = next(leaves), next(leaves)
+        axes = [axis for axis, size in enumerate(self.leaf.shape) if size < 0]
+        if host:
+            return value[tuple(slice(0, int(size)) for size in sizes.tolist())]
+        return cut(value, axes, [sizes[axis] for axis in axes])
+
+    def converted(self, other: Element, rows: Leaves) -> list[Any]:
+        if isinstance(other, Ragged):
+            return [next(rows), next(rows)]
+        row = next(rows)
+        sizes = paddle.shape(row).astype("int64")
+        return [paddle.expand(sizes[1:].unsqueeze(0), [sizes[0], len(self.leaf.shape)]), row]
+
+    def ragged(self) -> Element:
+        return self
+
+
+class Labels(Element):
+    """One of several constants: texts, bytes, ``None``."""
+
+    def __init__(self, table: tuple[Any, ...]) -> None:
+        self.table = table
+        self.leaves = [COUNT]
+
+    has_text = True
+
+    @property
+    def form(self) -> Any:
+        return Labels, self.table
+
+    def with_(self, other: Element) -> Element:
+        assert isinstance(other, Labels)
+        return Labels(tuple(dict.fromkeys((*self.table, *other.table))))
+
+    def flatten(self, item: Any) -> list[Any]:
+        places = {constant: index for index, constant in enumerate(self.table)}
+        if not isinstance(item, Choice):
+            return [paddle.full([], places[item], "int64")]
+        tag: Any = None
+        for constant, holds in item.alternatives():
+            mine = paddle.full([], places[constant], "int64")
+            tag = mine if tag is None else paddle.where(holds, mine, tag)
+        return [tag]
+
+    def take(self, leaves: Leaves, *, host: bool = False) -> Any:
+        tag = next(leaves)
+        if host:
+            return self.table[int(tag)]
+        return chosen(tag, list(self.table))
+
+    def converted(self, other: Element, rows: Leaves) -> list[Any]:
+        assert isinstance(other, Labels)
+        return [renumbered(next(rows), [self.table.index(each_) for each_ in other.table])]
+
+
+def labels_of(item: object) -> tuple[Any, ...] | None:
+    """The texts, bytes and ``None`` one of which ``item`` is; ``None`` if it is something else."""
+    found = item.leaves() if isinstance(item, Choice) else [item]
+    if all(type(each_) in (str, bytes, type(None)) for each_ in found):
+        return tuple(dict.fromkeys(found))
+    return None
+
+
+def leaf_value(item: object) -> paddle.Tensor:
+    """A tensor or number that a list is to store, as a value of the program."""
+    if isinstance(item, Choice):
+        item = item.get()
+    if not (is_tensor(item) or number_kind(item) is not None):
+        raise error_here(
+            ContainerInGraphError,
+            f"a value of type {type(item).__name__!r} is put into a list whose length a tensor "
+            "decides",
+            "put tensors, numbers or tuples of them into it",
+        )
+    return as_value(item)
+
+
+def _same_kind(one: Leaf, other: Leaf) -> bool:
+    """Whether two leaves are numbers of one type, or tensors of one dtype and rank."""
+    if one.kind is not None or other.kind is not None:
+        return one.kind is other.kind
+    return one.dtype == other.dtype and len(one.shape) == len(other.shape)
+
+
+def _joint(one: Leaf, other: Leaf) -> Leaf:
+    """Where sizes differ the dimension is open; gradients pass if one lets them."""
+    shape = [a if a == b else -1 for a, b in zip(one.shape, other.shape, strict=True)]
+    stop = one.stop_gradient and other.stop_gradient
+    return one._replace(shape=tuple(shape), stop_gradient=stop)
+
+
+def chosen(tag: paddle.Tensor, things: list[Any]) -> Any:
+    """The thing that ``tag`` counts off."""
+    result = things[-1]
+    for index in reversed(range(len(things) - 1)):
+        result = Choice(tag == index, things[index], result, "item")
+    return result
+
+
+def renumbered(tags: paddle.Tensor, places: list[int]) -> paddle.Tensor:
+    """Other numbers for the same things."""
+    if places == list(range(len(places))):
+        return tags
+    return paddle.gather(paddle.to_tensor(places, dtype="int64"), tags)
+
+
+def cut(value: paddle.Tensor, axes: list[int], ends: list[Any]) -> paddle.Tensor:
+    """``value`` up to ``ends`` along some axes."""
+    if not axes:
+        return value
+    made = paddle.slice(value, axes, [0] * len(axes), ends)
+    made.stop_gradient = value.stop_gradient
+    return made

@@ -1,0 +1,190 @@
+"""Dicts and sets that get keys which only the run knows (rules D1, D2)."""
+
+from __future__ import annotations
+
+import collections
+
+import paddle
+import pytest
+
+import d2s
+from d2s.errors import ContainerInGraphError
+from tests.helpers import assert_same, function_of
+
+NUMBERS = (
+    paddle.to_tensor([1, 3, 5, 2, 6, 4]),
+    paddle.to_tensor([3, 3, 1, 1, 9, 3]),
+    paddle.to_tensor([0, 1, 2, 3, 4, 5]),
+)
+
+
+def called(body: str) -> object:
+    """A function of one tensor with this body."""
+    lines = "\n".join(f"    {line}" for line in body.strip().splitlines())
+    return function_of(f"import collections, heapq\n\ndef f(x):\n{lines}", "f")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "d = {}\nfor v in x.tolist():\n    d[v] = d.get(v, 0) + 1\nreturn d, len(d)",
+        "d = {1: 'a'}\nif x[0] > 2:\n    d[int(x[0])] = 'b'\nd[int(x[1])] = x.sum()\nreturn d",
+        "d = {0: 0, 1: 0}\nd[int(x[0])] = 5\nreturn d, list(d), list(d.values())",
+        "d = {}\nfor i in range(5):\n    d[(int(x[i]), i % 2)] = i\nreturn d, (1, 0) in d",
+        "d = {}\nfor i in range(5):\n    d[int(x[i])] = x[i] * 2.5\n"
+        "return d.pop(3, None), d, sum(d.values()), [k for k in d]",
+        "d = {'a': 1}\nd['x' if x[0] > 2 else 'y'] = x.sum()\nreturn d, 'x' in d",
+        "d = {}\nfor v in x.tolist():\n    d[v] = d.setdefault(v, 1) * 2\n    d.setdefault(7, v)\n"
+        "del d[7]\nreturn d",
+        "d = {int(x[0]): 1, 3: 2, int(x[1]): x.sum()}\nreturn d, dict(d), sorted(d.items(), "
+        "key=lambda pair: -pair[0])[0][0]",
+        "d = {int(v): i for i, v in enumerate(x)}\nreturn d, max(d, key=d.get), min(d.items())",
+        "d = dict(zip(x.tolist(), range(6)))\nreturn d",
+        "d = collections.Counter(x.tolist())\nd[4] += 1\nreturn d, d[11], d.most_common(2)",
+        "d = collections.defaultdict(list)\nfor i in range(6):\n    d[int(x[i])].append(i)\n"
+        "return d, len(d), [len(rows) for rows in d.values()]",
+        "d = {}\nfor i in range(6):\n    d.setdefault(int(x[i]), []).append(x[i] * 2.0)\n"
+        "return [paddle.stack(rows).sum() for rows in d.values()]",
+        "d = {}\nd[int(x[0])] = 1\ntry:\n    return d[int(x[1])]\nexcept KeyError as error:\n"
+        "    return str(error)",
+    ],
+)
+def test_a_dict_gets_keys_of_the_run(body: str) -> None:
+    """D2: in the order in which they come, each with the value that came last."""
+    assert_same(called(body), *NUMBERS, grad=False)
+
+
+@pytest.mark.parametrize(
+    "trip",
+    [
+        "d[int(x[i])] = d.get(int(x[i]), 0) + 1",
+        "d[int(x[i])] = x[i] * 2.0",
+        "d[int(x[i]), i] = 1",
+        "d[int(x[i])] = d[int(x[i])] + 1 if int(x[i]) in d else 0",
+    ],
+)
+def test_in_a_static_loop(trip: str) -> None:
+    """D2: the trips put keys into one dict, whose number the run decides."""
+    function = function_of(f"""
+    def f(x, n):
+        d = {{}}
+        i = 0
+        while i < n:
+            {trip}
+            i = i + 1
+        return d, len(d), [key for key in d]
+    """)
+    for numbers in NUMBERS:
+        for count in (0, 1, 5):
+            assert_same(function, (numbers, paddle.to_tensor(count)), grad=False)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "s = set()\nfor i in range(5):\n    s.add(int(x[i]))\nreturn s, len(s), 3 in s, sorted(s)",
+        "s = {1, 2, 3}\ns.discard(int(x[0]))\nif int(x[1]) in s:\n    s.remove(int(x[1]))\n"
+        "return s",
+        "s = {int(x[0]), 3, int(x[1])}\nreturn s, len(s), max(s), sum(s)",
+        "s = {int(v) for v in x}\nreturn s, not s, 4 in s",
+        "s = set(x.tolist())\nb = {1, 2, 9}\nreturn s - b, s | b, s & b, s ^ b, b - s, len(s & b)",
+        "s = set(x.tolist())\nreturn s <= {1, 2}, s == {1, 3, 9}, s.isdisjoint({7}), 3 in s",
+        "s = set(x.tolist())\ns.update([7, 8])\nreturn len(s), s.issuperset({1})",
+        "return len({tuple(row) for row in paddle.reshape(x, [3, 2]).tolist()})",
+    ],
+)
+def test_a_set_of_numbers_of_the_run(body: str) -> None:
+    """D2: each is in it once; how many there are is a number of the run."""
+    assert_same(called(body), *NUMBERS, grad=False)
+
+
+def test_the_order_of_a_set() -> None:
+    """D2: it is that of hashes, which no run knows: refused with the line."""
+    with pytest.raises(ContainerInGraphError, match="iterate sorted"):
+        d2s.to_static(called("return [v for v in set(x.tolist())]"))(NUMBERS[0])
+
+
+def test_a_dict_that_the_caller_has() -> None:
+    """F4: the caller's dict has the new keys afterwards, in each call."""
+
+    def f(table, x):
+        table[int(x[0])] = x.sum()
+        return len(table)
+
+    assert_same(f, ({}, NUMBERS[0]), ({3: 1}, NUMBERS[1]), grad=False)
+
+
+class Seen:
+    """Counts what it has seen."""
+
+    def __init__(self):
+        self.counts = {}
+
+    def see(self, x):
+        """Count two numbers."""
+        for v in (int(x[0]), int(x[1])):
+            self.counts[v] = self.counts.get(v, 0) + 1
+        return len(self.counts)
+
+
+def test_an_attribute_of_an_object_that_the_function_makes() -> None:
+    """D2, B4: it becomes a dict of the run under its name."""
+
+    def f(x):
+        seen = Seen()
+        return seen.see(x), seen.see(x + 1), seen.counts
+
+    assert_same(f, *NUMBERS, grad=False)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "h = []\nfor i in range(6):\n    heapq.heappush(h, (x[i], i))\ninner = list(h)\nout = []\n"
+        "while h:\n    out.append(heapq.heappop(h)[1])\nreturn out, inner",
+        "h = x.tolist()\nheapq.heapify(h)\nreturn h, heapq.nsmallest(2, h), heapq.nlargest(2, h)",
+        "h = []\nfor v in x.tolist():\n    if len(h) < 3:\n        heapq.heappush(h, v)\n"
+        "    elif v > h[0]:\n        heapq.heapreplace(h, v)\nreturn sorted(h), h",
+        "h = [(0, 0)]\ntotal = 0\nwhile h and total < 14:\n    d, u = heapq.heappop(h)\n"
+        "    total = total + int(x[u])\n    if u < 5:\n"
+        "        heapq.heappush(h, (d + int(x[u]), u + 1))\n"
+        "        heapq.heappush(h, (d + 1, 5))\nreturn total, h",
+    ],
+)
+def test_a_heap(body: str) -> None:
+    """E1: every item lies where Python's heap has it."""
+    assert_same(called(body), *NUMBERS, grad=False)
+
+
+def test_a_heap_of_nothing() -> None:
+    """E1: the run raises what Python raises."""
+    assert_same(called("h = [int(x[0])]\nheapq.heappop(h)\nreturn heapq.heappop(h)"), NUMBERS[0])
+
+
+def test_sorted_pairs() -> None:
+    """E1: tuples of numbers and texts are put in order part by part, by a key too."""
+
+    def f(x, n):
+        pairs = []
+        i = 0
+        while i < n:
+            pairs.append((int(x[i]), "odd" if x[i] % 2 else "even", i))
+            i = i + 1
+        first = sorted(pairs)
+        pairs.sort(key=lambda pair: (-pair[0], pair[2]))
+        best = max(pairs, key=lambda pair: pair[0]) if pairs else None
+        return first, pairs, best, min(pairs, default=None), sorted(pairs, reverse=True)
+
+    for count in (0, 3, 6):
+        assert_same(f, *((x, paddle.to_tensor(count)) for x in NUMBERS), grad=False)
+
+
+def test_models_of_dicts() -> None:
+    """D2: a class of Python's stays what it is to ``isinstance``, ``type`` and the caller."""
+
+    def f(x):
+        table = collections.OrderedDict()
+        table[int(x[0])] = 1
+        return type(table) is collections.OrderedDict, isinstance(table, dict), table
+
+    assert_same(f, *NUMBERS, grad=False)
