@@ -21,7 +21,7 @@ from d2s.runtime.lists.items.rows import zero_rows
 from d2s.runtime.lists.items.structures import Structure
 from d2s.runtime.lists.storage import ItemStore
 from d2s.runtime.trace import error_here
-from d2s.runtime.values.callbacks import raise_when
+from d2s.runtime.values.callbacks import raise_when, raise_where
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import mark_number, number_kind
 from d2s.runtime.values.tree import bare, is_mapping, refill
@@ -121,7 +121,7 @@ class DynamicDict(DynamicKeys):
         if isinstance(self.model, collections.defaultdict) and self.model.default_factory:
             return self.setdefault(key, self.model.default_factory())
         found, place = self._place(key)
-        raise_when(~found, KeyError(key))
+        raise_where(~found, lambda: KeyError(key))
         return self._item(paddle.where(found, place, paddle.full([], -1, "int64")))[1]
 
     def get(self, key: object, default: object = None) -> Any:
@@ -134,7 +134,7 @@ class DynamicDict(DynamicKeys):
         self._put(key, (key, value))
 
     def __delitem__(self, key: object) -> None:
-        raise_when(~self._drop(key), KeyError(key))
+        raise_where(~self._drop(key), lambda: KeyError(key))
 
     def setdefault(self, key: object, default: object = None) -> Any:
         """``dict.setdefault``."""
@@ -148,7 +148,7 @@ class DynamicDict(DynamicKeys):
         found, place = self._place(key)
         item = self._item(paddle.where(found, place, paddle.full([], -1, "int64")))[1]
         if not default:
-            raise_when(~found, KeyError(key))
+            raise_where(~found, lambda: KeyError(key))
         self._drop(key)
         return one_of(found, item, default[0]) if default else item
 
@@ -210,7 +210,7 @@ class DynamicSet(DynamicKeys):
 
     def remove(self, item: object) -> None:
         """``set.remove``."""
-        raise_when(~self._drop(item), KeyError(item))
+        raise_where(~self._drop(item), lambda: KeyError(item))
 
     def update(self, *others: Any) -> None:
         """``set.update``."""

@@ -13,7 +13,7 @@ import paddle
 
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.host.text import HostText
-from d2s.runtime.lists.items.elements import Element, OfRunLength, Ragged, Single, labels_of
+from d2s.runtime.lists.items.elements import Element, OfRunLength, Ragged, Single
 from d2s.runtime.lists.items.equality import equal_rows
 from d2s.runtime.lists.items.likeness import wants_gradients
 from d2s.runtime.lists.items.rows import Leaf, columns_of, joined, relaxed, sharing, zero_rows
@@ -22,6 +22,7 @@ from d2s.runtime.lists.ordered_items import OrderedItems
 from d2s.runtime.lists.positions import as_index, bounds_of, position_of, positions_of
 from d2s.runtime.trace import error_here
 from d2s.runtime.values.callbacks import raise_when
+from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import (
     NUMBER_DTYPES,
     as_value,
@@ -190,7 +191,7 @@ class DynamicList(OrderedItems):
         if not (isinstance(self.element, Single) and self.element.leaf.kind is None):
             return equal_rows(self.element, self.item_rows(), item)
         (row,) = self.item_rows()
-        if labels_of(item) is not None:
+        if not (is_tensor(item) or number_kind(item) is not None or isinstance(item, Choice)):
             return paddle.full_like(paddle.reshape(row, [-1]), False, "bool")
         leaf = self.element.leaf
         if any(size > 1 for size in (*leaf.shape, *getattr(item, "shape", ()))):

@@ -99,7 +99,6 @@ def test_a_list_is_compared_with_the_empty_one_and_itself(what: str) -> None:
         "k = x.sum() if x.sum() > 0 else 1\nreturn k in out, out.count(k)",
         "return None in out",
         "return out.count((x, x))",
-        "out.sort(key=lambda v: -v)\nreturn out",
     ],
 )
 def test_an_item_is_looked_for(after: str) -> None:
