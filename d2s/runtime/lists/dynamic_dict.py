@@ -189,6 +189,19 @@ class DynamicDict(DynamicKeys):
                 self[key] = value
 
 
+def _refused_operator(self: DynamicDict, other: object) -> Any:
+    raise error_here(
+        ContainerInGraphError,
+        f"{self.name!r}, a dict whose keys only the run knows, is joined with another one",
+        "put the items of one into the other: for key, value in other.items(): ...",
+    )
+
+
+for _operator in ("or", "and", "add", "sub"):
+    for _name in (f"__{_operator}__", f"__r{_operator}__"):
+        setattr(DynamicDict, _name, _refused_operator)
+
+
 class DynamicSet(DynamicKeys):
     """A set whose items the run decides."""
 
