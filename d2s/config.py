@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         least_island: int
         try_islands: bool
         cache_dir: str
+        program_copies: int
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,9 @@ class Config:
             of them do from then on; off, only its length decides (``D2S_TRY_ISLANDS``).
         cache_dir: the folder that keeps what functions were converted to, for the next process
             (``D2S_CACHE_DIR``); ``d2s`` in the user's folder of caches if empty, none if ``0``.
+        program_copies: so many copies of a program, which threads that find it running run
+            meanwhile, where it changes nothing and is not trained (``D2S_PROGRAM_COPIES``); 0 lets
+            them wait.
     """
 
     log: int | str = 0
@@ -79,6 +83,7 @@ class Config:
     least_island: int = 4
     try_islands: bool = True
     cache_dir: str = ""
+    program_copies: int = min(os.cpu_count() or 1, 8) - 1
 
 
 def from_environment(environment: dict[str, str] | os._Environ[str]) -> Config:

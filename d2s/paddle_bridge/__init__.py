@@ -80,7 +80,8 @@ from d2s.paddle_bridge.running.errors import (
     saved_programs,
     words_of,
 )
-from d2s.paddle_bridge.running.runs import Program, modes_are, thread_modes
+from d2s.paddle_bridge.running.modes import modes_are, thread_modes
+from d2s.paddle_bridge.running.runs import Program
 from d2s.paddle_bridge.running.steps import (
     filled_like,
     gradients_here,

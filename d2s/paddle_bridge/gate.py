@@ -122,6 +122,13 @@ class _StaticLock:
     def __exit__(self, *raised: object) -> None:
         self._lock.release()
 
+    def is_free(self) -> bool:
+        """Whether this thread would get it at once; it may be too late when that is said."""
+        if not self._lock.acquire(blocking=False):
+            return False
+        self._lock.release()
+        return True
+
 
 static_lock: Final = _StaticLock()
 """Held while a program is captured or built: Paddle makes one program at a time in a process."""

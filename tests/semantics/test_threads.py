@@ -10,6 +10,8 @@ import itertools
 import linecache
 import random
 import threading
+import time
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +22,7 @@ import pytest
 import d2s
 from d2s import config
 from d2s.paddle_bridge import gate as gates
+from tests.helpers import tensor
 
 THREADS = 8
 _count = itertools.count()
@@ -365,3 +368,108 @@ def test_the_gate_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> Non
         passed.append(True)
     gate.leave(depth)
     assert len(passed) == 2
+
+
+# -- copies of a program ---------------------------------------------------------------------------
+
+
+def _copies_of(static: Any) -> Any:
+    return static.entries[0].runner.program._inference.copies
+
+
+def _two_at_once(static: Any, monkeypatch: pytest.MonkeyPatch, *args: Any) -> int:
+    """How many threads have been in Paddle's run of one program at one moment."""
+    from d2s.paddle_bridge.running import runs
+
+    inside, most, plain = [0], [0], runs.run_program
+    lock = threading.Lock()
+
+    def slow(*given: Any) -> Any:
+        with lock:
+            inside[0] += 1
+            most[0] = max(most[0], inside[0])
+        time.sleep(0.002)
+        try:
+            return plain(*given)
+        finally:
+            with lock:
+                inside[0] -= 1
+
+    monkeypatch.setattr(runs, "run_program", slow)
+
+    def work(number: int) -> None:
+        with paddle.no_grad():
+            want = (args[0] + number).numpy()
+            for _ in range(40):
+                np.testing.assert_array_equal(static(args[0] + number).numpy(), expected(want))
+
+    def expected(x: np.ndarray[Any, Any]) -> Any:
+        return np.maximum(x * np.float32(2), np.float32(1))
+
+    together(work, 4)
+    return most[0]
+
+
+def test_a_program_that_only_computes_runs_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    """G4: threads that find it running run copies of it, as many as there may be."""
+
+    def f(x):
+        return paddle.maximum(x * 2, paddle.ones_like(x))
+
+    with d2s.options(program_copies=2), paddle.no_grad():
+        static = d2s.to_static(f)
+        static(tensor(1.0, -1.0))
+    assert _two_at_once(static, monkeypatch, tensor(1.0, -1.0)) > 1
+    assert len(_copies_of(static)._free) in (1, 2)
+
+
+def test_without_copies_threads_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """G4: the option switches it off."""
+
+    def f(x):
+        return paddle.maximum(x * 2, paddle.ones_like(x))
+
+    with d2s.options(program_copies=0), paddle.no_grad():
+        static = d2s.to_static(f)
+        static(tensor(1.0, -1.0))
+    assert _two_at_once(static, monkeypatch, tensor(1.0, -1.0)) == 1
+
+
+def test_what_changes_something_has_no_copies() -> None:
+    """G4: programs that write, draw, print or are trained run in one thread at a time."""
+    state = types.SimpleNamespace(last=None)
+    buffer = tensor(0.0)
+
+    def keeps(x):
+        state.last = x * 2
+        return x * 3
+
+    def adds(x):
+        buffer.add_(x.sum())
+        return x * 3
+
+    def draws(x):
+        return x + paddle.rand([2])
+
+    def tells(x):
+        print(x)
+        return x * 3
+
+    def steps(x):
+        x.add_(paddle.ones_like(x))
+        return x * 3
+
+    with d2s.options(program_copies=2):
+        for f in (keeps, adds, draws, tells, steps):
+            static = d2s.to_static(f)
+            with paddle.no_grad():
+                static(tensor(1.0, -1.0))
+            assert _copies_of(static) is None, f.__name__
+        static = d2s.to_static(lambda x: x * 3)
+        x = tensor(1.0, -1.0)
+        with paddle.no_grad():
+            static(x)
+            assert _copies_of(static) is not None
+        program = static.entries[0].runner.program
+        program.prepare(training=True)
+        assert _copies_of(static) is None

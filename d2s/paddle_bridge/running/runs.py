@@ -24,12 +24,7 @@ from d2s.paddle_bridge.gate import GATE, keep_mode, static_lock
 from d2s.paddle_bridge.gradients.repairs import coded_gradients, differentiate, mark_inner_loops
 from d2s.paddle_bridge.names import (
     FAKE_VALUE_NAME,
-    LayerHelperBase,
     PartialProgramLayer,
-    amp_attributes,
-    core,
-    default_dtype,
-    framework,
     has_grad,
     switch_to_static_graph,
 )
@@ -43,6 +38,7 @@ from d2s.paddle_bridge.preparing.passes import (
     save_sources,
 )
 from d2s.paddle_bridge.running.backward import BACKWARD, RunScope, alone_with
+from d2s.paddle_bridge.running.copies import Copies
 from d2s.paddle_bridge.running.prepared import Scopes, end_unused, run_program
 from d2s.paddle_bridge.versions import run_attributes
 from d2s.paddle_bridge.walks import erase_unread
@@ -67,6 +63,9 @@ class _Runnable:
         training: a backward comes to it.
         absent: inputs, and parameters counted on, that its backward has no gradient for.
         leaves: results without a gradient, which Paddle gives the history of the others.
+
+    Attributes:
+        copies: what other threads run meanwhile; ``None``: they wait.
     """
 
     def __init__(  # noqa: PLR0913  all that a run needs is at hand, not one attribute further away
@@ -92,6 +91,7 @@ class _Runnable:
         self._kept, self._returned = Scopes(), Scopes()
         self._scopes = {True: self._kept, False: self._returned, None: None}[room.always]
         self._lock = lock
+        self.copies: Copies | None = None
 
     def run(self, tensors: list[Any], parameters: list[Any]) -> tuple[list[Any], RunScope]:
         """Run it; the results, and the scope that their backward goes through.
@@ -118,6 +118,9 @@ class _Runnable:
                 if GATE.closed_by is not None and not depth:
                     GATE.pass_by(me)  # before the lock: who has closed the gate may want it
                 if not lock.acquire(False):  # nearly always free: one call less
+                    copy = None if self.copies is None else self.copies.take()
+                    if copy is not None:
+                        return self._run_copy(copy, tensors, parameters)
                     GATE.acquire(lock)
                 try:
                     free = scopes.free
@@ -158,6 +161,15 @@ class _Runnable:
     def _scopes_for(self, tensors: list[Any]) -> Scopes:
         """Where it runs if that is a matter of how much the tensors leave of the memory."""
         return self._kept if self._room.suffices(tensors) else self._returned
+
+    def _run_copy(
+        self, copy: _Runnable, tensors: list[Any], parameters: list[Any]
+    ) -> tuple[list[Any], RunScope]:
+        assert self.copies is not None
+        try:
+            return copy.run(tensors, parameters)
+        finally:
+            self.copies.put(copy)
 
     def _run_without(self, tensors: list[Any], parameters: list[Any]) -> tuple[list[Any], RunScope]:
         """:meth:`run`; Paddle makes zeros of a gradient that there is not, unless told of it."""
@@ -245,6 +257,7 @@ class Program:
         outputs: its output values, each once.
         parameters: dygraph tensors and the values that stand for them.
         keep: its runs keep their values until they end where those take no more bytes.
+        copies: so many copies may run beside it, where it only computes and is not trained.
     """
 
     def __init__(
@@ -255,12 +268,14 @@ class Program:
         parameters: tuple[list[Any], ...],
         *,
         keep: int = 0,
+        copies: int = 0,
     ) -> None:
         self.main = main
         self.inputs = inputs
         self.outputs = outputs
         self.parameters = parameters
         self._keep = keep
+        self._copies = copies
         self._layer = _Layer(main, inputs, outputs, parameters)
         # Paddle checks each output for a magic number and drops it; we never yield one.
         self._joints: dict[tuple[bool, ...], tuple[Any, list[int]]] = {}
@@ -401,7 +416,23 @@ class Program:
                     leaves=stopping if training else [],
                 )
                 self._ready[layer, training] = known
+                if not lean:
+                    self._run_alone()
+                elif self._copies:
+                    known.copies = Copies(self._copy, self._copies)
             return known
+
+    def _copy(self) -> _Runnable:
+        """The same, prepared once more, to be run without gradients."""
+        parts = self.main, self.inputs, self.outputs, self.parameters
+        copy = Program(*parts, keep=self._keep)
+        return copy._prepared(copy._layer, False)
+
+    def _run_alone(self) -> None:
+        """Let nothing run beside it: Paddle loses tensors where it is trained meanwhile."""
+        self._copies = 0
+        for runnable in self._ready.values():
+            runnable.copies = None
 
     def _attributes(self, layer: Any, training: bool) -> Any:
         layer.training = training
@@ -444,48 +475,3 @@ class Program:
             results = [paddle.assign(made[index]) for index in found]
         layer = _Layer(copied.program, [*inputs, *seeds], results, (self.parameters[0], parameters))
         return layer, found
-
-
-_DTYPE: Final = "_LayerHelperBase__dtype"
-_NO_AMP: Final = core.AmpLevel.O0.value
-_NO_AMP_DTYPE: Final = "float32"
-"""What a thread has that no ``auto_cast`` has set; asking for it is cheaper than for the level."""
-
-
-class _Thread(threading.local):
-    """What ``auto_cast`` sets in this thread: Paddle has one object for each."""
-
-    def __init__(self) -> None:
-        self.amp = amp_attributes()
-
-
-_thread: Final = _Thread()
-
-
-def modes_are(modes: tuple[Any, ...], name: Callable[[Any], str]) -> list[str]:
-    """The questions whether, in dygraph mode, :func:`thread_modes` gives ``modes``: expressions.
-
-    Args:
-        modes: what it gave.
-        name: gives things names in the expressions.
-    """
-    gradients, dtype, amp = modes[:3]
-    if amp is not None or dtype != LayerHelperBase.__dict__.get(_DTYPE):
-        return [f"{name(paddle.in_dynamic_mode)}()", f"{name(thread_modes)}() == {name(modes)}"]
-    return [
-        f"{name(framework.global_var)}._dygraph_tracer_ is not None",
-        f"{name(has_grad)}() is {gradients}",
-        f"{name(LayerHelperBase)}.{_DTYPE} == {name(dtype)}",
-        f"{name(_thread)}.amp._amp_dtype == {_NO_AMP_DTYPE!r}",
-    ]
-
-
-def thread_modes() -> tuple[Any, ...]:
-    """What a program depends on besides its code and its inputs: modes that Paddle's threads have.
-
-    Whether gradients are recorded, the default dtype, and what ``auto_cast`` has set.
-    """
-    amp = _thread.amp
-    if amp._amp_dtype == _NO_AMP_DTYPE or amp._amp_level.value == _NO_AMP:
-        return has_grad(), default_dtype(), None
-    return has_grad(), default_dtype(), str(amp._amp_level), str(amp._amp_dtype)

@@ -100,8 +100,23 @@ class Trainable:
         if watch is not None:
             program, find = watch.watched(program)
             inputs, outputs, values = ([*map(find, each)] for each in (inputs, outputs, values))
+        options = config.get()
         return bridge.Program(
-            program, inputs, outputs, (tensors, values), keep=config.get().keep_memory_mb << 20
+            program,
+            inputs,
+            outputs,
+            (tensors, values),
+            keep=options.keep_memory_mb << 20,
+            copies=options.program_copies if self._only_computes else 0,
+        )
+
+    @property
+    def _only_computes(self) -> bool:
+        """Whether a run changes nothing but its results, so that two may go on at a time."""
+        known = self.captured
+        changes = known.writes, known.updates, known.overwritten, known.rewritten
+        return known.steps is None and not (
+            any(changes) or known.hosts or known.has_random or known.draws or known.lifted
         )
 
     def overwritten(self) -> list[bridge.EagerTensor]:
