@@ -61,9 +61,6 @@ _TABLES: Final = ("_parameters", "_buffers", "_sub_layers")
 
 _HOOKS: Final = ("_forward_pre_hooks", "_forward_post_hooks")
 
-_CODES: Final = 4096
-"""Of so many functions it is known what their code does."""
-
 _COMPUTING: Final = frozenset(("__dict__", "getattr", "hasattr", "setattr", "vars"))
 """Names in code that may mean any attribute."""
 
@@ -329,9 +326,15 @@ class _Explorer:
                 yield from self.at(Place(function.__globals__, name, name))
 
 
-@functools.lru_cache(maxsize=_CODES)
 def _only_stored(code: types.CodeType) -> set[str]:
     """Names of attributes that code assigns, and names for nothing else."""
+    known = _assigned.get(code)
+    if known is None:
+        known = _assigned[code] = _assigned_by(code)
+    return known
+
+
+def _assigned_by(code: types.CodeType) -> set[str]:
     steps = [(step.opname, step.argval) for step in dis.get_instructions(code)]
     stored = {name for operation, name in steps if operation == "STORE_ATTR"}
     return stored - {name for operation, name in steps if operation != "STORE_ATTR"}
@@ -366,6 +369,9 @@ def _named(function: types.FunctionType, kind: type | None) -> set[str]:
         names.add(_RECEIVER if each == first else PLAIN if alike and each in others else EVERY)
     return names
 
+
+_assigned: Final[weakref.WeakKeyDictionary[types.CodeType, set[str]]] = weakref.WeakKeyDictionary()
+"""What code assigns alone, for as long as somebody has the code; read often."""
 
 _mentioned: Final[weakref.WeakKeyDictionary[types.CodeType, tuple[set[str], Any]]] = (
     weakref.WeakKeyDictionary()

@@ -17,6 +17,7 @@ import enum
 import functools
 import sys
 import types
+import weakref
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, Final
@@ -454,9 +455,17 @@ _BOUND: Final[dict[type, tuple[str, ...]]] = {
 _ASKING: Final = frozenset(("hasattr", "getattr", "AttributeError", "Exception"))
 
 
-@functools.lru_cache(maxsize=4096)
+_assigned: Final[weakref.WeakKeyDictionary[types.CodeType, frozenset[str]]] = (
+    weakref.WeakKeyDictionary()
+)
+"""What :func:`_stored` has found, for as long as somebody has the code."""
+
+
 def _stored(code: types.CodeType) -> frozenset[str]:
     """Names of attributes that ``code`` assigns, or a function in it."""
+    known = _assigned.get(code)
+    if known is not None:
+        return known
     found = {
         step.argval
         for step in dis.get_instructions(code)
@@ -465,7 +474,8 @@ def _stored(code: types.CodeType) -> frozenset[str]:
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             found |= _stored(constant)
-    return frozenset(found)
+    known = _assigned[code] = frozenset(found)
+    return known
 
 
 # -- guards --------------------------------------------------------------------------------------
