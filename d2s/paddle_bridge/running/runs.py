@@ -416,7 +416,7 @@ class Program:
                     leaves=stopping if training else [],
                 )
                 self._ready[layer, training] = known
-                if not lean:
+                if not inference:
                     self._run_alone()
                 elif self._copies:
                     known.copies = Copies(self._copy, self._copies)
