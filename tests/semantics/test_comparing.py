@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 from typing import Any
 
 import pytest
@@ -137,3 +138,43 @@ def test_an_item_is_looked_for_in_a_deque() -> None:
     )
     for n in (0, 1, 2):
         assert_same(function, (X, scalar(n)))
+
+
+@functools.total_ordering
+class Price:
+    """An ``__eq__`` and an ``__lt__``; ``functools`` and Python make the others of them."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> Any:
+        return self.value == other.value if isinstance(other, Price) else NotImplemented
+
+    def __lt__(self, other: Price) -> Any:
+        return self.value < other.value
+
+
+class Rounded(Price):
+    """A subclass, which Python asks first, with a ``!=`` of its own."""
+
+    def __ne__(self, other: object) -> Any:
+        return self.value.round() != other.value.round() if isinstance(other, Price) else True
+
+
+@pytest.mark.parametrize("symbol", ["<", "<=", ">", ">=", "==", "!="])
+@pytest.mark.parametrize("right", ["Price(x[1])", "Rounded(x[1])", "3", "None"])
+def test_comparisons_that_python_makes_of_others(symbol: str, right: str) -> None:
+    """A1, B1: ``!=`` where a class has ``__eq__`` alone, and those of ``total_ordering``."""
+    if right in ("3", "None") and symbol not in ("==", "!="):
+        right = "Price(x[0])"
+    function = function_of(
+        f"""
+        def f(x):
+            if Price(x[0]) {symbol} {right}:
+                return x * 2
+            return x - 1
+        """,
+        Price=Price,
+        Rounded=Rounded,
+    )
+    assert_same(function, (tensor(1.0, 1.2),), (tensor(1.0, 1.0),), (tensor(2.0, 1.0),))

@@ -32,7 +32,7 @@ from d2s.runtime.python.kinds import type_
 from d2s.runtime.trace import Capture, current, error_here
 from d2s.runtime.values.choice import Choice, each
 from d2s.runtime.values.fields import slots_of
-from d2s.runtime.values.objects import is_library, is_user_object, owner_of, stays
+from d2s.runtime.values.objects import PLAIN_OBJECTS, is_library, is_user_object, owner_of, stays
 from d2s.runtime.values.tensors import as_value
 
 SKIP: Final = "__d2s_not_to_static__"
@@ -91,6 +91,8 @@ class _Converted(Callables):
             return functools.partial(py_layers.apply, owner, call)
         if isinstance(callee, type) and capture.adopt is not None:
             capture.adopt(callee)
+            if issubclass(callee, PLAIN_OBJECTS):
+                return functools.partial(_of_values, callee)
             if _makes_empty_objects(callee):
                 return functools.partial(_made, capture, callee)
         return self.other(callee)
@@ -138,6 +140,13 @@ def _makes_empty_objects(kind: type) -> bool:
         return True
     plain = vars(object)
     return all(getattr(kind, name) is plain[name] for name in ("__init__", "__new__"))
+
+
+def _of_values(kind: type, *arguments: object, **options: object) -> Any:
+    """``kind(...)``, of a class that asks for tensors of the program by their type."""
+    given = [as_value(each) if bridge.is_eager(each) else each for each in arguments]
+    named = {key: as_value(it) if bridge.is_eager(it) else it for key, it in options.items()}
+    return kind(*given, **named)
 
 
 def _made(capture: Capture, kind: type, *arguments: object, **options: object) -> Any:

@@ -14,6 +14,7 @@ import collections
 import functools
 import inspect
 import operator
+import types
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -59,8 +60,34 @@ def ne(left: object, right: object, /) -> Any:
     if current() is None:
         return left != right
     if not (_has_containers(left) or _has_containers(right) or _pairs(left, right) is not None):
+        return _differ(left, right)
+    return _opposite(eq(left, right))
+
+
+def _differ(left: Any, right: Any) -> Any:
+    """``left != right`` where a class may have an ``__eq__`` alone, whose truth Python asks for."""
+    if not (_negates(type(left)) or _negates(type(right))):
         return left != right
-    same = condition(eq(left, right))
+    sides = [(left, right), (right, left)]
+    if type(left) is not type(right) and issubclass(type(right), type(left)):
+        sides.reverse()  # a subclass is asked first
+    for one, other in sides:
+        kind: Any = type(one)
+        negates = _negates(kind)
+        answer = kind.__eq__(one, other) if negates else kind.__ne__(one, other)
+        if answer is not NotImplemented:
+            return _opposite(answer) if negates else answer
+    return left is not right
+
+
+def _negates(kind: Any) -> bool:
+    """Whether ``!=`` of a class is the opposite of an ``__eq__`` that somebody has written."""
+    return kind.__ne__ is object.__ne__ and isinstance(kind.__eq__, types.FunctionType)
+
+
+def _opposite(same: Any) -> Any:
+    """``not same``."""
+    same = condition(same)
     return mark_number(paddle.logical_not(same), bool) if bridge.is_value(same) else not same
 
 

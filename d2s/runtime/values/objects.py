@@ -91,6 +91,9 @@ BOOKKEEPING: Final = (
 )
 """Those that are Paddle's own business, as whether the layer has been called."""
 
+PLAIN_OBJECTS: Final = (paddle.distribution.Distribution,)
+"""Classes of Paddle whose objects are their attributes, as those of the user's classes are."""
+
 _classes: dict[int, tuple[type, bool]] = {}
 
 
@@ -102,7 +105,7 @@ def is_user_class(kind: type) -> bool:
         module = sys.modules.get(home)
         file = getattr(module, "__file__", None)
         users = home != "builtins" and not (file and is_library(file))
-        users = users or "d2s_is_state" in vars(kind)
+        users = users or "d2s_is_state" in vars(kind) or issubclass(kind, PLAIN_OBJECTS)
         known = _classes[id(kind)] = (kind, users)
     return known[1]
 
