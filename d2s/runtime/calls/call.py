@@ -32,7 +32,7 @@ from d2s.runtime.python.kinds import type_
 from d2s.runtime.trace import Capture, current, error_here
 from d2s.runtime.values.choice import Choice, each
 from d2s.runtime.values.fields import slots_of
-from d2s.runtime.values.objects import PLAIN_OBJECTS, is_library, is_user_object, owner_of, stays
+from d2s.runtime.values.objects import is_library, is_user_object, owner_of, stays
 from d2s.runtime.values.tensors import as_value
 
 SKIP: Final = "__d2s_not_to_static__"
@@ -91,7 +91,7 @@ class _Converted(Callables):
             return functools.partial(py_layers.apply, owner, call)
         if isinstance(callee, type) and capture.adopt is not None:
             capture.adopt(callee)
-            if issubclass(callee, PLAIN_OBJECTS):
+            if issubclass(callee, paddle.distribution.Distribution):
                 return functools.partial(_of_values, callee)
             if _makes_empty_objects(callee):
                 return functools.partial(_made, capture, callee)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import collections
 import functools
 import os
 import sys
@@ -91,8 +93,14 @@ BOOKKEEPING: Final = (
 )
 """Those that are Paddle's own business, as whether the layer has been called."""
 
-PLAIN_OBJECTS: Final = (paddle.distribution.Distribution,)
-"""Classes of Paddle whose objects are their attributes, as those of the user's classes are."""
+PLAIN_OBJECTS: Final = (
+    paddle.distribution.Distribution,
+    collections.UserDict,
+    collections.UserList,
+    collections.ChainMap,
+    argparse.Namespace,
+)
+"""Classes of libraries whose objects are their attributes, as those of the user's classes are."""
 
 _classes: dict[int, tuple[type, bool]] = {}
 
