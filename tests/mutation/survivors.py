@@ -121,13 +121,6 @@ EXPLAINED: Final[tuple[Explained, ...]] = (
         "Tensors without elements are then chosen one by one, and the item is the same.",
     ),
     Explained(
-        "d2s/runtime/lists/likeness.py",
-        "common",
-        "and/or swapped",
-        "is_sequence(known) and len(known) == len(found)",
-        "An item of another length is refused where it is appended, before the two are compared.",
-    ),
-    Explained(
         "d2s/runtime/host/messages.py",
         "",
         "constant changed",
@@ -198,13 +191,6 @@ EXPLAINED: Final[tuple[Explained, ...]] = (
         "returns None",
         "return _positive(operands[0])",
         "A shape not known to be positive costs a padding, which is cut off again.",
-    ),
-    Explained(
-        "d2s/runtime/lists/likeness.py",
-        "common",
-        "and/or swapped",
-        "isinstance(known, Like) and isinstance(found, Like)",
-        "An item of another structure is refused where it is appended, before they are compared.",
     ),
     Explained(
         "d2s/runtime/aliasing/inplace.py",

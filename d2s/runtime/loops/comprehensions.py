@@ -145,6 +145,8 @@ def _alike(values: list[Any], flags: list[Any]) -> list[Any]:
     Only the kept ones have their shape on the run, where the capture does not know it.
     """
     element = functools.reduce(union, map(element_of, values))
+    if any(leaf.ragged for leaf in element.leaves):  # each item of the list has a size of its own
+        return values
     rows = [element.flatten(value) for value in values]
     for position, leaf in enumerate(element.leaves):
         if -1 not in leaf.shape:
