@@ -200,13 +200,6 @@ EXPLAINED: Final[tuple[Explained, ...]] = (
         "A tensor has no `random` to be used in its place, so it is refused all the same.",
     ),
     Explained(
-        "d2s/runtime/lists/rows.py",
-        "no_rows",
-        "statement removed",
-        "made.stop_gradient = leaf.stop_gradient",
-        "What the zeros are joined with, or the loop that carries them, lets gradients through.",
-    ),
-    Explained(
         "d2s/runtime/aliasing/storage.py",
         "",
         "constant changed",

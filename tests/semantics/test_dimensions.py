@@ -152,11 +152,11 @@ OPEN = {
     "python numbers": "return x * min(len(x), 4) + sorted([len(x), 4])[0] + divmod(len(x), 2)[1]",
     "caught": "try:\n        k = [1, 2, 3, 4][x.shape[0]]\n    except IndexError:\n        k = 9\n"
     "    return x * k",
+    "key of a dict": "return x * len({x.shape[0]: 1, 3: 2})",
+    "member of a set": "return x * len({x.shape[0], 3})",
     "compared list": "return x * 2 if x.shape == [3, 2] else x * 3",
 }
 CLOSED = {
-    "key of a dict": "return x * len({x.shape[0]: 1, 3: 2})",
-    "member of a set": "return x * len({x.shape[0], 3})",
     "text as a key": "return x * {'k3': 1.0}.get(f'k{x.shape[0]}', 5.0)",
     "repeated text": "return x * len('ab' * x.shape[0])",
     "method of int": "return x * x.shape[0].bit_length()",

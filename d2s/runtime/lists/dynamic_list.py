@@ -90,10 +90,11 @@ class DynamicList(OrderedItems):
         word, other = _word(first), _word(second)
         if word != other:
             raise TypeError(f'can only concatenate {word} (not "{other}") to {word}')
-        made = self.like([zero_rows(leaf) for leaf in self.element.leaves])
         if isinstance(first, DynamicList):
-            made = first.copy()
+            made = first.as_list()
         else:
+            made = self.like([zero_rows(leaf) for leaf in self.element.leaves])
+            made.frozen = False
             made.extend(first)
         made.extend(second)
         made.frozen = word == "tuple"

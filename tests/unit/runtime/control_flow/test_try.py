@@ -18,7 +18,7 @@ def test_a_refusal_behind_a_branch_that_may_raise() -> None:
                 if x.max() > 5:
                     raise ValueError("large")
                 if export:
-                    x = x + len({x.max().item()})
+                    x = x + hash(x.max().item())
             except ValueError:
                 x = x - 5
             return x * 2
