@@ -76,7 +76,20 @@ def f(x, n):
     assert_same(f, *CALLS, grad=False)
 
 
-@pytest.mark.parametrize("use", ["paddle.stack(out)", "sum(out)", "max(out)", "sorted(out)"])
+@pytest.mark.parametrize("use", ["max(out)", "sorted(out)", "min(out), len(out)"])
+def test_the_order_of_texts(use: str) -> None:
+    """D1, E1: that of Python."""
+    f = function_of(f"""
+def f(x, n):
+    out = []
+    for i in range(n):
+        out.append("big" if x[i] > 1 else "small")
+    return {use}
+""")
+    assert_same(f, *CALLS, grad=False)
+
+
+@pytest.mark.parametrize("use", ["paddle.stack(out)", "sum(out)"])
 def test_texts_are_no_numbers(use: str) -> None:
     """D1: what counts them off is not seen."""
     f = function_of(f"""

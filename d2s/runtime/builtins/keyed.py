@@ -70,10 +70,12 @@ def set_(things: Any = (), /) -> Any:
 
 def dict_(things: Any = (), /, **named: object) -> Any:
     """``dict``."""
-    if current() is None or named:
+    if current() is None:
         return builtins.dict(things, **named)
     if isinstance(things, Choice):
-        return each(dict_, things)
+        return each(lambda found: dict_(found, **named), things)
+    if named:
+        return builtins.dict(things, **named)
     if isinstance(things, DynamicDict):
         return _dict_of(things.items(), {})
     if is_mapping(things):
