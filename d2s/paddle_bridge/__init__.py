@@ -35,6 +35,7 @@ from d2s.paddle_bridge.capturing.capture import (
 )
 from d2s.paddle_bridge.capturing.dtypes import true_dtypes
 from d2s.paddle_bridge.capturing.exact import as_float32, exact_numbers
+from d2s.paddle_bridge.capturing.known import computed
 from d2s.paddle_bridge.capturing.leaves import (
     comes_of,
     continues,
@@ -175,6 +176,7 @@ __all__ = [
     "check_version",
     "checked_operations",
     "comes_of",
+    "computed",
     "continues",
     "copy_what_is_read_twice",
     "cut",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import subprocess
 import sys
 import textwrap
 import types
@@ -625,6 +626,56 @@ def test_what_is_saved_may_read_any_tensor(kind: str, tmp_path: Path) -> None:
     assert list(layer.to_static_state_dict()) == names
     np.testing.assert_array_equal(d2s.load(str(tmp_path / "f"))(x).numpy(), expected)
     assert what(x).numpy() == pytest.approx(expected)
+
+
+STATE = """
+import numpy as np
+import paddle
+
+class Sampler(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.sigmas = paddle.to_tensor([3.0, 1.0, 0.5])
+        self.count = paddle.to_tensor(2)
+
+    def forward(self, x):
+        TEXT
+        return x * y
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "y = self.sigmas[1] * 2 if self.sigmas[0] > 1 else self.sigmas[2]",
+        "y = paddle.to_tensor(np.interp([0.5, 1.5], [0.0, 1.0, 2.0], self.sigmas.numpy()))[0]",
+        "logs = np.log(((1 + self.sigmas) / self.sigmas).numpy())\n"
+        "        y = paddle.to_tensor(np.linspace(logs[0], 1.0, 3).astype('float32'))[0]",
+        "y = x\n        for i in range(3):\n"
+        "            y = y + i if self.sigmas[i] > 0.7 else y * self.sigmas[i]",
+        "y = x\n        i = paddle.zeros([])\n        while i < self.count:\n"
+        "            y = y + 1 if self.sigmas[0] > i else y * 2\n            i = i + 1",
+        "self.sigmas = self.sigmas * 2\n        y = x if self.sigmas[1] > 1.5 else -x",
+    ],
+    ids=["if", "interp", "log", "if in a loop", "if in a static loop", "changed state"],
+)
+def test_a_file_computes_nothing_of_its_state_again(text: str, tmp_path: Path) -> None:
+    """G3: Paddle Inference failed at an ``if`` on a constant; NumPy on what is known was refused."""
+    layer = function_of(STATE.replace("TEXT", text), "Sampler")()
+    spec = [paddle.static.InputSpec([None], "float32")]
+    x = paddle.to_tensor([1.0, 2.0])
+    name = str(tmp_path / "f")
+    d2s.save(layer, name, input_spec=spec)
+    np.savez(f"{name}.npz", **{"0/0": x.numpy()})
+    predict = [sys.executable, "-W", "ignore", "-m", "corpus.predict"]
+    subprocess.run(
+        [*predict, name, f"{name}.npz", f"{name}.out.npz"],
+        cwd=Path(__file__).resolve().parents[2],
+        check=True,
+        timeout=300,
+    )
+    with np.load(f"{name}.out.npz") as found:
+        np.testing.assert_allclose(found["inference/0/0"], layer(x).numpy(), 1e-6)
 
 
 class Holder:

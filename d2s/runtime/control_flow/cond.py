@@ -34,7 +34,7 @@ from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import is_object
 from d2s.runtime.values.objects import is_list, is_user_class, owner_of
-from d2s.runtime.values.tensors import condition
+from d2s.runtime.values.tensors import decided
 from d2s.runtime.values.tree import refill
 from d2s.runtime.values.unbound import UNBOUND
 
@@ -49,7 +49,7 @@ def if_(test: object, body: Body, orelse: Body | None, names: tuple[str, ...]) -
         body, orelse: the two sides; ``orelse`` may be ``None``.
         names: the state that the sides change and somebody reads afterwards.
     """
-    test = condition(test)
+    test = decided(test)
     if bridge.is_value(test):
         decide(test, body, orelse, State(names, body, orelse))
         return
@@ -66,7 +66,7 @@ def if_(test: object, body: Body, orelse: Body | None, names: tuple[str, ...]) -
 
 def ifelse(test: object, body: Body, orelse: Body) -> Any:
     """A conditional expression."""
-    test = condition(test)
+    test = decided(test)
     if not bridge.is_value(test):
         truth = bool(test)
         note("if", truth)

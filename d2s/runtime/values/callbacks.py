@@ -143,10 +143,13 @@ def host_values(
     capture = current()
     assert capture is not None
     places = places_here()
+    kinds = [number_kind(item) for item in inputs]
     if capture.export:
+        known = None if capture.wanting else bridge.computed([as_value(item) for item in inputs])
+        if known is not None:
+            return _once(function, known, kinds, metas)
         capture.wanting.setdefault(name, []).append(places[-1])
         return [_zeros(*meta) for meta in metas]
-    kinds = [number_kind(item) for item in inputs]
     values = [_fixed(as_value(item)) for item in inputs] or [paddle.full([], True, "bool")]
 
     def host(*tensors: Any) -> Any:
@@ -181,6 +184,30 @@ def host_values(
         result.stop_gradient = True
     capture.hosts.append((operation, host))
     return results
+
+
+def _once(
+    function: Callable[..., list[Any]],
+    inputs: list[np.ndarray],
+    kinds: list[Any],
+    metas: list[tuple[list[int], str]],
+) -> list[Any]:
+    """What a call gives whose inputs are the same on each run of a file: constants."""
+    with bridge.in_dygraph():
+        given = [
+            paddle.to_tensor(item) if kind is None else kind(item.item())
+            for item, kind in zip(inputs, kinds, strict=True)
+        ]
+        found = [
+            np.asarray(item).astype(dtype)
+            for item, (_, dtype) in zip(function(*given), metas, strict=True)
+        ]
+    return [bridge.as_value(_constant(item)) for item in found]
+
+
+def _constant(item: np.ndarray) -> Any:
+    with bridge.in_dygraph():
+        return _as_tensor(item, str(item.dtype))
 
 
 def _operation(

@@ -194,6 +194,15 @@ def condition(test: Any) -> Any:
     return test
 
 
+def decided(test: Any) -> Any:
+    """:func:`condition` of an ``if``: in a file, whose state is known, mostly Python's."""
+    test, capture = condition(test), current()
+    if capture is None or not capture.export or not bridge.is_value(test):
+        return test
+    known = bridge.computed([test])
+    return test if known is None else bool(known[0])
+
+
 def refuse(what: str, cure: str) -> Any:
     """A method for values that raises: the run alone knows the answer."""
 
