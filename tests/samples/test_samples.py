@@ -660,7 +660,7 @@ class Sampler(paddle.nn.Layer):
     ids=["if", "interp", "log", "if in a loop", "if in a static loop", "changed state"],
 )
 def test_a_file_computes_nothing_of_its_state_again(text: str, tmp_path: Path) -> None:
-    """G3: Paddle Inference failed at an ``if`` on a constant; NumPy on what is known was refused."""
+    """G3: Paddle Inference failed at an ``if`` on a constant; NumPy on constants was refused."""
     layer = function_of(STATE.replace("TEXT", text), "Sampler")()
     spec = [paddle.static.InputSpec([None], "float32")]
     x = paddle.to_tensor([1.0, 2.0])

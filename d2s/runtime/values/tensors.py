@@ -194,7 +194,7 @@ def condition(test: Any) -> Any:
     return test
 
 
-def decided(test: Any) -> Any:
+def decided(test: object) -> Any:
     """:func:`condition` of an ``if``: in a file, whose state is known, mostly Python's."""
     test, capture = condition(test), current()
     if capture is None or not capture.export or not bridge.is_value(test):
