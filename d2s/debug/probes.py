@@ -273,7 +273,7 @@ def islands() -> None:
     import d2s
 
     def keyed(x: Any) -> Any:
-        found = {float(x.sum()): 2}
+        found = {hash(float(x.sum())): 2}
         return x * found[float(x.sum())]
 
     with d2s.options(least_island=1, try_islands=False), warnings.catch_warnings():

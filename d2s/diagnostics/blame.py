@@ -33,7 +33,7 @@ _BUILDING: Final = frozenset(
         "control_flow.merge",
         "control_flow.outputs",
         "control_flow.try_",
-        "lists.likeness",
+        "lists.items.likeness",
         "loops.carriers.carrier",
         "loops.carriers.chosen",
         "loops.carriers.constant",

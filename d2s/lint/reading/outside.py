@@ -60,7 +60,7 @@ def called(reader: Reader, node: Any, path: str, arguments: list[Value]) -> None
         if path in tables.NEEDS_VALUES:
             _needs_values(reader, node, path)
             return
-        if path in tables.HEAP or path in tables.COMPARING:
+        if path in tables.COMPARING:
             _compares(reader, node, path)
     decided = any(value.kind is Kind.TENSOR for value in arguments)
     if head in ("random", "numpy") and "random." in path:

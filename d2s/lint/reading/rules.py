@@ -290,7 +290,7 @@ def item_set(reader: Reader, target: Any, owner: Value, key: Value) -> None:
     """D2S207, D2S208: an item is assigned."""
     if owner.kind is not Kind.TABLE or isinstance(target.slice, gast.Slice):
         return
-    if key.kind is Kind.NUMBER or (reader.in_loop and _counts(reader, target)):
+    if reader.in_loop and _counts(reader, target):
         reader.report(
             target,
             "D2S207",
@@ -318,22 +318,21 @@ def _counts(reader: Reader, target: Any) -> bool:
 
 
 def item_read(reader: Reader, node: Any, owner: Value, key: Value) -> None:
-    """D2S208: a text with tensors is a key; a number of the run may be."""
+    """D2S208: a text with tensors is a key."""
     if owner.kind is Kind.TABLE and key.kind is Kind.TEXT:
         hashed(reader, node.slice, key)
 
 
 def hashed(reader: Reader, node: Any, value: Value) -> None:
-    """D2S208: a key of a dict, or an item of a set, that only the run knows."""
+    """D2S208: a text that only the run knows is a key of a dict or an item of a set."""
     if value.kind is Kind.PLAIN and isinstance(node, gast.Name):
         _text_of_two(reader, node)
-    if value.kind not in (Kind.NUMBER, Kind.TEXT):
+    if value.kind is not Kind.TEXT:
         return
-    what = "a text with tensors in it" if value.kind is Kind.TEXT else "a number of the run"
     reader.report(
         node,
         "D2S208",
-        f"{what} is a key of a dict or an item of a set",
+        "a text with tensors in it is a key of a dict or an item of a set",
         "choose with if, or index a list or a tensor with it",
     )
 

@@ -135,9 +135,6 @@ NEEDS_VALUES: Final = {
 }
 """What wants the values of a tensor, and fails with the code."""
 
-HEAP: Final = _words(
-    "heapq.heappush heapq.heappop heapq.heapify heapq.heapreplace heapq.heappushpop"
-)
 COMPARING: Final = _words("bisect.bisect bisect.bisect_left bisect.bisect_right bisect.insort")
 
 STEPS: Final = _words("step minimize")

@@ -31,8 +31,8 @@ import paddle
 def scale(x: paddle.Tensor, k: int):
     y = x * k + math.pi
     if x.sum() > -1e30:
-        z = {y.sum().item(): 1}
-        y = y + len(z)
+        z = hash(y.sum().item())
+        y = y + z
     return y
 
 

@@ -53,7 +53,7 @@ class Plain(nn.Layer):
 
     def forward(self, x):
         if self.scale is None:
-            return {x.sum().item(): 1}
+            return hash(x.sum().item())
         return self.inner(x) * self.scale
 
 
@@ -63,7 +63,7 @@ for size in (2, 3, 3):
     net(paddle.ones([size, 2]))
     print(halve(paddle.ones([size]) * 4).tolist())
     plain(paddle.ones([size, 2]))
-    assert len(odd(paddle.ones([size, 2]))) == 1
+    assert isinstance(odd(paddle.ones([size, 2])), int)
 print(sys.argv[1:], __name__, os.path.basename(__file__), beside.NAME)
 if "--fail" in sys.argv:
     def fails(x):

@@ -113,7 +113,7 @@ def f(x):
         name = 3
     elif x.sum() < -5:
         name = x
-    return {name}
+    return {name: 0}
 """
 
 
@@ -138,7 +138,7 @@ def test_none_on_either_side(absent: str, lines: tuple[int, int]) -> None:
                 name = {sides[0]}
             else:
                 name = {sides[1]}
-            return {{name}}
+            return {{name: 0}}
         """,
         AmbiguousValueError,
     )
@@ -166,7 +166,7 @@ def test_a_column_that_nobody_needs_is_left_out() -> None:
     error = refused(
         """
         def f(x):
-            return {"up" if x.sum() > 0 else "down"}
+            return {("up" if x.sum() > 0 else "down"): 0}
         """,
         AmbiguousValueError,
     )
@@ -183,7 +183,7 @@ def test_what_returns_leave() -> None:
                 if x.sum() > 0:
                     return "up"
                 return x
-            return {kind(x)}
+            return {kind(x): 0}
         """,
         AmbiguousValueError,
     )

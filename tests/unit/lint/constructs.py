@@ -153,13 +153,13 @@ def written_text(x):
 @d2s.to_static
 def key_of_the_run(x):
     found = {}
-    found[int(x.sum())] = x  # D2S207
+    found[int(x.sum())] = x
     return found
 
 
 @d2s.to_static
 def set_of_the_run(x):
-    return x, {int(x.sum())}  # D2S208
+    return x, {int(x.sum())}
 
 
 @d2s.to_static
@@ -202,8 +202,8 @@ def written_as_json(x):
 @d2s.to_static
 def on_a_heap(x):
     heap = []
-    heapq.heappush(heap, float(x[0]))  # D2S205 elsewhere
-    heapq.heappush(heap, float(x[1]))  # D2S205
+    heapq.heappush(heap, float(x[0]))
+    heapq.heappush(heap, float(x[1]))
     return heapq.heappop(heap)
 
 
