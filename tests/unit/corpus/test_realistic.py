@@ -408,7 +408,7 @@ def command(*arguments: str) -> Iterator[object]:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("bisektion",), "the nearest are bisection_with_bracket"),
+        (("bisektion",), "the nearest are priority_and_bisection_structures"),
         (("--convert", "nothing_here:f"), "no module for the converter"),
         (("--option", "full_graph"), "an option is KEY=VALUE"),
         (("--record", "--convert", "none"), "recorded with d2s:to_static without options"),
@@ -422,7 +422,7 @@ def test_bad_arguments_end_with_2(arguments: tuple[str, ...], says: str) -> None
 
 def test_a_run_from_the_command_line(tmp_path: Path) -> None:
     file = tmp_path / "out.json"
-    status, out, _ = command("bisection", "--convert", "none", "--json", str(file))
+    status, out, _ = command("bisection_with", "--convert", "none", "--json", str(file))
     assert status == 0
     assert out.endswith("1 programs: 1 right\n")
     assert '"verdict": "right"' in file.read_text(encoding="utf-8")
