@@ -274,7 +274,7 @@ def islands() -> None:
 
     def keyed(x: Any) -> Any:
         found = {hash(float(x.sum())): 2}
-        return x * found[float(x.sum())]
+        return x * found[hash(float(x.sum()))]
 
     with d2s.options(least_island=1, try_islands=False), warnings.catch_warnings():
         warnings.simplefilter("ignore")
