@@ -2,8 +2,8 @@
 
 ``python -m corpus.predict MODEL INPUTS.npz OUTPUTS.npz [SEED]`` where MODEL is the path that was
 given to ``d2s.save``. INPUTS holds the arrays ``<call>/<input>``, an input by its name or place;
-OUTPUTS gets ``<runner>/<call>/<output>``, where the runners are ``jit`` (``paddle.jit.load``) and
-``inference`` (Paddle Inference). Each call begins with SEED.
+``<call>/`` is a call alone. OUTPUTS gets ``<runner>/<call>/<output>``, where the runners are
+``jit`` (``paddle.jit.load``) and ``inference`` (Paddle Inference). Each call begins with SEED.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def main(model: str, inputs: str, outputs: str, seed: str = "0") -> None:
     with np.load(inputs) as stored:
         for key in stored.files:
             call, name = key.split("/")
-            calls.setdefault(call, {})[name] = stored[key]
+            calls.setdefault(call, {}).update({name: stored[key]} if name else {})
     found: dict[str, np.ndarray] = {}
     for runner, make in (("jit", by_jit_load), ("inference", by_inference)):
         run = make(model)

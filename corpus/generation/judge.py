@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import paddle
 
-from corpus.facts import array_of, children
+from corpus.facts import Scalar, array_of, children
 from corpus.generation.model import Arguments, Loop
 from corpus.zoo.compare import TOLERANCE, Distance, Fact, deviation, difference, facts
 from corpus.zoo.judge import HERE, SEED, said, seed, trace
@@ -166,7 +166,7 @@ def _saved(function: Any, calls: list[Arguments], expected: list[list[Fact]]) ->
 
 def _predicted(folder: Path, calls: list[Arguments]) -> list[list[np.ndarray]]:
     """What Paddle Inference gives, in a process that does not know d2s."""
-    inputs = {
+    inputs = {f"{call}/": np.zeros(0) for call in range(len(calls))} | {
         f"{call}/{place}": array_of(value)
         for call, given in enumerate(calls)
         for place, value in enumerate(_tensors(given))
@@ -202,10 +202,15 @@ def _tensors(value: Any) -> list[Any]:
 
 
 def _arrays(found: list[Fact]) -> list[np.ndarray]:
-    return [fact.data for _, fact in found if hasattr(fact, "data")]
+    """What a file gives of a result: its tensors, or a list of numbers as one."""
+    arrays = [fact.data for _, fact in found if hasattr(fact, "data")]
+    numbers = [fact.value for _, fact in found if isinstance(fact, Scalar)]
+    return arrays or [np.array(numbers)]
 
 
 def _apart(want: list[np.ndarray], got: list[np.ndarray]) -> str:
+    if len(want) == 1 and want[0].ndim == 1 and len(got) > 1:
+        got = [np.concatenate([each.reshape(-1) for each in got])]
     if len(want) != len(got):
         return f"{len(got)} outputs, should be {len(want)}"
     for index, (right, mine) in enumerate(zip(want, got, strict=True)):
@@ -251,5 +256,7 @@ def _verdict(verdicts: dict[str, str], found: dict[str, Answer]) -> str:
     for stage, name in (("one", "one program"), ("default", "breaks")):
         if kinds.get(stage) == "right":
             return name
-    worst = verdicts.get("default") or verdicts.get("one", "failed")
-    return " ".join(worst.split()[: 2 if worst.startswith("refused") else 1])
+    worst = next((verdicts[each] for each in ("default", "one", "lasts") if each in verdicts), "")
+    if worst.startswith("right"):
+        return "one program"
+    return " ".join((worst or "failed").split()[: 2 if worst.startswith("refused") else 1])

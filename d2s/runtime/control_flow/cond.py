@@ -116,6 +116,9 @@ def choose(test: object, body: Body, orelse: Body, parts: tuple[Body, ...]) -> A
 
 def select(test: object, body: Body, orelse: Body, name: str = "value") -> Any:
     """The value of ``body()`` where the bool value ``test`` holds, else of ``orelse()``."""
+    test = decided(test)
+    if not bridge.is_value(test):
+        return body() if test else orelse()
     outcome: list[Any] = [None]
 
     def side(make: Body) -> Body:

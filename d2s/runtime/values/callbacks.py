@@ -207,7 +207,9 @@ def _once(
 
 def _constant(item: np.ndarray) -> Any:
     with bridge.in_dygraph():
-        return _as_tensor(item, str(item.dtype))
+        made = _as_tensor(item, str(item.dtype))
+    made.name = f"{PREFIX}_{next(_count)}"  # Paddle's may be taken while a program is captured
+    return made
 
 
 def _operation(
