@@ -290,31 +290,21 @@ def item_set(reader: Reader, target: Any, owner: Value, key: Value) -> None:
     """D2S207, D2S208: an item is assigned."""
     if owner.kind is not Kind.TABLE or isinstance(target.slice, gast.Slice):
         return
-    if reader.in_loop and _counts(reader, target):
+    if reader.in_loop and _counts(target):
         reader.report(
             target,
             "D2S207",
-            "a dict gets an item under a key that only the run knows",
-            "make the keys before, or use a list or a tensor",
+            "a dict gets an item under its length in each trip of a loop that a tensor ends",
+            "count in a variable, or use a list",
         )
     elif key.kind in (Kind.TENSOR, Kind.TEXT):
         hashed(reader, target.slice, key)
 
 
-def _counts(reader: Reader, target: Any) -> bool:
-    """Whether a key is another one in each trip: ``d[len(d)]``, ``d[i]`` behind ``i += 1``."""
+def _counts(target: Any) -> bool:
+    """Whether a key is the length, another one in each trip: ``d[len(d)]``."""
     key = target.slice
-    if isinstance(key, gast.Call) and dotted(key.func) == "len":
-        return True
-    loop = reader.loops[-1].node if reader.loops else None
-    return (
-        isinstance(key, gast.Name)
-        and loop is not None
-        and any(
-            isinstance(node, gast.AugAssign) and dotted(node.target) == key.id
-            for node in own_nodes(loop.body)
-        )
-    )
+    return isinstance(key, gast.Call) and dotted(key.func) == "len"
 
 
 def item_read(reader: Reader, node: Any, owner: Value, key: Value) -> None:

@@ -135,7 +135,7 @@ NEEDS_VALUES: Final = {
 }
 """What wants the values of a tensor, and fails with the code."""
 
-COMPARING: Final = _words("bisect.bisect bisect.bisect_left bisect.bisect_right bisect.insort")
+COMPARING: Final = _words("bisect.insort bisect.insort_left bisect.insort_right")
 
 STEPS: Final = _words("step minimize")
 """Methods of optimizers that have no meaning in a loop that a tensor ends."""

@@ -195,6 +195,16 @@ def new_key_in_each_trip(x):
 
 
 @d2s.to_static
+def counted_key_in_each_trip(x):
+    found, trips = {}, 0
+    while x.sum() < 10:
+        x = x * 2
+        found[trips] = x
+        trips += 1
+    return found
+
+
+@d2s.to_static
 def written_as_json(x):
     return x, json.dumps({"sum": float(x.sum())})  # D2S208 TypeError
 
@@ -205,6 +215,18 @@ def on_a_heap(x):
     heapq.heappush(heap, float(x[0]))
     heapq.heappush(heap, float(x[1]))
     return heapq.heappop(heap)
+
+
+@d2s.to_static
+def place_in_order(x):
+    return x * bisect.bisect([1.0, 2.0, 3.0], float(x.sum()))
+
+
+@d2s.to_static
+def put_in_order(x):
+    order = [1.0, 2.0]
+    bisect.insort(order, float(x.sum()))  # D2S205
+    return x * order[0]
 
 
 def _power(x, n):
@@ -439,4 +461,4 @@ class Net(nn.Layer):
 
 
 def not_converted(x):
-    return x.numpy(), random.choice([1, 2]), asyncio, bisect, deque, _scaled
+    return x.numpy(), random.choice([1, 2]), asyncio, deque, _scaled
