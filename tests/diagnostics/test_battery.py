@@ -48,16 +48,19 @@ def test_it_fails_as_in_dygraph(name: str, update_golden: bool) -> None:
     """A1, F1: line, type, message and user frames are those of dygraph, outermost first.
 
     There are no frames of d2s or Paddle, but for those that dygraph shows above the user's code;
-    and the whole text is the expected one.
+    and the whole text is the expected one.  A set or dict comprehension is made of a list, whose
+    frame has the name of one; Python 3.12 has no such frames.
     """
     want, got = shown(name, DYGRAPH), shown(name, D2S)
     check_text(name, update_golden)
     assert want.line == load(name).line, "the mark is not where dygraph fails"
-    assert (got.type, got.line, got.calls) == (want.type, want.line, want.calls)
+    calls = re.sub("<(set|dict)comp>", "<listcomp>", str(want.calls))
+    assert (got.type, got.line, str(got.calls)) == (want.type, want.line, calls)
     kept = message_kept(got.message, want.message)
     from_paddle = re.match(r"\(\w+\) ", want.message)
     assert kept == "same" or (from_paddle and kept == "within"), got.message
-    assert [frame for frame in got.frames if frame not in want.frames] == []
+    seen = {re.sub("<(set|dict)comp>", "<listcomp>", str(frame)) for frame in want.frames}
+    assert [frame for frame in got.frames if str(frame) not in seen] == []
 
 
 @pytest.mark.parametrize("name", RULED)
