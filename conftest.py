@@ -16,7 +16,7 @@ os.environ.setdefault("D2S_VERIFY", "1")
 # their own.
 os.environ.setdefault("D2S_FULL_GRAPH", "1")
 # Which island pays is a matter of time; the tests of that ask for it.
-os.environ.setdefault("D2S_TRY_ISLANDS", "0")
+os.environ.setdefault("D2S_TRY_DYGRAPH", "0")
 
 # What another process has converted would be neither checked nor measured.
 os.environ.setdefault("D2S_CACHE_DIR", "0")

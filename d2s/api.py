@@ -19,12 +19,13 @@ from d2s.diagnostics.location import here
 from d2s.errors import ArgumentsError, D2SError, LoadError, NotAFunctionError, SaveError
 from d2s.pipeline import Trace
 from d2s.program.dispatch.info import ProgramInfo
-from d2s.program.dispatch.options import kept_options
+from d2s.program.dispatch.options import is_whole, kept_options
 from d2s.program.dispatch.saving import paddles_options
 from d2s.program.islands.breaks import Break, tell
 from d2s.program.keys.callables import written
 from d2s.program.running.loaded import explaining, write_sources
-from d2s.program.static_function import StaticCoroutine, StaticFunction, is_whole
+from d2s.program.static_coroutine import StaticCoroutine
+from d2s.program.static_function import StaticFunction
 from d2s.runtime.calls.call import SKIP
 from d2s.runtime.calls.call import call as converted_of
 from d2s.runtime.calls.callables import call_method

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         keep_memory_mb: int
         full_graph: bool
         least_island: int
-        try_islands: bool
+        try_dygraph: bool
         cache_dir: str
         program_copies: int
 
@@ -61,8 +61,9 @@ class Config:
             it becomes several, with Python between them (``D2S_FULL_GRAPH``).
         least_island: so many operations, about, make a stretch of such a function worth a program
             (``D2S_LEAST_ISLAND``).
-        try_islands: some calls of each such stretch run in dygraph, and where that is faster, all
-            of them do from then on; off, only its length decides (``D2S_TRY_ISLANDS``).
+        try_dygraph: some calls of each such stretch, and of functions that need not be one program,
+            run in dygraph, and where that is faster, all of them do from then on; off, only the
+            length of a stretch decides (``D2S_TRY_DYGRAPH``).
         cache_dir: the folder that keeps what functions were converted to, for the next process
             (``D2S_CACHE_DIR``); ``d2s`` in the user's folder of caches if empty, none if ``0``.
         program_copies: so many copies of a program, which threads that find it running run
@@ -81,7 +82,7 @@ class Config:
     keep_memory_mb: int = 16
     full_graph: bool = False
     least_island: int = 4
-    try_islands: bool = True
+    try_dygraph: bool = True
     cache_dir: str = ""
     program_copies: int = min(os.cpu_count() or 1, 8) - 1
 

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 import paddle
 
-from d2s import api
+from d2s import api, config
 from d2s.bench.rounds import Calls
 from d2s.bench.values import Array, arrays
 
@@ -135,11 +135,16 @@ def _by_dygraph(function: Any) -> Any:
     return function
 
 
+def _by_d2s(function: Any) -> Any:
+    config.set_default(try_dygraph=False)  # programs are measured, also where they are slower
+    return api.to_static(function)
+
+
 CONVERTERS: Final[Mapping[str, Converter]] = {
     "dygraph": _by_dygraph,
     "paddle-ast": lambda function: paddle.jit.to_static(function, full_graph=True, backend=None),
     "paddle-sot": lambda function: paddle.jit.to_static(function, full_graph=False, backend=None),
-    "d2s": lambda function: api.to_static(function),
+    "d2s": _by_d2s,
 }
 """The peers that are given a function as it was written, by name; dygraph is first."""
 

@@ -276,7 +276,7 @@ def islands() -> None:
         found = {hash(float(x.sum())): 2}
         return x * found[hash(float(x.sum()))]
 
-    with d2s.options(least_island=1, try_islands=False), warnings.catch_warnings():
+    with d2s.options(least_island=1, try_dygraph=False), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         static: Any = d2s.to_static(keyed, full_graph=False)
         got = [static(paddle.full([2], value)).tolist() for value in (1.0, 2.0)]

@@ -11,8 +11,8 @@ import dataclasses
 import functools
 import time
 import types
-import weakref
 from collections.abc import Callable, Iterator
+from inspect import iscoroutinefunction
 from typing import Any
 
 import paddle
@@ -33,6 +33,7 @@ from d2s.program.dispatch.concrete import ConcretePrograms
 from d2s.program.dispatch.entry import Entry
 from d2s.program.dispatch.info import ProgramInfo, info_of
 from d2s.program.dispatch.new_programs import NewPrograms
+from d2s.program.dispatch.options import is_whole
 from d2s.program.dispatch.program_cache import Programs
 from d2s.program.dispatch.recent_calls import Modes, Parts, parts_of
 from d2s.program.dispatch.specialized_call import ANOTHER
@@ -40,18 +41,19 @@ from d2s.program.islands.breaks import Break, Noted, leaves_graph, note, tell
 from d2s.program.islands.driver import Driver
 from d2s.program.islands.island import Island
 from d2s.program.islands.listing import page_of, place_of, rewritten
+from d2s.program.islands.whole import Kinds
 from d2s.program.keys.call_key import Call, Identity, Signature
-from d2s.program.keys.callables import plain_function, replaceable, with_inner, written
+from d2s.program.keys.callables import (
+    plain_function,
+    reference,
+    replaceable,
+    with_inner,
+    written,
+)
 from d2s.program.running.loaded import Sources
 from d2s.program.state.records import Change
 from d2s.runtime.calls.call import call as converted_of
 from d2s.syntax.printer import to_source
-
-
-def is_whole(options: dict[str, Any]) -> bool:
-    """Whether these options of ``to_static`` refuse a function that cannot be one program."""
-    wanted = options.get("full_graph")
-    return config.get().full_graph if wanted is None else bool(wanted)
 
 
 class StaticFunction(ConcretePrograms):
@@ -62,6 +64,9 @@ class StaticFunction(ConcretePrograms):
         input_spec: the ``InputSpec`` of each argument, or ``None``.
         instance: the object whose method it is.
         **options: handed on when it is bound to an instance.
+
+    Attributes:
+        tried: under the default, calls run in dygraph where that is faster.
     """
 
     def __init__(
@@ -73,7 +78,7 @@ class StaticFunction(ConcretePrograms):
         **options: Any,
     ) -> None:
         self.d2s_original: Callable[..., Any] = function
-        self._instance = None if instance is None else _reference(instance)
+        self._instance = None if instance is None else reference(instance)
         self._options = options
         self._name = getattr(function, "__qualname__", None) or type(function).__name__
         self._spec = input_spec
@@ -84,6 +89,8 @@ class StaticFunction(ConcretePrograms):
         self._spec_program: Any = None
         self._driver: Driver | None = None
         self._idle: int | None = None
+        self._kinds = Kinds()
+        self.tried = not ({"part", "checker"} & set(options) or iscoroutinefunction(function))
         self.d2s_sources: Sources = []
         super().__init__(
             function,
@@ -176,7 +183,7 @@ class StaticFunction(ConcretePrograms):
                 return self.d2s_original(self._object(), *args, **kwargs)
             on = self._program_trans.enable_to_static and not self._property
             warm = self._programs.known.warm
-            if warm is not None and on:
+            if warm is not None and on and not self._kinds.tries:
                 training = self._training if self._instance is None else self._trains()
                 failed = None
                 try:
@@ -212,6 +219,11 @@ class StaticFunction(ConcretePrograms):
             return self._driven(self._driver)(*args, **kwargs)
         if self._programs.rests():
             return self.dygraph_function(*args, **kwargs)
+        if self.tried and (self._kinds.tries or not self._whole()):
+            kind = self._kinds.of(args, kwargs, self._trains())
+            if kind is not None:
+                ways = self.dygraph_function, self
+                return self._kinds.run(kind, self._new, ways, args, kwargs)
         if getattr(self.d2s_original, "__defaults__", None) is not self._defaults:
             self._signature = self._bound_signature()
         modes = self._modes()
@@ -317,6 +329,7 @@ class StaticFunction(ConcretePrograms):
 
     def _drive(self, error: Exception, seconds: float = 0.0) -> Driver:
         """Let the function run as a driver, as ``error`` says that it cannot be one program."""
+        self._kinds = Kinds()
         function = replaceable(self.d2s_original)
         found = note(error, function.__code__, seconds)
         self._driver = Driver(function, functools.partial(StaticFunction, **self._options))
@@ -356,10 +369,18 @@ class StaticFunction(ConcretePrograms):
     def __repr__(self) -> str:
         count = len(self.programs)
         programs = "1 program" if count == 1 else f"{count} programs"
-        return f"<d2s.StaticFunction {self._name} ({place_of(self.d2s_original)}), {programs}>"
+        rests = ", in dygraph, which is faster" if self.rests else ""
+        return (
+            f"<d2s.StaticFunction {self._name} ({place_of(self.d2s_original)}), {programs}{rests}>"
+        )
 
     def _repr_html_(self) -> str:
         return page_of(self.d2s_original, self._name, self._driver, [*map(repr, self.programs)])
+
+    @property
+    def rests(self) -> bool:
+        """Whether calls run in dygraph at present, as that has turned out to be faster."""
+        return self._kinds.rests
 
     @property
     def captures(self) -> int:
@@ -475,24 +496,3 @@ class StaticFunction(ConcretePrograms):
         else:
             object.__setattr__(instance, name, method)
         return method
-
-
-class StaticCoroutine(StaticFunction):
-    """A coroutine function whose coroutines run as captured programs."""
-
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """A coroutine, which runs the program when it is awaited."""
-        if self._program_trans.enable_to_static and paddle.in_dynamic_mode():
-            return self._awaited(args, kwargs)
-        return super().__call__(*args, **kwargs)
-
-    async def _awaited(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        result = super().__call__(*args, **kwargs)
-        return await result if self._driver is not None else result
-
-
-def _reference(instance: Any) -> Callable[[], Any]:
-    try:
-        return weakref.ref(instance)
-    except TypeError:
-        return lambda: instance

@@ -205,13 +205,22 @@ class Work:
         """The call of the program."""
         return self.observe(self.target.run, program=True)
 
-    def observe(self, function: Any, *, program: bool, gradients: bool = True) -> Seen:
-        """One call of ``function`` on copies of the arguments, with converted functions or not."""
+    def observe(
+        self, function: Any, *, program: bool, gradients: bool = True, tried: bool = False
+    ) -> Seen:
+        """One call of ``function`` on copies of the arguments, with converted functions or not.
+
+        Args:
+            function: what is called.
+            program: converted functions run as programs.
+            gradients: whether they are compared.
+            tried: it runs in dygraph, too, where that is faster.
+        """
 
         def call(arguments: dict[str, Any]) -> Any:
             bound = inspect.BoundArguments(self.bound.signature, type(self.bound.arguments)())
             bound.arguments.update(arguments)
-            with _enabled(self.target.converted, program):
+            with _enabled(self.target.converted, program, tried):
                 return function(*bound.args, **bound.kwargs)
 
         made: Call = call
@@ -292,14 +301,16 @@ class Work:
 
 
 @contextlib.contextmanager
-def _enabled(static: StaticFunction, flag: bool) -> Iterator[None]:
+def _enabled(static: StaticFunction, flag: bool, tried: bool) -> Iterator[None]:
     """Converted functions run as programs, or as they are."""
-    before = static._program_trans.enable_to_static
+    before, is_tried = static._program_trans.enable_to_static, static.tried
     paddle.jit.enable_to_static(flag)
+    static.tried = tried
     try:
         yield
     finally:
         paddle.jit.enable_to_static(before)
+        static.tried = is_tried
 
 
 class CheckedFunction(StaticFunction):

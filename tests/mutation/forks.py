@@ -34,7 +34,7 @@ QUIET: Final = {  # d2s is imported before ``conftest.py``, which sets what the 
     "OMP_NUM_THREADS": "1",
     "D2S_VERIFY": "1",
     "D2S_FULL_GRAPH": "1",
-    "D2S_TRY_ISLANDS": "0",
+    "D2S_TRY_DYGRAPH": "0",
     "PY_COLORS": "0",
 }
 

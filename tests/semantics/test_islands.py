@@ -671,7 +671,7 @@ def test_an_island_that_does_not_pay_is_dygraph(monkeypatch, program, pays) -> N
     _times(monkeypatch, program, 2.0)
     converted = islands(many_small)
     x = paddle.to_tensor([0.5, 1.5, -0.2])
-    with d2s.options(try_islands=True):
+    with d2s.options(try_dygraph=True):
         for _ in range(30):
             assert float(converted(x)) == pytest.approx(float(many_small(x)), rel=1e-6)
     assert bool(converted.programs) is pays
@@ -686,7 +686,7 @@ def test_without_islands_callers_are_plain_too(monkeypatch) -> None:
     _times(monkeypatch, 3.0, 2.0)
     converted = islands(caller_of_small)
     x = paddle.to_tensor([0.5, 1.5, -0.2])
-    with d2s.options(try_islands=True):
+    with d2s.options(try_dygraph=True):
         for _ in range(30):
             assert_same(caller_of_small, x, static=converted)
     assert "d2s.through" not in converted.code
@@ -699,13 +699,13 @@ def test_a_driver_that_does_not_pay_is_dygraph(monkeypatch, driver, pays) -> Non
     _times(monkeypatch, 1.0, 2.0)
     note = paying.Comparison.note
 
-    def noted(comparison, took, *, islands, drawn):
-        note(comparison, driver if islands else 2.0, islands=islands, drawn=drawn)
+    def noted(comparison, took, *, converted, drawn):
+        note(comparison, driver if converted else 2.0, converted=converted, drawn=drawn)
 
     monkeypatch.setattr(paying.Comparison, "note", noted)
     converted = islands(many_small)
     x = paddle.to_tensor([0.5, 1.5, -0.2])
-    with d2s.options(try_islands=True):
+    with d2s.options(try_dygraph=True):
         for _ in range(60):
             assert float(converted(x)) == pytest.approx(float(many_small(x)), rel=1e-6)
     assert converted._driver.plain is not pays
@@ -717,7 +717,7 @@ def test_what_draws_is_not_tried(monkeypatch) -> None:
     """H3: a program draws other numbers than dygraph does, so time does not decide there."""
     _times(monkeypatch, 3.0, 2.0)
     converted = islands(drawing)
-    with d2s.options(try_islands=True):
+    with d2s.options(try_dygraph=True):
         for _ in range(60):
             converted(paddle.ones([3]))
     assert converted.programs

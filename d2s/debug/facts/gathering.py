@@ -21,12 +21,13 @@ from d2s.markup.code import keys_of
 from d2s.markup.listing import Fate, Generated, Hint, Line, Listing, hints_at, own_lines
 from d2s.paddle_bridge import operations
 from d2s.program.dispatch.entry import Entry
+from d2s.program.dispatch.options import is_whole
 from d2s.program.islands.breaks import Break, breaks_of
 from d2s.program.islands.driver import Driver
 from d2s.program.islands.island import Island
 from d2s.program.islands.listing import rewritten
 from d2s.program.keys.callables import written
-from d2s.program.static_function import StaticFunction, is_whole
+from d2s.program.static_function import StaticFunction
 from d2s.runtime.values.objects import is_library
 from d2s.syntax.source import source_of
 

@@ -25,7 +25,7 @@ _SETTLING: Final = 12
 _SHORT: Final = 0.02
 """About the seconds of a round that is compared with the next one."""
 
-_WARM: Final = 40
+_WARM: Final = 80
 """So many calls find out what pays."""
 
 _ROUNDS: Final = 7
@@ -164,6 +164,7 @@ class Session:
         calls: int = 1,
         around: contextlib.AbstractContextManager[object] | None = None,
         clock: Callable[[], float] = time.perf_counter,
+        tried: bool = False,
     ) -> tuple[float, Seen]:
         """Some calls on the same arguments, and the seconds of one."""
         took = 0.0
@@ -181,7 +182,7 @@ class Session:
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            seen = self._work.observe(timed, program=program, gradients=False)
+            seen = self._work.observe(timed, program=program, gradients=False, tried=tried)
         return took, seen
 
     def repeated(self) -> int:
@@ -214,7 +215,7 @@ class Session:
     def compared(
         self, rounds: int, longest: float, clock: Callable[[], float] = time.process_time
     ) -> list[tuple[float, float]]:
-        """Seconds of a call in dygraph and as programs, of pairs of rounds one after the other.
+        """Seconds of a call in dygraph and under the default, of pairs of rounds in turn.
 
         Args:
             rounds: how many pairs there are.
@@ -225,12 +226,14 @@ class Session:
         slower = max(self._call(function, program=flag)[0] for function, flag in both)
         calls = max(1, min(1000, round(_SHORT / max(slower, 1e-6))))
         rounds = max(3, min(rounds, round(longest / (2 * calls * max(slower, 1e-6)))))
-        self._call(self._target.run, program=True, calls=max(calls, min(_WARM, rounds * calls)))
+        self.converted.clear_programs()  # how fast they are is asked from the first call on
+        warm = max(calls, min(_WARM, rounds * calls))
+        self._call(self._target.run, program=True, calls=warm, tried=True)
         found = []
         for number in range(rounds):
             times = {
-                flag: self._call(function, program=flag, calls=calls, clock=clock)[0]
-                for function, flag in (both if number % 2 else both[::-1])
+                flag: self._call(run, program=flag, calls=calls, clock=clock, tried=True)[0]
+                for run, flag in (both if number % 2 else both[::-1])
             }
             found.append((times[False], times[True]))
         return found

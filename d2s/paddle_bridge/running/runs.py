@@ -258,6 +258,9 @@ class Program:
         parameters: dygraph tensors and the values that stand for them.
         keep: its runs keep their values until they end where those take no more bytes.
         copies: so many copies may run beside it, where it only computes and is not trained.
+
+    Attributes:
+        reached: a backward has come to one of its runs.
     """
 
     def __init__(
@@ -274,6 +277,7 @@ class Program:
         self.inputs = inputs
         self.outputs = outputs
         self.parameters = parameters
+        self.reached = False
         self._keep = keep
         self._copies = copies
         self._layer = _Layer(main, inputs, outputs, parameters)

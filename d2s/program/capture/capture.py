@@ -73,6 +73,13 @@ _RANDOM: Final = (
 )  # fmt: skip
 
 
+def _draws(operation: Any) -> bool:
+    """Whether an operation draws random numbers; a dropout in eval mode does not."""
+    if not any(word in operation.name() for word in _RANDOM):
+        return False
+    return not operation.attrs().get("is_test", False)
+
+
 def _input_name(leaf: TensorLeaf, index: int, taken: set[str]) -> str:
     wish = leaf.name or "".join(c if c.isalnum() or c == "_" else "_" for c in leaf.path).strip("_")
     name = wish or f"input_{index}"
@@ -365,7 +372,7 @@ class _Recording:
             self.updates,
             state.hosts,
             "pd_op.while" in self.names,
-            any(word in name for name in self.names for word in _RANDOM),
+            any(map(_draws, bridge.operations(self.main))),
             leaves=[
                 *self.wanted.call.leaves,
                 *(_number_leaf(place.path, type(place.get())) for place in places),

@@ -136,6 +136,11 @@ def rests(name: str, code: types.CodeType, lines: tuple[int, int], why: str) -> 
     )  # fmt: skip
 
 
+def slower(name: str, code: types.CodeType) -> None:
+    """Calls of a function run in dygraph for a while, as its programs take longer."""
+    event("islands", "slower", name, "calls run in dygraph: programs take longer", code=code)
+
+
 def _first_line(error: BaseException) -> str:
     try:
         text = str(error)

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import paddle
 
+from d2s import config
 from d2s.diagnostics.location import user_level
 from d2s.errors import ArgumentsError, IgnoredOptionWarning
 
@@ -52,6 +53,12 @@ def kept_options(options: dict[str, Any]) -> dict[str, Any]:
         for name, value in options.items()
         if name not in ("build_strategy", "backend") and value is not None
     }
+
+
+def is_whole(options: dict[str, Any]) -> bool:
+    """Whether these options of ``to_static`` refuse a function that cannot be one program."""
+    wanted = options.get("full_graph")
+    return config.get().full_graph if wanted is None else bool(wanted)
 
 
 def _of_strategy(strategy: Any) -> list[str]:

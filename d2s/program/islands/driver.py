@@ -90,7 +90,7 @@ class Driver:
         drawn = Drawn.count
         start = time.perf_counter()
         result = made(*args, **kwargs) if islands else self.function(*args, **kwargs)
-        comparison.note(time.perf_counter() - start, islands=islands, drawn=Drawn.count != drawn)
+        comparison.note(time.perf_counter() - start, converted=islands, drawn=Drawn.count != drawn)
         if comparison.pays is not None and version == self._version:
             self._comparison = None
             if not comparison.pays:
@@ -205,7 +205,7 @@ class Driver:
         if self.islands or parts.drives:
             self._made = parts.bind(_Words(self.islands, self._converted))
             self._tree = parts.tree
-            self._comparison = Comparison() if config.get().try_islands else None
+            self._comparison = Comparison() if config.get().try_dygraph else None
         stretches = [island.tree.lines for island in self.islands]
         events.divided(self.function.__qualname__, self.function.__code__, stretches)
 

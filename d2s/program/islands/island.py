@@ -127,7 +127,7 @@ class Island:
 
     def _can_be_tried(self) -> bool:
         """Whether both ways are the same but for the time that they take."""
-        if not config.get().try_islands:
+        if not config.get().try_dygraph:
             return False
         programs = self.programs()
         self._draws = any(entry.runner.draws for each in programs for entry in each.entries)

@@ -21,11 +21,19 @@ GAIN: Final = 0.95
 ORDER: Final = (True, False, False, True, False, True, True, False) * 3
 """Which calls of a driver run its islands: not every second one, as calls may alternate."""
 
+BLOCK: Final = 5
+"""So many calls in a row go one way where calls are short; the first one of them does not count, as
+it finds the caches of the processor full of the other way.
+"""
+
 COUNTED: Final = 9
 """So many calls of each way count, the fastest ones: the others may have captured something."""
 
 LEAST_GAIN: Final = 0.97
 """What a driver may take at most, beside dygraph: what calls it takes time as well."""
+
+LEAST_LOSS: Final = 1.03
+"""What the programs of a function may take at most, beside dygraph."""
 
 UNDECIDED: Final = 64
 """So many calls of a driver are waited for until all of its islands are tried."""
@@ -84,13 +92,20 @@ class Drawn:
 
 
 class Comparison:
-    """The times of a driver beside those of the function in dygraph; calls need not be alike.
+    """The times of a converted function beside dygraph; calls need not be alike.
+
+    Args:
+        most: what it may take at most, dygraph being 1.
+        block: so many calls in a row go one way.
 
     Attributes:
         pays: what has been found; ``None`` before.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: float = LEAST_GAIN, block: int = 1) -> None:
+        self._most = most
+        self._block = block
+        self._order = [way for way in ORDER[: 6 if block > 1 else None] for _ in range(block)]
         self.pays: bool | None = None
         self._calls = 0
         self._waited = 0
@@ -102,21 +117,22 @@ class Comparison:
         return undecided and self._waited <= UNDECIDED
 
     def way(self) -> bool:
-        """Whether the next call runs the islands."""
-        return ORDER[min(self._calls, len(ORDER) - 1)]
+        """Whether the next call is converted."""
+        return self._order[min(self._calls, len(self._order) - 1)]
 
-    def note(self, took: float, *, islands: bool, drawn: bool) -> None:
+    def note(self, took: float, *, converted: bool, drawn: bool = False) -> None:
         """A call has come to its end.
 
         Args:
             took: its seconds.
-            islands: whether it has run the islands.
-            drawn: whether one of these has drawn random numbers, so that both ways differ.
+            converted: whether it was not in dygraph.
+            drawn: whether one of its islands has drawn random numbers, so that both ways differ.
         """
+        if self._block == 1 or self._calls % self._block:
+            self._times[converted].append(took)
         self._calls += 1
-        self._times[islands].append(took)
         if drawn:
             self.pays = True
-        elif self._calls >= len(ORDER):
-            driver, dygraph = (sum(sorted(self._times[way])[:COUNTED]) for way in (True, False))
-            self.pays = driver <= LEAST_GAIN * dygraph
+        elif self._calls >= len(self._order):
+            mine, dygraph = (sum(sorted(self._times[way])[:COUNTED]) for way in (True, False))
+            self.pays = mine <= self._most * dygraph

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
+import weakref
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -65,3 +66,11 @@ def with_plain(function: Any, plain: Callable[..., Any]) -> Callable[..., Any]:
     if isinstance(function, types.FunctionType):
         return plain
     return types.MethodType(plain, function)
+
+
+def reference(instance: Any) -> Callable[[], Any]:
+    """Gives an object that is kept alive only where it cannot be referenced weakly."""
+    try:
+        return weakref.ref(instance)
+    except TypeError:
+        return lambda: instance

@@ -335,7 +335,7 @@ class Once:
             error = _twice()
             bridge.keep_backward_error(error)
             raise error
-        self.used = True
+        self.used = self.program.reached = True
         bridge.note_reached(self.leaves, self.program.parameters[0])
         if self.scope is not None:
             self.scope.enter_backward()
