@@ -987,18 +987,6 @@ OBJECTS = {
         def change():
             v.set(3)
     """,
-    "weakref": """
-        import weakref
-        class C:
-            pass
-        c = C()
-        c.k = 2
-        r = weakref.ref(c)
-        def f(x):
-            return x * r().k
-        def change():
-            c.k = 3
-    """,
     "threadlocal": """
         import threading
         t = threading.local()

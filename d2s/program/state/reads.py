@@ -7,8 +7,6 @@ function.  Library code is not followed: what a library keeps is its own busines
 
 from __future__ import annotations
 
-import argparse
-import collections
 import contextvars
 import dis
 import functools
@@ -22,7 +20,7 @@ from typing import Any, Final
 import paddle
 
 from d2s.analysis.reads import computed_on, reads_in_tree
-from d2s.errors import D2SError
+from d2s.errors import D2SError, UnsupportedInGraphError
 from d2s.program.state.places import (
     ABSENT,
     CONTAINERS,
@@ -36,17 +34,9 @@ from d2s.program.state.places import (
 )
 from d2s.program.state.probes import BUFFERING, WHOLE
 from d2s.program.state.tracker import Watch
-from d2s.runtime.values import tree
+from d2s.runtime.values import tree, weak
 from d2s.runtime.values.objects import dict_of, is_library, is_user_class
 from d2s.syntax.source import source_of
-
-_HOLDERS: Final = (
-    argparse.Namespace,
-    collections.ChainMap,
-    collections.UserDict,
-    collections.UserList,
-)
-"""Classes of the standard library whose objects are nothing but what the user puts into them."""
 
 _ENVIRONMENT: Final = frozenset(("environ", "getenv", "environb"))
 
@@ -81,8 +71,8 @@ def is_user_function(thing: Any) -> bool:
 
 
 _LEADS: Final = (
-    types.ModuleType, type, types.FunctionType, *_RUNS_ANOTHER, weakref.ref,
-    contextvars.ContextVar, types.MappingProxyType, *_HOLDERS, paddle.nn.Layer,
+    types.ModuleType, type, types.FunctionType, *_RUNS_ANOTHER, *weak.WEAK,
+    contextvars.ContextVar, types.MappingProxyType, paddle.nn.Layer,
 )  # fmt: skip
 """Classes of values from which something else is read, besides classes of the user's."""
 
@@ -144,20 +134,31 @@ class _Explorer:
             yield from self.function(thing, path)
         elif isinstance(thing, _RUNS_ANOTHER):
             yield from self.runs_another(thing, path)
-        elif isinstance(thing, weakref.ref):
-            yield from self.new(thing(), path, Reading(thing, _referent, path))
+        elif issubclass(type(thing), weak.WEAK):
+            self.weak(path, place)
         elif isinstance(thing, contextvars.ContextVar):
             yield from self.at(Reading(thing, _current, path))
         elif isinstance(thing, types.MappingProxyType):
             yield Reading(thing, _pairs, path)
-        elif isinstance(thing, _HOLDERS):
-            self.note(thing)
-            for name in vars(thing):
-                yield from self.at(Place(vars(thing), name, f"{path}.{name}"))
         elif isinstance(thing, paddle.nn.Layer):
             yield from self.layer(thing, path)
         elif is_user_class(type(thing)):
             yield from self.instance(thing, path)
+
+    def weak(self, path: str, place: Place | None) -> None:
+        """Weak references that the code names.
+
+        Raises:
+            UnsupportedInGraphError: (D2S205) always, but for attributes that it does not name.
+        """
+        if place is not None and (not place.attribute or place.key in self.names):
+            code = self.watch.called[0].__code__
+            raise UnsupportedInGraphError(
+                weak.cause(f"the weak references of {path!r}"),
+                cure=weak.CURE,
+                file=code.co_filename,
+                line=code.co_firstlineno,
+            )
 
     def runs_another(self, thing: Any, path: str) -> Iterator[Place]:
         """A method, a ``partial``, a function that remembers: what it runs, and with what."""
@@ -412,10 +413,6 @@ def _tables(thing: Any, fields: dict[str, Any]) -> list[dict[str, Any]]:
 def _environment(environ: Any) -> Any:
     undecoded = getattr(environ, "_data", environ)
     return tuple(itertools.chain.from_iterable(sorted(undecoded.items())))
-
-
-def _referent(reference: Any) -> Any:
-    return reference()
 
 
 def _current(variable: Any) -> Any:

@@ -44,6 +44,7 @@ from d2s.runtime.values.objects import (
     dict_of,
     fields_of,
     is_library,
+    is_librarys_data,
     is_user_class,
     is_user_object,
 )
@@ -255,6 +256,8 @@ class Watch:
     def reads_all(self, thing: object) -> bool:
         """Whether the code may read any attribute of ``thing``: it computes their names."""
         if EVERY in self.names or isinstance(thing, tuple(self.whole)):
+            return True
+        if is_librarys_data(type(thing)):
             return True
         if isinstance(thing, type) and any(issubclass(kind, thing) for kind in self.whole):
             return True

@@ -18,7 +18,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.notes import note_function
-from d2s.errors import TensorRecursionError
+from d2s.errors import TensorRecursionError, UnsupportedInGraphError
 from d2s.runtime.aliasing import inplace
 from d2s.runtime.calls import layers, py_layers, random_numbers, tensor_methods
 from d2s.runtime.calls.applying import plain
@@ -32,7 +32,8 @@ from d2s.runtime.python.kinds import type_
 from d2s.runtime.trace import Capture, current, error_here
 from d2s.runtime.values.choice import Choice, each
 from d2s.runtime.values.fields import slots_of
-from d2s.runtime.values.objects import is_library, is_user_object, owner_of, stays
+from d2s.runtime.values.objects import attribute, is_library, is_user_object, owner_of, stays
+from d2s.runtime.values import weak
 from d2s.runtime.values.tensors import as_value
 
 SKIP: Final = "__d2s_not_to_static__"
@@ -120,6 +121,8 @@ def _special(callee: Any) -> Any:
         return functools.partial(streams.write, callee)
     if capture is not None and random_numbers.makes_generator(callee):
         return functools.partial(random_numbers.seeded, callee)
+    if capture is not None and weak.is_weak(callee):
+        return functools.partial(_weak, callee)
     if type(callee) is types.MethodType:
         return None
     if type(callee) is _CACHED and capture is not None:
@@ -147,6 +150,11 @@ def _of_values(kind: type, *arguments: object, **options: object) -> Any:
     given = [as_value(each) if bridge.is_eager(each) else each for each in arguments]
     named = {key: as_value(it) if bridge.is_eager(it) else it for key, it in options.items()}
     return kind(*given, **named)
+
+
+def _weak(callee: Any, *_: object, **__: object) -> Any:
+    name = attribute(callee, "__qualname__") or type(callee).__qualname__
+    raise error_here(UnsupportedInGraphError, weak.cause(f"weakref ({name}())"), weak.CURE)
 
 
 def _made(capture: Capture, kind: type, *arguments: object, **options: object) -> Any:

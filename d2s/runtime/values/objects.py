@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
-import collections
 import functools
 import os
 import sys
 import sysconfig
 import types
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import paddle
@@ -64,6 +62,10 @@ def is_library(file: str) -> bool:
     """
     if is_ours(file) or file.startswith(("<frozen", *_PACKAGES, *_ignored_files)):
         return not file.startswith(_KEEPS_STATE)
+    return _is_standard(file)
+
+
+def _is_standard(file: str) -> bool:
     return file.startswith(_STDLIB) and not file.startswith(_SITE)
 
 
@@ -93,29 +95,63 @@ BOOKKEEPING: Final = (
 )
 """Those that are Paddle's own business, as whether the layer has been called."""
 
-PLAIN_OBJECTS: Final = (
-    paddle.distribution.Distribution,
-    collections.UserDict,
-    collections.UserList,
-    collections.ChainMap,
-    argparse.Namespace,
+_OF_THE_PROCESS: Final = frozenset(
+    [
+        *("abc", "asyncio", "concurrent", "contextlib", "enum", "functools", "importlib"),
+        *("inspect", "logging", "multiprocessing", "queue", "selectors", "socket", "subprocess"),
+        *("tempfile", "threading", "typing", "unittest", "warnings"),
+    ]
 )
-"""Classes of libraries whose objects are their attributes, as those of the user's classes are."""
+"""Modules whose objects are no data: threads, loggers, descriptors, managers, tests."""
 
-_classes: dict[int, tuple[type, bool]] = {}
+
+def _holds_data(kind: type) -> bool:
+    """Whether objects of a library's class are their attributes, as those of user's classes are.
+
+    So are those of classes that the standard library writes in Python, as ``UserDict``.
+    """
+    if issubclass(kind, paddle.distribution.Distribution):
+        return True
+    if kind.__dictoffset__ == 0:
+        return False
+    names = [getattr(base, "__module__", "builtins") for base in kind.__mro__ if base is not object]
+    if names[0].split(".")[0] in _OF_THE_PROCESS:
+        return False
+    files = [getattr(sys.modules.get(name), "__file__", None) or "" for name in names]
+    return all(_is_standard(file) and file.endswith(".py") for file in files)
+
+
+class _Facts(NamedTuple):
+    """What is known of a class: of the user's; or it has a base of a library's that holds data."""
+
+    kind: type
+    users: bool
+    data: bool
+
+
+_classes: dict[int, _Facts] = {}  # by identity: a metaclass may have no hash
+
+
+def _facts_of(kind: type) -> _Facts:
+    known = _classes.get(id(kind))
+    if known is None or known.kind is not kind:
+        home = getattr(kind, "__module__", "builtins")  # Paddle's PyLayer has none
+        file = getattr(sys.modules.get(home), "__file__", None)
+        users = home != "builtins" and not (file and is_library(file))
+        data = any(map(_holds_data, kind.__mro__))
+        users = users or "d2s_is_state" in vars(kind) or data
+        known = _classes[id(kind)] = _Facts(kind, users, data)
+    return known
 
 
 def is_user_class(kind: type) -> bool:
-    """Whether ``kind`` is defined in code that is no library's."""
-    known = _classes.get(id(kind))
-    if known is None or known[0] is not kind:
-        home = getattr(kind, "__module__", "builtins")  # Paddle's PyLayer has none
-        module = sys.modules.get(home)
-        file = getattr(module, "__file__", None)
-        users = home != "builtins" and not (file and is_library(file))
-        users = users or "d2s_is_state" in vars(kind) or issubclass(kind, PLAIN_OBJECTS)
-        known = _classes[id(kind)] = (kind, users)
-    return known[1]
+    """Whether ``kind`` is of code that is no library's, or its objects hold data as such do."""
+    return _facts_of(kind).users
+
+
+def is_librarys_data(kind: type) -> bool:
+    """Whether methods of a library read what objects of ``kind`` hold."""
+    return _facts_of(kind).data
 
 
 def is_list(value: Any) -> bool:
