@@ -101,8 +101,7 @@ class ValueNotes:
 
     Attributes:
         numbers: values that stand for a Python number, and its type.
-        sometimes: values that are a Python number on some paths: the flag under which they are,
-            and the number's type.
+        sometimes: values that are a Python number on some paths: on which (``values.mixed``).
         roots: values that are an argument's contents, changed in place or not: its index.
         links: what a value that a write has made is a view of.
         settled: values that one write has made of all tensors of one storage, by each of them.
@@ -119,7 +118,7 @@ class ValueNotes:
     """
 
     numbers: dict[int, tuple[Value, type]] = field(default_factory=dict)
-    sometimes: dict[int, tuple[Value, Value, type]] = field(default_factory=dict)
+    sometimes: dict[int, tuple[Value, Any]] = field(default_factory=dict)
     roots: dict[int, tuple[Value, int]] = field(default_factory=dict)
     links: dict[int, Any] = field(default_factory=dict)
     settled: dict[int, Any] = field(default_factory=dict)

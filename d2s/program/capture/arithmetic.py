@@ -8,6 +8,7 @@ Where a value is a number on some paths and a tensor on the others, so is what i
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import Any
 
@@ -17,6 +18,7 @@ from d2s import paddle_bridge as bridge
 from d2s.runtime.python import casts
 from d2s.runtime.trace import current
 from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.mixed import Mixed, as_mixed, note_mixed, number_as_value
 from d2s.runtime.values.tensors import NUMBER_DTYPES, as_value, mark_number, number_kind
 
 
@@ -41,7 +43,7 @@ def _propagated(operands: tuple[Any, ...], name: str, result: Any) -> Any:
     if not bridge.is_value(result):
         return result
     if any(kind is None for kind in kinds):
-        return _on_some_paths(operands, kinds, name, result)
+        return _on_some_paths(operands, name, result)
     if name in ("__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__"):
         return mark_number(result, bool)
     if name in ("__truediv__", "__rtruediv__") and float not in kinds:
@@ -54,40 +56,27 @@ def _propagated(operands: tuple[Any, ...], name: str, result: Any) -> Any:
     return mark_number(result, kind)
 
 
-def _on_some_paths(
-    operands: tuple[Any, ...], kinds: list[type | None], name: str, result: Any
-) -> Any:
+def _on_some_paths(operands: tuple[Any, ...], name: str, result: Any) -> Any:
     """``result``, noted as a Python number on the paths where every operand is one."""
     state = current()
     if state is None or not state.notes.sometimes:
         return result
-    flags: dict[int, Any] = {}
-    of_numbers: list[type] = []
-    for operand, kind in zip(operands, kinds, strict=True):
-        known = state.notes.sometimes.get(operand.id) if bridge.is_value(operand) else None
-        if kind is not None:
-            of_numbers.append(kind)
-        elif known is not None:
-            flags[known[1].id] = known[1]
-            of_numbers.append(known[2])
-        else:
-            return result
-    made = _kind_of_result(name, of_numbers)
-    if made is None:
+    found = [as_mixed(operand) for operand in operands]
+    known = [each for each in found if each is not None]
+    made = _kind_of_result(name, [each.kind for each in known])
+    if len(known) < len(found) or made is None:
         return result
-    flag, *others = flags.values()
-    for other in others:
-        flag = flag & other
-    exact = name in ("__truediv__", "__rtruediv__") and float not in of_numbers
-    if exact or name in ("__floordiv__", "__rfloordiv__"):
-        numbers = tuple(
-            mark_number(paddle.cast(as_value(operand), NUMBER_DTYPES[kind]), kind)
-            for operand, kind in zip(operands, of_numbers, strict=True)
-        )
-        number = getattr(numbers[0], name)(*numbers[1:])  # of other bits, or of another shape
-        return Choice(flag, number, result)
-    state.notes.sometimes[result.id] = (result, flag, made)
-    return result
+    floor = name in ("__floordiv__", "__rfloordiv__")  # of another shape than the tensor
+    for each in known:
+        if each.asked is not None:
+            if floor:
+                raise each.asked()
+            return note_mixed(result, Mixed(None, made(0), each.asked))
+    flags = {id(each.flag): each.flag for each in known if each.flag is not True}
+    flag = functools.reduce(operator.and_, flags.values())
+    first, *others = (number_as_value(each.number) for each in known)
+    number = getattr(first, name)(*others)
+    return Choice(flag, number, result) if floor else note_mixed(result, Mixed(flag, number))
 
 
 def _kind_of_result(name: str, kinds: list[type]) -> type | None:

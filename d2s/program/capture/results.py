@@ -264,13 +264,9 @@ class Results:
         if kind is not None:
             return lambda run: kind(run.outputs[position].item())
         if item.id in self.sometimes and not self.every:
-            _, flag, number = self.sometimes[item.id]
-            where = self.output(flag)
-            return lambda run: (
-                number(run.outputs[position].item())
-                if bool(run.outputs[where])
-                else run.outputs[position]
-            )
+            mixed = self.sometimes[item.id][1]
+            where, number = self.output(mixed.flag), self.take(mixed.number)
+            return lambda run: number(run) if bool(run.outputs[where]) else run.outputs[position]
         return Output(position)
 
     def rewritten(self, item: Any) -> Any:

@@ -31,6 +31,7 @@ from d2s.runtime.values.fields import (
     slot_fields,
     slots_of,
 )
+from d2s.runtime.values.mixed import told_apart
 from d2s.runtime.values.objects import dict_of
 from d2s.runtime.values.tensors import as_dtype, as_value, is_tensor, mark_number, number_kind
 from d2s.runtime.values.tree import PYTHONS, is_plain, members, pairs
@@ -87,16 +88,16 @@ def _taken_apart(value: object) -> tuple[type, tuple[Any, ...], list[Any]] | Non
     container = container_of(value)
     if is_plain(container):
         held = value.by_key() if isinstance(value, Frozen) else dict(pairs(value))
-        return type(container), tuple(held), list(held.values())
+        return type(container), tuple(held), list(map(told_apart, held.values()))
     if isinstance(value, Frozen):
         return None
     if isinstance(value, tuple):
-        return type(value), tuple(range(len(value))), list(value)
+        return type(value), tuple(range(len(value))), list(map(told_apart, value))
     if type(value) is HostText:
         return HostText, (len(value.parts),), list(value.parts)
     if is_object(value):
         found = attributes_of(value)
-        return type(value), tuple(found), list(found.values())
+        return type(value), tuple(found), list(map(told_apart, found.values()))
     return None
 
 

@@ -35,9 +35,10 @@ from d2s.runtime.lists.merging import join_different, join_lists
 from d2s.runtime.lists.storage import NeedsElementError
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.cases import optional_parts, places_of
-from d2s.runtime.values.choice import Choice, simplified, told_apart
+from d2s.runtime.values.choice import Choice, simplified
 from d2s.runtime.values.constants import same_constant
 from d2s.runtime.values.fields import is_object, set_attributes
+from d2s.runtime.values.mixed import Mixed, as_mixed, note_mixed, told_apart
 from d2s.runtime.values.objects import dict_of
 from d2s.runtime.values.tensors import (
     NUMBER_DTYPES,
@@ -88,7 +89,8 @@ class Merger(Keeping):
             return lambda results: true
         if isinstance(true, Frozen) or isinstance(false, Frozen):
             return self.containers(true, false, name)
-        true, false = self.told_apart(True, true), self.told_apart(False, false)
+        if name == RESULT or not (_is_of_numbers(true) and _is_of_numbers(false)):
+            true, false = self.told_apart(True, true), self.told_apart(False, false)
         absent = true is None or true is UNBOUND or false is None or false is UNBOUND
         if absent or isinstance(true, Choice) or isinstance(false, Choice):
             return self.eithers(true, false, name)
@@ -136,36 +138,45 @@ class Merger(Keeping):
         else:
             dtype = true.dtype
             if true.dtype != false.dtype or len(true.shape) != len(false.shape):
-                return self.either(true, false, name)
+                return self.apart(true, false, name)
         known = self._pairs.get((id(true), id(false)))
         if known is not None:
             return known  # two names of one tensor stay names of one
         left, right = self.copied(True, true, dtype), self.copied(False, false, dtype)
         if len(left.shape) != len(right.shape):
-            return self.either(true, false, name)
-        if kinds[0] is not None or kinds[1] is not None:
-            return self.sometimes(self.output(left, right), kinds)
+            return self.apart(true, false, name)
+        mixed = as_mixed(true), as_mixed(false)
+        if mixed != (None, None):
+            if len({each.kind for each in mixed if each is not None}) == 2:
+                return self.apart(true, false, name)
+            return self.mixed(*mixed, self.output(left, right))
         root = root_of(true)
         built = self.output(left, right, None, root if root == root_of(false) else None)
         self._pairs[id(true), id(false)] = built
         self._kept += [true, false]
         return built
 
-    def sometimes(self, value: Builder, kinds: tuple[type | None, type | None]) -> Builder:
-        """``value``, noted as a Python number on the side that has one."""
-        flag = self.flag()
-        kind = kinds[0] or kinds[1]
+    def apart(self, true: object, false: object, name: str) -> Builder:
+        """Both sides, and what is a number on some paths of one as one of two things."""
+        return self.eithers(self.told_apart(True, true), self.told_apart(False, false), name)
 
-        def build(results: list[paddle.Tensor]) -> object:
-            holds = flag(results) if kinds[0] is not None else ~flag(results)
-            capture = current()
-            if capture is not None and kind is not None:
-                made = value(results)
-                capture.notes.sometimes[made.id] = (made, holds, kind)
-                return made
-            return value(results)
-
-        return build
+    def mixed(self, true: Mixed | None, false: Mixed | None, value: Builder) -> Builder:
+        """``value``, noted as the number that it is on some paths."""
+        known = [each for each in (true, false) if each is not None]
+        for each in known:
+            if each.asked is not None:
+                return lambda results: note_mixed(value(results), each)
+        flags = [each is not None and each.flag for each in (true, false)]
+        flag = self.output(self.as_flag(True, flags[0]), self.as_flag(False, flags[1]))
+        first, kind = known[0].number, known[0].kind
+        if all(same_constant(each.number, first) for each in known) and not is_tensor(first):
+            return lambda results: note_mixed(value(results), Mixed(flag(results), first))
+        left, right = (
+            self.copied(side, kind(0) if each is None else each.number, NUMBER_DTYPES[kind])
+            for side, each in ((True, true), (False, false))
+        )
+        number = self.output(left, right, kind)
+        return lambda results: note_mixed(value(results), Mixed(flag(results), number(results)))
 
     def tuples(self, true: tuple[object, ...], false: tuple[object, ...], name: str) -> Builder:
         """Two tuples or named tuples of one length."""
@@ -387,6 +398,11 @@ class Merger(Keeping):
         """One side (or both) ends in a ``raise``: the other side's value is the value."""
         side = not self.left[0]
         return self.kept(side, true if side else false)
+
+
+def _is_of_numbers(thing: object) -> bool:
+    """Whether ``thing`` is a tensor or a Python number."""
+    return is_tensor(thing) or number_kind(thing) is not None
 
 
 def _alike(one: object, other: object) -> bool:

@@ -47,6 +47,7 @@ from d2s.runtime.loops.grown_lists import bind_all_names, path_of_list
 from d2s.runtime.loops.unrolling import check_trips
 from d2s.runtime.trace import Block, OnceMoreError, error_here, open_trace
 from d2s.runtime.values.choice import Choice, possible
+from d2s.runtime.values.mixed import AskedError
 from d2s.runtime.values.tensors import condition, is_tensor
 from d2s.runtime.values.tree import is_mapping
 
@@ -244,6 +245,8 @@ class WhileLoop:
             plans[path].rows = True
         elif isinstance(request, TripsDifferError):
             plans.stops = True
+        elif isinstance(request, AskedError) and request.loop is plans:
+            self._answer(request.request, plans)
         elif isinstance(request, MayBeEmptyError):
             plans.empties = True
         elif not isinstance(request, MoreStateError):

@@ -20,6 +20,7 @@ from d2s.runtime.python.casts import over
 from d2s.runtime.trace import current
 from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.choice import Choice, bound, each, simplified
+from d2s.runtime.values.mixed import may_be_number, mixed_of
 from d2s.runtime.values.tensors import SIZE, Sizes, is_array, mark_number, number_kind, shape
 from d2s.runtime.values.unbound import UNBOUND
 
@@ -61,20 +62,25 @@ def _is_tensor_of(value: Any, kinds: Any) -> bool:
     return False
 
 
+def is_tensor(x: Any) -> Any:
+    """``paddle.is_tensor``: not of a Python number that the run decides."""
+    return paddle.is_tensor(x) if current() is None else isinstance_(x, paddle.Tensor)
+
+
 def _by_path(value: Any, number: Callable[[type], bool], tensor: Callable[[], bool]) -> Any:
     """An answer about a value: as the number that it stands for, as a tensor, or by the path."""
     kind = number_kind(value)
     if kind is not None:
         return number(kind)
-    capture = current()
-    found = None if capture is None else capture.notes.sometimes.get(value.id)
+    found = may_be_number(value)
     if found is None:
         return tensor()
-    _, flag, kind = found
-    answers = number(kind), tensor()
+    answers = number(found.kind), tensor()
     if answers[0] is answers[1]:
         return answers[0]
-    return as_bool(flag if answers[0] else ~flag)
+    known = mixed_of(value)
+    assert known is not None
+    return as_bool(known.flag if answers[0] else ~known.flag)
 
 
 def _by_alternative(ask: Callable[[Any], Any], thing: Choice) -> Any:
@@ -114,10 +120,9 @@ def type_(thing: object, /, *others: Any, **options: Any) -> Any:
     kind = number_kind(thing)
     if kind is not None:
         return kind
-    capture = current()
-    found = None if capture is None else capture.notes.sometimes.get(thing.id)
+    found = mixed_of(thing)
     if found is not None:
-        return Choice(found[1], found[2], bridge.EagerTensor, "type")
+        return Choice(found.flag, found.kind, bridge.EagerTensor, "type")
     return bridge.EagerTensor
 
 

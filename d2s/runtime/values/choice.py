@@ -444,12 +444,3 @@ def bound(value: object) -> Any:
         return true
     fresh = Choice(value.flag, true, false, value.name)
     return fresh.chosen_at(value.places, value.body_first)
-
-
-def told_apart(value: Any) -> Any:
-    """A tensor that is a Python number on some paths, with its two forms beside each other."""
-    capture = current()
-    if capture is None or not bridge.is_value(value) or value.id not in capture.notes.sometimes:
-        return value
-    _, flag, kind = capture.notes.sometimes[value.id]
-    return Choice(flag, mark_number(paddle.cast(value, NUMBER_DTYPES[kind]), kind), value)

@@ -33,7 +33,7 @@ from d2s.runtime.calls.stand_ins import (
 )
 from d2s.runtime.host import messages, streams
 from d2s.runtime.loops import comprehensions
-from d2s.runtime.python import casts, making
+from d2s.runtime.python import casts, kinds, making
 from d2s.runtime.python.arrays.array import array, asarray, memoryview_
 from d2s.runtime.trace import current
 from d2s.runtime.training import clip_functions
@@ -118,6 +118,7 @@ class StandIns:
         return {
             **{each: partial(calling_back.recompute, self._call, each) for each in _RECOMPUTE},
             paddle.static.py_func: py_func.py_func,
+            paddle.is_tensor: kinds.is_tensor,
             paddle.lerp: of_numbers(paddle.lerp, ("weight",), numbers.as_dtype_of),
             paddle.masked_fill: of_numbers(paddle.masked_fill, ("value",), numbers.as_dtype_of),
             paddle.put_along_axis: of_numbers(

@@ -26,7 +26,8 @@ from d2s.runtime.lists.items.elements import (
 from d2s.runtime.lists.items.fixed import FixedDict, FixedList
 from d2s.runtime.lists.items.rows import columns_of, joined, sizes_of, zero_rows
 from d2s.runtime.trace import error_here
-from d2s.runtime.values.choice import Choice, each, told_apart
+from d2s.runtime.values.choice import Choice, each
+from d2s.runtime.values.mixed import told_apart
 from d2s.runtime.values.tensors import cast_plain
 from d2s.runtime.values.tree import is_mapping
 from d2s.runtime.values.unbound import UNBOUND
@@ -267,7 +268,7 @@ class OneOf(Element):
         return next(at for at, known in enumerate(self.options) if known.is_like(element))
 
     def flatten(self, item: Any) -> list[Any]:
-        item = _apart(_thawed(item))
+        item = told_apart(_thawed(item))
         if isinstance(item, Choice):
             found: list[Any] = each(self.flatten, item, none=True, exact=True)
             return found
@@ -327,7 +328,7 @@ def element_of(item: Any) -> Element:
     Raises:
         ContainerInGraphError: (D2S207) there is something else in it than values and constants.
     """
-    item = _apart(_thawed(item))
+    item = told_apart(_thawed(item))
     labels = labels_of(item)
     if labels is not None:
         return Labels(labels)
@@ -341,12 +342,6 @@ def element_of(item: Any) -> Element:
         return Single.of(item)
     kind, keys, items = parts
     return Structure(kind, keys, list(map(element_of, items)))
-
-
-def _apart(item: Any) -> Any:
-    """A tensor that is a Python number on some paths, as one of two things."""
-    found = told_apart(item)
-    return item if found is item else found.like(found.true, paddle.assign(item))
 
 
 def _thawed(item: Any) -> Any:

@@ -12,6 +12,7 @@ from d2s.runtime.loops.carriers.carrier import Carrier, seed
 from d2s.runtime.loops.carriers.mismatch import in_words, mismatch
 from d2s.runtime.loops.carriers.plans import Replan
 from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.mixed import told_apart
 from d2s.runtime.values.tensors import carried, is_tensor
 
 
@@ -22,7 +23,7 @@ class OneOfSeveral(Carrier):
         self.path = path
         self.value = value
         self.choices = choices
-        tag, leaves = choices.flatten(value, select)
+        tag, leaves = choices.flatten(told_apart(value), select)
         self.inits = [seed(tag), *map(seed, leaves)]
         for init, like in zip(self.inits[1:], choices.likes(), strict=True):
             if list(init.shape) != like.shape:
@@ -33,6 +34,7 @@ class OneOfSeveral(Carrier):
         return self.choices.build(values[0], list(values[1:]), self.path)
 
     def split(self, after: object) -> list[paddle.Tensor]:
+        after = told_apart(after)
         choices = self.choices.with_(after)
         if choices is None and _is_of_tensors(after):
             raise mismatch(

@@ -15,6 +15,7 @@ from d2s.runtime.trace import error_here
 from d2s.runtime.values.cases import optional_parts
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.constants import same_constant
+from d2s.runtime.values.mixed import told_apart
 from d2s.runtime.values.tables import describe
 from d2s.runtime.values.tensors import is_tensor, number_kind
 from d2s.runtime.values.unbound import UNBOUND
@@ -33,6 +34,8 @@ class Constant(Carrier):
 
     def split(self, after: object) -> list[paddle.Tensor]:
         before = self.value
+        if number_kind(before) is None:
+            after = told_apart(after)
         if after is before or _same(before, after):
             return []
         if before is None or before is UNBOUND:

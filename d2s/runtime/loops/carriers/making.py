@@ -69,7 +69,7 @@ class Carriers:
         return Constant(path, value)
 
     def _of_tensor(self, path: str, value: object) -> TensorVariable:
-        return TensorVariable(path, value, self.plans[path], differ=self.plans.stops)
+        return TensorVariable(path, value, self.plans)
 
     def _of_choice(self, path: str, value: Choice) -> Carrier:
         plan = self.plans[path]

@@ -57,6 +57,8 @@ class Plan:
         lift: a constant that turned out to change.
         dtype: the dtype that a Python number must begin with.
         kind: its Python type, ``None`` once it becomes a tensor.
+        number: the type of the number that a tensor is on some paths.
+        exact: that number is not always the one before the loop.
         shape: the relaxed shape of a tensor.
         gradient: a constant at first, which a trip makes differentiable.
         like: a value of the type that ``None`` or an unbound variable turns into.
@@ -72,6 +74,8 @@ class Plan:
     lift: bool = False
     dtype: Any = None
     kind: type | str | None = "as it is"
+    number: type | None = None
+    exact: bool = False
     shape: list[int] | None = None
     gradient: bool = False
     like: Like | None = None

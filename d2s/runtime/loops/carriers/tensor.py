@@ -11,11 +11,13 @@ from d2s.errors import LoopMismatchError
 from d2s.runtime.lists.items.likeness import Like
 from d2s.runtime.loops.carriers.carrier import Carrier, opens, seed
 from d2s.runtime.loops.carriers.mismatch import in_words, mismatch
-from d2s.runtime.loops.carriers.plans import Plan, Replan, replan_as_choices
+from d2s.runtime.loops.carriers.numbers import Numbers
+from d2s.runtime.loops.carriers.plans import Plans, Replan, replan_as_choices
 from d2s.runtime.loops.carriers.stopping import Stopping
 from d2s.runtime.trace import current
 from d2s.runtime.values.cases import optional_parts, places_of
 from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.mixed import may_be_number, told_apart
 from d2s.runtime.values.tables import describe
 from d2s.runtime.values.tensors import (
     NUMBER_DTYPES,
@@ -37,7 +39,8 @@ from d2s.runtime.values.unbound import UNBOUND
 class TensorVariable(Carrier):
     """A tensor, or a Python number."""
 
-    def __init__(self, path: str, value: object, plan: Plan, *, differ: bool = False) -> None:
+    def __init__(self, path: str, value: object, plans: Plans) -> None:
+        plan = plans[path]
         self.path = path
         self.before = value
         self.kind = number_kind(value)
@@ -46,20 +49,23 @@ class TensorVariable(Carrier):
             self.kind = plan.kind
         if plan.dtype is not None and made.dtype != as_dtype(plan.dtype):
             made = paddle.cast(made, plan.dtype)
-        self.stops = Stopping(made, gradient=plan.gradient, differ=differ)
+        self.stops = Stopping(made, gradient=plan.gradient, differ=plans.stops)
         init = seed(made, gradient=plan.gradient)
         if plan.shape is not None:
             bridge.relax(init, plan.shape)
         self.init = init
-        self.inits = [init, *self.stops.inits]
+        self.numbers = Numbers(path, value, plan, plans) if self.kind is None else None
+        self.inits = [init, *self.stops.inits, *(self.numbers.inits if self.numbers else ())]
         self.root = root_to_change(value)
-        self.became: type | None = None
         self.divided = False
 
     def rebuild(self, values: list[paddle.Tensor]) -> object:
         value, *flags = values
         note_carried(self.root, value)
-        self.stops.enter(value, flags)
+        count = len(self.stops.inits)
+        self.stops.enter(value, flags[:count])
+        if self.numbers is not None:
+            self.numbers.enter(value, flags[count:])
         return value if self.kind is None else mark_number(value, self.kind)
 
     def split(self, after: object) -> list[paddle.Tensor]:
@@ -81,13 +87,15 @@ class TensorVariable(Carrier):
             if joint is not mine:
                 raise Replan(self.path, kind=joint, dtype=NUMBER_DTYPES[joint], lift=True)
             return self._next(as_value(after), dtype)
-        if kind is not None:
-            self.became = kind
-            return self._next(as_value(after), weak_dtype(kind, dtype))
         value = as_value(after)
         if mine is not None:
             raise Replan(self.path, kind=None, dtype=value.dtype, lift=True)
-        return self._next(self._of_one_form(value), dtype)
+        if kind is None:
+            value = self._of_one_form(value)
+        else:
+            dtype = weak_dtype(kind, dtype)
+        assert self.numbers is not None
+        return [*self._next(value, dtype), *self.numbers.leave(after)]
 
     def _of_one_form(self, value: paddle.Tensor) -> paddle.Tensor:
         """What a trip has left, of the dtype and the shape that the loop has begun with."""
@@ -131,11 +139,9 @@ class TensorVariable(Carrier):
             return (
                 value if before in (kind, None) else Choice(tripped, value, self.before, self.path)
             )
-        if before is not None and self.became is None:
-            capture.notes.sometimes[value.id] = (value, ~tripped, before)
-        elif before is None and self.became is not None:
-            capture.notes.sometimes[value.id] = (value, tripped, self.became)
-        elif self.divided:
+        if self.numbers is not None:
+            self.numbers.settle(value, tripped)
+        if self.divided and before is None:
             return Choice(tripped, paddle.reshape(value, [1]), value, self.path)
         return value
 
@@ -172,6 +178,8 @@ class OptionalTensor(Carrier):
         return Choice(flag, self.absent, value, self.path).chosen_at(self.places)
 
     def split(self, after: object) -> list[paddle.Tensor]:
+        if may_be_number(after) is not None:
+            replan_as_choices(self.path, self.absent, self.like, told_apart(after))
         if after is self.absent:
             return [paddle.full([], True, "bool"), self.like.zeros()]
         if isinstance(after, Choice):
