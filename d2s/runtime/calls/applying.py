@@ -28,7 +28,7 @@ from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.python.arrays import numpy_calls
 from d2s.runtime.python.comparing import is_late_key
 from d2s.runtime.trace import current, error_here
-from d2s.runtime.values.choice import Choice, each
+from d2s.runtime.values.choice import Choice, each, possible
 from d2s.runtime.values.objects import attribute, owner_of
 from d2s.runtime.values.tensors import (
     ArrayAskedError,
@@ -83,15 +83,20 @@ def plain(function: Any, call: Callable[[Any], Any]) -> Any:
     if name in _STORING and not isinstance(function, types.FunctionType):  # not ``paddle.add``
         if is_hashed(owner):
             return functools.partial(_into_hashed, function, owner)
-        return run if is_tensor(owner) else function
+        return run if is_tensor(owner) else functools.partial(_stored, function)
     return run
+
+
+def _stored(function: Any, *arguments: Any, **options: Any) -> Any:
+    """``append`` and the like: what is kept is what it may be here, whoever asks for it later."""
+    return function(*map(possible, arguments), **options)
 
 
 def _into_hashed(function: Any, owner: Any, *arguments: Any, **options: Any) -> Any:
     """``add`` or ``setdefault`` of a set or dict."""
     if _by_hash(owner, arguments):
         return _of_keys(owner, function.__name__)(*arguments, **options)
-    return function(*arguments, **options)
+    return _stored(function, *arguments, **options)
 
 
 def module_of(function: object) -> str:
@@ -249,15 +254,21 @@ _OURS: Final = re.compile(r"\b(Value|HostText|DynamicList|RunArray|Choice)\b")
 
 def _of_no_value(error: Exception, function: Callable[..., Any]) -> Exception | None:
     """The refusal of what the run decides, which a library has met and does not take."""
-    if not isinstance(error, TypeError | AttributeError) or isinstance(error, D2SError):
-        return None
-    if module_of(function).startswith("paddle") or _OURS.search(str(error)) is None:
+    found = None if isinstance(error, D2SError) else _OURS.search(str(error))
+    if found is None or (found[0] == "Value" and not _is_of_python(error, function)):
         return None
     return error_here(
         NotStaticError,
         f"{attribute(function, '__name__', 'a function')}(), which stays Python, needs what only "
         "the run knows",
         "call it outside of the converted function, or from a function under @d2s.host",
+    )
+
+
+def _is_of_python(error: Exception, function: Callable[..., Any]) -> bool:
+    """Whether an error is of Python's own; Paddle calls its values so, too."""
+    return isinstance(error, TypeError | AttributeError) and not module_of(function).startswith(
+        "paddle"
     )
 
 

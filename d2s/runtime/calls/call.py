@@ -30,10 +30,10 @@ from d2s.runtime.host import breakpoints, messages, streams
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.python.kinds import type_
 from d2s.runtime.trace import Capture, current, error_here
+from d2s.runtime.values import weak
 from d2s.runtime.values.choice import Choice, each
 from d2s.runtime.values.fields import slots_of
 from d2s.runtime.values.objects import attribute, is_library, is_user_object, owner_of, stays
-from d2s.runtime.values import weak
 from d2s.runtime.values.tensors import as_value
 
 SKIP: Final = "__d2s_not_to_static__"

@@ -25,7 +25,7 @@ from d2s.runtime.python.comparing import is_late_key
 from d2s.runtime.python.keys import choice_in, with_choice, without_arrays
 from d2s.runtime.python.picking import likely, position_in, refuse_others, was_found
 from d2s.runtime.trace import current, error_here
-from d2s.runtime.values.choice import Choice, each
+from d2s.runtime.values.choice import Choice, each, possible
 from d2s.runtime.values.constants import holds_tensors
 from d2s.runtime.values.objects import is_list
 from d2s.runtime.values.tensors import as_value, is_array, is_tensor
@@ -38,6 +38,7 @@ ITEM: Final = "an item assignment"
 def setitem(value: object, container: Any, key: Any) -> Any:
     """``container[key] = value``; the container to go on with."""
     if current() is not None and bridge.capturing():
+        value = possible(value)
         if isinstance(container, Choice):
             stored = each(lambda found: setitem(value, found, key), container, plainly=True)
             return stored if any(map(is_tensor, container.leaves())) else container

@@ -26,7 +26,7 @@ from d2s.runtime.lists.items.elements import (
 from d2s.runtime.lists.items.fixed import FixedDict, FixedList
 from d2s.runtime.lists.items.rows import columns_of, joined, sizes_of, zero_rows
 from d2s.runtime.trace import error_here
-from d2s.runtime.values.choice import Choice, each
+from d2s.runtime.values.choice import Choice, each, possible
 from d2s.runtime.values.mixed import told_apart
 from d2s.runtime.values.tensors import cast_plain
 from d2s.runtime.values.tree import is_mapping
@@ -346,6 +346,7 @@ def element_of(item: Any) -> Element:
 
 def _thawed(item: Any) -> Any:
     """What a list or dict of a snapshot holds, as it may be asked for its structure."""
+    item = possible(item)
     if not isinstance(item, Frozen) or isinstance(item.container, OfRunLength):
         return container_of(item)
     held = item.by_key()
