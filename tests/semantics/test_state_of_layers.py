@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import paddle
+import pytest
 
 import d2s
+from d2s.errors import UnsupportedInGraphError
+from tests.helpers import function_of, scalar
 
 
 class Counting(paddle.nn.Layer):
@@ -37,3 +40,32 @@ def test_a_counter_beside_buffers() -> None:
         return seen
 
     assert run(d2s.to_static) == run(lambda function: function)
+
+
+TABLES = {
+    "behind a branch": "if x > 0:\n    self.count = self.count + x\n"
+    "return 'count' in self.__dict__",
+    "in a branch": "if x > 0:\n    self.count = x\n    return 'count' in vars(self)\nreturn False",
+    "in a loop": "found = []\nwhile x < 3:\n    found.append('count' in self.__dict__)\n"
+    "    self.count = self.count + x\n    x = x + 1\nreturn found",
+    "buffers": "if x > 0:\n    self.count = self.count + x\nreturn 'count' in self._buffers",
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_of_a_layer_out_of_which_an_attribute_moves(name: str) -> None:
+    """F3: in which of them it is, no program says; between islands dygraph does."""
+    body = "\n".join(f"    {line}" for line in TABLES[name].splitlines())
+    forward = function_of(f"def forward(self, x):\n{body}\n")
+
+    def made() -> Any:
+        layer = type("Counting", (paddle.nn.Layer,), {"forward": forward})()
+        layer.count = 0
+        return layer
+
+    with pytest.raises(UnsupportedInGraphError, match="moves from one to the other") as caught:
+        d2s.to_static(made(), full_graph=True)(scalar(1.0))
+    assert caught.value.code == "D2S205"
+    plain, converted = made(), d2s.to_static(made(), full_graph=False)
+    for value in (-1.0, 1.0, 2.0):
+        assert converted(scalar(value)) == plain(scalar(value))

@@ -46,6 +46,7 @@ from d2s.program.state.places import Place
 from d2s.program.state.records import Change
 from d2s.program.state.relied import guards_of, homes_of
 from d2s.program.state.shared_arguments import apart, check_state
+from d2s.program.state.tables import check_tables
 from d2s.program.state.tracker import Watch
 from d2s.runtime.aliasing.empties import enter_blocks
 from d2s.runtime.aliasing.replays import calling
@@ -271,6 +272,7 @@ class _Recording:
             result = self._called(args, kwargs)
             check_on_host(self.state.wanting)
             check_opaque((self.watch.opaque, self.arguments.opaque), self.wanted.function)
+            check_tables((self.watch, self.arguments), self.wanted.function)
             self._take(result)
             if self.state.export:
                 tell_what_is_lowered(self.state.lowered)

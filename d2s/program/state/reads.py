@@ -34,8 +34,15 @@ from d2s.program.state.places import (
 )
 from d2s.program.state.probes import BUFFERING, WHOLE
 from d2s.program.state.tracker import Watch
-from d2s.runtime.values import tree, weak
-from d2s.runtime.values.objects import dict_of, is_library, is_user_class
+from d2s.runtime.values import tree
+from d2s.runtime.values.objects import (
+    WEAK,
+    WEAK_CURE,
+    dict_of,
+    is_library,
+    is_user_class,
+    weak_cause,
+)
 from d2s.syntax.source import source_of
 
 _ENVIRONMENT: Final = frozenset(("environ", "getenv", "environb"))
@@ -71,7 +78,7 @@ def is_user_function(thing: Any) -> bool:
 
 
 _LEADS: Final = (
-    types.ModuleType, type, types.FunctionType, *_RUNS_ANOTHER, *weak.WEAK,
+    types.ModuleType, type, types.FunctionType, *_RUNS_ANOTHER, *WEAK,
     contextvars.ContextVar, types.MappingProxyType, paddle.nn.Layer,
 )  # fmt: skip
 """Classes of values from which something else is read, besides classes of the user's."""
@@ -134,7 +141,7 @@ class _Explorer:
             yield from self.function(thing, path)
         elif isinstance(thing, _RUNS_ANOTHER):
             yield from self.runs_another(thing, path)
-        elif issubclass(type(thing), weak.WEAK):
+        elif issubclass(type(thing), WEAK):
             self.weak(path, place)
         elif isinstance(thing, contextvars.ContextVar):
             yield from self.at(Reading(thing, _current, path))
@@ -154,8 +161,8 @@ class _Explorer:
         if place is not None and (not place.attribute or place.key in self.names):
             code = self.watch.called[0].__code__
             raise UnsupportedInGraphError(
-                weak.cause(f"the weak references of {path!r}"),
-                cure=weak.CURE,
+                weak_cause(f"the weak references of {path!r}"),
+                cure=WEAK_CURE,
                 file=code.co_filename,
                 line=code.co_firstlineno,
             )

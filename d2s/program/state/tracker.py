@@ -73,6 +73,7 @@ class Watch:
         probes: of attributes that it assigns, whether it reads what they held before.
         whole: classes of objects of which it may read any attribute.
         said: of what reads many attributes at once, what the code names, and ``__dict__``.
+        tabled: names of attributes for which the code looks into the dictionary of an object.
         asked: those of them that it can do without: it asks with ``hasattr`` or ``getattr``, or
             catches the error.
         called: the functions of the user's that were captured.
@@ -102,6 +103,7 @@ class Watch:
         self.probes = Probes()
         self.whole: set[type] = set()
         self.said: set[str] = set()
+        self.tabled: set[str] = set()
         self.asked: set[str] = set()
         self.called: list[Any] = []
         self.bound: list[tuple[Any, str]] = []
@@ -252,6 +254,7 @@ class Watch:
         self.said |= (WHOLE | BUFFERING) & {*reads.attributes, *reads.outside}
         self.said |= {"__dict__"} if reads.tables else set()
         self.native |= reads.tabled
+        self.tabled |= reads.tabled
 
     def reads_all(self, thing: object) -> bool:
         """Whether the code may read any attribute of ``thing``: it computes their names."""

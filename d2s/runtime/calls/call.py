@@ -30,10 +30,18 @@ from d2s.runtime.host import breakpoints, messages, streams
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.python.kinds import type_
 from d2s.runtime.trace import Capture, current, error_here
-from d2s.runtime.values import weak
 from d2s.runtime.values.choice import Choice, each
 from d2s.runtime.values.fields import slots_of
-from d2s.runtime.values.objects import attribute, is_library, is_user_object, owner_of, stays
+from d2s.runtime.values.objects import (
+    WEAK_CURE,
+    attribute,
+    is_library,
+    is_user_object,
+    is_weak,
+    owner_of,
+    stays,
+    weak_cause,
+)
 from d2s.runtime.values.tensors import as_value
 
 SKIP: Final = "__d2s_not_to_static__"
@@ -121,7 +129,7 @@ def _special(callee: Any) -> Any:
         return functools.partial(streams.write, callee)
     if capture is not None and random_numbers.makes_generator(callee):
         return functools.partial(random_numbers.seeded, callee)
-    if capture is not None and weak.is_weak(callee):
+    if capture is not None and is_weak(callee):
         return functools.partial(_weak, callee)
     if type(callee) is types.MethodType:
         return None
@@ -154,7 +162,7 @@ def _of_values(kind: type, *arguments: object, **options: object) -> Any:
 
 def _weak(callee: Any, *_: object, **__: object) -> Any:
     name = attribute(callee, "__qualname__") or type(callee).__qualname__
-    raise error_here(UnsupportedInGraphError, weak.cause(f"weakref ({name}())"), weak.CURE)
+    raise error_here(UnsupportedInGraphError, weak_cause(f"weakref ({name}())"), WEAK_CURE)
 
 
 def _made(capture: Capture, kind: type, *arguments: object, **options: object) -> Any:

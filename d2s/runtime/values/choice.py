@@ -25,11 +25,10 @@ from d2s.diagnostics.location import is_ours
 from d2s.errors import AmbiguousValueError, D2SError
 from d2s.runtime.trace import Capture, current, error_here, tentatively
 from d2s.runtime.values.callbacks import raise_when
-from d2s.runtime.values.cases import Cases
+from d2s.runtime.values.cases import Cases, Operation, Operators
 from d2s.runtime.values.constants import CONSTANTS
 from d2s.runtime.values.fields import attributes_of, is_object, keeps
 from d2s.runtime.values.objects import attribute
-from d2s.runtime.values.operators import Operation, Operators
 from d2s.runtime.values.tables import bound_on, describe, not_reached, noted
 from d2s.runtime.values.tensors import (
     NUMBER_DTYPES,

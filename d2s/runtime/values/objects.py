@@ -7,6 +7,7 @@ import os
 import sys
 import sysconfig
 import types
+import weakref
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -218,3 +219,31 @@ def attribute(thing: Any, name: str, default: Any = None) -> Any:
 def owner_of(function: Any) -> Any:
     """The object that a method is bound to; ``None`` for anything else."""
     return function.__self__ if hasattr(type(function), "__self__") else None
+
+
+WEAK_CURE: Final = (
+    "keep the object itself in an attribute, or look the reference up outside of the converted "
+    "function"
+)
+
+WEAK: Final = (
+    weakref.ProxyType,
+    weakref.CallableProxyType,
+    weakref.WeakKeyDictionary,
+    weakref.WeakValueDictionary,
+    weakref.WeakSet,
+    weakref.finalize,
+)
+"""What stands for an object, or holds some, without keeping them alive; no reference itself."""
+
+_MODULES: Final = frozenset(("weakref", "_weakref", "_weakrefset"))
+
+
+def is_weak(callee: Any) -> bool:
+    """Whether calling ``callee`` makes, asks or changes weak references."""
+    return isinstance(callee, weakref.ref) or attribute(callee, "__module__") in _MODULES
+
+
+def weak_cause(what: str) -> str:
+    """What is said of weak references under the name ``what``."""
+    return f"the function uses {what}, but a program keeps alive whatever it has read"

@@ -1,0 +1,109 @@
+"""A variable that is a Python number on some paths and a tensor on the others, and who can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import paddle
+import pytest
+
+import d2s
+from tests.helpers import function_of, scalar
+
+
+def seen(found: Any) -> Any:
+    """Types and values: a number as it is, bit by bit."""
+    if isinstance(found, paddle.Tensor):
+        return str(found.dtype), list(found.shape), found.tolist()
+    if isinstance(found, list | tuple):
+        return type(found), [seen(item) for item in found]
+    if isinstance(found, dict):
+        return {key: seen(item) for key, item in found.items()}
+    return type(found), repr(found)
+
+
+BRANCHES = {
+    "a float": "n = 0.1\nif x > 0:\n    n = x\nreturn n",
+    "a large int": "n = 123456789\nif x > 0:\n    n = x\nreturn n",
+    "in containers": "n = 0.1\nif x > 0:\n    n = x\nout = [n, (n,)]\nif x > 2:\n"
+    "    out.append(n)\nreturn out, {'n': n}",
+    "computed with": "n = 0.1\nif x > 0:\n    n = x\nreturn n * 3, -n, n + n, 7 / (n + 1)",
+    "branch after branch": "n = 0.1\nif x > 0:\n    n = x\nif x > 1:\n    n = n + 1\nif x < -1:\n"
+    "    n = n / 3\nreturn n",
+    "another number": "n = 0.1\nif x > 0:\n    n = x\nif x < -1:\n    n = 0.7\nreturn n",
+    "text": "n = 0.1\nif x > 0:\n    n = x\nreturn f'{n}', str(n)",
+    "is_tensor": "n = 0.1\nif x > 0:\n    n = x\n"
+    "return paddle.is_tensor(n), isinstance(n, float), type(n) is float",
+    "is_tensor of a number of the run": "n = 0\nif x > 0:\n    n = 1\nreturn paddle.is_tensor(n)",
+}
+
+LOOPS = {
+    "in a list": "n, out = 0, []\nwhile x < 3:\n    out.append(n)\n    if x > 1:\n"
+    "        n = n + x\n    x = x + 1\nreturn out, n",
+    "in a list, in the first trip": "n, out = 0, []\nwhile x < 3:\n    out.append(n)\n"
+    "    n = n + x\n    x = x + 1\nreturn out, n",
+    "asked in a trip": "n, k = 0, 0\nwhile x < 3:\n    if isinstance(n, int):\n        k += 1\n"
+    "    if x > 1:\n        n = n + x\n    x = x + 1\nreturn k, n",
+    "asked in the first trip": "n, k = 0, 0\nwhile x < 3:\n    if not paddle.is_tensor(n):\n"
+    "        k += 1\n    n = n + x\n    x = x + 1\nreturn k, n",
+    "kept from trip to trip": "n, last = 0, None\nwhile x < 3:\n    last = n\n    if x > 1:\n"
+    "        n = n + x\n    x = x + 1\nreturn last, n",
+    "kept in a dict": "n, d = 0, {'a': 0}\nwhile x < 3:\n    d['a'] = n\n    if x > 1:\n"
+    "        n = n + x\n    x = x + 1\nreturn d, n",
+    "set back": "n, out = 0.1, []\nwhile x < 3:\n    out.append(n)\n    n = x\n    if x > 1:\n"
+    "        n = 0.3\n    x = x + 1\nreturn out, n",
+    "counted on": "n = 0.1\nwhile x < 3:\n    if x > 2:\n        n = x\n    else:\n"
+    "        n = n + 0.2\n    x = x + 1\nreturn n",
+    "a tensor becomes a number": "n, out = x, []\nwhile x < 3:\n    out.append(n)\n    n = 0\n"
+    "    if x > 1:\n        n = x\n    x = x + 1\nreturn out, n",
+    "loop in loop": "n, out = 0, []\nwhile x < 3:\n    y = x\n    while y < 3:\n"
+    "        out.append(n)\n        if y > 1:\n            n = n + y\n"
+    "        y = y + 1\n    x = x + 1\nreturn out, n",
+    "before the loop": "n = 0\nif x > 0:\n    n = x\nout = []\nwhile x < 3:\n    out.append(n)\n"
+    "    if x > 1:\n        n = n + 1\n    x = x + 1\nreturn out, n",
+    "left early": "best = 0.1\nfor i in range(100):\n    if x > 3:\n        break\n    if x > 1:\n"
+    "        best = x * 1.0\n    x = x + 1\nreturn best",
+}
+
+
+def function_with(text: str) -> Callable[[Any], Any]:
+    body = "\n".join(f"    {line}" for line in text.splitlines())
+    return function_of(f"import paddle\ndef f(x):\n{body}\n")
+
+
+@pytest.mark.parametrize("name", BRANCHES)
+def test_behind_a_branch(name: str) -> None:
+    """B3: the number is the very number, and everything tells it from a tensor."""
+    plain = function_with(BRANCHES[name])
+    converted = d2s.to_static(plain, full_graph=True)
+    for value in (1.0, -0.5, -2.0, 3.0):
+        assert seen(converted(scalar(value))) == seen(plain(scalar(value)))
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_in_the_trips_of_a_loop(name: str) -> None:
+    """C4: a trip that has the number has it, whoever asks."""
+    plain = function_with(LOOPS[name])
+    converted = d2s.to_static(plain, full_graph=True)
+    for value in (0.0, 2.0, 1.0, 2.5, 5.0):
+        assert seen(converted(scalar(value))) == seen(plain(scalar(value)))
+
+
+@pytest.mark.parametrize("text", ["n = n + x * w", "n = x * w"])
+def test_gradients(text: str) -> None:
+    """C7: they flow on the paths on which it is a tensor."""
+    plain = function_of(
+        f"def f(x, w):\n    n = 0\n    while x < 3:\n        if x > 1:\n            {text}\n"
+        "        x = x + 1\n    return n\n"
+    )
+    converted = d2s.to_static(plain, full_graph=True)
+    for value in (0.0, 2.5, 5.0, 1.5):
+        found = []
+        for function in (plain, converted):
+            weight = paddle.to_tensor(2.0, stop_gradient=False)
+            result = function(scalar(value), weight)
+            if isinstance(result, paddle.Tensor):
+                result.backward()
+            found.append((seen(result), weight.grad is None or weight.grad.item()))
+        assert found[0] == found[1]
