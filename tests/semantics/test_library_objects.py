@@ -101,3 +101,54 @@ def test_made_in_the_function() -> None:
         assert type(items) is UserList
         assert type(named) is UserDict
         assert shown((items, named)) == [[value, value + 1], {"k": value}]
+
+
+class Totals(UserDict):
+    """Makes what is missing."""
+
+    def __missing__(self, key):
+        self.data[key] = paddle.zeros([2])
+        return self.data[key]
+
+    def push(self, key, value):
+        self[key] = self[key] + paddle.stack([paddle.to_tensor(1.0), value])
+
+
+def in_a_branch(x):
+    scopes = ChainMap({}, {"x": x})
+    if x > 0:
+        scopes["x"] = x + 1
+    return scopes["x"], len(scopes.maps[0])
+
+
+def in_a_loop(x):
+    scopes = ChainMap({}, {"x": x})
+    while scopes["x"] > 0:
+        scopes["x"] = scopes["x"] - 1
+    return scopes["x"]
+
+
+def caught(x):
+    scopes = ChainMap({}, {})
+    if x > 0:
+        scopes["x"] = x
+    try:
+        return scopes["x"]
+    except KeyError:
+        return x - 10
+
+
+def missing(x):
+    totals = Totals()
+    for key in ("a", "b", "a"):
+        if x > 0:
+            totals.push(key, x)
+    return dict(totals)
+
+
+@pytest.mark.parametrize("function", [in_a_branch, in_a_loop, caught, missing])
+def test_methods_that_a_tensor_decides(function: Any) -> None:
+    """E2: what a class of the standard library does in Python is converted like a user's."""
+    converted = d2s.to_static(function, full_graph=True)
+    for value in (3.0, -1.0):
+        assert_same(converted(scalar(value)), function(scalar(value)))

@@ -475,3 +475,15 @@ def test_some_operations(source: str) -> None:
 def test_all_operations(source: str) -> None:
     """A1, B1, E2: all of them."""
     assert [text for text in (differing(*each, source) for each in EVERY) if text] == []
+
+
+def test_results_of_two_programs_of_one_name() -> None:
+    """G2: both are ``output_0``, of other shapes; a third program reads both."""
+    total = d2s.to_static(lambda x: x.sum(), full_graph=True)(paddle.ones([2]))
+    double = d2s.to_static(lambda x: x * 2, full_graph=True)(paddle.ones([2]))
+
+    def both(x):
+        return total + double * x
+
+    found = d2s.to_static(both, full_graph=True)(paddle.ones([2]))
+    assert found.tolist() == [4.0, 4.0]

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 import paddle
 
 from d2s.paddle_bridge.capturing.exact import divisor, quotient
+from d2s.paddle_bridge.capturing.variables import rename_result
 from d2s.paddle_bridge.names import (
     EagerTensor,
     LayerHelperBase,
@@ -302,6 +303,23 @@ def no_collection() -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def _read_under_own_names() -> Iterator[None]:
+    """Results of two programs, both ``output_0``, become parameters of this one by two names."""
+    recorder = _global_parameter_recorder
+    found = recorder.get
+
+    def get(program: Any, tensor: Any) -> Any:
+        rename_result(tensor)
+        return found(program, tensor)
+
+    recorder.get = get
+    try:
+        yield
+    finally:
+        del recorder.get
+
+
+@contextlib.contextmanager
 def tracing(program: Any) -> Iterator[Any]:
     """Capture into ``program``; dygraph tensors become its parameters (``get_params…`` after)."""
     startup = paddle.static.Program()
@@ -309,6 +327,7 @@ def tracing(program: Any) -> Iterator[Any]:
         with (
             paddle.static.program_guard(program, startup),
             graph_tracing_guard(program) as context,
+            _read_under_own_names(),
         ):
             yield context
     except BaseException:

@@ -46,6 +46,12 @@ def tell_apart(program: Any, tensors: list[Any], values: list[Any], *, export: b
         value.get_defining_op().set_str_attr("parameter_name", own)
 
 
+def rename_result(tensor: Any) -> None:
+    """Give a tensor that Paddle has named as a result of some program a name of its own."""
+    if isinstance(tensor, paddle.Tensor) and _PADDLES.fullmatch(tensor.name):
+        tensor.name = paddle.utils.unique_name.generate("d2s_state")
+
+
 def _own(name: str, taken: set[str]) -> str:
     """``name``, or one like it that is not taken."""
     found, number = name, 0

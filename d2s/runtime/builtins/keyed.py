@@ -78,7 +78,7 @@ def dict_(things: Any = (), /, **named: object) -> Any:
         return builtins.dict(things, **named)
     if isinstance(things, DynamicDict):
         return _dict_of(things.items(), {})
-    if is_mapping(things):
+    if is_mapping(things) or hasattr(type(things), "keys"):
         return builtins.dict(things)
     whole, items = _of_run(things, lambda pair: type(pair) is tuple and _late(pair[:1]))
     return builtins.dict(items) if whole is None else _dict_of(whole, {})

@@ -26,7 +26,14 @@ from d2s.runtime.calls.layers import layer_call
 from d2s.runtime.python.comparing import COMPARISONS
 from d2s.runtime.trace import Capture, current
 from d2s.runtime.values.fields import slot_fields, slots_of
-from d2s.runtime.values.objects import COMPARING, dict_of, is_library, is_user_object, stays
+from d2s.runtime.values.objects import (
+    COMPARING,
+    dict_of,
+    is_library,
+    is_standard_data,
+    is_user_object,
+    stays,
+)
 
 _LEFT_ALONE: Final = frozenset(
     f"__{name}__"
@@ -128,7 +135,7 @@ def _is_users(owner: type) -> bool:
         )
     if file is None:
         return home not in sys.builtin_module_names
-    return not is_library(file)
+    return not is_library(file) or is_standard_data(owner)
 
 
 def _converting(name: str, member: object) -> Any:

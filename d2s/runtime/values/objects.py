@@ -71,10 +71,17 @@ def _is_standard(file: str) -> bool:
 
 
 def stays(function: types.FunctionType) -> bool:
-    """Whether a function is never converted: a library's, but what makes one ``<`` of another."""
+    """Whether a function is never converted: a library's, with two exceptions.
+
+    What makes one ``<`` of another, and methods of the standard library's classes of data.
+    """
     file = function.__code__.co_filename
+    if not is_library(file):
+        return False
     derived = file == functools.__file__ and function.__name__ in COMPARING
-    return is_library(file) and not derived
+    name, _, method = function.__qualname__.partition(".")
+    kind = getattr(sys.modules.get(function.__module__), name, None) if method else None
+    return not derived and not (isinstance(kind, type) and is_standard_data(kind))
 
 
 COMPARING: Final = {
@@ -153,6 +160,13 @@ def is_user_class(kind: type) -> bool:
 def is_librarys_data(kind: type) -> bool:
     """Whether methods of a library read what objects of ``kind`` hold."""
     return _facts_of(kind).data
+
+
+def is_standard_data(kind: type) -> bool:
+    """Whether ``kind`` is of the standard library, and its methods are read as a user's are."""
+    if not is_librarys_data(kind) or issubclass(kind, WEAK):
+        return False
+    return _is_standard(getattr(sys.modules.get(kind.__module__), "__file__", None) or "")
 
 
 def is_list(value: Any) -> bool:
