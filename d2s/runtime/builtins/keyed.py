@@ -78,10 +78,18 @@ def dict_(things: Any = (), /, **named: object) -> Any:
         return builtins.dict(things, **named)
     if isinstance(things, DynamicDict):
         return _dict_of(things.items(), {})
+    if isinstance(things, collections.UserDict) and _is_asked_plainly(type(things)):
+        return dict_(things.data)
     if is_mapping(things) or hasattr(type(things), "keys"):
         return builtins.dict(things)
     whole, items = _of_run(things, lambda pair: type(pair) is tuple and _late(pair[:1]))
     return builtins.dict(items) if whole is None else _dict_of(whole, {})
+
+
+def _is_asked_plainly(kind: type) -> bool:
+    """Whether a kind of ``UserDict`` gives its keys and items as they are in it."""
+    names = ("keys", "__iter__", "__getitem__")
+    return all(getattr(kind, name) is getattr(collections.UserDict, name) for name in names)
 
 
 def _dict_of(pairs: DynamicList, model: Any) -> DynamicDict:
