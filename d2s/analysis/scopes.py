@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import gast
 
-from d2s.analysis.walk import SCOPES, statements_in, walk
+from d2s.analysis.walk import SCOPES, children, statements_in, walk
 from d2s.syntax.trees import BACKWARDS
 
 COMPREHENSIONS: Final = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
@@ -239,20 +239,38 @@ def _mutated(found: _Collector, target: Any) -> None:
 
 
 def reads_in(tree: Any) -> frozenset[str]:
-    """Variables that ``tree`` reads, in nested scopes too (their own variables included)."""
-    roots = [tree] if isinstance(tree, gast.AST) else tree
+    """Variables that ``tree`` reads, in nested scopes too.
+
+    Those of nested functions are among them, those of comprehensions are not.
+    """
+    stack = [tree] if isinstance(tree, gast.AST) else list(tree)
     found: set[str] = set()
-    for root in roots:
-        for node in walk(root):
-            kind = node.__class__
-            if kind is gast.Name:
-                if node.ctx.__class__ is gast.Load:
-                    found.add(node.id)
-            elif kind is gast.Nonlocal:
-                found.update(node.names)
-            elif kind is gast.AugAssign and isinstance(node.target, gast.Name):
-                found.add(node.target.id)
+    while stack:
+        node = stack.pop()
+        kind = node.__class__
+        if kind in COMPREHENSIONS:
+            found |= _reads_of(node)
+            continue
+        if kind is gast.Name:
+            if node.ctx.__class__ is gast.Load:
+                found.add(node.id)
+        elif kind is gast.Nonlocal:
+            found.update(node.names)
+        elif kind is gast.AugAssign and isinstance(node.target, gast.Name):
+            found.add(node.target.id)
+        stack += children(node)
     return frozenset(found)
+
+
+def _reads_of(comprehension: Any) -> frozenset[str]:
+    """What a comprehension reads of the variables around it."""
+    own: set[str] = set()
+    inside = [part for part in children(comprehension) if part not in comprehension.generators]
+    for each in comprehension.generators:
+        own.update(node.id for node in walk(each.target) if node.__class__ is gast.Name)
+        inside += [each.iter, *each.ifs]
+    first = comprehension.generators[0].iter
+    return reads_in(first) | (reads_in(inside) - own)
 
 
 CAPTURING: Final = frozenset((*SCOPES, gast.GeneratorExp))

@@ -107,6 +107,7 @@ class ValueNotes:
         settled: values that one write has made of all tensors of one storage, by each of them.
         filled: values of open shape that have come through a block, and have elements on every run.
         picks: values that are items of lists, which one the run decides: the pick.
+        cut: items of lists of the run whose sizes differ.
         written: the newest contents of each argument that is changed in place, by its index.
         copies: values that are copies of others, made to hand them on.
         detached: copies that share their storage in dygraph.
@@ -124,6 +125,7 @@ class ValueNotes:
     settled: dict[int, Any] = field(default_factory=dict)
     filled: dict[int, Value] = field(default_factory=dict)
     picks: dict[int, Any] = field(default_factory=dict)
+    cut: dict[int, Value] = field(default_factory=dict)
     written: dict[int, Value] = field(default_factory=dict)
     copies: dict[int, Value] = field(default_factory=dict)
     detached: dict[int, Value] = field(default_factory=dict)
@@ -169,6 +171,7 @@ class Checkpoint:
     grown: dict[int, tuple[Any, Any]]
     divided: list[Any]
     forms: dict[tuple[int, ...], tuple[Any, Any]]
+    lent: list[Any]
 
 
 @dataclass
@@ -241,6 +244,7 @@ class Capture:
         makes: told that the code makes what belongs to a layer for good; it may refuse that.
         over: ids of exceptions that have left a branch or loop, which is gone with its values.
         placed: lists and dicts of Python that have been put into a list of the run, by their ids.
+        lent: objects that were taken out of lists of the run or put into them; see ``lists``.
         found: dicts, and keys of the run that are in them wherever the program goes on.
     """
 
@@ -297,6 +301,7 @@ class Capture:
     makes: Callable[[], None] = lambda: None
     over: set[int] = field(default_factory=set)
     placed: dict[int, Any] = field(default_factory=dict)
+    lent: list[Any] = field(default_factory=list)
     found: dict[tuple[int, int], tuple[Any, Any, tuple[Block, ...]]] = field(default_factory=dict)
 
     @contextmanager
@@ -320,6 +325,7 @@ class Capture:
             dict(self.grown),
             list(self.divided),
             dict(self.forms),
+            list(self.lent),
         )
 
     def rollback(self, known: Checkpoint) -> None:
@@ -327,6 +333,7 @@ class Capture:
         self.notes.rollback(known.notes)
         del self.refused[known.refused :]
         self.grown, self.divided, self.forms = known.grown, known.divided, known.forms
+        self.lent = known.lent
 
     def drop(self, op: IfOp | WhileOp) -> None:
         """Take a branch or loop out of the program again that an exception leaves.

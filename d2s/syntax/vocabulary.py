@@ -31,6 +31,7 @@ WORDS: Final[dict[str, str]] = {
     "eq": "eq(left, right): the operator ==, where both sides may be containers",
     "ne": "ne(left, right): the operator !=, where both sides may be containers",
     "compare": "compare(left, (operator, thunk), ...): a comparison of tuples, or a chained one",
+    "apart": "apart(item, use): what a function gives of the parts of an item of a comprehension",
     "assert_": "assert_(test, message): an assert statement",
     "error": "error(make, cause): the exception of a raise statement that a tensor may guard",
     "attempt": "attempt(types, names, cells): the body of a try statement",

@@ -22,6 +22,17 @@ Sets and dicts are made of such lists, as the run may decide their keys.
 def f(rows, table):
     return d2s.set_(d2s.list_(rows, lambda row: row.sum())), d2s.dict_([(i, 1) for i in range(3)])
 
+The function of a target that has a target in it takes that apart, too.
+
+>>> show(PASS, '''
+... def f(beams):
+...     return [(score, rank) for rank, (score, _) in enumerate(beams)]
+... ''')
+def f(beams):
+    return d2s.list_(
+        enumerate(beams), lambda rank, item: d2s.apart(item, lambda score, _: (score, rank))
+    )
+
 A name that ``:=`` binds is one of the function around.
 
 >>> show(PASS, '''
@@ -153,11 +164,10 @@ class _Comprehensions(ScopeTransformer):
             test = None if test is None else self.visit(test)
         finally:
             self.hoisted = before
-        targets = _targets(first.target) or []
         make = self.function_of if walrus else self.lambda_of
-        arguments = [first.iter, make("element", targets, element, at, hoisted)]
+        arguments = [first.iter, make("element", first.target, element, at, hoisted)]
         if test is not None:
-            arguments.append(make("accept", targets, test, at, hoisted))
+            arguments.append(make("accept", first.target, test, at, hoisted))
         elif walrus:
             arguments.append(place(constant(None), at))
         if walrus:
@@ -169,15 +179,25 @@ class _Comprehensions(ScopeTransformer):
         return call
 
     def lambda_of(
-        self, wish: str, targets: list[str], value: Any, at: Span, hoisted: list[Any] | None
+        self, wish: str, target: Any, value: Any, at: Span, hoisted: list[Any] | None
     ) -> Any:
-        """``lambda targets: value``."""
+        """``lambda target: value``."""
+        parts = [target] if isinstance(target, gast.Name) else target.elts
+        names = []
+        for part in parts:
+            if isinstance(part, gast.Name):
+                names.append(part.id)
+                continue
+            names.append(self.ctx.names.fresh("item"))
+            inner = self.lambda_of(wish, part, value, at, hoisted)
+            item = place(name(names[-1]), at)
+            value = self.ctx.expr("d2s.apart(item, inner)", at, item=item, inner=inner)
         made = self.ctx.expr("lambda: value", at, value=value)
-        made.args.args = [place(name(target, gast.Param()), at) for target in targets]
+        made.args.args = [place(name(each, gast.Param()), at) for each in names]
         return made
 
     def function_of(
-        self, wish: str, targets: list[str], value: Any, at: Span, hoisted: list[Any] | None
+        self, wish: str, target: Any, value: Any, at: Span, hoisted: list[Any] | None
     ) -> Any:
         """The name of a function that is defined before the statement."""
         assert hoisted is not None
@@ -191,7 +211,8 @@ class _Comprehensions(ScopeTransformer):
             function=known,
             value=value,
         )
-        made.args.args = [place(name(target, gast.Param()), at) for target in targets]
+        names_ = _targets(target) or []
+        made.args.args = [place(name(each, gast.Param()), at) for each in names_]
         bound = _bound_in(value)
         for kind, names in (
             (gast.Global, [each for each in bound if each in self.globals_]),
@@ -204,13 +225,18 @@ class _Comprehensions(ScopeTransformer):
 
 
 def _targets(target: Any) -> list[str] | None:
-    """The variables of a target that a function can have as its parameters."""
+    """The variables of a target that functions can have as their parameters."""
     if isinstance(target, gast.Name):
         return [target.id]
     if not isinstance(target, gast.Tuple | gast.List) or len(target.elts) < 2:
         return None
-    names = [item.id for item in target.elts if isinstance(item, gast.Name)]
-    return names if len(set(names)) == len(target.elts) else None
+    parts = [_targets(item) for item in target.elts]
+    names = [each for part in parts for each in part or ()]
+    return names if None not in parts and len(set(names)) == len(names) else None
+
+
+def _is_nested(target: Any) -> bool:
+    return any(not isinstance(item, gast.Name) for item in getattr(target, "elts", ()))
 
 
 def _bound_in(tree: Any) -> list[str]:
@@ -229,7 +255,7 @@ def _suits(node: Any) -> bool:
     if len(node.generators) != 1 or node.generators[0].is_async:
         return False
     targets = _targets(node.generators[0].target)
-    if targets is None:
+    if targets is None or (_binds(node) and _is_nested(node.generators[0].target)):
         return False
     for part in (node.elt, *node.generators[0].ifs):
         for inner in own_nodes(part):

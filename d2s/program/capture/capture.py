@@ -57,6 +57,7 @@ from d2s.runtime.control_flow.cond import Branches
 from d2s.runtime.control_flow.effects import BlockLeft, raise_later
 from d2s.runtime.host.debuggers import step_over_ours
 from d2s.runtime.host.lowering import check_on_host, tell_what_is_lowered
+from d2s.runtime.lists.lending import settle_block
 from d2s.runtime.loops.unread import drop_unread
 from d2s.runtime.trace import Capture, capture_into
 from d2s.runtime.training.methods import training_into
@@ -287,6 +288,7 @@ class _Recording:
         try:
             function = converted_of(self.wanted.function)
             result = returned(calling(finished, function, *args, **kwargs))
+            settle_block()
         except BlockLeft:  # every path raises; nothing is returned
             pass
         except (Exception, SystemExit) as error:

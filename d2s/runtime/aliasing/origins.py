@@ -34,6 +34,7 @@ class Origins:
         before: containers, and snapshots of what they held or had become.
         ends: for each side, what containers have become.
         found: for each side, the containers that the state stands for.
+        sizes: for each side, how many slots the state had at its end.
         after: for each side, snapshots of the containers of ``before`` at its end.
         dropped: those that no variable stands for any more.
     """
@@ -51,6 +52,7 @@ class Origins:
             self.before[key] = (root, freeze(form))
         self.ends: list[dict[int, tuple[Any, Any]]] = []
         self.found: list[dict[Path, Any]] = []
+        self.sizes: list[int] = []
         self.after: list[dict[int, Any]] = []
         self.dropped: set[int] = set()
 
@@ -59,12 +61,18 @@ class Origins:
         grown = dict(self.capture.grown)
         self.ends.append(grown)
         self.found.append(dict(_origins(snapshot)))
+        self.sizes.append(len(snapshot))
         known = snapshots_in(snapshot)
         after = {}
         for key, (root, _) in self.before.items():
             form = grown[key][1] if key in grown else root
             after[key] = known[key] if form is root and key in known else freeze(form)
         self.after.append(after)
+
+    def joined(self, outcomes: list[list[Any]]) -> None:
+        """What has joined the state since a side ended stands there for what it did before."""
+        for found, size, outcome in zip(self.found, self.sizes, outcomes, strict=True):
+            found.update((path, root) for path, root in _origins(outcome) if path[0] >= size)
 
     def back(self) -> None:
         """The other side begins, or the branch is dropped."""
@@ -86,7 +94,7 @@ class Origins:
                 yield root, self.after[0][key], self.after[1][key]
 
     def _is_changed(self, key: int, side: int) -> bool:
-        return not _is_same(self.before[key][1], self.after[side][key])
+        return not shows_same(self.before[key][1], self.after[side][key])
 
     def note(self, values: list[Any], left: list[bool]) -> None:
         """The branch is over: ``values`` are the state now; sides that have raised do not count.
@@ -127,20 +135,20 @@ class Origins:
                     yield path, root
 
 
-def _is_same(one: object, other: object) -> bool:
+def shows_same(one: object, other: object) -> bool:
     """Whether two snapshots show the same, under the same conditions."""
     if isinstance(one, Choice) and isinstance(other, Choice):
         return (
             one.flag is other.flag
-            and _is_same(one.true, other.true)
-            and _is_same(one.false, other.false)
+            and shows_same(one.true, other.true)
+            and shows_same(one.false, other.false)
         )
     if isinstance(one, Frozen) and isinstance(other, Frozen) and one.container is other.container:
         if len(one.items) == len(other.items):
-            return all(_is_same(a, b) for a, b in zip(one.items, other.items, strict=True))
+            return all(shows_same(a, b) for a, b in zip(one.items, other.items, strict=True))
         return False
     if type(one) is tuple and type(other) is tuple and len(one) == len(other):
-        return all(_is_same(a, b) for a, b in zip(one, other, strict=True))
+        return all(shows_same(a, b) for a, b in zip(one, other, strict=True))
     return same_items(one, other)
 
 

@@ -133,6 +133,15 @@ class State:
                 self.slots.append(slot)
                 self._bases.append(base)
 
+    def find_holder(self, container: object) -> None:
+        """Let what holds ``container``, which the body is about to change, join the state."""
+        for scope in self._scopes.values():
+            for name in scope.base:
+                slot = scope.slot(name)
+                if slot.get() is container and slot_key(slot) not in self._known:
+                    self._known.add(slot_key(slot))
+                    self.join_slot(scope.path_of(name), slot)
+
     def join(self, path: str, holder: Any) -> None:
         """Let what ``holder`` holds join the state; the body is about to bind it."""
         table, key = holder.place

@@ -30,6 +30,7 @@ from d2s.runtime.control_flow.raises import Raised
 from d2s.runtime.control_flow.unbound import as_local
 from d2s.runtime.lists.divided import join_again
 from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.lending import settle_block
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import is_object
@@ -349,6 +350,7 @@ def _sides(
                         raise
                     raise_later(as_local(error))
                     block.left = True
+                settle_block()
                 outcome = snapshot()
                 labels = (*names, *(["state"] * (len(outcome) - len(names))))
                 ends.append(close(stretch, block.left, outcome, labels))
@@ -381,6 +383,7 @@ def decide(test: object, body: Body, orelse: Body | None, state: State) -> None:
         raise
     for end in sides.ends:
         end.outcome = state.padded(end.outcome)
+    origins.joined([end.outcome for end in sides.ends])
     sides.merger.state = state
     sides.merger.ends = (
         Ends(state.slots, sides.ends[0].outcome),

@@ -17,7 +17,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
-from d2s.runtime.aliasing.holders import is_in_an_alternative, names_of
+from d2s.runtime.aliasing.holders import holders_of, is_in_an_alternative, names_of
 from d2s.runtime.aliasing.origins import is_known_outside
 from d2s.runtime.aliasing.snapshots import Frozen, freeze, same_items
 from d2s.runtime.aliasing.variables import State
@@ -49,7 +49,7 @@ from d2s.runtime.values.tensors import (
     root_of,
     weak_dtype,
 )
-from d2s.runtime.values.tree import blank, is_indexed, is_mapping, is_plain, like, refill
+from d2s.runtime.values.tree import any_leaf, blank, is_indexed, is_mapping, is_plain, like, refill
 from d2s.runtime.values.unbound import UNBOUND
 
 RESULT: Final = "result"
@@ -262,7 +262,7 @@ class Merger(Keeping):
     def grown(self, target: list[Any], true: Frozen, false: Frozen, name: str) -> Builder:
         """One list that the two sides leave with different lengths."""
         capture = current()
-        if capture is not None and any(block.kind == "loop" for block in capture.blocks):
+        if _outlives_a_trip(target):
             longer = true.items if len(true.items) > len(false.items) else false.items
             raise NeedsElementError(target, longer[-1])  # it grows from trip to trip
         if capture is not None:
@@ -445,6 +445,17 @@ def _settled(thing: object) -> Any:
         for item in thing
     ]
     return type(thing)._make(items) if hasattr(thing, "_make") else tuple(items)
+
+
+def _outlives_a_trip(target: object) -> bool:
+    """Whether a list was there before the present trip of a loop."""
+    capture = current()
+    if capture is None or not any(block.kind == "loop" for block in capture.blocks):
+        return False
+    known = any(any_leaf(lambda part: part is target, values) for _, values in capture.loops)
+    return known or any(
+        block.kind == "loop" for holder in holders_of(target) for block in holder.left
+    )
 
 
 def _is_known(container: object, name: str | None = None) -> bool:

@@ -69,6 +69,9 @@ class DynamicList(OrderedItems):
         if not isinstance(items, DynamicList):
             return None
         items.need_rows()
+        items.share()
+        if items.element.has_objects:
+            self.share()
         if union(self.element, items.element) != self.element:
             self.widen(items.element)
         if items.element == self.element:
@@ -135,12 +138,12 @@ class DynamicList(OrderedItems):
     def _built(self, position: paddle.Tensor) -> Any:
         return self.element.build([row[position + 1] for row in self.need_rows()])
 
-    def _write_back(self, item: Any, position: paddle.Tensor) -> None:
-        moves, self._writing = self.moves, True
+    def write_back(self, item: object, position: paddle.Tensor) -> None:
+        moves, self.writing = self.moves, True
         try:
             self._spliced(position, position + 1, [self._row_of(item)])
         finally:
-            self.moves, self._writing = moves, False
+            self.moves, self.writing = moves, False
 
     def _read(self, position: paddle.Tensor) -> Any:
         """An item out of the arrays."""
@@ -236,7 +239,10 @@ class DynamicList(OrderedItems):
 
     def as_list(self) -> DynamicList:
         """``list``."""
-        return DynamicList.of_rows(self.name, self.element, list(self.need_rows()))
+        made = DynamicList.of_rows(self.name, self.element, list(self.need_rows()))
+        self.share()
+        made.share()
+        return made
 
     def d2s_tuple(self) -> DynamicList:
         """``tuple``."""
@@ -383,7 +389,7 @@ class DynamicList(OrderedItems):
             position = length - 1 if index else paddle.full([], 0, "int64")
         else:
             position = self._position(index, "pop index out of range")
-        item = self._item(position)
+        item = (self._built if self.element.has_objects else self._item)(position)
         if type(index) is int and index == -1:
             self.set_rows([paddle.slice(row, [0], [0], [length]) for row in rows])
         else:

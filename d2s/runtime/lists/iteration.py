@@ -39,11 +39,18 @@ class Indexed:
     """``item(0)`` to ``item(length - 1)``; ``length`` is a value that stands for a Python int.
 
     A list may change while it is iterated, so its length is asked for anew for each item.
+
+    Attributes:
+        item: gives one.
+        lists: lists of the run whose items can be changed in place, where they are the items.
     """
 
-    def __init__(self, length: object, item: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, length: object, item: Callable[[Any], Any], lists: tuple[DynamicList, ...] = ()
+    ) -> None:
         self._length = length
         self.item = item
+        self.lists = lists
 
     @property
     def length(self) -> Any:
@@ -140,7 +147,7 @@ def indexed(thing: object) -> Indexed | None:
     if isinstance(thing, DynamicList):
         if not thing.carried:
             thing.need_rows()  # inside of the loop over them it would be too late
-        return Indexed(thing.d2s_len, thing.at)
+        return Indexed(thing.d2s_len, thing.at, (thing,) if thing.element.has_mutable else ())
     if current() is not None and is_tensor(thing) and list(thing.shape)[:1] == [-1]:
         length = mark_number(paddle.shape(thing)[0].astype("int64"), int)
         return Indexed(length, lambda index: thing[index])
@@ -231,7 +238,7 @@ def enumerate_(iterable: Any, start: Any = 0) -> Any:
     def item(index: Any) -> Any:
         return (mark_number(index + start, int) if start != 0 else index, found.item(index))
 
-    return Indexed(lambda: found.length, item)
+    return Indexed(lambda: found.length, item, found.lists)
 
 
 def zip_(*things: Any, strict: bool = False) -> Any:
@@ -239,6 +246,7 @@ def zip_(*things: Any, strict: bool = False) -> Any:
     if not any(indexed(thing) is not None for thing in things):
         return builtins.zip(*(items_of(thing) for thing in things), strict=strict)
     pairs = [_at(thing) for thing in things]
+    lists = tuple(each for thing in things if (at := indexed(thing)) for each in at.lists)
     length = pairs[0][0]
     for position, (other, _) in enumerate(pairs[1:], start=2):
         if strict:
@@ -246,7 +254,7 @@ def zip_(*things: Any, strict: bool = False) -> Any:
             for differs, word in ((other < length, "shorter"), (other > length, "longer")):
                 raise_when(differs, ValueError(f"zip() argument {position} is {word} than {first}"))
         length = mark_number(paddle.minimum(length, other), int)
-    return Indexed(length, lambda index: tuple(item(index) for _, item in pairs))
+    return Indexed(length, lambda index: tuple(item(index) for _, item in pairs), lists)
 
 
 def next_(iterator: Any, /, *default: Any) -> Any:
@@ -324,4 +332,6 @@ def reversed_(thing: object, /) -> Any:
     if found is None:
         return builtins.reversed(items_of(thing))
     length = found.length
-    return Indexed(length, lambda index: found.item(mark_number(length - 1 - index, int)))
+    return Indexed(
+        length, lambda index: found.item(mark_number(length - 1 - index, int)), found.lists
+    )

@@ -22,7 +22,8 @@ class OrderedItems(ItemStore):
         raise NotImplementedError
 
     def item_rows(self) -> list[paddle.Tensor]:
-        """The rows of the items."""
+        """The rows of the items, whose objects somebody else may know from here on."""
+        self.share()
         end = self.length + 1
         return [
             opened(paddle.slice(row, [0], [1], [end]), leaf.shape)

@@ -31,6 +31,7 @@ from d2s import paddle_bridge as bridge
 from d2s.diagnostics.notes import note
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.holders import holders_of
+from d2s.runtime.lists import lending
 from d2s.runtime.lists.items.elements import Element, OfRunLength
 from d2s.runtime.lists.items.fixed import Write, attach, owner_of_view
 from d2s.runtime.lists.items.rows import joined, opened, sharing, zero_rows
@@ -93,6 +94,7 @@ class ItemStore(OfRunLength):
         moves: how often items may have got other places.
         shared: somebody else may know one of its items, a list or dict.
         placed: it has been put into another list, which does not see a change of it.
+        writing: what has become of an item is being written to its place.
     """
 
     def __init__(self, name: str, element: Element) -> None:
@@ -110,7 +112,7 @@ class ItemStore(OfRunLength):
         self.moves = 0
         self.shared = False
         self.placed = False
-        self._writing = False
+        self.writing = False
         self._taken: list[tuple[Any, object]] = []
         self._length: paddle.Tensor | None = None
 
@@ -197,8 +199,16 @@ class ItemStore(OfRunLength):
         """One of its kind with other rows."""
         made = self.shell()
         made.name, made.element = name or self.name, element or self.element
+        self.share()
+        made.share()
         made.set_rows(rows)
         return made
+
+    def share(self) -> None:
+        """Note that another list holds the objects of this one, too."""
+        if self.element.has_objects:
+            lending.settle(self)
+            self.shared = True
 
     def set_rows(self, rows: list[paddle.Tensor]) -> None:
         """Hold other rows."""
@@ -212,6 +222,8 @@ class ItemStore(OfRunLength):
 
     def d2s_freeze(self) -> tuple[Any, ...]:
         """The entries of a :class:`ListSnapshot`, in a tuple as the snapshots of others have."""
+        if self.element.has_objects:
+            lending.settle(self, deeper=False)
         if self.arrays and not self.carried and self.rows is None and not self._in_branch():
             self.rows = self._stacked()  # inside of a branch or loop it would be too late
         rows = None if self.rows is None else tuple(self.rows)
@@ -279,6 +291,8 @@ class ItemStore(OfRunLength):
         """
         if not self.arrays:
             assert self.rows is not None
+            if self.element.has_objects:
+                lending.settle(self)
             return self.rows
         if self.carried:
             raise NeedsRowsError(self)
@@ -311,7 +325,7 @@ class ItemStore(OfRunLength):
         """The number of items, a 0-D int64 value that stands for a Python int."""
         if self._length is not None and not self.pending:
             return self._length
-        (row, *_) = self.need_rows()
+        row = self.need_rows()[0] if self.rows is None or self.arrays else self.rows[0]
         return mark_number(paddle.shape(row)[0].astype("int64") - 1, int)
 
     def append(self, item: object) -> None:
@@ -341,7 +355,8 @@ class ItemStore(OfRunLength):
         if union(self.element, found) == self.element:
             return
         capture = current()
-        if capture is not None and any(block.kind == "loop" for block in capture.blocks):
+        inside = [] if capture is None else capture.blocks[self.home :]
+        if self.carried or any(block.kind == "loop" for block in inside):
             raise NeedsElementError(self, item)  # to be known from before the loop on
         self.widen(found)
 
@@ -381,8 +396,10 @@ class ItemStore(OfRunLength):
     def _note_others(self, item: Any) -> None:
         """Note that a list or dict in ``item`` is known under another name, too."""
         capture = current()
-        if self._writing or capture is None:
+        if self.writing or capture is None:
             return
+        if self.element.has_objects:
+            lending.put_in(self, item)
         for part in _alternatives(item, *children(item)):
             owner = owner_of_view(part)
             if owner is not None:
@@ -397,6 +414,9 @@ class ItemStore(OfRunLength):
         """``item``, read at ``position``, with what lets a list or dict in it be changed."""
         if not self.element.has_mutable:
             return item
+        if self.element.has_objects:
+            lending.lend(self, item, position)
+            return item
         capture, moves, token = current(), self.moves, object()
         blocks = () if capture is None else tuple(capture.blocks)
 
@@ -405,16 +425,13 @@ class ItemStore(OfRunLength):
             alive = [known for ref, known in self._taken if ref() is not None]
             if self.shared or self.moves != moves or here != blocks or set(alive) - {token}:
                 raise self._cannot_write_back()
-            self._write_back(new, position)
+            self.write_back(new, position)
 
         write.owner = self  # type: ignore[attr-defined]
         parts = attach(item, write)
         self._taken = [entry for entry in self._taken if entry[0]() is not None]
         self._taken += [(weakref.ref(part), token) for part in parts]
         return item
-
-    def _write_back(self, item: Any, position: paddle.Tensor) -> None:
-        raise NotImplementedError
 
     def _cannot_write_back(self) -> Exception:
         return error_here(

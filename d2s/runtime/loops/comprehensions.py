@@ -75,7 +75,7 @@ def _taking(use: Use) -> Use:
     if count == 1:
         return use
 
-    def apart(item: object) -> Any:
+    def taking(item: object) -> Any:
         parts = list(itertools.islice(items_of(item), count + 1))
         if len(parts) < count:
             raise ValueError(f"not enough values to unpack (expected {count}, got {len(parts)})")
@@ -83,8 +83,13 @@ def _taking(use: Use) -> Use:
             raise ValueError(f"too many values to unpack (expected {count})")
         return use(*parts)
 
-    apart.__wrapped__ = use  # type: ignore[attr-defined]
-    return apart
+    taking.__wrapped__ = use  # type: ignore[attr-defined]
+    return taking
+
+
+def apart(item: object, use: Use) -> Any:
+    """``use`` of the parts of an item that is a tuple itself."""
+    return _taking(use)(item)
 
 
 def _closure_of(use: Use) -> Use:

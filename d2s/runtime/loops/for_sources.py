@@ -23,7 +23,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.aliasing.holders import holders_of
-from d2s.runtime.aliasing.slots import Slot
+from d2s.runtime.aliasing.slots import Held, Slot
 from d2s.runtime.aliasing.variables import State
 from d2s.runtime.control_flow.cond import decide, if_
 from d2s.runtime.lists.iteration import Indexed, indexed, items_of
@@ -151,6 +151,8 @@ class OfTheRun:
 
         state = trips.state()
         state.add("<index>", counter)
+        for each in self.items.lists:
+            state.add(each.name, Held(each, each.name))
         holds = condition(test())
         if not bridge.is_value(holds):  # a break before the first trip cannot be
             return

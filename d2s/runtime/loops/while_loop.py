@@ -36,6 +36,8 @@ from d2s.runtime.control_flow.cond import decide
 from d2s.runtime.control_flow.effects import BlockLeft, raise_later
 from d2s.runtime.control_flow.unbound import as_local
 from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.items.sizes import lengthens
+from d2s.runtime.lists.lending import settle_block
 from d2s.runtime.lists.storage import NeedsElementError, NeedsRowsError
 from d2s.runtime.loops.boundary import Boundary, MayBeEmptyError
 from d2s.runtime.loops.carriers.carrier import Carrier, rebuilt
@@ -97,7 +99,7 @@ class WhileLoop:
                 self._peel()
                 return
             except OnceMoreError as request:
-                before = self._back(before)
+                before = self._back(before, request)
                 self._answer(request, plans)
                 trace.notes.rollback(notes)
             except BaseException:
@@ -158,6 +160,7 @@ class WhileLoop:
                 self._enter(entered, before)
                 variables = boundary.enter(arguments)
                 again = self._trip(lambda: self._spread(carriers, variables, entered.given))
+                settle_block()
                 after = state.freeze()
                 if len(after) > len(carriers):
                     raise MoreStateError
@@ -166,6 +169,8 @@ class WhileLoop:
                     for was, now, mine in zip(before, after, entered.given, strict=True)
                 ]
                 leaving = split_each(carriers, after)
+                if any(map(lengthens, entered.given, after)):
+                    _let_sizes_differ(carriers)
                 op.finish(paddle.assign(again), boundary.leave(leaving))
         except BaseException:
             trace.drop(op)
@@ -219,9 +224,11 @@ class WhileLoop:
                 value.missing = slot.missing_error()
         self.state.write(given)
 
-    def _back(self, before: list[object]) -> list[object]:
+    def _back(self, before: list[object], request: object = None) -> list[object]:
         """The state as it was; also what a capture has changed before anybody could name it."""
         self.state.find()
+        if isinstance(request, NeedsElementError):
+            self.state.find_holder(request.target)
         self.state.thaw(before)
         return before if len(before) == len(self.state.slots) else self.state.freeze()
 
@@ -294,6 +301,20 @@ def _doubled(names: tuple[str, ...], values: list[object]) -> frozenset[str]:
     return frozenset(
         name for name, value in zip(names, values, strict=True) if counts[id(value)] > 1
     )
+
+
+def _let_sizes_differ(carriers: list[Carrier]) -> None:
+    """Let lists that the loop changes hold items of several sizes: other tensors get longer.
+
+    Raises:
+        Replan: one was not made for that.
+    """
+    for top in carriers:
+        for carrier in top.each():
+            if isinstance(carrier, GrowingList):
+                element = carrier.target.element
+                if element != element.ragged():
+                    raise Replan(carrier.path, grow=element.ragged(), rows=True)
 
 
 @contextmanager

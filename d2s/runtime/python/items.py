@@ -27,6 +27,7 @@ from d2s.runtime.python.keys import (
     choice_in,
     is_late,
     is_of_run,
+    is_position,
     with_choice,
     without_arrays,
 )
@@ -176,7 +177,7 @@ def _by_alternative(container: object, key: object, chosen: Choice) -> Any:
                 )
         except Exception:  # one of the keys is not there: the run raises that, if it comes to it
             pass
-    exact = not is_tensor(container) or key is not chosen
+    exact = not (is_tensor(container) and is_position(key, chosen))
     return each(
         lambda found: getitem(container, with_choice(key, chosen, found)),
         chosen,

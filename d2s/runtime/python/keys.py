@@ -88,6 +88,16 @@ def choice_in(key: object) -> Choice | None:
     return next((found for found in map(choice_in, parts) if found is not None), None)
 
 
+def is_position(key: object, chosen: Choice) -> bool:
+    """Whether ``chosen`` is a position in a tensor, or one of several along the axes of a key.
+
+    A number of the run can stand for it then: it is no bound of a slice and no mask.
+    """
+    parts = key if type(key) is tuple else (key,)
+    kinds = {type(leaf) for leaf in chosen.leaves()}
+    return key is chosen or (kinds == {int} and any(part is chosen for part in parts))
+
+
 def with_choice(key: object, chosen: Choice, value: object) -> Any:
     """``key`` with ``value`` in the place of ``chosen``."""
     if key is chosen:

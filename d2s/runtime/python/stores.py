@@ -22,7 +22,7 @@ from d2s.runtime.lists.becoming import become
 from d2s.runtime.lists.dynamic_dict import DynamicKeys
 from d2s.runtime.python.arrays.array import Array
 from d2s.runtime.python.comparing import is_late_key
-from d2s.runtime.python.keys import choice_in, with_choice, without_arrays
+from d2s.runtime.python.keys import choice_in, is_position, with_choice, without_arrays
 from d2s.runtime.python.picking import likely, position_in, refuse_others, was_found
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import Choice, each, possible
@@ -137,12 +137,11 @@ def _store_by_alternative(value: object, container: Any, key: object, chosen: Ch
 
         each(store, Choice(chosen.flag, sides[0][0], sides[1][0], chosen.name))
         return container
-    exact = key is not chosen
     return each(
         lambda found: setitem(value, container, with_choice(key, chosen, found)),
         chosen,
         none=True,
-        exact=exact,
+        exact=not is_position(key, chosen),
     )
 
 

@@ -8,6 +8,7 @@ An item is one of these, and so is each part of it:
 :class:`Labels`        one of several texts and other constants: which one
 :class:`Structure`     a tuple, list, dict, named tuple or text: its parts
 :class:`Inner`         a list whose length the run decides: its length, and its rows filled up
+:class:`Record`        an object of a class of the user's: its attributes
 :class:`OneOf`         one of several of these: which one, and the leaves of each
 =====================  ============================================================================
 
@@ -25,8 +26,8 @@ import paddle
 
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.lists.items.rows import Leaf, zero_rows
-from d2s.runtime.trace import error_here
-from d2s.runtime.values.choice import Choice
+from d2s.runtime.trace import current, error_here
+from d2s.runtime.values.choice import Choice, each
 from d2s.runtime.values.tensors import (
     as_value,
     cast_plain,
@@ -43,6 +44,7 @@ class OfRunLength:
         element: what the items are.
         frozen: it is a tuple to the reader.
         placed: it has been put into another list.
+        name, shared, moves, writing: see ``storage.ItemStore``.
         model: an empty container of Python of the class that it stands for, if that is no list.
         inner: makes such a list of rows, inside of another one.
     """
@@ -50,6 +52,10 @@ class OfRunLength:
     element: Element
     frozen: bool
     placed: bool
+    name: str
+    shared: bool
+    moves: int
+    writing: bool
     model: Any
     inner: Callable[[Element, list[Any], bool], Any]
 
@@ -60,6 +66,10 @@ class OfRunLength:
 
     def need_rows(self) -> list[paddle.Tensor]:
         """The rows of the items, behind one of no item."""
+        raise NotImplementedError
+
+    def write_back(self, item: object, position: paddle.Tensor) -> None:
+        """Let the item at a position be what has become of it."""
         raise NotImplementedError
 
 
@@ -75,12 +85,14 @@ class Element:
     Attributes:
         leaves: the leaves, in the order in which they are stored.
         has_mutable: there are lists or dicts in it.
+        has_objects: there are objects of the user's in it.
         has_text: there is more in it than tensors and numbers, of which no tensor can be made.
     """
 
     leaves: list[Leaf]
     has_text: bool = False
     has_mutable: bool = False
+    has_objects: bool = False
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and vars(other) == vars(self)
@@ -110,6 +122,16 @@ class Element:
     def flatten(self, item: Any) -> list[Any]:
         """The leaves of ``item``, which fits, as values with the dtypes of this element."""
         raise NotImplementedError
+
+    def flatten_one_of(self, item: Choice, *, exact: bool = False) -> list[Any]:
+        """The leaves of one of several items; a number is a value like others there."""
+
+        def flat(found: Any) -> list[Any]:
+            pairs = zip(self.flatten(found), self.leaves, strict=True)
+            return [value if leaf.kind is None else paddle.assign(value) for value, leaf in pairs]
+
+        made: list[Any] = each(flat, item, none=True, exact=exact)
+        return made
 
     def take(self, leaves: Leaves, *, host: bool = False) -> Any:
         """An item of its next leaves; a list or dict in it cannot be changed in place.
@@ -200,7 +222,11 @@ class Ragged(Element):
         axes = [axis for axis, size in enumerate(self.leaf.shape) if size < 0]
         if host:
             return value[tuple(slice(0, int(size)) for size in sizes.tolist())]
-        return cut(value, axes, [sizes[axis] for axis in axes])
+        made = cut(value, axes, [sizes[axis] for axis in axes])
+        capture = current()
+        if capture is not None:
+            capture.notes.cut[made.id] = made
+        return made
 
     def converted(self, other: Element, rows: Leaves) -> list[Any]:
         if isinstance(other, Ragged):

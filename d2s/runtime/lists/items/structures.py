@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 from collections.abc import Callable
 from typing import Any, Final
@@ -9,7 +10,6 @@ from typing import Any, Final
 import paddle
 
 from d2s.errors import ContainerInGraphError
-from d2s.runtime.aliasing.snapshots import Frozen, container_of
 from d2s.runtime.host.text import HostText, formatted_text
 from d2s.runtime.lists.items.elements import (
     COUNT,
@@ -21,15 +21,25 @@ from d2s.runtime.lists.items.elements import (
     chosen,
     cut,
     labels_of,
+    leaf_value,
     renumbered,
 )
 from d2s.runtime.lists.items.fixed import FixedDict, FixedList
+from d2s.runtime.lists.items.parts import (
+    flattened,
+    is_from_outside,
+    own,
+    parts_of,
+    thawed,
+)
 from d2s.runtime.lists.items.rows import columns_of, joined, sizes_of, zero_rows
-from d2s.runtime.trace import error_here
-from d2s.runtime.values.choice import Choice, each, possible
+from d2s.runtime.lists.items.sizes import is_cut
+from d2s.runtime.trace import current, error_here
+from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.constants import CONSTANTS, same_constant
+from d2s.runtime.values.fields import attributes_of, is_object, set_attributes
 from d2s.runtime.values.mixed import told_apart
-from d2s.runtime.values.tensors import cast_plain
-from d2s.runtime.values.tree import is_mapping
+from d2s.runtime.values.tensors import NUMBER_DTYPES, as_value, cast_plain, number_kind
 from d2s.runtime.values.unbound import UNBOUND
 
 MOST: Final = 8
@@ -46,6 +56,7 @@ class Structure(Element):
         self.leaves = [leaf for part in parts for leaf in part.leaves] or [COUNT]
         self.has_text = kind is HostText or any(part.has_text for part in parts)
         self.has_mutable = kind in (list, dict) or any(part.has_mutable for part in parts)
+        self.has_objects = any(part.has_objects for part in parts)
 
     @property
     def form(self) -> Any:
@@ -69,13 +80,12 @@ class Structure(Element):
         return Inner(self.kind, joint)
 
     def flatten(self, item: Any) -> list[Any]:
-        item = _thawed(item)
+        item = thawed(item)
         if isinstance(item, Choice):
-            found: list[Any] = each(self.flatten, item, none=True)
-            return found
+            return self.flatten_one_of(item)
         if not self.parts:
             return [paddle.full([], 0, "int64")]
-        _, _, items = _parts(item) or (None, None, [])
+        _, _, items = parts_of(item) or (None, None, [])
         pairs = zip(self.parts, items, strict=True)
         return [leaf for part, held in pairs for leaf in part.flatten(held)]
 
@@ -117,6 +127,7 @@ class Inner(Element):
     def __init__(self, kind: type, element: Element | None) -> None:
         self.kind = kind
         self.has_mutable = kind is list or (element is not None and element.has_mutable)
+        self.has_objects = element is not None and element.has_objects
         self.element = None if element is None else element.ragged()
         held = [] if self.element is None else self.element.leaves
         self.leaves = [
@@ -141,10 +152,9 @@ class Inner(Element):
         return Inner(self.kind, union(self.element, theirs.element))
 
     def flatten(self, item: Any) -> list[Any]:
-        item = _thawed(item)
+        item = thawed(item)
         if isinstance(item, Choice):
-            found: list[Any] = each(self.flatten, item, none=True)
-            return found
+            return self.flatten_one_of(item)
         if self.element is None:
             return [paddle.full([], 0, "int64")]
         if isinstance(item, OfRunLength):
@@ -186,7 +196,7 @@ class Inner(Element):
         if self.element.form == other.element.form:
             return [length, *held]
         longest = paddle.shape(held[0])[1].astype("int64")
-        flat = [_flattened(row) for row in held]
+        flat = [flattened(row) for row in held]
         made = self.element.converted(other.element, iter(flat))
         return [
             length,
@@ -216,12 +226,133 @@ class Inner(Element):
         ]
 
 
+class Constant(Element):
+    """An attribute that all objects have in common."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.leaves = []
+
+    @property
+    def form(self) -> Any:
+        return Constant, self.value if type(self.value) in CONSTANTS else id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Constant) and (
+            other.value is self.value or same_constant(other.value, self.value)
+        )
+
+    __hash__ = None
+
+    def as_number(self, name: str) -> Single:
+        """The same for numbers that differ."""
+        if number_kind(self.value) is None:
+            raise error_here(
+                ContainerInGraphError,
+                f"the attribute {name!r} of objects in a list whose length a tensor decides, a "
+                f"{type(self.value).__name__}, is another one in some of them",
+                "let all of them have the same, or a tensor, number or text",
+            )
+        return Single.of(self.value)
+
+    def flatten(self, item: Any) -> list[Any]:
+        return []
+
+    def take(self, leaves: Leaves, *, host: bool = False) -> Any:
+        return self.value
+
+    def converted(self, other: Element, rows: Leaves) -> list[Any]:
+        return []
+
+
+class Record(Element):
+    """An object of a class of the user's: its attributes."""
+
+    has_text = has_mutable = has_objects = True
+
+    def __init__(self, kind: type, names: tuple[str, ...], parts: list[Element]) -> None:
+        self.kind = kind
+        self.names = names
+        self.parts = parts
+        self.leaves = [COUNT, *(leaf for part in parts for leaf in part.leaves)]
+
+    @classmethod
+    def of(cls, item: Any) -> Record:
+        """What an object is."""
+        held = attributes_of(item)
+        return cls(type(item), tuple(held), [_attribute(value) for value in held.values()])
+
+    @property
+    def form(self) -> Any:
+        return self.kind, self.names, [part.form for part in self.parts]
+
+    def is_like(self, other: Element) -> bool:
+        return isinstance(other, Record) and (other.kind, other.names) == (self.kind, self.names)
+
+    def with_(self, other: Element) -> Element:
+        assert isinstance(other, Record)
+        both = zip(self.names, self.parts, other.parts, strict=True)
+        return Record(self.kind, self.names, [_joint(*each_) for each_ in both])
+
+    def flatten(self, item: Any) -> list[Any]:
+        if isinstance(item, Choice):
+            return self.flatten_one_of(item)
+        held = attributes_of(item)
+        pairs = zip(self.names, self.parts, strict=True)
+        rows = [leaf for name, part in pairs for leaf in part.flatten(held[name])]
+        return [paddle.full([], 0, "int64"), *rows]
+
+    def take(self, leaves: Leaves, *, host: bool = False) -> Any:
+        next(leaves)
+        parts = [part.take(leaves, host=host) for part in self.parts]
+        held = parts if host else map(own, parts)
+        made = set_attributes(object.__new__(self.kind), dict(zip(self.names, held, strict=True)))
+        capture = current()
+        if capture is not None and not host:
+            capture.born[id(made)] = made
+        return made
+
+    def converted(self, other: Element, rows: Leaves) -> list[Any]:
+        assert isinstance(other, Record)
+        first = next(rows)
+        made = [first]
+        for name, mine, theirs in zip(self.names, self.parts, other.parts, strict=True):
+            if isinstance(theirs, Constant) and not isinstance(mine, Constant):
+                whole = paddle.expand(as_value(theirs.value), [paddle.shape(first)[0]])
+                made += mine.converted(theirs.as_number(name), iter([whole]))
+            else:
+                made += mine.converted(theirs, rows)
+        return made
+
+    def ragged(self) -> Element:
+        return Record(self.kind, self.names, [part.ragged() for part in self.parts])
+
+
+def _attribute(value: object) -> Element:
+    """What an attribute of an object is; of an object from outside all have the same."""
+    if isinstance(value, Choice):
+        return element_of(value)
+    if is_object(value):
+        return Constant(value) if is_from_outside(value) else Record.of(value)
+    fixed = type(value) in NUMBER_DTYPES or callable(value) or isinstance(value, enum.Enum)
+    return Constant(value) if fixed else element_of(value)
+
+
+def _joint(name: str, one: Element, other: Element) -> Element:
+    """One for an attribute of both."""
+    if one == other:
+        return one
+    one = one.as_number(name) if isinstance(one, Constant) else one
+    return union(one, other.as_number(name) if isinstance(other, Constant) else other)
+
+
 class OneOf(Element):
     """One of several."""
 
     def __init__(self, options: list[Element]) -> None:
         self.options = [option.ragged() for option in options]
         self.has_mutable = any(option.has_mutable for option in options)
+        self.has_objects = any(option.has_objects for option in options)
         self.leaves = [COUNT, *(leaf for option in self.options for leaf in option.leaves)]
 
     has_text = True
@@ -268,10 +399,9 @@ class OneOf(Element):
         return next(at for at, known in enumerate(self.options) if known.is_like(element))
 
     def flatten(self, item: Any) -> list[Any]:
-        item = told_apart(_thawed(item))
+        item = told_apart(thawed(item))
         if isinstance(item, Choice):
-            found: list[Any] = each(self.flatten, item, none=True, exact=True)
-            return found
+            return self.flatten_one_of(item, exact=True)
         at = self._place(element_of(item))
         found = [paddle.full([], at, "int64")]
         for place, option in enumerate(self.options):
@@ -322,13 +452,13 @@ def union(one: Element, other: Element) -> Element:
     return one.with_(other)
 
 
-def element_of(item: Any) -> Element:
+def element_of(item: object) -> Element:
     """What an item is.
 
     Raises:
         ContainerInGraphError: (D2S207) there is something else in it than values and constants.
     """
-    item = told_apart(_thawed(item))
+    item = told_apart(thawed(item))
     labels = labels_of(item)
     if labels is not None:
         return Labels(labels)
@@ -337,42 +467,11 @@ def element_of(item: Any) -> Element:
         return functools.reduce(union, found)
     if isinstance(item, OfRunLength) and item.model is None:
         return Inner(tuple if item.frozen else list, item.element)
-    parts = _parts(item)
+    parts = parts_of(item)
     if parts is None:
-        return Single.of(item)
+        if is_object(item) and not is_from_outside(item):
+            return Record.of(item)
+        single = Single.of(item)
+        return single.ragged() if is_cut(leaf_value(item)) else single
     kind, keys, items = parts
     return Structure(kind, keys, list(map(element_of, items)))
-
-
-def _thawed(item: Any) -> Any:
-    """What a list or dict of a snapshot holds, as it may be asked for its structure."""
-    item = possible(item)
-    if not isinstance(item, Frozen) or isinstance(item.container, OfRunLength):
-        return container_of(item)
-    held = item.by_key()
-    return held if is_mapping(item.container) else list(held.values())
-
-
-def _parts(item: Any) -> tuple[type, tuple[Any, ...], list[Any]] | None:
-    """Type, keys and parts of an item that is a structure."""
-    if type(item) is HostText and all(_is_plain_part(part) for part in item.parts):
-        keys = tuple((None, "") if isinstance(part, str) else part[1:] for part in item.parts)
-        return HostText, keys, [p if isinstance(p, str) else p[0] for p in item.parts]
-    plain = getattr(type(item), "d2s_plain", type(item))  # what was read out of a list is plain
-    if plain in (list, tuple) or (isinstance(item, tuple) and hasattr(item, "_make")):
-        return plain, (len(item),), list(item)
-    if plain is dict:
-        return dict, tuple(item), list(item.values())
-    return None
-
-
-def _is_plain_part(part: Any) -> bool:
-    """Whether a part of a text is text, or something that is formatted in a constant way."""
-    return isinstance(part, str) or all(
-        each_ is None or isinstance(each_, str) for each_ in part[1:]
-    )
-
-
-def _flattened(row: paddle.Tensor) -> paddle.Tensor:
-    """The first two dimensions as one."""
-    return paddle.reshape(row, [-1, *sizes_of(row)[2:]])

@@ -1,0 +1,212 @@
+"""Objects of the user's that are items of a list of the run, and where a change of one goes.
+
+The list holds their attributes as leaves, so what is read out of it is a new object.  It is changed
+as any other, in branches and loops too; what has become of it is written to its place when the list
+is read the next time, and at the end of the branch or loop in which it was taken::
+
+    hyp = hyps[i]           a new object with the attributes that hyps holds at i
+    hyp.add(tokens, score)  changes the object
+    hyps[j]                 first writes the object to the place i
+
+Two objects that are taken at once may be one.  Where both are known and one is changed, the change
+is refused; so is one of an object that was put into a list and is still known by a name.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from d2s.errors import ContainerInGraphError
+from d2s.runtime.aliasing.holders import holders_of
+from d2s.runtime.aliasing.origins import shows_same
+from d2s.runtime.aliasing.snapshots import freeze
+from d2s.runtime.lists.items.elements import OfRunLength
+from d2s.runtime.trace import Block, Capture, current, error_here
+from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.fields import attributes_of, is_object
+from d2s.runtime.values.tree import DEPTH, children, is_indexed
+
+
+@dataclass
+class Lent:
+    """An item that holds objects, taken out of a list or put into it.
+
+    Attributes:
+        owner: the list.
+        item: what the user has.
+        position: where it was taken; ``None`` if it was put in.
+        known: its objects and their attributes, as the list holds them.
+        moves: those of the list at that time.
+        blocks: the branches and loops around.
+        alone: no other item of the list was known when it was taken, or has been taken since.
+    """
+
+    owner: OfRunLength
+    item: Any
+    position: Any
+    known: list[tuple[Any, dict[str, Any]]]
+    moves: int
+    blocks: tuple[Block, ...]
+    alone: bool = True
+
+    @property
+    def changed(self) -> bool:
+        """Whether the user has changed it since."""
+        now = _known(self.item)
+        return len(now) != len(self.known) or any(
+            thing is not other
+            or held.keys() != before.keys()
+            or not all(shows_same(held[name], before[name]) for name in held)
+            for (thing, held), (other, before) in zip(now, self.known, strict=True)
+        )
+
+    def settle(self, *, here: bool) -> None:
+        """Write what has become of it to the list.
+
+        Args:
+            here: the present block is the one in which it was taken.
+        """
+        owner = self.owner
+        if owner.writing or not self.changed:
+            return
+        if self.position is None or not self.alone or owner.shared or owner.moves != self.moves:
+            name = type(self.known[0][0]).__name__ if self.known else "object"
+            raise error_here(
+                ContainerInGraphError,
+                f"a {name} that is an item of {owner.name!r}, whose length a tensor decides, is "
+                "changed where another name or place may know it",
+                f"change it as {owner.name}[i], one after the other, and before or after the list "
+                "is put in order or copied",
+            )
+        owner.write_back(self.item, self.position)
+        if here:
+            self.known = _known(self.item)
+
+
+def objects_in(item: object, depth: int = DEPTH) -> Iterator[Any]:
+    """The objects of the user's in an item, and those that they hold."""
+    if isinstance(item, Choice):
+        for leaf in item.leaves():
+            yield from objects_in(leaf, depth)
+    elif is_object(item) and depth:
+        yield item
+        for value in attributes_of(item).values():
+            yield from objects_in(value, depth - 1)
+    elif depth:
+        for part in children(item):
+            yield from objects_in(part, depth - 1)
+
+
+def _known(item: object) -> list[tuple[Any, dict[str, Any]]]:
+    return [
+        (thing, {name: freeze(value) for name, value in attributes_of(thing).items()})
+        for thing in objects_in(item)
+    ]
+
+
+def lend(owner: OfRunLength, item: Any, position: Any) -> None:
+    """Note that an item was taken out of a list."""
+    capture = current()
+    if capture is None:
+        return
+    settle(owner)
+    mine = [entry for entry in _open(capture) if entry.owner is owner]
+    entry = _entry(capture, owner, item, position)
+    for other in mine:
+        if _is_referred_to(other):
+            entry.alone = other.alone = False
+    capture.lent.append(entry)
+
+
+def put_in(owner: OfRunLength, item: object) -> None:
+    """Note that an item is put into a list, which others may still know."""
+    capture = current()
+    if capture is None:
+        return
+    for thing in objects_in(item):
+        for entry in _open(capture):
+            if any(thing is other for other, _ in entry.known):
+                owner.shared = entry.owner.shared = True
+        if _is_live(thing):
+            owner.shared = True
+            capture.lent.append(_entry(capture, owner, thing, None))
+        for held in attributes_of(thing).values():
+            _note_held(capture, owner, held)
+
+
+def _note_held(capture: Capture, owner: OfRunLength, held: object) -> None:
+    """Note that others may know a list or dict of an object that is put into a list."""
+    known = isinstance(held, OfRunLength) or is_indexed(held)
+    if known and any(holder.live for holder in holders_of(held)):
+        owner.shared = True
+        if isinstance(held, OfRunLength):
+            held.placed = True
+        else:
+            capture.placed[id(held)] = held
+
+
+def settle(owner: OfRunLength, *, deeper: bool = True) -> None:
+    """Write to a list what has become of its items.
+
+    Args:
+        owner: the list.
+        deeper: also inside of branches and loops of the block in which they were taken.
+    """
+    capture = current()
+    if capture is None or not capture.lent:
+        return
+    for entry in _open(capture):
+        here = len(entry.blocks) == len(capture.blocks)
+        if entry.owner is owner and (here or deeper):
+            entry.settle(here=here)
+            if here and not owner.writing and not _is_referred_to(entry):
+                capture.lent.remove(entry)
+
+
+def settle_block() -> None:
+    """The present block ends: write to all lists what has become of the items taken in it."""
+    capture = current()
+    if capture is None or not capture.lent:
+        return
+    for entry in _open(capture):
+        if len(entry.blocks) == len(capture.blocks):
+            entry.settle(here=True)
+            capture.lent.remove(entry)
+            if entry.position is not None and capture.blocks and _is_live(entry.item):
+                raise error_here(
+                    ContainerInGraphError,
+                    f"an item of {entry.owner.name!r}, whose length a tensor decides, is an object "
+                    "that is known by a name when the branch or loop is over in which it was read",
+                    f"read it again behind it: {entry.owner.name}[i]",
+                )
+
+
+def _entry(capture: Capture, owner: OfRunLength, item: Any, position: Any) -> Lent:
+    return Lent(owner, item, position, _known(item), owner.moves, tuple(capture.blocks))
+
+
+def _open(capture: Capture) -> list[Lent]:
+    """The entries whose blocks are still open, the others are dropped."""
+    blocks = tuple(capture.blocks)
+    capture.lent[:] = [
+        entry
+        for entry in capture.lent
+        if len(entry.blocks) <= len(blocks)
+        and all(mine is now for mine, now in zip(entry.blocks, blocks, strict=False))
+    ]
+    return list(capture.lent)
+
+
+def _is_referred_to(entry: Lent) -> bool:
+    """Whether more refers to one of the objects than what keeps it here.
+
+    That are ``known``, the item or object around, ``born``, and the two names of the question.
+    """
+    return any(sys.getrefcount(thing) > 5 for thing, _ in entry.known)
+
+
+def _is_live(item: object) -> bool:
+    return any(holder.live for thing in objects_in(item) for holder in holders_of(thing))

@@ -1,0 +1,168 @@
+"""Objects of the user's as items of lists whose length the run decides (rules D1, D3)."""
+
+from __future__ import annotations
+
+import paddle
+import pytest
+from paddle.static import InputSpec
+
+import d2s
+from tests.helpers import assert_same, function_of, tensor
+
+ACCUMULATOR = """
+class Accumulator:
+    def __init__(self, k):
+        self.k = k
+        self.total = 0.0
+        self.n = 0
+        self.seen = []
+
+    def add(self, v):
+        self.total = self.total + v
+        self.n += 1
+        if v > 0.5:
+            self.seen.append(v)
+
+    def mean(self):
+        return self.total / self.k
+
+def made(x):
+    return [Accumulator(2) for _ in range(x.shape[0])]
+"""
+
+CHANGED = {
+    "by index": """
+    accs[0].add(x[0])
+    accs[0].add(x[1])
+    return accs[0].mean(), accs[0].n, len(accs)
+""",
+    "in a loop": """
+    for i, a in enumerate(accs):
+        a.add(x[i])
+    return [a.mean() for a in accs]
+""",
+    "in a branch of a loop": """
+    for i, a in enumerate(accs):
+        if x[i] > 0:
+            a.add(x[i])
+    return [a.n for a in accs], [len(a.seen) for a in accs]
+""",
+    "in a loop of a loop": """
+    while x.sum() < 10:
+        for i, a in enumerate(accs):
+            if x[i] > 0:
+                a.add(x[i])
+        x = x + 0.5
+    return [a.mean() for a in accs], [a.n for a in accs], [len(a.seen) for a in accs]
+""",
+    "with a break": """
+    for a, v in zip(accs, x):
+        for step in range(9):
+            a.add(v * step)
+            if a.n > 2 + v:
+                break
+    return [a.n for a in accs], [a.total for a in accs]
+""",
+    "beside others": """
+    accs.append(Accumulator(3))
+    accs[x.shape[0]].add(x[0])
+    accs.pop(0)
+    return [a.k for a in accs], [a.n for a in accs]
+""",
+}
+
+
+@pytest.mark.parametrize("change", CHANGED)
+def test_a_method_of_an_item_changes_it(change: str) -> None:
+    """D1: what a method changes in an item of a list of the run is there when it is read again."""
+    function = function_of(f"{ACCUMULATOR}\ndef f(x):\n    accs = made(x)\n{CHANGED[change]}", "f")
+    static = d2s.to_static(function, full_graph=True, input_spec=[InputSpec([None])])
+    lines = tensor(0.25, 1.0, -2.0), tensor(-1.0, 0.75, 3.0, 0.5, 0.625), tensor(1.0, 1.0)
+    assert_same(function, *lines, static=static, grad=False)
+    assert len(static.programs) == 1
+
+
+def test_items_are_returned_as_objects() -> None:
+    """B6: a list of objects comes back as objects of their class, with their attributes."""
+    source = f"{ACCUMULATOR}\ndef f(x):\n    accs = made(x)\n    accs[1].add(x[0])\n    return accs"
+    function = function_of(source, "f")
+    static = d2s.to_static(function, full_graph=True, input_spec=[InputSpec([None])])
+    for x in (tensor(1.0, 2.0), tensor(3.0, 2.0, 1.0)):
+        got, want = static(x), function(x)
+        assert [type(each) for each in got] == [type(each) for each in want]
+        assert [(each.k, each.n, len(each.seen)) for each in got] == [
+            (each.k, each.n, len(each.seen)) for each in want
+        ]
+        assert [float(each.total) for each in got] == [float(each.total) for each in want]
+
+
+KNOWN_TWICE = {
+    "two that may be one": """
+    a, b = accs[0], accs[x.shape[0] - 3]
+    a.add(x[0])
+    return b.n
+""",
+    "put in by name": """
+    a = Accumulator(3)
+    accs.append(a)
+    a.add(x[0])
+    return [each.n for each in accs]
+""",
+    "a list of one": """
+    seen = [x[0]]
+    a = Accumulator(3)
+    a.seen = seen
+    accs.append(a)
+    a = None
+    seen.append(x[1])
+    return [len(each.seen) for each in accs]
+""",
+    "a copy of the list": """
+    other = accs.copy()
+    accs[0].add(x[0])
+    return [each.n for each in other]
+""",
+    "in order": """
+    first = sorted(accs, key=lambda each: each.n)[0]
+    first.add(x[0])
+    return accs[0].n
+""",
+    "in a second list": """
+    other = []
+    for a in accs:
+        other.append(a)
+    other[0].add(x[0])
+    return accs[0].n
+""",
+}
+
+
+@pytest.mark.parametrize("known", KNOWN_TWICE)
+def test_an_item_that_is_known_twice(known: str) -> None:
+    """D3: a change of an object that another name shows too is refused, never lost."""
+    function = function_of(
+        f"{ACCUMULATOR}\ndef f(x):\n    accs = made(x)\n{KNOWN_TWICE[known]}", "f"
+    )
+    static = d2s.to_static(function, full_graph=True, input_spec=[InputSpec([None])])
+    x = tensor(1.0, 2.0, 3.0)
+    with pytest.raises(d2s.D2SError) as caught:
+        static(x)
+    assert caught.value.code == "D2S207"
+    assert d2s.to_static(function, full_graph=False)(x) == function(x)
+
+
+def test_an_object_from_outside() -> None:
+    """D1: an object of the state is no item of a list of the run, which would hold a copy."""
+    source = f"""{ACCUMULATOR}
+outside = Accumulator(5)
+def f(x):
+    accs = made(x)
+    accs.append(outside)
+    return accs[0].n
+"""
+    static = d2s.to_static(
+        function_of(source, "f"), full_graph=True, input_spec=[InputSpec([None])]
+    )
+    with pytest.raises(d2s.D2SError) as caught:
+        static(paddle.ones([2]))
+    assert caught.value.code == "D2S207"
