@@ -15,7 +15,7 @@ import pytest
 
 import d2s
 from d2s.errors import ContainerInGraphError, D2SError
-from tests.helpers import function_of
+from tests.helpers import assert_same, function_of
 
 
 class Box:
@@ -330,3 +330,53 @@ def test_unread_tensors_that_move_are_those_of_the_run() -> None:
         return found
 
     assert play(d2s.to_static) == play(lambda f: f)
+
+
+IN_TUPLES = {
+    "a branch": """
+    outputs = (x * 2, x + 1)
+    row = outputs[0][:, -1]
+    if x.sum() > 0:
+        row[:] = -1.0
+        row[0] = -2.0
+    return outputs, row
+""",
+    "a loop": """
+    total = 0.0
+    while x.sum() < 20:
+        outputs = (x * 2, x + 1)
+        row = outputs[0][:, -1]
+        if x.sum() > 5:
+            row[:] = -1.0
+        total = total + row.sum() + outputs[0].sum()
+        x = outputs[1]
+    return total
+""",
+    "a tuple of a tuple": """
+    outputs = (x * 2, (x + 1, x))
+    other = outputs
+    if x.sum() > 0:
+        outputs[1][0][0] = 5.0
+    return outputs, other
+""",
+    "another tuple since": """
+    outputs = (x * 2, x + 1)
+    first = outputs[0]
+    if x.sum() > 0:
+        outputs = (x,)
+        first[0] = 5.0
+    return outputs, first
+""",
+}
+
+
+@pytest.mark.parametrize("where", IN_TUPLES)
+def test_an_item_of_a_tuple_is_changed_in_place(where: str) -> None:
+    """F3: a tuple shows what was written into a tensor that it holds, or into a view of it.
+
+    As logits processors do: the logits are a part of the first output of a model.
+    """
+    function = function_of(f"def f(x):\n{IN_TUPLES[where]}", "f")
+    static = d2s.to_static(function, full_graph=True)
+    ones = paddle.ones([2, 3])
+    assert_same(function, ones, -ones, 5 * ones, static=static, grad=False)

@@ -48,7 +48,7 @@ class Holder:
         get: what it holds now.
         left: the blocks being captured that it lies outside of.
         live: it may be read again.
-        fixed: it is an item of a tuple, which cannot be bound.
+        fixed: it is an item of a tuple; to bind it, what holds the tuple is bound to another one.
         place: equal for two paths to one variable, attribute or item.
         function: the name of the function whose variable it is, or where the path begins.
         frame: the frame that has the variable, if it is a variable itself.
@@ -279,20 +279,22 @@ class _Item:
 
 @dataclass(frozen=True)
 class _Fixed:
-    """An item of a tuple."""
+    """An item of a tuple, whose holder is given another tuple where the item is another one."""
 
-    item: Any
-    table: Any
+    holder: _Place
     key: int
 
     def identity(self) -> tuple[int, Any]:
-        return id(self.table), self.key
+        where, name = self.holder.identity()
+        return where, (name, self.key)
 
     def get(self) -> Any:
-        return self.item
+        return self.holder.get()[self.key]
 
     def set(self, value: object) -> None:
-        raise TypeError("a tuple cannot be given another item")
+        held = self.holder.get()
+        if type(held) is tuple and self.key < len(held):  # else it holds something else by now
+            self.holder.set((*held[: self.key], value, *held[self.key + 1 :]))
 
 
 _Place = _Local | _Item | _Fixed
@@ -405,18 +407,18 @@ def _paths(
         return
     if hasattr(type(value), "d2s_freeze") or hasattr(type(value), "d2s_keeps"):
         return  # what an operator's own object keeps is no name
-    for step, item, inside in _places_in(value):
+    for step, item, inside in _places_in(value, place):
         yield from _paths(f"{path}{step}", item, is_it, inside, depth - 1)
 
 
-def _places_in(value: Any) -> Iterator[tuple[str, object, _Place]]:
+def _places_in(value: Any, place: _Place) -> Iterator[tuple[str, object, _Place]]:
     """What is right below a container or object: the step of its path, the item and its place."""
     if is_list(value) or is_mapping(value):
         for key, item in pairs(value):
             yield f"[{key!r}]", item, _Item(value, key)
     elif type(value) is tuple:
         for index, item in enumerate(value):
-            yield f"[{index}]", item, _Fixed(item, value, index)
+            yield f"[{index}]", item, _Fixed(place, index)
     elif isinstance(value, paddle.nn.Layer):
         tables = (value._parameters, value._buffers, value._sub_layers)
         for table in (*tables, value.__dict__):

@@ -423,21 +423,14 @@ def _rebind(holders: list[Holder], old: paddle.Tensor, fresh: paddle.Tensor, wha
 
     for holder in holders:
         held = holder.get()
-        try:
-            holder.set(renewed(held) if isinstance(held, Choice) else fresh)
-        except TypeError:
-            raise error_here(
-                InplaceError,
-                f"{what} changes a tensor in place that a tuple holds too ({holder.path!r})",
-                "use a list there, or change a copy of the tensor",
-            ) from None
+        holder.set(renewed(held) if isinstance(held, Choice) else fresh)
 
 
 def _check(holder: Holder, what: str) -> None:
     joining = []
     for block in holder.left:
         known = is_handed_on(holder, block)
-        if not known and block.state is not None and not holder.fixed:
+        if not known and block.state is not None:
             joining.append(block)
             continue
         other = _other_name(holder, block) if known else holder.path

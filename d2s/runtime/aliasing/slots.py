@@ -172,7 +172,7 @@ class Elsewhere(Slot):
     def get(self) -> Any:
         try:
             return self.holder.get()
-        except LookupError:
+        except (LookupError, TypeError):  # the variable holds something else by now
             return UNBOUND
 
     def set(self, value: object) -> None:

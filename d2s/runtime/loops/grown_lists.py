@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from d2s.errors import ContainerInGraphError
-from d2s.runtime.aliasing.holders import Holder, holders_of
+from d2s.runtime.aliasing.holders import holders_of
 from d2s.runtime.aliasing.origins import other_places
 from d2s.runtime.aliasing.variables import State
 from d2s.runtime.lists.dynamic_list import DynamicList
@@ -77,24 +77,12 @@ def _bind_names(growing: GrowingList) -> None:
         if holder.left and any(block.kind == "branch" for block in holder.left):
             raise _in_branch(growing, holder.path)
     for holder in holders:
-        _bind(holder, growing)
+        holder.set(growing.target)
     for path, bind in other_places(origin):
         if trace.blocks:
             raise _in_branch(growing, path, "branch or loop")
         bind(growing.target)
     trace.grown[id(origin)] = (origin, growing.target)
-
-
-def _bind(holder: Holder, growing: GrowingList) -> None:
-    try:
-        holder.set(growing.target)
-    except TypeError:
-        raise error_here(
-            ContainerInGraphError,
-            f"the list {growing.path!r}, which is {holder.path!r} too, grows in a "
-            "static loop; a tuple cannot be given what it becomes",
-            "use one name for it",
-        ) from None
 
 
 def _in_branch(growing: GrowingList, path: str, around: str = "branch") -> Exception:
