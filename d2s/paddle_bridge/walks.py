@@ -11,6 +11,9 @@ import paddle
 from d2s.paddle_bridge.names import pir
 from d2s.paddle_bridge.values import is_fake, shape_of
 
+CONSTANTS: Final = ("pd_op.full", "pd_op.full_int_array")
+"""Operations that make a tensor of nothing but their attributes."""
+
 
 def erase_unread(program: Any, prefix: str) -> int:
     """Remove operations whose name begins with ``prefix`` and whose results nobody reads."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+import paddle
 import pytest
 
 import d2s
-from d2s.errors import LoopMismatchError
+from d2s.errors import InplaceError, LoopMismatchError
 from tests.helpers import assert_same, function_of, tensor
 
 BOX = """
@@ -155,3 +157,55 @@ def test_what_is_another_one_in_each_trip(source: str) -> None:
     with pytest.raises(LoopMismatchError) as caught:
         d2s.to_static(function_of(source))(tensor(1.0, 1.0))
     assert caught.value.line is not None
+
+
+HANDED_ON = {
+    "the gradient of an argument": """
+def f(x, w, n):
+    before = x
+    for _ in range(n):
+        before, x = x, x @ w
+    loss = (before * before).mean() + (x * x).mean()
+    loss.backward()
+    return loss
+""",
+    "two variables further": """
+def f(x, w, n):
+    first = second = x
+    for _ in range(n):
+        first, second, x = second, x, x @ w
+    loss = (first * second).mean() + x.mean()
+    loss.backward()
+    return loss
+""",
+}
+
+
+@pytest.mark.parametrize("source", HANDED_ON.values(), ids=HANDED_ON)
+def test_an_argument_that_is_handed_from_variable_to_variable(source: str) -> None:
+    """C7: such a variable is the argument in the first trips only; its gradient was lost."""
+    w = tensor([0.5, -0.25], [0.25, 0.5])
+    want, got = tensor(1.0, 2.0), tensor(1.0, 2.0)
+    want.stop_gradient = got.stop_gradient = False
+    function = function_of(source)
+    static = d2s.to_static(function, full_graph=True)
+    for n in (0, 1, 2, 3):
+        count = paddle.to_tensor(n)
+        assert static(got, w, count).item() == pytest.approx(function(want, w, n).item())
+        np.testing.assert_allclose(got.grad.numpy(), want.grad.numpy(), 1e-5)
+
+
+def test_what_may_be_an_argument_is_not_changed_in_place() -> None:
+    """B4: the argument was changed where dygraph changes what it has become."""
+    source = """
+    def f(x, w, n):
+        before = x
+        for _ in range(n):
+            before, x = x, x @ w
+        before.add_(w[0])
+        return before
+    """
+    with pytest.raises(InplaceError):
+        d2s.to_static(function_of(source), full_graph=True)(
+            tensor(1.0, 2.0), tensor([0.5, -0.25], [0.25, 0.5]), paddle.to_tensor(3)
+        )

@@ -19,7 +19,7 @@ import paddle
 from d2s.errors import D2SError, LoopGradientError
 from d2s.paddle_bridge.capturing.leaves import is_cut
 from d2s.paddle_bridge.gate import static_lock
-from d2s.paddle_bridge.gradients.saved import read_no_saved_shapes, save_what_is_read
+from d2s.paddle_bridge.gradients.saved import save_what_is_read
 from d2s.paddle_bridge.names import build_while_op, cf_yield, core, ir_backward, pir
 from d2s.paddle_bridge.walks import blocks_of, inside, remove_unread
 
@@ -409,7 +409,6 @@ def differentiate(outputs: Any, inputs: Any, grad_outputs: Any) -> Any:
     """The gradients of ``inputs``, after which blocks save only what the gradients read."""
     made = gradient_function()(outputs, inputs, grad_outputs)
     program = paddle.static.default_main_program()
-    read_no_saved_shapes(program)
     with paddle.static.program_guard(program):
         save_what_is_read(program)
     return made

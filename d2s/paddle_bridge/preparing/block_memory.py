@@ -12,8 +12,8 @@ the value of the last trip is a variable of the loop there::
 
 ``t`` may be written there if nobody reads ``a`` any more.  What is computed too early gets a copy
 at the end of the block.  Only for programs of operations that are known to make tensors of their
-own, whose blocks hand out what they have computed themselves (capture copies the rest), and with
-Paddle's in-place pass switched off, which would share more.
+own, with Paddle's in-place pass switched off, which would share more.  What a block hands out
+without having computed it gets a copy, too.
 """
 
 from __future__ import annotations
@@ -35,14 +35,40 @@ OWN: Final = FRESH | named(
 )
 """Operations whose results are tensors of their own as long as no pass makes them in-place."""
 
-_ARRAYS: Final = named("array_length array_read array_to_tensor array_write_ create_array")
+_ARRAYS: Final = named(
+    "array_length array_read array_to_tensor array_write_ create_array create_array_like "
+    "tensor_to_array"
+)
 """Operations of TensorArrays, which copy what goes in and out."""
+
+_STACKS: Final = frozenset({"cf.stack_create", "cf.tuple_push", "cf.tuple_pop", "cf.has_elements"})
+"""Operations of the stacks on which blocks save for gradients; what goes in is copied."""
+
+GRADIENTS: Final = frozenset(
+    f"{name}_grad"
+    for name in named(
+        "abs acos add asin atan bmm ceil clip concat conv2d cos cosh cumsum divide dot "
+        "elementwise_pow elu embedding erf exp expand expand_as expm1 flatten floor fmax fmin "
+        "gather gather_nd gelu index_select layer_norm leaky_relu log log10 log1p log2 "
+        "log_softmax logsumexp matmul max maximum mean min minimum multiply p_norm pad pow prod "
+        "put_along_axis reciprocal relu relu6 remainder reshape roll round rsqrt scatter "
+        "set_value set_value_with_tensor sigmoid silu sin sinh slice softmax softplus sqrt square "
+        "squeeze stack strided_slice subtract sum swish take_along_axis tan tanh tile topk "
+        "transpose tril triu unsqueeze where"
+    )
+)
+"""Gradients whose results are tensors of their own."""
 
 _ENDS: Final = ("cf.yield", "builtin.shadow_output")
 _GIVEN: Final = ("pd_op.data", "builtin.parameter")
 
 _KNOWN: Final = (
-    OWN | _ARRAYS | named("if while") | {"builtin.combine", "builtin.split", *_GIVEN, *_ENDS}
+    OWN
+    | GRADIENTS
+    | _ARRAYS
+    | _STACKS
+    | named("if while")
+    | {"builtin.combine", "builtin.split", *_GIVEN, *_ENDS}
 )
 
 _IN_STEP: Final = named(
@@ -61,7 +87,7 @@ def copy_for_blocks(program: Any) -> bool:
     """Put in the copies that a program with blocks needs to keep its values.
 
     Args:
-        program: a program that is only run; changed in place.
+        program: as it is about to run; changed in place.
 
     Returns:
         Whether it may keep them; if not, it is as it was.
@@ -69,10 +95,12 @@ def copy_for_blocks(program: Any) -> bool:
     top = program.global_block()
     if not all(_is_known(each, top) for each in operations(program)):
         return False
-    loops = [each for each in operations(program) if _is_loop(each)]
     with paddle.static.program_guard(program):
-        for loop in loops:
-            _in_time(next(iter(loop.blocks())))
+        for operation in list(operations(program)):
+            _copy_what_is_others(operation, top)
+        for operation in list(operations(program)):
+            if _is_loop(operation):
+                _in_time(next(iter(operation.blocks())))
         pir.set_insertion_point_to_block_end(top)
     return True
 
@@ -82,24 +110,49 @@ def _is_loop(operation: Any) -> bool:
 
 
 def _is_known(operation: Any, top: Any) -> bool:
-    """Whether we know where an operation's values are; those that a block hands out are its own."""
-    name, block = operation.name(), operation.get_parent_block()
-    if name not in _KNOWN or (name == "pd_op.create_array" and block != top):
+    """Whether we know where an operation's values are."""
+    name = operation.name()
+    if name not in _KNOWN or (name == "pd_op.create_array" and operation.get_parent_block() != top):
         return False
-    if name in _ENDS or (_is_loop(operation) and block != top):
-        first = 1 if name == "cf.yield" and _is_loop(block.parent_op) else 0
-        return all(_is_own(value, block, top) for value in operation.operands_source()[first:])
-    return not _is_loop(operation) or all(
-        value.is_dense_tensor_type() for value in operation.operands_source()
+    if not _is_loop(operation):
+        given = operation.operands_source() if name in _ENDS else ()
+        return all(_is_array(value) or value.is_dense_tensor_type() for value in given)
+    # A loop of a gradient carries TensorArrays, which it reads and writes, and hands on.
+    (body,) = operation.blocks()
+    handed = [value.id for value in body.ops[-1].operands_source()[1:]]
+    kept = [argument.id == value for argument, value in zip(body.args(), handed, strict=True)]
+    _, *given = operation.operands_source()
+    return all(
+        value.is_dense_tensor_type() or (_is_array(value) and same)
+        for value, same in zip(given, kept, strict=True)
     )
 
 
+def _is_array(value: Any) -> bool:
+    return bool(value.is_dense_tensor_array_type())
+
+
+def _copy_what_is_others(operation: Any, top: Any) -> None:
+    """Let blocks hand out, and loops in blocks begin with, what the same block has computed.
+
+    The memory of other values is known elsewhere, and written to from there.
+    """
+    block, name = operation.get_parent_block(), operation.name()
+    if name not in _ENDS and (block == top or not _is_loop(operation)):
+        return
+    first = 1 if name == "cf.yield" and _is_loop(block.parent_op) else 0
+    for index in range(first, operation.num_operands()):
+        value = operation.operand_source(index)
+        if not (_is_array(value) or _is_own(value, block, top)):
+            pir.set_insertion_point(operation)
+            operation.operand(index).set_source(paddle.assign(value))
+
+
 def _is_own(value: Any, block: Any, top: Any) -> bool:
-    """Whether ``value`` has memory that ``block`` alone knows: others would write there."""
     maker = value.get_defining_op()
-    if not value.is_dense_tensor_type() or maker is None or maker.get_parent_block() != block:
+    if maker is None or maker.get_parent_block() != block:
         return False
-    return maker.name() in OWN or (block == top and maker.name() in _GIVEN)
+    return maker.name() in OWN | GRADIENTS or (block == top and maker.name() in _GIVEN)
 
 
 def _in_time(body: Any) -> None:
@@ -113,6 +166,8 @@ def _in_time(body: Any) -> None:
     end = body.ops[-1]
     for index, argument in enumerate(body.args()):
         value = end.operand_source(index + 1)
+        if _is_array(value):
+            continue
         maker = value.get_defining_op()
         written, read = places[maker.id()], last.get(argument.id, -1)
         if read > written or (read == written and not _is_in_step(maker, argument)):

@@ -21,7 +21,8 @@ import paddle
 
 from d2s.paddle_bridge.capturing.stacks import unnoted
 from d2s.paddle_bridge.names import core, new_parameter, register_parameter
-from d2s.paddle_bridge.preparing.inference_passes import CONSTANTS, only_looks
+from d2s.paddle_bridge.preparing.inference_passes import only_looks
+from d2s.paddle_bridge.walks import CONSTANTS
 
 LARGEST: Final = 1 << 12
 """Elements of a constant that is kept."""

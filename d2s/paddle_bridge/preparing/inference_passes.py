@@ -1,4 +1,4 @@
-"""A program that is only run, without what it needs for its gradients alone.
+"""A program that is about to run, without what was there to make its gradients alone.
 
 Capture lets every block hand out copies, so that Paddle's gradients come out right, and makes a
 constant where the user's code has it.  A copy costs several times what a small operation costs,
@@ -13,7 +13,7 @@ and a constant in a loop is made on each trip::
 
 Copies stay wherever a value might have two names: values that come from outside of their block or
 out of a branch or loop, that are handed out twice, that may be a view of another tensor, or that
-an operation with effects reads.
+an operation with effects reads.  All stay where a backward in a program of its own is to come.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from d2s.paddle_bridge.names import pir
-from d2s.paddle_bridge.walks import blocks_of, inside, operations, remove_unread
+from d2s.paddle_bridge.walks import CONSTANTS, blocks_of, inside, remove_unread
 
 
 def named(names: str) -> frozenset[str]:
@@ -49,8 +49,6 @@ _READERS: Final = named(
 )
 """Operations that only look at what is not their first operand; that one they may write over."""
 
-CONSTANTS: Final = ("pd_op.full", "pd_op.full_int_array")
-
 
 def hoist_constants(program: Any) -> None:
     """Make the constants of loop bodies once, before the outermost loop."""
@@ -70,12 +68,7 @@ def only_looks(constant: Any, user: Any) -> bool:
 
 
 def drop_copies(program: Any) -> None:
-    """Let blocks and the program hand out what they have computed, where a copy tells nothing.
-
-    A program that saves values for its gradients is left as it is.
-    """
-    if any(operation.name() == "cf.tuple_push" for operation in operations(program)):
-        return
+    """Let blocks and the program hand out what they have computed, where a copy tells nothing."""
     for block in _blocks(program.global_block()):
         ends = [each for each in block.ops if each.name() in ("cf.yield", "builtin.shadow_output")]
         taken = {value.id for end in ends for value in end.operands_source()}
@@ -108,6 +101,7 @@ def _is_own(value: Any, block: Any) -> bool:
     if maker is None or maker.name() not in FRESH or maker.get_parent_block() != block:
         return False
     return all(
-        user.name().startswith("pd_op.") and not user.name().endswith("_")
+        user.name() == "cf.tuple_push"  # copies what it saves
+        or (user.name().startswith("pd_op.") and not user.name().endswith("_"))
         for user in value.all_used_ops()
     )

@@ -11,18 +11,19 @@ To wake that thread costs more than a small operation.  ``FLAGS_eager_delete_ten
 while Paddle prepares a program, leaves all values where they are until the run is over.
 
 Where a program has branches or loops, ``block_memory`` says whether that is possible.  Such a
-program holds what its blocks have computed as long as it lives, so it may be a sixteenth as much.
+program holds what its blocks have computed as long as it lives, so that may be a sixteenth as much.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from math import prod
 from typing import Any, Final
 
 from d2s.paddle_bridge.names import core
 from d2s.paddle_bridge.preparing.block_memory import has_blocks
-from d2s.paddle_bridge.walks import operations
+from d2s.paddle_bridge.walks import inside
 
 _OPEN: Final = -1
 
@@ -31,13 +32,13 @@ class Need:
     """The memory that the values of a program take while none is given back.
 
     Args:
-        program: the program as it runs.
+        made_by: its operations.
     """
 
-    def __init__(self, program: Any) -> None:
+    def __init__(self, made_by: Iterable[Any]) -> None:
         # Bytes, without the dimensions that are open, and how many are: how often.
         self._kinds: Counter[tuple[int, int]] = Counter()
-        for operation in operations(program):
+        for operation in made_by:
             for value in operation.results():
                 if value.initialized() and value.is_dense_tensor_type():
                     self._kinds[_bytes(value)] += 1
@@ -63,6 +64,8 @@ def _bytes(value: Any) -> tuple[int, int]:
 class Room:
     """Whether a run is to keep its values: they take no more than ``limit`` bytes.
 
+    What is computed in blocks may take a sixteenth of that.
+
     Open dimensions count as the largest dimension of the run's own inputs; what was found for
     some inputs goes for smaller ones, too.
 
@@ -78,14 +81,18 @@ class Room:
 
     def __init__(self, program: Any, limit: int, *, keeps_blocks: bool = False) -> None:
         self.blocks = has_blocks(program)
-        self._need = Need(program)
-        self._limit = limit >> 4 if self.blocks else limit
+        top = program.global_block().ops
+        below = [each for operation in top for each in inside(operation)]
+        self._needs = ((Need([*top, *below]), limit), (Need(below), limit >> 4))
         self._most, self._least = -1, 1 << 62
         self.always: bool | None = None
-        if not self._limit or self.blocks > keeps_blocks:
+        if not limit or self.blocks > keeps_blocks:
             self.always = False
-        elif not self._need.is_open:
-            self.always = self._need.bytes(0) <= self._limit
+        elif not any(need.is_open for need, _ in self._needs):
+            self.always = self._is_enough(0)
+
+    def _is_enough(self, size: int) -> bool:
+        return all(need.bytes(size) <= limit for need, limit in self._needs)
 
     def suffices(self, tensors: list[Any]) -> bool:
         """Whether it is enough for a run with these inputs."""
@@ -95,7 +102,7 @@ class Room:
         if elements >= self._least:
             return False
         largest = max((size for tensor in tensors for size in tensor.shape), default=1)
-        found = self._need.bytes(largest) <= self._limit
+        found = self._is_enough(largest)
         if found:
             self._most = elements
         else:

@@ -100,7 +100,7 @@ def _general_passes(program: Any, **options: Any) -> None:
 
 
 def _passes(program: Any, **options: Any) -> None:
-    """The passes for every program."""
+    """The passes for a program that a backward goes back through."""
     _general_passes(program, **options)
     hoist_constants(program)
 
@@ -117,8 +117,8 @@ class Build:
         self.constants = Constants()
         self.keeps_blocks = False
 
-    def inference_passes(self, program: Any, **options: Any) -> None:
-        """The passes for a program that is only run."""
+    def passes(self, program: Any, **options: Any) -> None:
+        """The passes for a program of which nothing is read after its run but the results."""
         _general_passes(program, **options)
         drop_copies(program)
         hoist_constants(program)
@@ -127,14 +127,14 @@ class Build:
 
 
 @contextlib.contextmanager
-def repaired_build(*, inference: bool) -> Iterator[Build]:
+def repaired_build(*, backward_to_come: bool) -> Iterator[Build]:
     """Let Paddle build runnable programs with our corrections; under :data:`static_lock`.
 
     Args:
-        inference: the program is only run, not differentiated.
+        backward_to_come: a program of its own goes back through what the program computes.
     """
     build = Build()
-    passes = build.inference_passes if inference else _passes
+    passes = _passes if backward_to_come else build.passes
     repaired = {"grad": differentiate, "apply_general_passes": passes}
     before = {name: getattr(pir_partial_program, name) for name in repaired}
     vars(pir_partial_program).update(repaired)

@@ -15,7 +15,6 @@ from typing import Any, Final, NamedTuple
 from d2s.paddle_bridge.capturing.capture import no_collection
 from d2s.paddle_bridge.gate import keep_mode, static_lock
 from d2s.paddle_bridge.running.probes import (
-    CONSTANTS,
     HOST,
     LOOP,
     PRESENT,
@@ -27,6 +26,7 @@ from d2s.paddle_bridge.running.probes import (
     readable,
 )
 from d2s.paddle_bridge.values import is_fake
+from d2s.paddle_bridge.walks import CONSTANTS
 
 _TAIL: Final = re.compile(r"\n *\[operator < (\S+) > error\](?: *\[operator < \S+ > error\])*\s*$")
 _BLOCKS: Final = ("pd_op.if", "pd_op.while", "pd_op.pylayer")

@@ -15,7 +15,7 @@ import paddle
 
 from d2s.paddle_bridge.names import pir, switch_to_static_graph
 from d2s.paddle_bridge.values import is_fake
-from d2s.paddle_bridge.walks import blocks_of, erase_unread
+from d2s.paddle_bridge.walks import CONSTANTS, blocks_of, erase_unread
 
 LOOP: Final = "pd_op.while"
 HOST: Final = "py_op.d2s_host"
@@ -75,9 +75,6 @@ class _Present(threading.local):
 
 
 PRESENT: Final = _Present()
-
-
-CONSTANTS: Final = ("pd_op.full", "pd_op.full_int_array")
 
 
 def readable(operation: Any) -> list[int]:

@@ -401,9 +401,13 @@ class Program:
         if known is not None:
             return known
         joint = layer not in self._layers.values()
-        inference = not (training or joint)
         stopping = [at for at, value in enumerate(self.outputs) if value.stop_gradient]
-        with static_lock, keep_mode(), no_collection(), repaired_build(inference=inference) as made:
+        with (
+            static_lock,
+            keep_mode(),
+            no_collection(),
+            repaired_build(backward_to_come=training) as made,
+        ):
             known = self._ready.get((layer, training))
             if known is None:
                 attributes = self._attributes(layer, training)
@@ -420,7 +424,7 @@ class Program:
                     leaves=stopping if training else [],
                 )
                 self._ready[layer, training] = known
-                if not inference:
+                if training or joint:
                     self._run_alone()
                 elif self._copies:
                     known.copies = Copies(self._copy, self._copies)

@@ -28,11 +28,11 @@ def drop_unread(program: object, outputs: list[Any]) -> None:
         outputs: values that are read after the run.
     """
     kept = {value.id for value in outputs}
-    for operation in list(bridge.operations(program)):
-        if operation.name() == "pd_op.create_array":
-            users: list[Any] = []
-            if _is_unread(operation.result(0), users, kept):
-                _remove([*users, operation])
+    arrays = [each for each in bridge.operations(program) if each.name() == "pd_op.create_array"]
+    for array in arrays:
+        users: list[Any] = []
+        if _is_unread(array.result(0), users, kept):
+            _remove([*users, array])
 
 
 def _is_unread(value: Any, users: list[Any], kept: set[int]) -> bool:

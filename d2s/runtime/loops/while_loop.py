@@ -45,6 +45,7 @@ from d2s.runtime.loops.carriers.growing import GrowingList
 from d2s.runtime.loops.carriers.making import Carriers
 from d2s.runtime.loops.carriers.plans import NewKeysError, Plans, Replan, split_each
 from d2s.runtime.loops.carriers.stopping import TripsDifferError
+from d2s.runtime.loops.carriers.tensor import settle_roots
 from d2s.runtime.loops.grown_lists import bind_all_names, path_of_list
 from d2s.runtime.loops.unrolling import check_trips
 from d2s.runtime.trace import Block, OnceMoreError, error_here, open_trace
@@ -171,6 +172,7 @@ class WhileLoop:
                 leaving = split_each(carriers, after)
                 if any(map(lengthens, entered.given, after)):
                     _let_sizes_differ(carriers)
+                settle_roots(carriers)
                 op.finish(paddle.assign(again), boundary.leave(leaving))
         except BaseException:
             trace.drop(op)

@@ -17,8 +17,9 @@ import d2s
 from d2s import config
 from d2s import paddle_bridge as bridge
 from d2s.paddle_bridge import flags
+from d2s.paddle_bridge.gradients.repairs import differentiate
 from d2s.paddle_bridge.preparing import block_memory
-from d2s.paddle_bridge.preparing.block_memory import OWN
+from d2s.paddle_bridge.preparing.block_memory import GRADIENTS, OWN
 from d2s.paddle_bridge.running import runs
 from tests.helpers import fresh, scalar, tensor
 
@@ -268,16 +269,83 @@ def test_a_large_run_first(prepared: list[flags.Way]) -> None:
     assert set(prepared) == {flags.KEEPING_BLOCKS, flags.RETURNING}
 
 
-def test_gradients_go_the_usual_way(prepared: list[flags.Way]) -> None:
-    """C7: what is saved for them would be written over."""
-    static = d2s.to_static(multiplied)
-    for _ in range(3):
-        x, want = tensor(1.0, 2.0, 3.0), tensor(1.0, 2.0, 3.0)
-        x.stop_gradient = want.stop_gradient = False
-        static(x, scalar(3)).sum().backward()
-        multiplied(want, 3).sum().backward()
-        np.testing.assert_allclose(x.grad.numpy(), want.grad.numpy(), 1e-5)
-    assert flags.RETURNING in prepared
+def is_float(thing: Any) -> bool:
+    return isinstance(thing, paddle.Tensor) and paddle.is_floating_point(thing)
+
+
+def loss_of(function: Callable[..., Any]) -> Callable[..., Any]:
+    def loss(x: Any, n: Any) -> Any:
+        made = [each for each in paddle.utils.flatten([function(x, n)]) if is_float(each)]
+        return sum([(each * each).mean() for each in made], paddle.zeros([]))
+
+    return loss
+
+
+def step_of(function: Callable[..., Any]) -> Callable[..., Any]:
+    loss_function = loss_of(function)
+
+    def step(x: Any, n: Any) -> Any:
+        loss = loss_function(x, n)
+        loss.backward()
+        return loss
+
+    return step
+
+
+def gradients(function: Callable[..., Any], *, whole: bool) -> list[list[Any]]:
+    """The loss and the gradient of each call, as they are when the last call is over."""
+    found = []
+    for x, n in CALLS:
+        x = fresh(x)
+        x.stop_gradient = False
+        loss = function(x, fresh(n))
+        if not whole:
+            loss.backward()
+        found.append([loss.detach(), x.grad])
+    return found
+
+
+def rescaled(x: Any, n: Any) -> Any:
+    for _ in range(n):
+        x = x @ W
+        if x.sum() > 1:
+            return x
+    return x * 2
+
+
+DIFFERENTIATED = [*(each for each in FUNCTIONS if each is not stopped_early), rescaled]
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("function", DIFFERENTIATED, ids=lambda function: function.__name__)
+def test_gradients_of_what_loops_carry(
+    function: Callable[..., Any], whole: bool, prepared: list[flags.Way]
+) -> None:
+    """C7: the backward of a function, and a step as one program; what is saved stays as it is."""
+    make = step_of if whole else loss_of
+    want = gradients(make(function), whole=whole)
+    static = d2s.to_static(make(function), full_graph=True)
+    same(want, gradients(static, whole=whole))
+    if whole:
+        way = flags.RETURNING if function in ON_THE_HOST else flags.KEEPING_BLOCKS
+        assert set(prepared) == {way}
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("function", [multiplied, rows, a_branch_in_a_loop, one_inside_the_other])
+def test_gradients_add_up_over_calls(function: Callable[..., Any], whole: bool) -> None:
+    """C7: the gradient of a call is no memory that the next call writes into."""
+    static = step_of(d2s.to_static(function, full_graph=True))
+    if whole:
+        static = d2s.to_static(step_of(function), full_graph=True)
+    sums = []
+    for step in (step_of(function), static):
+        x = tensor(1.0, 2.0, 3.0)
+        x.stop_gradient = False
+        for n in (3, 2, 3, 4):
+            step(x, scalar(n))
+        sums.append(x.grad.numpy())
+    np.testing.assert_allclose(sums[1], sums[0], 1e-5)
 
 
 @pytest.mark.parametrize("training", [False, True])
@@ -442,3 +510,38 @@ def test_an_operation_makes_a_tensor_of_its_own(name: str) -> None:
             given.add_(paddle.full([3, 3], 5.0))
         for found in (first, second):
             np.testing.assert_array_equal(found.numpy(), want)
+
+
+@pytest.mark.parametrize("name", sorted(each.removeprefix("pd_op.") for each in GRADIENTS))
+def test_a_gradient_is_a_tensor_of_its_own(name: str) -> None:
+    """What ``block_memory`` believes of a gradient: it shares memory with no operand or other."""
+    paddle.enable_static()
+    program = paddle.static.Program()
+    try:
+        with paddle.static.program_guard(program):
+            x = paddle.static.data("x", [3, 3], "float32")
+            x.stop_gradient = False
+            y = OPERATIONS[name.removesuffix("_grad")](x)
+            seed = paddle.static.data("seed", y.shape, "float32")
+            differentiate([y], [x], [seed])
+    finally:
+        paddle.disable_static()
+    (operation,) = (each for each in program.global_block().ops if each.name() == f"pd_op.{name}")
+    made = [each for each in operation.results() if each.is_dense_tensor_type()]
+    for used in [user for each in operation.results() for user in each.all_used_ops()]:
+        made += used.results() if used.name() == "builtin.split" else []
+    given = np.linspace(0.1, 0.9, 9).reshape([3, 3])
+    for keep in (0, 1 << 20):
+        runnable = bridge.Program(program, [x, seed], made, ([], []), keep=keep)
+        tensors = [paddle.to_tensor(given, "float32"), paddle.ones(seed.shape)]
+        with paddle.no_grad():
+            first = runnable.run(tensors)
+            want = [each.numpy().copy() for each in first]
+            second = runnable.run(tensors)
+            for each in tensors:
+                each.add_(paddle.full(each.shape, 5.0))
+            for at, found in enumerate(first):
+                np.testing.assert_array_equal(found.numpy(), want[at])
+                found.add_(paddle.full(found.shape, 7.0))
+        for found, expected in zip(second, want, strict=True):
+            np.testing.assert_array_equal(found.numpy(), expected)

@@ -45,7 +45,8 @@ def program_of(*shape: int) -> Any:
 
 def test_all_values_count_and_open_dimensions_by_their_size() -> None:
     """G2: what a program takes while it gives nothing back."""
-    fixed, opened = Need(program_of(3, 5)), Need(program_of(-1, 5))
+    programs = program_of(3, 5), program_of(-1, 5)
+    fixed, opened = (Need(program.global_block().ops) for program in programs)
     assert not fixed.is_open
     assert fixed.bytes(7) == 3 * 5 * (4 + 8)
     assert opened.is_open
@@ -64,6 +65,25 @@ def test_programs_with_blocks_never_keep() -> None:
     finally:
         paddle.disable_static()
     assert Room(program, 1 << 20).always is False
+
+
+def test_what_blocks_compute_may_take_a_sixteenth() -> None:
+    """G2: that is held as long as the program lives; the values around them until a call ends."""
+    paddle.enable_static()
+    program = paddle.static.Program()
+    try:
+        with paddle.static.program_guard(program):
+            x = paddle.static.data("x", [100], "float32")
+            paddle.static.nn.while_loop(lambda x: x.sum() < 9, lambda x: [x + 1], [x * 2])
+            around = Need(program.global_block().ops).bytes(0)
+            below = 100 * 4
+            for limit, enough in ((1 << 20, True), (16 * below, False), (around, False)):
+                assert Room(program, limit, keeps_blocks=True).always is enough
+            for _ in range(8):
+                x = x * 2
+        assert Room(program, 1 << 14, keeps_blocks=True).always is True
+    finally:
+        paddle.disable_static()
 
 
 def test_what_fits_is_known_for_less_and_what_does_not_for_more() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import paddle
@@ -37,7 +38,12 @@ from d2s.runtime.values.unbound import UNBOUND
 
 
 class TensorVariable(Carrier):
-    """A tensor, or a Python number."""
+    """A tensor, or a Python number.
+
+    Attributes:
+        root: the argument whose contents it is in every trip, by its index.
+        given, left: the ids of what it is in a trip, and of what the trip leaves.
+    """
 
     def __init__(self, path: str, value: object, plans: Plans) -> None:
         plan = plans[path]
@@ -57,11 +63,13 @@ class TensorVariable(Carrier):
         self.numbers = Numbers(path, value, plan, plans) if self.kind is None else None
         self.inits = [init, *self.stops.inits, *(self.numbers.inits if self.numbers else ())]
         self.root = root_to_change(value)
+        self.given = self.left = -1
         self.divided = False
 
     def rebuild(self, values: list[paddle.Tensor]) -> object:
         value, *flags = values
         note_carried(self.root, value)
+        self.given = value.id
         count = len(self.stops.inits)
         self.stops.enter(value, flags[:count])
         if self.numbers is not None:
@@ -152,7 +160,29 @@ class TensorVariable(Carrier):
             raise Replan(self.path, gradient=True, lift=True)
         if self.root != root_of(value):
             self.root = None
+        self.left = value.id
         return [carried(value), *self.stops.leave(value)]
+
+
+def settle_roots(carriers: Iterable[Carrier]) -> None:
+    """Let what is handed from one variable to another be an argument only where both are.
+
+    In ``before, x = x, x @ w`` with the argument ``x``, ``before`` is that argument in the first
+    two trips, and what ``x`` has become in the others.
+
+    Args:
+        carriers: of one loop, behind a trip.
+    """
+    found = [each for carrier in carriers for each in carrier.each()]
+    variables = [each for each in found if isinstance(each, TensorVariable)]
+    given = {each.given: each for each in variables}
+    lost = [each for each in variables if each.root is None]
+    while lost:
+        source = lost.pop()
+        for each in variables:
+            if each.root is not None and given.get(each.left) is source:
+                each.root = None
+                lost.append(each)
 
 
 class OptionalTensor(Carrier):
