@@ -37,6 +37,7 @@ from d2s.runtime.trace import current, error_here
 from d2s.runtime.training.flags import set_flag
 from d2s.runtime.training.tensor_attributes import VALUE_METHODS
 from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.objects import is_user_object
 from d2s.runtime.values.tensors import (
     NUMBER_DTYPES,
     ArrayAskedError,
@@ -215,7 +216,7 @@ def _adapted(mine: Any, other: Any, name: str) -> Any:
     if name in ("__mul__", "__rmul__") and (is_plain_sequence(other) or type(other) is str):
         return bridge.Answer(dynamic_list.repeated(other, _times(mine)))
     if not isinstance(other, _PARTNERS):
-        return _beside_other(other, name)
+        return _beside_other(mine, other, name)
     adapted = adapt_operand(mine, other)
     if name == "__matmul__" and bridge.is_value(adapted) and not bridge.autocasts():
         return cast_plain(adapted, mine.dtype)  # a program would promote both
@@ -230,8 +231,18 @@ _PARTNERS: Final = (bridge.Value, bridge.EagerTensor, int, float, complex, np.nd
 """What a tensor is computed with."""
 
 
-def _beside_other(other: Any, name: str) -> Any:
+_LEFT_TO_THE_OTHER: Final = frozenset(("add", "sub", "mul", "matmul", "pow"))
+"""Operators of a dygraph tensor that Paddle leaves to a class with ``__radd__`` and the like."""
+
+
+def _beside_other(mine: Any, other: Any, name: str) -> Any:
     """What is no number beside a tensor, which is equal to none of it."""
+    word = name.strip("_")
+    if is_user_object(other) and (
+        number_kind(mine) is not None
+        or (word in _LEFT_TO_THE_OTHER and hasattr(type(other), f"__r{word}__"))
+    ):
+        return NotImplemented
     if type(other) in (str, paddle.dtype):
         raise error_here(
             UnsupportedInGraphError,

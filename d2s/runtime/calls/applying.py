@@ -29,7 +29,7 @@ from d2s.runtime.python.arrays import numpy_calls
 from d2s.runtime.python.comparing import is_late_key
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import Choice, each, possible
-from d2s.runtime.values.objects import attribute, owner_of
+from d2s.runtime.values.objects import attribute, is_user_class, owner_of
 from d2s.runtime.values.tensors import (
     ArrayAskedError,
     LibrarySizeError,
@@ -72,7 +72,7 @@ def plain(function: Any, call: Callable[[Any], Any]) -> Any:
         return applied(function, given, options)
 
     if isinstance(function, type) and function not in _TAKING_APART and not of_numpy:
-        return function
+        return functools.partial(_instance, function) if _reads(function) else function
     name = attribute(function, "__name__", "")
     owner = owner_of(function)
     capture = current()
@@ -85,6 +85,50 @@ def plain(function: Any, call: Callable[[Any], Any]) -> Any:
             return functools.partial(_into_hashed, function, owner)
         return run if is_tensor(owner) else functools.partial(_stored, function)
     return run
+
+
+def _reads(kind: type) -> bool:
+    """Whether a class computes with what it is given when an object is made, as ``timedelta``."""
+    keeps = issubclass(kind, _KEEPING) or hasattr(kind, "__enter__")
+    return not (is_user_class(kind) or keeps or module_of(kind).startswith("paddle"))
+
+
+def _instance(kind: type, *arguments: Any, **options: Any) -> Any:
+    """An object of a library's class, for each of several things that an argument may be.
+
+    Raises:
+        NotStaticError: (D2S208) the class does not take a number of the run.
+    """
+    for at, given in enumerate(arguments):
+        if isinstance(given, Choice):
+            before, behind = arguments[:at], arguments[at + 1 :]
+            use = functools.partial(_between, kind, before, behind, options)
+            return each(use, given, none=True, exact=True)
+    for name, given in options.items():
+        if isinstance(given, Choice):
+            use = functools.partial(_between, kind, arguments, (), options, name=name)
+            return each(use, given, none=True, exact=True)
+    try:
+        return kind(*arguments, **options)
+    except (TypeError, ValueError) as error:
+        late = any(is_tensor(item) for item in (*arguments, *options.values()))
+        if not late or isinstance(error, D2SError):
+            raise
+        raise _needs_value(kind) from None
+
+
+def _between(
+    kind: type,
+    before: tuple[Any, ...],
+    behind: tuple[Any, ...],
+    options: dict[str, Any],
+    found: object,
+    name: str | None = None,
+) -> Any:
+    """:func:`_instance` with ``found`` between arguments, or as the option ``name``."""
+    if name is not None:
+        return _instance(kind, *before, **{**options, name: found})
+    return _instance(kind, *before, found, *behind, **options)
 
 
 def _stored(function: Any, *arguments: Any, **options: Any) -> Any:
@@ -127,6 +171,10 @@ _FUNCTIONS: Final = (types.FunctionType, types.MethodType)
 
 _TAKING_APART: Final = (str, bytes, list, tuple, dict, set, frozenset, complex, slice)
 """Built-in types whose constructor looks at its argument rather than keeping it."""
+
+
+_KEEPING: Final = (BaseException, functools.partial, types.SimpleNamespace, type)
+"""Classes whose objects hold what they are given."""
 
 
 _STORING: Final = frozenset(
@@ -257,6 +305,10 @@ def _of_no_value(error: Exception, function: Callable[..., Any]) -> Exception | 
     found = None if isinstance(error, D2SError) else _OURS.search(str(error))
     if found is None or (found[0] == "Value" and not _is_of_python(error, function)):
         return None
+    return _needs_value(function)
+
+
+def _needs_value(function: Callable[..., Any]) -> D2SError:
     return error_here(
         NotStaticError,
         f"{attribute(function, '__name__', 'a function')}(), which stays Python, needs what only "

@@ -22,6 +22,7 @@ from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.choice import Choice, bound, each, simplified
 from d2s.runtime.values.mixed import may_be_number, mixed_of
 from d2s.runtime.values.tensors import SIZE, Sizes, is_array, mark_number, number_kind, shape
+from d2s.runtime.values.tree import first_leaf, replaced
 from d2s.runtime.values.unbound import UNBOUND
 
 
@@ -32,6 +33,11 @@ def as_bool(answer: object) -> Any:
 
 def isinstance_(thing: Any, kinds: Any, /) -> Any:
     """``isinstance``: a value counts as a tensor, or as the Python number it stands for."""
+    chosen = first_leaf(lambda part: isinstance(part, Choice), kinds, 4)
+    if chosen is not None:
+        return _by_alternative(
+            lambda kind: isinstance_(thing, replaced(kinds, chosen, kind)), chosen
+        )
     if isinstance(thing, Choice):
         return _by_alternative(lambda side: isinstance_(side, kinds), thing)
     if isinstance(thing, DynamicList):

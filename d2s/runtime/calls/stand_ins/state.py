@@ -17,6 +17,7 @@ from d2s.runtime.trace import current, error_here
 from d2s.runtime.training import functions as training
 from d2s.runtime.values.objects import is_user_object
 from d2s.runtime.values.tensors import as_value, is_tensor, number_kind
+from d2s.runtime.values.tree import any_leaf
 
 
 def assign(x: object, output: object = None) -> Any:
@@ -96,7 +97,17 @@ def copied(thing: Any) -> Any:
 
 
 def deep_copied(thing: Any, memo: dict[int, Any] | None = None) -> Any:
-    """``copy.deepcopy``: the objects that it makes belong to the call."""
+    """``copy.deepcopy``: the objects that it makes belong to the call.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) it would make parameters on each call.
+    """
+    if current() is not None and any_leaf(lambda part: isinstance(part, paddle.nn.Layer), thing):
+        raise error_here(
+            UnsupportedInGraphError,
+            "copy.deepcopy() of a layer makes new parameters on each call",
+            "copy the layer once, outside of the function",
+        )
     memo = {} if memo is None else memo
     before = memo.copy()
     made = applied(copy.deepcopy, [thing, memo], {})

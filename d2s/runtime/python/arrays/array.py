@@ -21,6 +21,7 @@ from d2s.runtime.python.casts import to_number
 from d2s.runtime.python.tolist import tolist
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.callbacks import raise_when
+from d2s.runtime.values.choice import Choice, each
 from d2s.runtime.values.tensors import (
     as_value,
     cast_plain,
@@ -36,6 +37,8 @@ Function = Callable[..., Any]
 
 def memoryview_(thing: Any, /) -> Any:
     """``memoryview``, which shows the memory of an array: there is none before the run."""
+    if isinstance(thing, Choice):
+        return each(memoryview_, thing, none=True, exact=True)
     if is_array(thing):
         thing.d2s_memory()
     return memoryview(thing)
