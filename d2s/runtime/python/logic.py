@@ -134,7 +134,7 @@ def in_(item: Any, container: Any) -> Any:
     looked_up = isinstance(container, Set) and not isinstance(container, ItemsView)
     hashed = looked_up or is_mapping(container)
     if not (hashed or is_sequence(container) or isinstance(container, list | range)):
-        return item in container
+        return each(lambda found: found in container, item, none=True, exact=True)
     asks = is_late_key if hashed else holds_tensors
     among = () if is_mapping(container) or isinstance(container, KeysView | range) else container
     if not (asks(item) or isinstance(item, Choice) or any(map(asks, among))):
