@@ -25,6 +25,10 @@ class OnceMoreError(BaseException):
     """Ends an attempt to capture a loop, which is captured once more; never seen by user code."""
 
 
+class BranchNeededError(OnceMoreError):
+    """What is tried without a branch, for each alternative of a value, needs one."""
+
+
 class NeedsPythonError(OnceMoreError):
     """The body of a loop wants a Python value that depends on the trip: the loop is unrolled.
 
@@ -235,6 +239,7 @@ class Capture:
         rolls: a loop over Python values that a tensor may leave is tried as a static loop.
         rolling: how many such attempts are around the present code.
         rolled: one of them has succeeded.
+        at_once: how many values of several alternatives are being used without a branch for each.
         spreading: how many values of several alternatives are being used, each on its own.
         uses: how many choices that has made since the outermost of them.
         seeded: generators of random numbers that the function has made of a seed that is known,
@@ -294,6 +299,7 @@ class Capture:
     rolls: bool = True
     rolling: int = 0
     rolled: bool = False
+    at_once: int = 0
     spreading: int = 0
     uses: int = 0
     seeded: dict[int, Any] = field(default_factory=dict)

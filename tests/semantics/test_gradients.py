@@ -1183,3 +1183,26 @@ def test_the_argument_of_an_in_place_method_is_left_alone(name: str, head: str) 
         for now, was in zip((made.w, made.b, made.k, forward.__globals__["g"]), before, strict=True)
     )
     same(make, *COUNTED, moving=False)
+
+
+def test_gradients_in_a_loop_of_what_was_computed_before_it_beside_loops() -> None:
+    """C7: rows of a Jacobian, in a comprehension of open length; Paddle ended the process."""
+
+    def jacobian(theta, t):
+        theta = theta.detach()
+        theta.stop_gradient = False
+        out = theta[0] * paddle.exp(-theta[1] * t)
+        rows = [paddle.grad(out[i], theta, retain_graph=True)[0] for i in range(out.shape[0])]
+        return paddle.stack(rows)
+
+    def fit(theta, t):
+        for _ in range(3):
+            theta = theta - 0.1 * jacobian(theta, t).sum(0)
+            if theta.abs().max() > 100:
+                break
+        return theta
+
+    converted = d2s.to_static(fit, full_graph=True)
+    for times in ([1.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0], [1.0, 2.0]):
+        given = tensor(1.0, 2.0), tensor(*times)
+        assert np.allclose(converted(*given).numpy(), fit(*given).numpy(), rtol=1e-5)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import copy
 import functools
+from datetime import date, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
 
 import paddle
 import pytest
 
 import d2s
 from d2s import paddle_bridge as bridge
-from d2s.errors import AmbiguousValueError
+from d2s.errors import AmbiguousValueError, NotStaticError
 from d2s.runtime.values.unbound import UNBOUND
 from tests.helpers import assert_same, function_of, scalar, tensor
 
@@ -243,3 +247,86 @@ def test_the_mark_of_what_is_not_bound_is_one_object() -> None:
     """B2: however it is copied."""
     assert copy.copy(UNBOUND) is UNBOUND
     assert copy.deepcopy(UNBOUND) is UNBOUND
+
+
+def pairs_of_keys(x):
+    table = {(1, "a"): x, (2, "b"): x * 2}
+    k, r = 1, "a"
+    if x > 0:
+        k = 2
+    if x > 0:
+        r = "b"
+    return table[k, r]
+
+
+def pairs_that_are_not_there(x):
+    table = {(1, "a"): x, (2, "b"): x * 2}
+    k, r = 1, "a"
+    if x > 0:
+        k = 2
+    if x > 2:
+        r = "b"
+    return table[k, r]
+
+
+def unpacked_pairs(x):
+    table = {(1, "a"): 10, (2, "b"): 20}
+    back = None
+    for k, r, bound in ((1, "a", 0), (2, "b", 2), (1, "a", 4)):
+        if x > bound:
+            back = (k, r)
+    if back is None:
+        return -1
+    k, r = back
+    return table[k, r]
+
+
+@pytest.mark.parametrize("function", [pairs_of_keys, unpacked_pairs])
+def test_two_of_several_in_one_key(function: Any) -> None:
+    """B2: a pair that is not there on any run is none that a run looks up."""
+    assert_same(function, *map(scalar, (3.0, -1.0, 5.0, 1.0)))
+
+
+def test_a_pair_that_is_not_there_on_some_run() -> None:
+    """B2: that run raises what dygraph raises."""
+    converted = d2s.to_static(pairs_that_are_not_there, full_graph=True)
+    for value in (3.0, -1.0):
+        assert converted(scalar(value)).item() == pairs_that_are_not_there(scalar(value)).item()
+    with pytest.raises(KeyError, match="2, 'a'"):
+        converted(scalar(1.0))
+
+
+OF_LIBRARIES = {
+    "timedelta": "timedelta(k), timedelta(hours=k).seconds",
+    "Fraction": "Fraction(1, k), Decimal(k)",
+    "date": "date(2020, k, k).month",
+    "bytearray": "bytearray(k), bytes(k)",
+    "a text": "'a' * k in 'aaa'",
+    "isinstance": "isinstance(3, type(k)), isinstance(k, (str, type(k)))",
+}
+
+
+@pytest.mark.parametrize("name", OF_LIBRARIES)
+def test_classes_of_the_standard_library(name: str) -> None:
+    """E1: an object is made of each of the things, as of the one that is meant."""
+    scope = {"timedelta": timedelta, "date": date, "Fraction": Fraction, "Decimal": Decimal}
+    function = chosen("4", "3", f"return {OF_LIBRARIES[name]}", **scope)
+    converted = d2s.to_static(function, full_graph=True)
+    for given in SIGNS:
+        assert converted(*given) == function(*given)
+
+
+def test_a_text_that_is_looked_for_in_a_text() -> None:
+    """E1: one of several, and a class whose objects only Python makes of it."""
+    function = chosen("'a'", "'q'", "return k in 'abc', memoryview(k.encode()).nbytes")
+    converted = d2s.to_static(function, full_graph=True)
+    for given in SIGNS:
+        assert converted(*given) == function(*given)
+
+
+def test_a_class_that_does_not_take_what_the_run_decides() -> None:
+    """E1: refused with a code."""
+    function = function_of("def f(x):\n    return timedelta(int(x))", timedelta=timedelta)
+    with pytest.raises(NotStaticError, match="timedelta") as caught:
+        d2s.to_static(function, full_graph=True)(scalar(3.0))
+    assert (caught.value.code, caught.value.line) == ("D2S208", 2)

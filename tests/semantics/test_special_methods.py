@@ -11,7 +11,7 @@ import paddle
 import pytest
 
 import d2s
-from tests.helpers import assert_same, function_of, tensor
+from tests.helpers import assert_same, function_of, scalar, tensor
 
 X = tensor(1.0, -2.0, 3.0)
 
@@ -189,3 +189,23 @@ def test_parameters_are_set_from_a_dict() -> None:
     static = d2s.to_static(f)
     for scale in (1.0, 2.0):
         assert outcome(static, x * scale) == outcome(f, x * scale)
+
+
+def test_a_tensor_beside_an_object_with_reflected_operators() -> None:
+    """E2: Paddle leaves these to the class of the other operand."""
+
+    class Scaled:
+        def __init__(self, value):
+            self.value = value
+
+        def __rmul__(self, other):
+            return self.value * other + 1
+
+        __radd__ = __rsub__ = __rmatmul__ = __rpow__ = __rmul__
+
+    def function(x):
+        right = Scaled(x)
+        n = int(x)
+        return x * right, x + right, x - right, x**right, 2 * right, n * right
+
+    assert_same(function, scalar(3.0), scalar(-2.0))

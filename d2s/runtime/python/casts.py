@@ -18,7 +18,7 @@ from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.iteration import Indexed
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.callbacks import is_seen, raise_when
-from d2s.runtime.values.choice import Choice, each, simplified
+from d2s.runtime.values.choice import Choice, at_once, each
 from d2s.runtime.values.tensors import (
     NUMBER_DTYPES,
     as_dtype,
@@ -35,10 +35,9 @@ from d2s.runtime.values.tensors import (
 def over(use: Callable[[Any], Any], thing: object) -> Any:
     """``use`` of every alternative of ``thing``: now where they are constants, else on the run."""
     if isinstance(thing, Choice) and thing.plain:
-        try:
-            return simplified(thing.spread(use))
-        except Exception:  # it raises for one of them: the run does, if it comes to it
-            pass
+        found = at_once(use, thing)
+        if found is not None:
+            return found
     return each(use, thing, plainly=True)
 
 

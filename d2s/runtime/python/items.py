@@ -44,7 +44,7 @@ from d2s.runtime.python.picking import (
 from d2s.runtime.trace import current, error_here, tentatively
 from d2s.runtime.values.callbacks import host_call, is_seen, raise_where
 from d2s.runtime.values.cases import MOST
-from d2s.runtime.values.choice import Choice, each, simplified
+from d2s.runtime.values.choice import Choice, at_once, each
 from d2s.runtime.values.constants import holds_tensors
 from d2s.runtime.values.tensors import (
     as_value,
@@ -169,21 +169,15 @@ def value_getitem() -> Callable[[Any, Any], Any]:
 
 
 def _by_alternative(container: object, key: object, chosen: Choice) -> Any:
+    def use(found: object) -> Any:
+        return getitem(container, with_choice(key, chosen, found))
+
     if chosen.plain and not is_tensor(container) and not isinstance(container, DynamicList):
-        try:  # a list or dict of Python: nothing is captured by looking into it
-            with tentatively():
-                return simplified(
-                    chosen.spread(lambda found: getitem(container, with_choice(key, chosen, found)))
-                )
-        except Exception:  # one of the keys is not there: the run raises that, if it comes to it
-            pass
+        found = at_once(use, chosen)  # nothing is captured by looking into a list or dict
+        if found is not None:
+            return found
     exact = not (is_tensor(container) and is_position(key, chosen))
-    return each(
-        lambda found: getitem(container, with_choice(key, chosen, found)),
-        chosen,
-        none=True,
-        exact=exact,
-    )
+    return each(use, chosen, none=True, exact=exact)
 
 
 # -- methods of containers -------------------------------------------------------------------------
@@ -228,11 +222,9 @@ def get(table: dict[Any, Any], key: object, default: object = None, /) -> Any:
 def _by_key(use: Callable[[Any], Any], key: Choice) -> Any:
     """``use`` of each of several keys."""
     if key.plain:
-        try:
-            with tentatively():
-                return simplified(key.spread(use))
-        except Exception:  # it raises for one of them: the run does, if it comes to it
-            pass
+        found = at_once(use, key)
+        if found is not None:
+            return found
     return each(use, key, none=True, exact=True)
 
 

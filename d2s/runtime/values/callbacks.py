@@ -24,7 +24,7 @@ from d2s.diagnostics.location import Location
 from d2s.diagnostics.notes import note
 from d2s.diagnostics.tracebacks import is_made, traceback_of, user_traceback
 from d2s.errors import D2SError, UnsupportedInGraphError
-from d2s.runtime.trace import current, error_here
+from d2s.runtime.trace import BranchNeededError, current, error_here
 from d2s.runtime.values.tensors import as_value, number_kind
 
 PREFIX: Final = "d2s_host"
@@ -354,6 +354,8 @@ def raise_where(test: paddle.Tensor, make: Callable[[], object]) -> None:
     """
     capture = current()
     assert capture is not None
+    if capture.at_once:
+        raise BranchNeededError
     capture.branching.raise_where(test, make)
 
 
@@ -363,10 +365,12 @@ def raise_when(flag: object, error: BaseException) -> None:
     Out of a static loop it goes past ``finally`` and ``with``, like the failure of a kernel.  In a
     program that is saved, which runs without Python, it is a failed assertion.
     """
+    capture = current()
+    if capture is not None and capture.at_once:
+        raise BranchNeededError
     if is_seen(error):
         raise_where(paddle.full([], True, "bool") if flag is True else flag, lambda: error)
         return
-    capture = current()
     if capture is not None and capture.export:
         fine = paddle.full([], False, "bool") if flag is True else paddle.logical_not(flag)
         paddle.static.nn.control_flow.Assert(fine)

@@ -23,7 +23,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import is_ours
 from d2s.errors import AmbiguousValueError, D2SError
-from d2s.runtime.trace import Capture, current, error_here, tentatively
+from d2s.runtime.trace import BranchNeededError, Capture, current, error_here, tentatively
 from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.cases import Cases, Operation, Operators
 from d2s.runtime.values.constants import CONSTANTS
@@ -380,10 +380,30 @@ def each(
         return use(thing.get(use if plainly else None))
     capture = current()
     assert capture is not None
+    if capture.at_once:
+        raise BranchNeededError
     with _counted(capture, thing):
         return capture.branching.over(
             lambda value: each(use, value, none=none, exact=exact, plainly=plainly), thing
         )
+
+
+def at_once(use: Use, thing: Choice) -> Any:
+    """What ``use`` gives for every alternative of ``thing``; ``None`` where that needs a branch.
+
+    So it does if one of them raises, or something in ``use`` is one of several things, too, which
+    raises for one: the run does, if it comes to both.
+    """
+    capture = current()
+    assert capture is not None
+    capture.at_once += 1
+    try:
+        with tentatively():
+            return simplified(thing.spread(use))
+    except (Exception, BranchNeededError):
+        return None
+    finally:
+        capture.at_once -= 1
 
 
 @contextlib.contextmanager
