@@ -7,6 +7,7 @@ from typing import Any
 
 import paddle
 import pytest
+from paddle.static import InputSpec
 
 import d2s
 from tests.helpers import tensor
@@ -66,3 +67,27 @@ def test_a_saved_program_checks_what_python_does(kind: Any, bad: Any, tmp_path: 
         for model in (kind(), loaded):
             with pytest.raises(Exception):  # noqa: B017, PT011 - Paddle's own, of the run
                 model(bad)
+
+
+WRONG_CALLS = {
+    "nothing": lambda call: call(),
+    "too many": lambda call: call(tensor(1.0, 2.0), tensor(1.0, 2.0)),
+    "another dtype": lambda call: call(paddle.to_tensor([[1, 2]])),
+    "a text": lambda call: call("a"),
+    "by name": lambda call: call(x=paddle.ones([1, 2])),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_CALLS)
+def test_a_loaded_program_says_what_it_takes(name: str, tmp_path: Path) -> None:
+    """F1: Paddle says it in words of its own, about tensors and containers."""
+    layer = paddle.nn.Linear(2, 2)
+    d2s.save(layer, str(tmp_path / "m"), input_spec=[InputSpec([None, 2], "float32", "x")])
+    loaded = d2s.load(str(tmp_path / "m"))
+    with pytest.raises(
+        d2s.errors.ArgumentsError, match=r"takes tensors .*float32 \[-1, 2\]"
+    ) as caught:
+        WRONG_CALLS[name](loaded)
+    assert (caught.value.code, caught.value.file) == ("D2S301", __file__)
+    with pytest.raises(ValueError, match="matmul"):  # another size is the program's own matter
+        loaded(paddle.ones([1, 3]))

@@ -13,12 +13,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
+import numpy as np
 import paddle
 
 from d2s import config
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.leaving import leaving
+from d2s.errors import ArgumentsError
 from d2s.program.running.failures import Again, places_of, point_out
+from d2s.runtime.trace import error_here
 
 SUFFIX: Final = ".d2s"
 """Of the file with the places; one that ends in ``.json`` Paddle takes for a program."""
@@ -97,9 +100,44 @@ def _method(kind: type, name: str, program: str) -> Callable[..., Any]:
                 return original(self, *inputs, **options)
         except Exception as error:
             raised = error
-        _fail(raised, bridge.saved_programs(self)[program], inputs)
+        saved = bridge.saved_programs(self)[program]
+        misfit = _misfit(saved, inputs, options)
+        if misfit is not None:
+            raise misfit from None
+        _fail(raised, saved, inputs)
 
     return leaving(call)
+
+
+def _misfit(
+    saved: bridge.SavedProgram, inputs: tuple[Any, ...], options: dict[str, Any]
+) -> Exception | None:
+    """What is wrong with the arguments of a call that has failed, if it is their number or kind."""
+    wanted = ", ".join(
+        f"{bridge.dtype_name(value.dtype)} {list(value.shape)}" for value in saved.inputs
+    )
+    arrays = (paddle.Tensor, np.ndarray)
+    if options:
+        given = "an argument by its name"
+    elif len(inputs) != len(saved.inputs):
+        given = f"{len(inputs)} of them"
+    else:
+        pairs = zip(inputs, saved.inputs, strict=True)
+        others = [
+            thing if isinstance(thing, arrays) else type(thing).__name__
+            for thing, value in pairs
+            if not isinstance(thing, arrays)
+            or bridge.dtype_name(thing.dtype) != bridge.dtype_name(value.dtype)
+        ]
+        if not others:
+            return None
+        first = others[0]
+        given = first if isinstance(first, str) else f"a tensor of {bridge.dtype_name(first.dtype)}"
+    return error_here(
+        ArgumentsError,
+        f"the loaded program takes tensors by position ({wanted}), and is given {given}",
+        "call it as it was saved, or save it again with another input_spec",
+    )
 
 
 def _fail(raised: Exception, saved: bridge.SavedProgram, inputs: tuple[Any, ...]) -> NoReturn:

@@ -77,12 +77,19 @@ def randint(
     **options: Any,
 ) -> Any:
     """``paddle.randint``, which has no operation for bounds that the run decides."""
-    if current() is None or not any(map(is_tensor, (low, high))):
+    of_run = [bound for bound in (low, high) if is_tensor(bound)]
+    if current() is None or not of_run or any(map(_is_no_number, of_run)):
         return applied(paddle.randint, [low, high, shape, dtype, name], options)
     first, end = (0, low) if high is None else (low, high)
     first, end = _as_float64(first), _as_float64(end)
     drawn = applied(paddle.rand, [shape, "float64"], {})
     return (first + paddle.floor(drawn * (end - first))).astype(dtype or "int64")
+
+
+def _is_no_number(bound: Any) -> bool:
+    """Whether dygraph takes a tensor for no bound: it has several elements, or none, or bools."""
+    shape = list(bound.shape)
+    return bound.dtype == paddle.bool or any(size not in (1, -1) for size in shape)
 
 
 def _as_float64(bound: Any) -> Any:
