@@ -107,3 +107,23 @@ def test_gradients(text: str) -> None:
                 result.backward()
             found.append((seen(result), weight.grad is None or weight.grad.item()))
         assert found[0] == found[1]
+
+
+SUMS = {
+    "tensors": ("x * 0.1", "sum(out), sum(out) + 1, sum(out, 2.5)"),
+    "vectors": ("paddle.ones([2]) * x", "sum(out), paddle.ones([2]) + sum(out)"),
+    "floats": ("float(x)", "sum(out), sum(out, 1.5), sum(out) * 2"),
+    "ints": ("int(x)", "sum(out), sum(out, 1.5), x + sum(out)"),
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_the_sum_of_no_items(name: str) -> None:
+    """E1: it is the number that the sum begins with."""
+    item, use = SUMS[name]
+    plain = function_with(
+        f"out = []\nwhile x < 3:\n    out.append({item})\n    x = x + 1\nreturn {use}"
+    )
+    converted = d2s.to_static(plain, full_graph=True)
+    for value in (0.0, 5.0, 2.0):
+        assert seen(converted(scalar(value))) == seen(plain(scalar(value)))

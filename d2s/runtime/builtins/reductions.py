@@ -15,6 +15,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
+from d2s.runtime.aliasing.empties import may_be_empty
 from d2s.runtime.control_flow.cond import select
 from d2s.runtime.lists.dynamic_dict import DynamicDict, DynamicKeys
 from d2s.runtime.lists.dynamic_list import DynamicList
@@ -38,6 +39,7 @@ from d2s.runtime.python.picking import picked
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.mixed import Mixed, note_mixed
 from d2s.runtime.values.objects import attribute
 from d2s.runtime.values.tensors import (
     as_value,
@@ -391,7 +393,8 @@ def sum_(things: Any, /, start: Any = 0) -> Any:
             total = paddle.concat([first.unsqueeze(0), rows.stacked]).cumsum(0)[-1]
         if rows.kind is not None:
             mark_number(total, int if rows.kind is bool else rows.kind)
-        return total if first is not None or (type(start) is int and start == 0) else start + total
+        whole = first is not None or (type(start) is int and start == 0)
+        return _sum_of_some(rows.stacked, start, total if whole else start + total)
     items = list(items_of(things))
     if not (_dynamic(start) or any(map(_dynamic, items))):
         return sum(items, start)
@@ -399,6 +402,17 @@ def sum_(things: Any, /, start: Any = 0) -> Any:
     for item in items:
         total = total + item
     return total
+
+
+def _sum_of_some(stacked: bridge.Value, start: Any, total: Any) -> Any:
+    """``total``, and of no items the number that ``sum`` begins with."""
+    kind = number_kind(start)
+    if kind is None or not bridge.is_value(total) or not may_be_empty(stacked):
+        return total
+    none = paddle.shape(stacked)[0] == 0
+    if number_kind(total) is None:
+        return note_mixed(total, Mixed(none, start))
+    return total if number_kind(total) is kind else Choice(none, start, total)
 
 
 def _as_row(start: Any, total: bridge.Value) -> bridge.Value | None:
