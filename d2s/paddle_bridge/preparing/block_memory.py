@@ -27,11 +27,12 @@ from d2s.paddle_bridge.preparing.inference_passes import FRESH, named
 from d2s.paddle_bridge.walks import inside, operations
 
 OWN: Final = FRESH | named(
-    "add_n all any arange argsort assign cast concat conv2d cumsum embedding expand expand_as "
-    "flatten flip full full_int_array full_like gather gather_nd index_select layer_norm nonzero "
-    "one_hot p_norm pad put_along_axis reshape roll scatter set_value set_value_with_tensor "
-    "shape64 slice split split_with_num squeeze strided_slice take_along_axis tile topk transpose "
-    "tril triu unbind unsqueeze"
+    "add_n all any arange argsort assign bernoulli cast concat conv2d "
+    "cross_entropy_with_softmax cumsum dropout embedding expand expand_as flatten flip full "
+    "full_int_array full_like gather gather_nd gaussian index_select layer_norm nonzero one_hot "
+    "p_norm pad put_along_axis reshape roll scatter set_value set_value_with_tensor shape64 "
+    "slice split split_with_num squared_l2_norm squeeze strided_slice take_along_axis tile topk "
+    "transpose tril triu unbind uniform unsqueeze"
 )
 """Operations whose results are tensors of their own as long as no pass makes them in-place."""
 
@@ -47,17 +48,20 @@ _STACKS: Final = frozenset({"cf.stack_create", "cf.tuple_push", "cf.tuple_pop", 
 GRADIENTS: Final = frozenset(
     f"{name}_grad"
     for name in named(
-        "abs acos add asin atan bmm ceil clip concat conv2d cos cosh cumsum divide dot "
-        "elementwise_pow elu embedding erf exp expand expand_as expm1 flatten floor fmax fmin "
-        "gather gather_nd gelu index_select layer_norm leaky_relu log log10 log1p log2 "
-        "log_softmax logsumexp matmul max maximum mean min minimum multiply p_norm pad pow prod "
-        "put_along_axis reciprocal relu relu6 remainder reshape roll round rsqrt scatter "
-        "set_value set_value_with_tensor sigmoid silu sin sinh slice softmax softplus sqrt square "
-        "squeeze stack strided_slice subtract sum swish take_along_axis tan tanh tile topk "
-        "transpose tril triu unsqueeze where"
+        "abs acos add asin atan bmm ceil clip concat conv2d cos cosh cross_entropy_with_softmax "
+        "cumsum divide dot dropout elementwise_pow elu embedding erf exp expand expand_as expm1 "
+        "flatten floor fmax fmin gather gather_nd gelu index_select layer_norm leaky_relu log "
+        "log10 log1p log2 log_softmax logsumexp matmul max maximum mean min minimum multiply "
+        "p_norm pad pow prod put_along_axis reciprocal relu relu6 remainder reshape roll round "
+        "rsqrt scatter set_value set_value_with_tensor sigmoid silu sin sinh slice softmax "
+        "softplus sqrt square squeeze stack strided_slice subtract sum swish take_along_axis "
+        "tan tanh tile topk transpose tril triu unsqueeze where"
     )
 )
 """Gradients whose results are tensors of their own."""
+
+_UPDATES: Final = named("adagrad_ adam_ adamw_ momentum_ rmsprop_ sgd_")
+"""Steps of optimizers, which write where the program's state lies."""
 
 _ENDS: Final = ("cf.yield", "builtin.shadow_output")
 _GIVEN: Final = ("pd_op.data", "builtin.parameter")
@@ -70,6 +74,9 @@ _KNOWN: Final = (
     | named("if while")
     | {"builtin.combine", "builtin.split", *_GIVEN, *_ENDS}
 )
+
+_AT_THE_TOP: Final = _UPDATES | named("create_array")
+"""Operations that are known there only."""
 
 _IN_STEP: Final = named(
     "abs add assign divide exp maximum minimum multiply relu scale sigmoid sin cos sqrt square "
@@ -112,7 +119,9 @@ def _is_loop(operation: Any) -> bool:
 def _is_known(operation: Any, top: Any) -> bool:
     """Whether we know where an operation's values are."""
     name = operation.name()
-    if name not in _KNOWN or (name == "pd_op.create_array" and operation.get_parent_block() != top):
+    if name in _AT_THE_TOP:
+        return bool(operation.get_parent_block() == top)
+    if name not in _KNOWN:
         return False
     if not _is_loop(operation):
         given = operation.operands_source() if name in _ENDS else ()
