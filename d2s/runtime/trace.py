@@ -251,6 +251,7 @@ class Capture:
         placed: lists and dicts of Python that have been put into a list of the run, by their ids.
         lent: objects that were taken out of lists of the run or put into them; see ``lists``.
         found: dicts, and keys of the run that are in them wherever the program goes on.
+        picked: lists and dicts of which the run has picked one by its position, by their ids.
     """
 
     branching: Branching
@@ -309,6 +310,7 @@ class Capture:
     placed: dict[int, Any] = field(default_factory=dict)
     lent: list[Any] = field(default_factory=list)
     found: dict[tuple[int, int], tuple[Any, Any, tuple[Block, ...]]] = field(default_factory=dict)
+    picked: dict[int, Any] = field(default_factory=dict)
 
     @contextmanager
     def block(

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import collections
 import heapq
+import warnings
 
 import paddle
 import pytest
@@ -398,3 +399,36 @@ def test_a_named_tuple_that_a_branch_appends() -> None:
         Pair=collections.namedtuple("Pair", "value times"),
     )
     assert_same(function, (tensor(1.0, 2.0, 3.0), scalar(3)), (tensor(0.0, 1.0), scalar(2)))
+
+
+PICKED_OF_SEVERAL = {
+    "position": "paddle.argmax(x)",
+    "number": "0 if x[1] > 2 else 1",
+}
+
+
+@pytest.mark.parametrize("where", PICKED_OF_SEVERAL.values(), ids=PICKED_OF_SEVERAL)
+def test_an_item_that_the_run_picks_out_of_one_of_several_lists_is_changed_alone(where) -> None:
+    """D1: a list that lies in both of two lists gets the item only where it is the one."""
+    f = function_of(
+        f"""
+def f(x):
+    bins = [[9], [8]]
+    if x[0] > 2:
+        bins.append([1])
+    where = {where}
+    bins[where].append(6)
+    return bins
+""",
+        "f",
+        paddle=paddle,
+    )
+    calls = [paddle.to_tensor(each) for each in ([1.0, 2.0], [3.0, 1.0], [1.0, 3.0], [3.0, 3.0])]
+    static = d2s.to_static(f, full_graph=True)
+    with pytest.raises(ContainerInGraphError, match="one of several lists"):
+        static(calls[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        split = d2s.to_static(f, full_graph=False)
+        for x in calls:
+            assert split(x) == f(x)

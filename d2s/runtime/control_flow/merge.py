@@ -381,6 +381,8 @@ class Merger(Keeping):
         known = names_of(now.container)
         if not known and is_known_outside(now.container):
             known = ["a name outside of the function"]
+        if not known and _is_picked(now.container):
+            known = ["an item of a list"]
         if not known:
             return self.contents(side, now)
         if len(was.items) != len(now.items):
@@ -403,6 +405,13 @@ class Merger(Keeping):
 def _is_of_numbers(thing: object) -> bool:
     """Whether ``thing`` is a tensor or a Python number."""
     return is_tensor(thing) or number_kind(thing) is not None
+
+
+def _is_picked(container: object) -> bool:
+    """Whether the run has picked a list or dict by its position in one of several lists."""
+    capture = current()
+    picked = capture is not None and id(container) in capture.picked
+    return picked and is_in_an_alternative(container)
 
 
 def _alike(one: object, other: object) -> bool:
