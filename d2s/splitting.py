@@ -37,8 +37,9 @@ def f(x, y, i):
 A compound statement that holds such a statement stays Python, with islands in its blocks.  A
 stretch is no island where that could mean something else: where it leaves a loop, where a variable
 that it needs may be unbound, where a function made elsewhere shares variables with it, where an
-exception out of it would be handled by code that reads what it has bound; nor where it is too small
-to be worth a call.
+exception out of it would be handled by code that reads what it has bound, where a gradient is asked
+elsewhere of a variable that it binds and goes on with; nor where it is too small to be worth a
+call.
 """
 
 from __future__ import annotations
@@ -247,7 +248,7 @@ class _Splitter:
         if returns and not (tail or self.exits.always_leaves(stretch)):
             return False
         bound = changes_in(stretch).bound
-        if bound & handled or self.bounds.unsure(stretch):
+        if bound & handled or self.bounds.unsure(stretch) or self.bounds.parts(stretch):
             return False
         if any(isinstance(node, gast.Delete | gast.Global | gast.Nonlocal) for node in stretch):
             return False

@@ -272,7 +272,7 @@ def test_what_is_saved_and_checked_are_programs(slow, tmp_path) -> None:
 
 
 def test_it_is_told_of(slow, caplog) -> None:
-    """H4: the log says that calls run in dygraph."""
+    """H3: the log says that calls run in dygraph."""
     static = d2s.to_static(small)
     d2s.set_log_level("info", "islands")
     try:

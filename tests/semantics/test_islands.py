@@ -20,7 +20,13 @@ import pytest
 
 import d2s
 from d2s.config import Config
-from d2s.errors import BreakWarning, D2SError, NotAFunctionError, NotStaticError
+from d2s.errors import (
+    BreakWarning,
+    D2SError,
+    NotAFunctionError,
+    NotStaticError,
+    UnsupportedInGraphError,
+)
 from d2s.program.islands import paying
 from tests.helpers import assert_same, function_of
 
@@ -739,3 +745,74 @@ def with_option(x):
     k = host(y)
     z = y * k + paddle.sin(y) - y.mean() + 1
     return z.sum() + z.max()
+
+
+def slope_of_leaf(x):
+    u = (x * 0.25).detach()
+    u.stop_gradient = False
+    slope = paddle.grad(paddle.tanh(u).sum(), u, create_graph=True)[0]
+    k = host(x)
+    return slope.detach() * k + paddle.grad((slope * slope).sum(), u)[0] * 0.1
+
+
+def gradient_of_leaf(x):
+    u = paddle.to_tensor([0.5, 1.0, 2.0], stop_gradient=False)
+    loss = (paddle.tanh(u * x) * 2 + x).sum()
+    k = host(x)
+    loss.backward()
+    return u.grad * k + x, u.is_leaf
+
+
+def gradient_of_intermediate(x):
+    y = paddle.tanh(x * 2) + x.mean()
+    z = (y * y + y.sin()).sum() * 2
+    k = host(z)
+    return paddle.grad(z, y)[0] * k + x
+
+
+def leaf_beside_others(x):
+    y = paddle.tanh(x * 2) + x.mean()
+    u = (x * 0.5).detach()
+    u.stop_gradient = False
+    k = host(x)
+    slope = paddle.grad((u * u * u).sum(), u, create_graph=True)[0]
+    return y * k + paddle.grad((slope * slope).sum(), u)[0] * 0.1
+
+
+@pytest.mark.parametrize(
+    "function", [slope_of_leaf, gradient_of_leaf, gradient_of_intermediate, leaf_beside_others]
+)
+def test_gradients_of_variables_across_islands(function) -> None:
+    """C7: no island parts a variable from what is differentiated by it behind the break."""
+    x = paddle.to_tensor([0.5, 1.5, -0.2], stop_gradient=False)
+    assert_same(function, x, static=islands(function))
+
+
+def leaf_and_loss(x):
+    u = (x * 0.25).detach()
+    u.stop_gradient = False
+    return u, paddle.tanh(u * 2).sum() + x.mean()
+
+
+def leaf_and_other(x):
+    u = (x * 0.25).detach()
+    u.stop_gradient = False
+    return u, paddle.tanh(x * 2).sum()
+
+
+def test_a_leaf_among_the_results_gets_its_gradient() -> None:
+    """C7: a result at which gradients end, and another one that is computed from it."""
+    for function in (leaf_and_loss, leaf_and_other):
+        converted = islands(function)
+        for _ in range(2):
+            for each in (function, converted):
+                x = paddle.to_tensor([0.5, 1.5, -0.2], stop_gradient=False)
+                u, loss = each(x)
+                (loss + (u * 3).sum()).backward()
+                if each is function:
+                    want = u.grad.numpy(), x.grad.numpy()
+                else:
+                    np.testing.assert_allclose(u.grad.numpy(), want[0], rtol=1e-6)
+                    np.testing.assert_allclose(x.grad.numpy(), want[1], rtol=1e-6)
+    with pytest.raises(UnsupportedInGraphError, match="stop_gradient=False"):
+        d2s.to_static(leaf_and_loss, full_graph=True)(paddle.ones([3]))

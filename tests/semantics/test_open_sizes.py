@@ -9,7 +9,7 @@ import paddle
 import paddle.nn.functional as F
 import pytest
 
-from tests.helpers import assert_same, tensor
+from tests.helpers import assert_same, scalar, tensor
 
 CALLS: dict[str, Callable[..., Any]] = {
     "kl_div": lambda x, y, n: F.kl_div(F.log_softmax(x), F.softmax(y), reduction="batchmean"),
@@ -78,3 +78,13 @@ def test_what_paddle_refuses_stays_refused() -> None:
         return paddle.take(x[rows], paddle.to_tensor([0, 1]), mode="nearest")
 
     assert_same(f, (X, Y))
+
+
+def test_a_sum_of_no_rows_of_an_open_size() -> None:
+    """C6, E4: the start is the sum; what has been printed is not printed by another try."""
+
+    def f(x, n):
+        print(f"{x.sum():.1f}")
+        return sum([x * i for i in range(n)], x * 0.5)
+
+    assert_same(f, (X[:, 0], scalar(2)), (X[1:, 0], scalar(0)), (X[:, 0], scalar(0)))

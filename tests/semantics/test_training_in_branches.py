@@ -12,8 +12,10 @@ import paddle
 import pytest
 
 import d2s
-from d2s.errors import UnsupportedInGraphError
+from d2s.errors import LoopGradientError, UnsupportedInGraphError
 from tests.helpers import function_of
+
+pytestmark = pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
 
 OPTIMIZERS: dict[str, Any] = {
     "sgd": lambda found: paddle.optimizer.SGD(0.05, parameters=found),
@@ -275,3 +277,83 @@ def f(x):
     with pytest.raises(UnsupportedInGraphError) as raised:
         d2s.to_static(function_of(text, "f", w=w, opt=opt))(paddle.to_tensor([1.0, 4.0]))
     assert raised.value.code == "D2S205"
+
+
+def both_of_a_branch(x):
+    y = (x * x).sum()
+    if y > 1:
+        x = x * 2
+        y = (x * x).sum()
+    return paddle.grad(y, x)[0]
+
+
+def both_of_a_loop(x):
+    i = paddle.to_tensor(0)
+    y = (x * x).sum()
+    while i < 3:
+        x = x * 2
+        y = (x * x).sum()
+        i = i + 1
+    return paddle.grad(y, x)[0]
+
+
+def kept_of_a_branch(x):
+    y = (x * x).sum()
+    if y > 1:
+        x = x * 2
+        y = (x * x).sum()
+    x.retain_grads()
+    y.backward()
+    return x.grad
+
+
+def leaf_of_a_branch(x):
+    if x.sum() > 1:
+        u = (x * 2).detach()
+        u.stop_gradient = False
+        y = (u * u).sum()
+    else:
+        u = (x * 3).detach()
+        u.stop_gradient = False
+        y = (u * u * u).sum()
+    y.backward()
+    return u.grad
+
+
+@pytest.mark.parametrize(
+    "function", [both_of_a_branch, both_of_a_loop, kept_of_a_branch, leaf_of_a_branch]
+)
+def test_no_gradient_is_lost_between_two_results_of_a_branch(function) -> None:
+    """C7: Paddle has no gradient from one result of a branch to another; such a one is refused."""
+    for start in ([1.0, 2.0], [0.1, 0.2]):
+        x = paddle.to_tensor(start, stop_gradient=False)
+        with pytest.raises(LoopGradientError, match="branch or loop"):
+            d2s.to_static(function, full_graph=True)(x)
+        split = d2s.to_static(function, full_graph=False)
+        for _ in range(2):
+            mine, other = (paddle.to_tensor(start, stop_gradient=False) for _ in range(2))
+            assert split(mine).tolist() == function(other).tolist()
+
+
+def of_what_comes_before(x):
+    y = (x * x).sum()
+    gradient = x * 0
+    if y > 1:
+        gradient = paddle.grad(y, x)[0]
+    return gradient
+
+
+def of_the_only_result(x):
+    if x.sum() > 1:
+        x = x * 2
+    y = (x * x).sum()
+    return paddle.grad(y, x)[0]
+
+
+@pytest.mark.parametrize("function", [of_what_comes_before, of_the_only_result])
+def test_gradients_around_a_branch(function) -> None:
+    """C7: of what was computed before a branch, in it; through a branch, behind it."""
+    for start in ([1.0, 2.0], [0.1, 0.2]):
+        x = paddle.to_tensor(start, stop_gradient=False)
+        static = d2s.to_static(function, full_graph=True)
+        assert static(x).tolist() == pytest.approx(function(x).tolist())

@@ -11,7 +11,7 @@ from typing import Any, Final
 import paddle
 
 from d2s.errors import LoopGradientError
-from d2s.paddle_bridge.capturing.leaves import cut_operation
+from d2s.paddle_bridge.capturing.leaves import cut_operation, is_cut
 from d2s.paddle_bridge.gate import static_lock
 from d2s.paddle_bridge.gradients.repairs import (
     LEFT_OUT,
@@ -31,7 +31,7 @@ from d2s.paddle_bridge.names import (
     to_static_mode_guard,
 )
 from d2s.paddle_bridge.preparing.passes import copy_into_loops, refuse_untried, save_sources
-from d2s.paddle_bridge.walks import inside, operations
+from d2s.paddle_bridge.walks import blocks_of, inside, operations
 
 
 def gradients_here(
@@ -310,6 +310,75 @@ def sources(value: Any) -> list[Any]:
             if origin is not None and (each is operation or origin.get_parent_block() == home):
                 found.append(source)
     return found
+
+
+def uncopied(value: Any) -> Any:
+    """What ``value`` is a copy of, or ``value`` itself."""
+    maker = value.get_defining_op()
+    while maker is not None and maker.name() == "pd_op.assign" and not is_cut(maker):
+        value = maker.operand_source(0)
+        maker = value.get_defining_op()
+    return value
+
+
+def _depends(value: Any, on: Any) -> bool:
+    """Whether a gradient of ``value`` may go to ``on``, or to what that is a copy of."""
+    on = uncopied(on)
+    waiting, seen = [value], set()
+    while waiting:
+        each = waiting.pop()
+        if each.id == on.id:
+            return True
+        if each.id not in seen and not each.stop_gradient:
+            seen.add(each.id)
+            waiting.extend(sources(each))
+    return False
+
+
+def joined(value: Any, at: int | None = None) -> list[list[Any]]:
+    """What may become the results of the branch or loop that makes ``value``, path by path.
+
+    Args:
+        value: a result.
+        at: the place of the result that is wanted alone.
+
+    Returns:
+        A list for each block, and for the start of a loop; empty if no branch or loop makes it.
+    """
+    operation = value.get_defining_op()
+    if operation is None or not operation.num_regions():
+        return []
+    count = len(operation.results())
+    paths = [block.ops[-1].operands_source()[-count:] for block in blocks_of(operation)]
+    if operation.name() == "pd_op.while":
+        paths.append(operation.operands_source()[-count:])
+    paths = [path for path in paths if len(path) == count]
+    return paths if at is None else [[path[at]] for path in paths]
+
+
+def place_among(value: Any) -> int:
+    """Which result of the operation that makes it ``value`` is."""
+    results = value.get_defining_op().results()
+    return next(at for at, each in enumerate(results) if each.id == value.id)
+
+
+def parted(outputs: list[Any], wanted: Any) -> bool:
+    """Whether one branch or loop gives ``wanted`` and something that is computed from it there.
+
+    Paddle knows of no gradient that goes from one result of an operation to another one.
+    """
+    paths = joined(wanted)
+    if not paths:
+        return False
+    mine = place_among(wanted)
+    for at, other in enumerate(wanted.get_defining_op().results()):
+        if at == mine or other.stop_gradient:
+            continue
+        if not any(_depends(path[at], path[mine]) for path in paths):
+            continue
+        if any(_depends(output, other) for output in outputs):
+            return True
+    return False
 
 
 def makes_sparse_gradients() -> bool:

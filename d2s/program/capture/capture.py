@@ -329,6 +329,7 @@ class _Recording:
         scopes = {*state.grown, *(id(change.record.scope) for change in self.changes)}
         self.apart = apart(watch, scopes, _changed_arguments(changed, containers, state.grown))
         self.updates = updates_of(state, self.main, results)
+        results.check_leaves()
         drop_unread(self.main, results.outputs)
 
     # -- afterwards ------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import numpy as np
 import paddle
 
 from d2s import paddle_bridge as bridge
+from d2s.diagnostics.location import user_line
 from d2s.errors import UnsupportedInGraphError
 from d2s.program.capture.captured import Build, Output, Run
 from d2s.program.state.guards import Guard
@@ -47,7 +48,7 @@ class Results:
         self.born = state.born
         self.watches: tuple[Watch, ...] = (watch,)
         self.roots, self.written, self.stored = state.notes.roots, state.notes.written, state.stored
-        self.makes = state.makes
+        self.makes, self.steps = state.makes, state.steps
         self.watch = watch
         # A saved program gives every tensor of the result, arguments and repetitions too.
         self.every = state.export
@@ -70,13 +71,44 @@ class Results:
         known = self.positions.get(value.id)
         if known is None or self.every:
             copy = paddle.assign(value)
-            copy.stop_gradient = value.stop_gradient
+            copy.stop_gradient = value.stop_gradient or self.begins(value)
             known = self.positions[value.id] = len(self.outputs)
             self.outputs.append(copy)
             self.given.append(value)
             self.kept.append(value)
             self.stop_where(value, known)
         return known
+
+    def begins(self, value: Any) -> bool:
+        """Whether ``value`` is a tensor of the function's own at which gradients end."""
+        inside = self.every or self.steps.record.used  # gradients have arrived, or never will
+        return not inside and self.steps.leaves.begins_at(value)
+
+    def check_leaves(self) -> None:
+        """Refuse results that depend on another one at which gradients end.
+
+        Raises:
+            UnsupportedInGraphError: (D2S205) one program gives both, so gradients cannot go from
+                the one to the other.
+        """
+        ends = {value.id for value in self.given if self.begins(value)}
+        waiting = [value for value in self.given if ends and value.id not in ends]
+        seen: set[int] = set()
+        while waiting:
+            value = waiting.pop()
+            if value.stop_gradient or value.id in seen:
+                continue
+            seen.add(value.id)
+            if value.id in ends:
+                file, line = user_line(bridge.callstack(value.get_defining_op()))
+                raise UnsupportedInGraphError(
+                    "a tensor that the function gives stop_gradient=False leaves it together with "
+                    "what is computed from it: no gradient could go from there to it",
+                    cure="take its gradient in the function, or make it outside and pass it",
+                    file=file,
+                    line=line,
+                )
+            waiting.extend(bridge.sources(value))
 
     def stop_where(self, value: Any, position: int) -> None:
         """Note what says, after a run, that the output at ``position`` stops gradients."""
@@ -267,7 +299,7 @@ class Results:
             mixed = self.sometimes[item.id][1]
             where, number = self.output(mixed.flag), self.take(mixed.number)
             return lambda run: number(run) if bool(run.outputs[where]) else run.outputs[position]
-        return Output(position)
+        return _leaf(position) if self.begins(item) else Output(position)
 
     def rewritten(self, item: Any) -> Any:
         """The tensor of the state that is changed in place and holds ``item`` in the end."""
@@ -289,6 +321,17 @@ class Results:
         rows, make = item.d2s_shown()
         stacks = [self.output(row) for row in rows]
         return lambda run: make([run.outputs[position] for position in stacks])
+
+
+def _leaf(position: int) -> Build:
+    """A tensor at which gradients end."""
+
+    def build(run: Run) -> Any:
+        tensor = run.outputs[position]
+        tensor.stop_gradient = False
+        return tensor
+
+    return build
 
 
 def _is_at(place: Place) -> Callable[[Any], bool]:

@@ -390,7 +390,7 @@ def sum_(things: Any, /, start: Any = 0) -> Any:
         total = cast_plain(total, wanted)
         first = _as_row(start, total)
         if first is not None:
-            total = paddle.concat([first.unsqueeze(0), rows.stacked]).cumsum(0)[-1]
+            total = paddle.concat([first.unsqueeze(0), _of_the_size(rows, first)]).cumsum(0)[-1]
         if rows.kind is not None:
             mark_number(total, int if rows.kind is bool else rows.kind)
         whole = first is not None or (type(start) is int and start == 0)
@@ -427,6 +427,14 @@ def _as_row(start: Any, total: bridge.Value) -> bridge.Value | None:
         return paddle.full_like(total, start)
     alike = bridge.is_value(start) and start.dtype == total.dtype
     return start if alike and list(start.shape) == list(total.shape) else None
+
+
+def _of_the_size(rows: _Rows, like: bridge.Value) -> bridge.Value:
+    """The rows: where there are none, an open size of theirs is 1, whatever the run has."""
+    if -1 not in list(rows.stacked.shape)[1:]:
+        return rows.stacked
+    sizes = paddle.shape(like)
+    return paddle.expand(rows.stacked, [-1, *(sizes[at] for at in range(len(like.shape)))])
 
 
 # -- sorted --------------------------------------------------------------------------------------

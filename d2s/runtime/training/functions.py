@@ -60,6 +60,7 @@ def grad_(*arguments: Any, **options: Any) -> list[bridge.Value | None]:
     create_graph = asked.create_graph
     given = [as_value(each) for each in _listed(asked.outputs)]
     wanted = [as_value(each) for each in _listed(asked.inputs)]
+    state.leaves.check_parted(given, wanted)
     seeds = None
     if asked.grad_outputs is not None:
         seeds = [

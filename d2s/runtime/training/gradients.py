@@ -59,6 +59,7 @@ class Gradients:
                 if not output.stop_gradient
             ]
         reached = self._leaves.reached([output for output, _ in pairs])
+        self._leaves.check_parted([output for output, _ in pairs], [])
         if not reached:
             return
         if bridge.makes_sparse_gradients():

@@ -16,7 +16,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import Location
-from d2s.errors import UnsupportedInGraphError
+from d2s.errors import LoopGradientError, UnsupportedInGraphError
 from d2s.runtime.trace import error_here
 from d2s.runtime.training.record import Record
 from d2s.runtime.values.tensors import root_of
@@ -88,6 +88,7 @@ class Leaves:
         all: every leaf, by the identity of its tensor, the argument's index, or the value.
         contents: the leaf whose contents a value is, by the value's id; with the value, so that
             the id stays its own.
+        sought: a backward has looked for leaves.
     """
 
     def __init__(self, record: Record) -> None:
@@ -95,6 +96,7 @@ class Leaves:
         self.contents: dict[int, tuple[bridge.Value, Leaf]] = {}
         self._record = record
         self._retained: set[Leaf] = set()
+        self.sought = False
 
     def of(self, tensor: paddle.Tensor | bridge.Value) -> Leaf | None:
         """The leaf that ``tensor`` is, or ``None``."""
@@ -174,8 +176,45 @@ class Leaves:
         if self.of_value(value) is None and not value.stop_gradient:
             self._retained.add(self.add(value, ("value", value.id), None))
 
+    def check_parted(self, outputs: list[bridge.Value], wanted: list[bridge.Value]) -> None:
+        """Refuse a gradient that would have to go from one result of a branch to another one.
+
+        Raises:
+            LoopGradientError: (D2S307) a branch or static loop makes both.
+        """
+        retained = [leaf.like for leaf in self._retained]
+        if any(bridge.parted(outputs, each) for each in (*wanted, *retained)):
+            raise error_here(
+                LoopGradientError,
+                "a gradient is asked for a tensor that one branch or loop has made together with "
+                "what is differentiated, and no gradient goes from one result of it to another",
+                "compute the gradient inside of it, or one of the two behind it",
+            )
+
+    def check_joined(self, value: bridge.Value) -> None:
+        """Refuse the gradient of what is a leaf on some paths only.
+
+        Raises:
+            LoopGradientError: (D2S307) a branch or static loop makes it.
+        """
+        waiting = [value] if self.sought else []
+        while waiting:
+            each = waiting.pop()
+            paths = bridge.joined(each, bridge.place_among(each)) if bridge.joined(each) else []
+            for part in (bridge.uncopied(part) for (part,) in paths):
+                if not part.stop_gradient and self.of_value(part) is not None:
+                    raise error_here(
+                        LoopGradientError,
+                        "the gradient is read of a tensor that a branch or loop may have taken "
+                        "from outside, or made with stop_gradient=False",
+                        "call backward() and read the gradient inside of it, or make the tensor "
+                        "behind it",
+                    )
+                waiting.append(part)
+
     def reached(self, outputs: list[bridge.Value]) -> list[tuple[bridge.Value, Leaf]]:
         """The leaves that ``outputs`` depend on, each with the value that they have read."""
+        self.sought = True
         found: dict[int, tuple[bridge.Value, Leaf]] = {}
         seen: set[int] = set()
         queue = list(outputs)

@@ -30,7 +30,10 @@ def _get_gradient(self: Tensor) -> Tensor | None:
             return real_gradient(self)
         return state.gradients.show(state.leaves.of_tensor(self))
     leaf = state.leaves.of_value(self)
-    return None if leaf is None else state.gradients.show(leaf)
+    if leaf is None:
+        state.leaves.check_joined(self)
+        return None
+    return state.gradients.show(leaf)
 
 
 def _set_gradient(self: Tensor, gradient: object) -> None:
