@@ -18,12 +18,14 @@ without having computed it gets a copy, too.
 
 from __future__ import annotations
 
+from itertools import filterfalse
 from typing import Any, Final
 
 import paddle
 
 from d2s.paddle_bridge.names import pir
 from d2s.paddle_bridge.preparing.inference_passes import FRESH, named
+from d2s.paddle_bridge.values import is_fake
 from d2s.paddle_bridge.walks import inside, operations
 
 OWN: Final = FRESH | named(
@@ -170,7 +172,7 @@ def _in_time(body: Any) -> None:
     last: dict[int, int] = {}
     for place, operation in enumerate(body.ops):
         for below in [operation, *inside(operation)]:
-            for value in below.operands_source():
+            for value in filterfalse(is_fake, below.operands_source()):
                 last[value.id] = max(place, last.get(value.id, -1), *_through(below, places))
     end = body.ops[-1]
     for index, argument in enumerate(body.args()):

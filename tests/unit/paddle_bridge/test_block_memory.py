@@ -368,7 +368,7 @@ def test_a_training_step_through_a_loop(make: Any, prepared: list[flags.Way]) ->
 
         def step(x: Any, labels: Any, n: Any) -> Any:
             for _ in range(n):
-                x = F.tanh(net(x)) + x
+                x = F.dropout(F.tanh(net(x)), 0.0) + x
             loss = F.cross_entropy(head(x), labels)
             loss.backward()
             optimizer.step()
