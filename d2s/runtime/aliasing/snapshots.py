@@ -29,6 +29,11 @@ class Frozen:
     container: Any
     items: tuple[Any, ...]
 
+    @property
+    def d2s_container(self) -> Any:
+        """What a message speaks of."""
+        return self.container
+
     def by_key(self) -> dict[Any, Any]:
         """The frozen items by key or position; none of a set, or of a list of the run."""
         if is_mapping(self.container):

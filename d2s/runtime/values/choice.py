@@ -29,7 +29,7 @@ from d2s.runtime.values.cases import Cases, Operation, Operators
 from d2s.runtime.values.constants import CONSTANTS
 from d2s.runtime.values.fields import attributes_of, is_object, keeps
 from d2s.runtime.values.objects import attribute
-from d2s.runtime.values.tables import bound_on, describe, not_reached, noted
+from d2s.runtime.values.tables import bound_on, describe, listed, not_reached, noted
 from d2s.runtime.values.tensors import (
     NUMBER_DTYPES,
     as_value,
@@ -74,7 +74,7 @@ class Choice(Cases, Operators):
         if len(usable) != 1:
             chosen = self._selected()
             if chosen is None:
-                kinds = "; ".join(map(describe, self.leaves()))
+                kinds = listed(map(describe, self.leaves()), "; ")
                 raise error_here(
                     AmbiguousValueError,
                     f"{self.name!r}{bound_on(self.name)} depends on a tensor condition and may "

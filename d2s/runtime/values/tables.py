@@ -6,6 +6,7 @@ Builds nothing in the program, and knows no :class:`Choice`: that one makes its 
 
 from __future__ import annotations
 
+import collections
 import re
 import sys
 from collections.abc import Iterable
@@ -71,7 +72,15 @@ def describe(value: object) -> str:
     if is_tensor(value):
         dtype = str(value.dtype).split(".")[-1]
         return f"{'an' if dtype[0] == 'i' else 'a'} {dtype} tensor of shape {list(value.shape)}"
-    return f"a {type(value).__name__}"
+    return f"a {type(getattr(value, 'd2s_container', value)).__name__}"
+
+
+def listed(words: Iterable[str], joint: str) -> str:
+    """Several things in words, alike ones once with their number."""
+    counts = collections.Counter(words)
+    return joint.join(
+        word if count == 1 else f"{word} (one of {count})" for word, count in counts.items()
+    )
 
 
 def _short(text: str) -> str:

@@ -21,6 +21,7 @@ from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.cases import optional_parts
 from d2s.runtime.values.choice import Choice, possible
 from d2s.runtime.values.fields import is_object
+from d2s.runtime.values.tables import listed
 from d2s.runtime.values.tensors import is_tensor, number_kind
 from d2s.runtime.values.tree import is_hashed, is_indexed
 from d2s.runtime.values.unbound import UNBOUND
@@ -86,7 +87,7 @@ class Carriers:
         if choices is None:
             raise error_here(
                 ContainerInGraphError,
-                f"{path!r} may be {' or '.join(map(in_words, value.leaves()))} where a static "
+                f"{path!r} may be {listed(map(in_words, value.leaves()), ' or ')} where a static "
                 "loop begins, as a tensor has decided",
                 "let it have one form on every path before the loop",
                 value.table(),
