@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -357,3 +358,26 @@ def test_a_constant_array_in_a_static_loop_is_refused() -> None:
     )
     with pytest.raises(D2SError, match="inside a static loop"):
         d2s.to_static(function)(paddle.ones([2, 2]), paddle.to_tensor(2))
+
+
+def saved_and_read(x):
+    file = io.BytesIO()
+    np.save(file, x.numpy())
+    file.seek(0)
+    return np.load(file) * 2
+
+
+def masked(x):
+    return float(np.ma.masked_less(x.numpy(), 0).mean())
+
+
+@pytest.mark.parametrize("function", [saved_and_read, masked])
+@pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
+def test_what_no_sample_can_stand_for(function) -> None:
+    """E5: files get no samples, and no mask is lost: refused, and dygraph's under the default."""
+    x = paddle.to_tensor([1.0, -2.0, 3.0])
+    with pytest.raises(NotStaticError, match="an array that each run decides"):
+        d2s.to_static(function, full_graph=True)(x)
+    split = d2s.to_static(function, full_graph=False)
+    for each in (x, x * -2):
+        np.testing.assert_array_equal(split(each), function(each))

@@ -205,6 +205,8 @@ _NUMBERS: Final = (bool, int, float)
 
 def _flat(result: object, leaves: list[Any]) -> Any:
     """``result`` with positions in the place of arrays and numbers, which ``leaves`` gets."""
+    if type(result) is not np.ndarray and isinstance(result, np.ndarray):
+        raise _Odd(type(result).__name__)  # as one with a mask, which a tensor has no room for
     if isinstance(result, np.ndarray | np.generic) or type(result) in _NUMBERS:
         leaves.append(result)
         return _Slot(len(leaves) - 1)
@@ -338,6 +340,9 @@ def _refused(call: _Call, what: str) -> Exception:
 
 # -- the call --------------------------------------------------------------------------------------
 
+_SAVING: Final = (np.save, np.savez, np.savez_compressed, np.savetxt)
+"""Functions that write into a file, which samples must not be written into."""
+
 
 def call(function: Function, arguments: list[Any], options: dict[str, Any]) -> Any:
     """``function(*arguments, **options)``, on each run, with arrays of the run among these."""
@@ -349,6 +354,9 @@ def call(function: Function, arguments: list[Any], options: dict[str, Any]) -> A
             none=True,
         )
     made = _Call(function, arguments, options)
+    saves = any(function is each for each in _SAVING)
+    if saves or any(hasattr(each, "write") for each in arguments):
+        raise _refused(made, "writes them to a file")
     form = _form_of(made)
     changed = sorted(form.changed)
     kinds = [type(array) for array in made.arrays]
