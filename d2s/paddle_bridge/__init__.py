@@ -140,6 +140,7 @@ from d2s.paddle_bridge.versions import CALLS_PYTHON, check_version
 from d2s.paddle_bridge.walks import (
     blocks_of,
     depth_of,
+    draws_numbers,
     implied,
     is_chosen,
     is_inner,
@@ -186,6 +187,7 @@ __all__ = [
     "cut",
     "depth_of",
     "derivatives_as_in_dygraph",
+    "draws_numbers",
     "dtype_name",
     "elements",
     "exact_numbers",

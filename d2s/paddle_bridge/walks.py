@@ -15,6 +15,21 @@ CONSTANTS: Final = ("pd_op.full", "pd_op.full_int_array")
 """Operations that make a tensor of nothing but their attributes."""
 
 
+_RANDOM: Final = (
+    "dropout", "uniform", "gaussian", "randint", "randperm", "bernoulli", "multinomial",
+    "poisson", "exponential", "binomial", "gamma", "rrelu", "gumbel",
+)  # fmt: skip
+
+
+def draws_numbers(program: Any) -> bool:
+    """Whether an operation draws random numbers; a dropout in eval mode does not."""
+    return any(
+        any(word in operation.name() for word in _RANDOM)
+        and not operation.attrs().get("is_test", False)
+        for operation in operations(program)
+    )
+
+
 def erase_unread(program: Any, prefix: str) -> int:
     """Remove operations whose name begins with ``prefix`` and whose results nobody reads."""
 

@@ -69,18 +69,6 @@ from d2s.syntax.depth import deep
 capture_lock: Final = bridge.static_lock
 """One capture at a time in a process, and no program is built meanwhile."""
 
-_RANDOM: Final = (
-    "dropout", "uniform", "gaussian", "randint", "randperm", "bernoulli", "multinomial",
-    "poisson", "exponential", "binomial", "gamma", "rrelu", "gumbel",
-)  # fmt: skip
-
-
-def _draws(operation: Any) -> bool:
-    """Whether an operation draws random numbers; a dropout in eval mode does not."""
-    if not any(word in operation.name() for word in _RANDOM):
-        return False
-    return not operation.attrs().get("is_test", False)
-
 
 def _input_name(leaf: TensorLeaf, index: int, taken: set[str]) -> str:
     wish = leaf.name or "".join(c if c.isalnum() or c == "_" else "_" for c in leaf.path).strip("_")
@@ -377,7 +365,7 @@ class _Recording:
             self.updates,
             state.hosts,
             "pd_op.while" in self.names,
-            any(map(_draws, bridge.operations(self.main))),
+            bridge.draws_numbers(self.main),
             leaves=[
                 *self.wanted.call.leaves,
                 *(_number_leaf(place.path, type(place.get())) for place in places),
