@@ -2,8 +2,8 @@
 
 Every program of the corpus has a verdict of its own run: right, or refused with a code. A finding
 that says "refused" in a program that is right is false; a program that is refused has to have a
-finding with its code. The examples of the error catalogue count as refused programs. Nothing is
-run here.
+finding with its code. The examples of the error catalogue, and the failing programs that no static
+program can do, count as refused programs. Nothing is run here.
 
 ``--show`` lists what is false and what is missed; ``--packages FOLDER`` checks unpacked packages as
 well, against ``corpus/lint_packages.json``, where each finding was judged; ``--page`` writes the
@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import d2s.errors
+from corpus.failures.failure import load, paths
 from d2s.diagnostics.catalogue import codes, entry
 from d2s.lint.check import check_text, files_in
 from d2s.lint.findings import Finding
@@ -152,6 +153,17 @@ def examples() -> Tally:
     return tally
 
 
+def rules() -> Tally:
+    """The failing programs of ``corpus/failures`` that no static program can do."""
+    tally = Tally("programs that no static program can do")
+    settings = Settings(converters=("to_static",))
+    for name, path in paths().items():
+        if path.parent.name == "rules":
+            findings = check_text(path.read_bytes(), name, settings)
+            tally.judged.append(Judged(name, load(name).code, tuple(findings)))
+    return tally
+
+
 def realistic() -> Tally:
     """The realistic programs that were right, or refused, when they were last run."""
     recorded = json.loads((HERE / "realistic" / "verdicts.json").read_text())
@@ -226,7 +238,7 @@ def table(groups: Sequence[Tally]) -> str:
 
 def tallies() -> list[Tally]:
     """All groups of programs."""
-    return [cases(), examples(), realistic()]
+    return [cases(), examples(), rules(), realistic()]
 
 
 def main() -> None:

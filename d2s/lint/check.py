@@ -110,11 +110,11 @@ def _findings(text: str | bytes, file: str, settings: Settings) -> Iterator[Find
 
 
 def _functions(statements: Iterable[Any]) -> Iterator[Any]:
-    """The functions of a file and the methods of its classes."""
+    """The functions of a file and the methods of its classes, those in functions included."""
     for statement in statements:
         if isinstance(statement, modules.Function):
             yield statement
-        elif hasattr(statement, "bases"):
+        if hasattr(statement, "bases") or isinstance(statement, modules.Function):
             yield from _functions(statement.body)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import gast
 
 from d2s.analysis.scopes import MUTATORS, dotted
-from d2s.lint.reading import hints, outside, rules, tables
+from d2s.lint.reading import hints, outside, rules, tables, tensors
 from d2s.lint.reading.modules import Module
 from d2s.lint.reading.reader import Reader
 from d2s.lint.reading.values import (
@@ -109,6 +109,10 @@ def _method(
     if owner.kind is Kind.UNKNOWN and name in tables.NUMPY_OF_TENSORS and not node.args:
         return _of_tensor(reader, node, name)
     if owner.kind is Kind.TENSOR:
+        if name == "register_hook":
+            tensors.hooked(reader, node)
+        elif name == "view":
+            tensors.viewed(reader, node, arguments)
         return _of_tensor(reader, node, name)
     if owner.kind is Kind.ARRAY:
         return NUMBER if name in ("item", "any", "all") else ARRAY
@@ -135,7 +139,7 @@ def _of_tensor(reader: Reader, node: Any, name: str) -> Value:
         return NUMBER
     if name in tables.PLAIN_OF_TENSORS:
         return PLAIN
-    rules.in_place(reader, node, name)
+    tensors.in_place(reader, node, name)
     return TENSORS if name in tables.MANY_OF_TENSORS else TENSOR
 
 

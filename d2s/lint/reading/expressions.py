@@ -179,7 +179,9 @@ class Expressions:
         reader = self.reader
         before, depth = dict(reader.scope.values), len(reader.around)
         for part in node.generators:
-            reader.bind(part.target, item_of(self.of(part.iter)))
+            source = self.of(part.iter)
+            rules.set_iterated(reader, part.iter, source)
+            reader.bind(part.target, item_of(source))
             if hints.is_open(reader, part.iter):
                 reader.around.append(Around("loop", reader.tries))
             for test in part.ifs:

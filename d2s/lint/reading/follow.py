@@ -13,7 +13,7 @@ import gast
 
 from d2s.analysis.exits import jumps, returns
 from d2s.analysis.scopes import changes_in, dotted
-from d2s.lint.reading import expressions, hints, rules
+from d2s.lint.reading import expressions, hints, rules, tensors
 from d2s.lint.reading.modules import Function, Module
 from d2s.lint.reading.reader import Reader
 from d2s.lint.reading.scope import Around, Loop, Scope, merge
@@ -222,6 +222,7 @@ class Follower(Reader):
     def _for(self, node: Any) -> None:
         source = self.of(node.iter)
         rules.iterated(self, node, source)
+        rules.set_iterated(self, node.iter, source)
         bound = hints.is_open(self, node.iter)
         self._loop(node, decided=bound, item=item_of(source), source=source)
 
@@ -307,10 +308,11 @@ class Follower(Reader):
         rules.raised(self, node, decided=test.decided)
 
     def _assign(self, node: Any) -> None:
-        value = self.of(node.value)
-        rules.assigned(self, node, value)
-        for target in node.targets:
-            self.bind(target, value)
+        pairs = [(one, self.of(one.value)) for one in _apart(node)]
+        for one, value in pairs:
+            tensors.assigned(self, one, value)
+            for target in one.targets:
+                self.bind(target, value)
 
     def _ann_assign(self, node: Any) -> None:
         value = UNKNOWN if node.value is None else self.of(node.value)
@@ -339,8 +341,8 @@ class Follower(Reader):
                 self.bind(inner, Value(Kind.MANY, item) if starred else item)
         elif isinstance(target, gast.Attribute):
             owner = self.of(target.value)
-            rules.attribute_set(self, target, owner)
-            rules.property_set(self, target, owner, value)
+            tensors.attribute_set(self, target, owner)
+            tensors.property_set(self, target, owner, value)
             if owner.kind is Kind.OBJECT:
                 self.note_attribute(owner.home, target.attr, value)
         elif isinstance(target, gast.Subscript):
@@ -359,6 +361,20 @@ class Follower(Reader):
             if found is not None:
                 return found
         return None
+
+
+def _apart(node: Any) -> list[Any]:
+    """``a, b = x, y`` as two assignments; others as they are."""
+    sides = [node.targets[0], node.value]
+    if len(node.targets) > 1 or not all(isinstance(side, gast.Tuple) for side in sides):
+        return [node]
+    left, right = (side.elts for side in sides)
+    if len(left) != len(right) or any(isinstance(p, gast.Starred) for p in (*left, *right)):
+        return [node]
+    return [
+        gast.copy_location(gast.Assign([target], value, None), node)
+        for target, value in zip(left, right, strict=True)
+    ]
 
 
 def _is_static(function: Any) -> bool:

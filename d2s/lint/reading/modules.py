@@ -62,8 +62,11 @@ class Module:
         return self.names.get(head, head) + dot + rest
 
     def is_converter(self, node: Any) -> bool:
-        """Whether an expression is ``to_static``, plain or called with options."""
-        while isinstance(node, gast.Call):
+        """Whether an expression is ``to_static``, plain or called with options.
+
+        ``to_static(f)`` is a converted function.
+        """
+        while isinstance(node, gast.Call) and not node.args:
             node = node.func
         path = self.resolved(node)
         return path in tables.CONVERTERS or path in self.converters

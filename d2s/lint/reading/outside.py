@@ -138,8 +138,7 @@ def _drawn(reader: Reader, node: Any, path: str, *, decided: bool) -> None:
 def _has_size(node: Any, name: str) -> bool:
     if any(keyword.arg == "size" for keyword in node.keywords):
         return True
-    limit = {"rand": 0, "randn": 0, "random": 0, "random_sample": 0, "uniform": 2, "normal": 2}
-    return len(node.args) > limit.get(name, 3)
+    return len(node.args) > tables.SIZE_AT.get(name, 3)
 
 
 def _once(reader: Reader, node: Any, what: str) -> None:

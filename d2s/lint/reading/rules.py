@@ -61,7 +61,15 @@ def yielded(reader: Reader, node: Any) -> None:
 
 
 def awaited(reader: Reader, node: Any) -> None:
-    """D2S205: waiting for what is not there yet."""
+    """D2S205: waiting for what is not there yet, or where a tensor decides."""
+    if len(reader.around) > reader.scope.depth:
+        reader.report(
+            node,
+            "D2S205",
+            "an await stands in a branch or loop that a tensor decides",
+            "await in front of it, and choose between the results with if",
+        )
+        return
     call = node.value
     path = reader.module.resolved(call.func) if isinstance(call, gast.Call) else ""
     if path.startswith(("asyncio.", "aiohttp.")):
@@ -124,6 +132,17 @@ def iterated(reader: Reader, node: Any, value: Value) -> None:
         _moved(reader, node.iter, dotted(node.iter) or "it")
 
 
+def set_iterated(reader: Reader, node: Any, value: Value) -> None:
+    """D2S207: the order of a set is that of hashes, which only the run knows."""
+    if value.kind is Kind.SET and value.item is not None and value.item.kind is Kind.NUMBER:
+        reader.report(
+            node,
+            "D2S207",
+            "a set whose items only the run knows is iterated, in the order of their hashes",
+            "iterate over sorted(...) of it, or keep a list",
+        )
+
+
 def while_test(reader: Reader, node: Any, test: Value) -> None:
     """D2S207: a deque that a tensor fills decides how long a loop goes on."""
     if test.kind is not Kind.DEQUE or not isinstance(node.test, gast.Name):
@@ -170,6 +189,8 @@ def identity(reader: Reader, node: Any) -> None:
     """D2S205: which object a name is, behind a branch that a tensor decides."""
     parts = [node.left, *node.comparators]
     if not all(isinstance(part, gast.Name) for part in parts):
+        return
+    if len({part.id for part in parts}) == 1:
         return
     merged = [part.id for part in parts if part.id in reader.scope.merged]
     kinds = {reader.of(part).kind for part in parts}
@@ -348,10 +369,11 @@ def _text_of_two(reader: Reader, node: Any) -> None:
 
 def template(reader: Reader, node: Any, right: Value) -> None:
     """D2S208: a template in a variable is filled with a tensor."""
-    if isinstance(node.left, gast.Name) and right.kind is Kind.TENSOR:
+    if isinstance(node.left, gast.Name) and right.kind in (Kind.TENSOR, Kind.NUMBER):
         name = node.left.id
         function = reader.scope.function
-        if function is not None and _is_text(function, name):
+        local = function is not None and name in reader.scope.values
+        if _is_text(function, name) if local else _assigns_text(reader.module.tree, name):
             reader.report(
                 node,
                 "D2S208",
@@ -366,86 +388,14 @@ def _is_text(function: Any, name: str) -> bool:
     for one, default in zip(names[::-1], function.args.defaults[::-1], strict=False):
         if one.id == name:
             return isinstance(getattr(default, "value", None), str)
+    return _assigns_text(function, name)
+
+
+def _assigns_text(home: Any, name: str) -> bool:
+    """Whether a function, or the top level of a file, assigns a text to a variable."""
     return any(
         isinstance(node, gast.Assign)
         and dotted(node.targets[0]) == name
         and isinstance(getattr(node.value, "value", None), str)
-        for node in own_nodes(function.body)
+        for node in own_nodes(home.body)
     )
-
-
-# -- tensors that change --------------------------------------------------------------------------
-
-
-def assigned(reader: Reader, node: Any, value: Value) -> None:
-    """D2S202: a variable that has one dimension more in each trip; and what another name is."""
-    names = [target.id for target in node.targets if isinstance(target, gast.Name)]
-    if isinstance(node.value, gast.Name) and value.kind is Kind.TENSOR:
-        for name in names:
-            reader.scope.aliases[name] = node.value.id
-    else:
-        for name in names:
-            reader.scope.aliases.pop(name, None)
-    if not reader.in_loop or not names or value.kind is not Kind.TENSOR:
-        return
-    called = node.value.func if isinstance(node.value, gast.Call) else None
-    if isinstance(called, gast.Attribute) and called.attr == "unsqueeze":
-        inner = [n for n in gast.walk(node.value) if isinstance(n, gast.Attribute)]
-        if names[0] in reads_in(called.value) and not _reduces(inner):
-            reader.report(
-                node,
-                "D2S202",
-                f"{names[0]!r} gets one dimension more in each trip of the loop",
-                "keep the number of dimensions, or use another variable",
-            )
-
-
-def _reduces(attributes: list[Any]) -> bool:
-    less = ("squeeze", "sum", "mean", "max", "min", "reshape", "flatten", "argmax", "prod")
-    return any(node.attr in less for node in attributes)
-
-
-def in_place(reader: Reader, node: Any, name: str) -> None:
-    """D2S304: a tensor changes in place in a loop, and another name is that tensor."""
-    if not name.endswith("_") or name.endswith("__") or not reader.in_loop:
-        return
-    path = dotted(node.func.value) or ""
-    other = reader.scope.aliases.get(path)
-    if other is not None and other != path:
-        reader.report(
-            node,
-            "D2S304",
-            f"{name}() changes a tensor in a loop of the program, which {other!r} is, too",
-            f"write {path} = ..., or change a .clone()",
-        )
-
-
-def property_set(reader: Reader, target: Any, owner: Value, value: Value) -> None:
-    """D2S205: a tensor is assigned to a property of a layer; Paddle makes a buffer as well."""
-    if owner.kind is not Kind.OBJECT or value.kind is not Kind.TENSOR:
-        return
-    method = reader.module.method(owner.home, target.attr)
-    marks = [getattr(mark, "id", "") for mark in method.decorator_list] if method else []
-    if "property" in marks and reader.module.is_layer(owner.home):
-        reader.report(
-            target,
-            "D2S205",
-            f"a tensor is assigned to {target.attr!r}, a property of a layer",
-            f"write a method such as set_{target.attr}(value) in place of the setter",
-        )
-
-
-def attribute_set(reader: Reader, target: Any, owner: Value) -> None:
-    """D2S205: the gradient of a computed tensor is assigned."""
-    if target.attr != "grad" or owner.kind is not Kind.TENSOR:
-        return
-    if isinstance(target.value, gast.Name) and target.value.id in reader.scope.values:
-        function = reader.scope.function
-        names = {a.id for a in function.args.args} if function is not None else set()
-        if target.value.id not in names:
-            reader.report(
-                target,
-                "D2S205",
-                f"the gradient of {target.value.id!r}, a computed tensor, is assigned",
-                "keep it in a variable",
-            )

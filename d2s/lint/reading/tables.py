@@ -31,6 +31,10 @@ OF_TENSORS_ONLY: Final = _words(
 )
 """Attributes that say of a parameter that it is a tensor; arrays of NumPy become tensors."""
 
+DTYPES: Final = _words(
+    "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128"
+)
+
 OF_CONTAINERS: Final = _words(
     "append items keys values get pop extend update popleft setdefault copy insert index count"
 )
@@ -70,7 +74,7 @@ _SEVERAL_FROM: Final = _words("LSTM GRU SimpleRNN RNN BiRNN LSTMCell GRUCell Sim
 
 DYGRAPH_ONLY: Final = _words("paddle.histogram_bin_edges paddle.as_strided")
 
-WITHOUT_SECOND: Final = _words("paddle.bmm")
+WITHOUT_SECOND: Final = _words("paddle.acos paddle.bmm")
 """Functions whose gradient has no gradient in Paddle."""
 
 ARRAYS_DRAWN: Final = _words(
@@ -85,6 +89,13 @@ NUMBERS_DRAWN: Final = _words(
     "poisson exponential laplace logistic lognormal gumbel geometric integers getrandbits"
 )
 """Draws of one number, which each run makes anew, outside of branches and loops."""
+
+SIZE_AT: Final = {
+    **dict.fromkeys(_words("rand randn random random_sample standard_normal"), 0),
+    **dict.fromkeys(_words("exponential poisson geometric"), 1),
+    **dict.fromkeys(_words("randint integers uniform normal beta gamma binomial laplace"), 2),
+}
+"""Where those of NumPy take how many numbers they draw; behind three others unless it is here."""
 
 GENERATORS: Final = _words(
     "numpy.random.RandomState numpy.random.default_rng numpy.random.Generator random.Random"

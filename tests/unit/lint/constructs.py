@@ -25,6 +25,7 @@ from paddle.autograd import PyLayer
 import d2s
 
 CACHE = {}
+TEMPLATE = "sum %f"
 RNG = np.random.RandomState(0)
 LINEAR = nn.Linear(2, 1)
 SGD = paddle.optimizer.SGD(0.1, parameters=LINEAR.parameters())
@@ -401,6 +402,148 @@ def truth_of_all(x):
     if (x > limits).all():
         x = x * 2
     return x
+
+
+@d2s.to_static
+def filled_template_of_the_file(x):
+    print(TEMPLATE % x.sum().item())  # D2S208
+    return x
+
+
+@d2s.to_static
+def filled_template_with_a_size(x):
+    print(TEMPLATE % x.shape[0])
+    return x
+
+
+async def _awaits(x):
+    if x.sum() > 0:
+        x = await _later(x)  # D2S205
+    return x
+
+
+async def _later(x):
+    return x * 2
+
+
+async def _awaits_first(x):
+    y = await _later(x)
+    if x.sum() > 0:
+        y = y * 2
+    return y
+
+
+@d2s.to_static
+def awaited_in_a_branch(x):
+    return asyncio.run(_awaits(x))
+
+
+@d2s.to_static
+def awaited_in_front_of_a_branch(x):
+    return asyncio.run(_awaits_first(x))
+
+
+@d2s.to_static
+def hook_in_a_loop(x):
+    while x.sum() < 10:
+        x = x * 2
+        x.register_hook(lambda g: g * 2)  # D2S205
+    return x
+
+
+@d2s.to_static
+def hook_in_a_branch(x):
+    y = x * 2
+    if x.sum() > 0:
+        y.register_hook(lambda g: g * 2)
+    return y
+
+
+@d2s.to_static
+def set_of_numbers(x):
+    numbers = {int(value) for value in x}
+    for number in numbers:  # D2S207
+        x = x + number
+    return x
+
+
+@d2s.to_static
+def set_of_numbers_in_an_expression(x):
+    numbers = {int(value) for value in x}
+    return x * max(number + 1 for number in numbers)  # D2S207
+
+
+@d2s.to_static
+def set_of_numbers_sorted(x):
+    for number in sorted({int(value) for value in x}):
+        x = x + number
+    return x
+
+
+@d2s.to_static
+def set_of_tensors(x):
+    for part in {x, x * 2}:
+        x = x + part
+    return x
+
+
+@d2s.to_static
+def other_dtype_of_the_same_memory(x):
+    return (x * 2).view("int32")  # D2S205
+
+
+@d2s.to_static
+def other_shape_of_the_same_memory(x):
+    return (x * 2).view([2, 1])
+
+
+@d2s.to_static
+def which_one_a_ternary_chose(x):
+    y = x * 3
+    chosen = x if x.sum() > 1 else y
+    return chosen * 2 if chosen is y else chosen  # D2S205
+
+
+@d2s.to_static
+def whether_a_ternary_chose_none(x):
+    chosen = x * 3 if x.sum() > 1 else None
+    return x if chosen is None else chosen
+
+
+@d2s.to_static
+def one_name_too_many_that_changes(x):
+    y = x * 1
+    first, z = y, x
+    while z.sum() < 10:
+        z = z * 2
+        y.add_(z)  # D2S304
+    return first
+
+
+@d2s.to_static
+def one_name_too_many_that_nobody_reads(x):
+    y = x * 1
+    first = y
+    while x.sum() < 10:
+        x = x * 2
+        y.add_(x)
+    return y
+
+
+class Sampler:
+    def __init__(self):
+        self.rng = np.random.RandomState(0)
+
+    def pick(self, x):
+        return x[paddle.to_tensor(self.rng.randint(0, 2, 2))]  # D2S205
+
+
+SAMPLER = Sampler()
+
+
+@d2s.to_static
+def picked_by_an_object(x):
+    return SAMPLER.pick(x)
 
 
 # -- what is done, or asked for, once ------------------------------------------------------------

@@ -28,7 +28,12 @@ FUNCTIONS = {
     for node in ast.parse(TEXT).body
     if isinstance(node, ast.FunctionDef) and node.decorator_list
 }
-HELPERS = {"recursion": "_power", "yields_while": "_halves"}
+HELPERS = {
+    "recursion": "_power",
+    "yields_while": "_halves",
+    "awaited_in_a_branch": "_awaits",
+    "picked_by_an_object": "Sampler",
+}
 
 
 def said_of(name: str) -> list[Finding]:
