@@ -15,6 +15,7 @@ cache.  Like ``__pycache__`` the folder holds code that is run: it is the user's
 from __future__ import annotations
 
 import builtins
+import contextlib
 import dataclasses
 import functools
 import hashlib
@@ -152,19 +153,38 @@ def _is_ours(place: Path) -> bool:
 def entries() -> Iterator[os.DirEntry[str]]:
     """The files of all entries, and what was left half-written."""
     place = folder()
-    if place is not None and place.is_dir():
-        with os.scandir(place) as found:
+    if place is not None:
+        with contextlib.suppress(OSError), os.scandir(place) as found:  # it may not be there
             yield from (each for each in found if each.name.endswith(SUFFIX))
 
 
 def info() -> dict[str, Any]:
     """The folder, how many entries there are, and how many bytes they take."""
-    place, sizes = folder(), [each.stat().st_size for each in entries()]
+    place, sizes = folder(), []
+    for each in entries():
+        with contextlib.suppress(OSError):  # another process has removed it
+            sizes.append(each.stat().st_size)
     return {
         "folder": None if place is None else str(place),
         "entries": len(sizes),
         "bytes": sum(sizes),
     }
+
+
+def complaint() -> str:
+    """Why nothing can be kept; empty where it can, or is not wanted."""
+    place = folder()
+    if place is None:
+        return ""
+    try:
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not _is_ours(place):
+            return "it is not the user's alone"
+        _write(place / f".try{SUFFIX}", b"")
+        (place / f".try{SUFFIX}").unlink()
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
 
 
 def clear() -> int:

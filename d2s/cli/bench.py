@@ -40,10 +40,11 @@ from d2s.errors import BenchCallError, BenchInputError
 _TENSOR: Final = re.compile(r"(?P<spec>(?:\w+:)?\w+\[[^\[\]]*\])(?:=(?P<value>.+))?", re.DOTALL)
 _PLAIN: Final = re.compile(r"(?:(?P<name>[^\W\d]\w*)\s*=)?(?P<literal>.+)", re.DOTALL)
 _CURE_INPUT: Final = "write it like x:float32[8,64], n:int64[]=10 or n=10"
-_CURE_CALL: Final = (
-    "give inputs of the sizes and dtypes that it takes; leave --grad out if nothing in it has a "
-    "gradient"
-)
+_CURES_CALL: Final[dict[str, str]] = {
+    "inference": "; say --step if it computes gradients itself",
+    "gradient": "; leave --grad out if nothing in it has a gradient",
+    "step": "",
+}
 _WIDTH: Final = 100
 """Columns of a table that goes into a file or a pipe."""
 
@@ -91,7 +92,7 @@ def _measured(request: Request, settings: Settings) -> dict[str, Measured]:
             return measure(jobs, settings, method="spawn", progress=status.update)
         except NoReferenceError as error:
             raise BenchCallError(
-                f"{request.target} cannot be measured: {error}", cure=_CURE_CALL
+                f"{request.target} cannot be measured: {error}", cure=_cure_of(request.kind)
             ) from error
 
 
@@ -212,7 +213,7 @@ class Request:
                 with work.mode():
                     Prepared(work, lambda function: function)()
             except Exception as error:
-                raise _cannot_be_called(found.name, error) from error
+                raise _cannot_be_called(found.name, error, self.kind) from error
 
     def bound(self, name: str, function: Any) -> inspect.BoundArguments:
         """The arguments of a call of the function.
@@ -237,13 +238,17 @@ class Request:
             ) from error
 
 
-def _cannot_be_called(name: str, error: Exception) -> BenchCallError:
+def _cure_of(kind: Kind) -> str:
+    return f"give inputs that it takes: 'n:int64[4]=1' is full of ones{_CURES_CALL[kind]}"
+
+
+def _cannot_be_called(name: str, error: Exception, kind: Kind) -> BenchCallError:
     places = places_in(error.__traceback__)
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     message = f": {lines[0]}" if lines else ""
     return BenchCallError(
         f"{name} raises {type(error).__name__} in dygraph with these inputs{message}",
-        cure=_CURE_CALL,
+        cure=_cure_of(kind),
         file=places[-1].file if places else None,
         line=places[-1].line if places else None,
     )

@@ -218,11 +218,12 @@ def explain(
             code, inputs=inputs or (), html=None, as_json=as_json, output=output, work=facts_of
         )
         return
-    if inputs or output is not None:
-        raise typer.BadParameter("--input and --output are for a TARGET")
+    if inputs:
+        raise typer.BadParameter("--input is for a TARGET")
+    check(output)
     from d2s.cli import explain as work
 
-    work.explain(code, list_=list_, as_json=as_json)
+    work.explain(code, list_=list_, as_json=as_json, output=output)
 
 
 def report(

@@ -11,37 +11,41 @@ import inspect
 import json
 import re
 import sys
+from pathlib import Path
 from typing import Final
 
 import typer
 
 from d2s import errors
+from d2s.cli.terminal.files import write
 from d2s.diagnostics.catalogue import Block, Entry, codes, entry
 from d2s.errors import ErrorCodeError
 
 _CODE: Final = re.compile(r"\[?(?:D2S)?[\s-]*(\d{3})\]?", re.IGNORECASE)
 
 
-def explain(code: str | None, *, list_: bool = False, as_json: bool = False) -> None:
+def explain(
+    code: str | None, *, list_: bool = False, as_json: bool = False, output: Path | None = None
+) -> None:
     """What the command does; ``d2s.cli.commands`` says what its options mean."""
     if list_ and code is not None:
         raise typer.BadParameter("choose one of CODE and --list")
-    if list_:
-        everything = [entry(known) for known in codes()]
-        if as_json:
-            typer.echo(json.dumps([found.as_dict() for found in everything], indent=2))
-        else:
-            typer.echo("\n".join(f"{found.code}  {found.title}" for found in everything))
-        return
-    found = entry(resolved(code))
+    found = [entry(known) for known in codes()] if list_ else [entry(resolved(code))]
     if as_json:
-        typer.echo(json.dumps(found.as_dict(), indent=2))
-    elif sys.stdout.isatty():
+        facts = [each.as_dict() for each in found]
+        text = json.dumps(facts if list_ else facts[0], indent=2) + "\n"
+    elif list_:
+        text = "".join(f"{each.code}  {each.title}\n" for each in found)
+    else:
+        text = plain(found[0])
+    if output is not None:
+        write(output, text)
+    elif sys.stdout.isatty() and not (as_json or list_):
         from d2s.markup.entries import show  # takes rich, and as long as all the rest
 
-        show(found)
+        show(found[0])
     else:
-        typer.echo(plain(found), nl=False)
+        typer.echo(text, nl=False)
 
 
 def resolved(text: str | None) -> str:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import contextlib
 import json
 import random
+import sys
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import paddle
@@ -27,6 +29,9 @@ from d2s.testing.equivalence import arguments_of
 
 _CALLS = 3
 """So many calls one converted function gets: a program that is used wrongly again shows."""
+
+_SHRINKING = 30.0
+"""So many seconds are spent on a smaller call that shows a difference, too."""
 
 
 def compare(
@@ -66,6 +71,8 @@ class Search:
         compared: what was compared.
         remarks: what else there is to know.
         wrong: the smallest call found for which the program differs, with its report.
+        group: the calls up to that one.
+        ends: when to leave off looking for a smaller one.
     """
 
     function: Any
@@ -76,6 +83,8 @@ class Search:
     compared: dict[str, None] = field(default_factory=dict)
     remarks: dict[str, None] = field(default_factory=dict)
     wrong: tuple[dict[str, Any], Report] | None = None
+    group: list[dict[str, Any]] = field(default_factory=list)
+    ends: float | None = None
 
     def run(self, examples: int, seed: int) -> None:
         """Try groups of calls, each on a converted function of its own.
@@ -86,20 +95,36 @@ class Search:
             D2SError: d2s refuses every call.
         """
         inputs = testing.inputs_of(self.function, self.checker.input_spec)
-        from hypothesis import errors, find, settings, strategies
+        from hypothesis import Phase, errors, find, settings, strategies
 
         groups = strategies.lists(inputs, min_size=1, max_size=_CALLS)
-        options = settings(max_examples=examples, database=None, deadline=None)
+        phases = Phase.generate, Phase.shrink
+        options = settings(max_examples=examples, database=None, deadline=None, phases=phases)
         with contextlib.suppress(errors.NoSuchExample):
             find(groups, self._differs, settings=options, random=random.Random(seed))
+        if self.wrong is not None:
+            self._calls(self.group, self.checker)
         if self.wrong is None and self.refused and not self.compared:
             raise next(iter(self.refused.values()))[1]
 
     def _differs(self, group: list[dict[str, Any]]) -> bool:
         """Whether the program differs for one of the calls."""
-        target = target_of(self.function, self.checker.input_spec)
-        for call in group:
-            report = self.checker.report(target, *arguments_of(self.function, call))
+        if self.ends is not None and time.monotonic() > self.ends:
+            return False
+        differs = self._calls(group, replace(self.checker, lines=False))
+        if differs and self.ends is None:
+            self.ends = time.monotonic() + _SHRINKING
+        return differs
+
+    def _calls(self, group: list[dict[str, Any]], checker: Checker) -> bool:
+        """Make the calls in turn, up to one for which the program differs."""
+        target = target_of(self.function, checker.input_spec)
+        for number, call in enumerate(group, 1):
+            try:
+                report = checker.report(target, *arguments_of(self.function, call))
+            except KeyboardInterrupt:
+                print(f"a call had not ended:\n{_lines(call)}", end="", file=sys.stderr)
+                raise
             if report.refused is not None:
                 count, first = self.refused.get(report.refused.code, (0, report.refused))
                 self.refused[report.refused.code] = count + 1, first
@@ -110,7 +135,7 @@ class Search:
             if report.remark:
                 self.remarks[report.remark] = None
             if report.differences:
-                self.wrong = call, report
+                self.wrong, self.group = (call, report), group[:number]
                 return True
         return False
 
@@ -118,8 +143,7 @@ class Search:
         """What was found, in lines."""
         if self.wrong is not None:
             call, report = self.wrong
-            given = "".join(f"  {key} = {_shown(value)}\n" for key, value in call.items())
-            return f"{report}\nwith\n{given}"
+            return f"{report}\nwith\n{_lines(call)}"
         lines = [f"{name}: {self.calls} calls agree with dygraph in {', '.join(self.compared)}"]
         if self.raised == self.calls:
             lines.append("  every call raises: the inputs may not be what the function takes")
@@ -147,6 +171,11 @@ class Search:
             "wrong": wrong,
         }
         return json.dumps(found, indent=2) + "\n"
+
+
+def _lines(call: dict[str, Any]) -> str:
+    """A call, a line for each argument."""
+    return "".join(f"  {key} = {_shown(value)}\n" for key, value in call.items())
 
 
 def _shown(value: Any) -> str:

@@ -61,6 +61,7 @@ class Examination:
         versions: what is installed.
         settings: options of d2s that are not at their defaults, and variables that matter.
         paddle: what Paddle says of itself; empty when it cannot be imported.
+        cache: the folder of what is kept for later processes, and how much there is.
         probes: what works here.
         conflicts: what is known not to go together, each with its cure.
     """
@@ -68,6 +69,7 @@ class Examination:
     versions: Mapping[str, str]
     settings: Mapping[str, str]
     paddle: Mapping[str, Any]
+    cache: Mapping[str, Any]
     probes: tuple[Probed, ...]
     conflicts: tuple[str, ...]
 
@@ -87,6 +89,8 @@ class Examination:
         if self.paddle:
             device = self.paddle["device"]
             lines.append(f"{'device':18} {device}, default dtype {self.paddle['dtype']}")
+        kept = f"{self.cache['entries']:,} entries, {self.cache['bytes'] / 1e6:.1f} MB"
+        lines.append(f"{'cache':18} {self.cache['folder'] or 'off'}, {kept}")
         lines += ["", *(f"{name}={value}" for name, value in self.settings.items())]
         lines += ["" if self.settings else "settings: defaults", ""]
         for one in self.probes:
@@ -110,8 +114,21 @@ def examine(limit_s: float = _LIMIT_S) -> Examination:
     """
     about, probed = _probe(limit_s)
     versions = _versions()
+    cache, complaint = _cache()
     conflicts = (*_conflicts(versions, dict(os.environ)), *_with_paddle(about))
-    return Examination(versions, _settings(), about, tuple(probed), conflicts)
+    if complaint:
+        wanted = "name a folder that you may write to with D2S_CACHE_DIR, or 0"
+        conflicts += (f"the cache {cache['folder']} keeps nothing: {complaint}; {wanted}",)
+    return Examination(versions, _settings(), about, cache, tuple(probed), conflicts)
+
+
+def _cache() -> tuple[dict[str, Any], str]:
+    """What is kept on disk, and why nothing can be."""
+    try:
+        from d2s import disk_cache
+    except ImportError:  # what is missing is among the conflicts
+        return {"folder": None, "entries": 0, "bytes": 0}, ""
+    return disk_cache.info(), disk_cache.complaint()
 
 
 def _versions() -> dict[str, str]:

@@ -139,6 +139,7 @@ from d2s.paddle_bridge.values import (
 from d2s.paddle_bridge.versions import CALLS_PYTHON, check_version
 from d2s.paddle_bridge.walks import (
     blocks_of,
+    computes,
     depth_of,
     draws_numbers,
     implied,
@@ -150,6 +151,7 @@ from d2s.paddle_bridge.walks import (
     never_free,
     operations,
     overwritten,
+    size_of,
     without_copies,
 )
 
@@ -182,6 +184,7 @@ __all__ = [
     "checked_operations",
     "comes_of",
     "computed",
+    "computes",
     "continues",
     "copy_what_is_read_twice",
     "cut",
@@ -258,6 +261,7 @@ __all__ = [
     "show_backward_errors",
     "show_code",
     "shows_value",
+    "size_of",
     "sources",
     "static_lock",
     "static_py_layer",

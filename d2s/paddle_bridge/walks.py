@@ -14,6 +14,9 @@ from d2s.paddle_bridge.values import is_fake, shape_of
 CONSTANTS: Final = ("pd_op.full", "pd_op.full_int_array")
 """Operations that make a tensor of nothing but their attributes."""
 
+_FRAME: Final = ("builtin.", "cf.", "pd_op.data", "pd_op.feed", "pd_op.fetch")
+"""Operations that hand values in and out, and compute nothing."""
+
 
 _RANDOM: Final = (
     "dropout", "uniform", "gaussian", "randint", "randperm", "bernoulli", "multinomial",
@@ -274,6 +277,16 @@ def operations(program: Any) -> Iterator[Any]:
         for operation in stack.pop().ops:
             yield operation
             stack.extend(blocks_of(operation))
+
+
+def computes(operation: Any) -> bool:
+    """Whether an operation is more than a part of the frame around others."""
+    return not str(operation.name()).startswith(_FRAME)
+
+
+def size_of(program: Any) -> int:
+    """How many operations compute in ``program``, those inside branches and loops too."""
+    return sum(map(computes, operations(program)))
 
 
 def inside(operation: Any) -> Iterator[Any]:

@@ -19,6 +19,7 @@ import numpy as np
 import paddle
 
 from d2s import paddle_bridge as bridge
+from d2s.diagnostics.location import here
 from d2s.errors import D2SError, NotAFunctionError, StaticModeError
 from d2s.program.static_function import StaticFunction
 from d2s.runtime.calls.call import call as converted_of
@@ -42,6 +43,7 @@ class Checker:
         seed: for Paddle's, Python's and NumPy's generators; they are left as they are unless
             given, and in either case afterwards they are as before.
         input_spec: the ``InputSpec`` of each argument, as ``to_static`` takes it.
+        lines: look for the first line that differs, which takes some calls more.
 
     Examples:
         >>> import paddle
@@ -58,6 +60,7 @@ class Checker:
     gradients: bool = True
     seed: int | None = None
     input_spec: Any = None
+    lines: bool = True
 
     def __call__(self, function: Any, /, *args: Any, **kwargs: Any) -> Report:
         """Check ``function`` on these arguments; nothing is changed by it.
@@ -224,12 +227,23 @@ class Work:
                 return function(*bound.args, **bound.kwargs)
 
         made: Call = call
-        return observe(
+        around = here()
+        seen = observe(
             made,
             self.snapshot,
             gradients=gradients and self.checker.gradients,
             start=self._seed,
         )
+        for error in filter(None, (seen.refused, seen.without_gradients)):
+            if around is not None and (error.file, error.line) == around[:2]:
+                self._place(error)
+        return seen
+
+    def _place(self, error: D2SError) -> None:
+        """Let an error without a line of its own name the function, and not who asks for this."""
+        plain = plain_of(self.target.function)
+        if plain is not None:
+            error.file, error.line = plain.__code__.co_filename, plain.__code__.co_firstlineno
 
     def _seed(self) -> None:
         seed = self.checker.seed
@@ -268,6 +282,8 @@ class Work:
             if not found:
                 return replace(report, remark=remark + ", which is not compared")
             return replace(report, differences=tuple(found), remark=remark)
+        if not self.checker.lines:
+            return replace(report, differences=tuple(found))
         first, remark = self._first(want, found)
         return replace(report, differences=tuple(found), first=first, remark=remark)
 

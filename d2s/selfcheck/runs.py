@@ -57,14 +57,15 @@ class Raised:
     type: type[Exception]
     message: str
     line: int | None
+    file: str = field(default="", compare=False)
     paddles: bool = field(default=False, compare=False)
 
     @classmethod
     def by(cls, error: Exception) -> Raised:
         """Describe ``error``; the line is that of the user's innermost frame."""
-        file, line = _place(error)
-        paddles = file.startswith(_PADDLE) or _CPLUSPLUS in str(error)
-        return cls(error, type(error), _message(error), line, paddles)
+        innermost, file, line = _place(error)
+        paddles = innermost.startswith(_PADDLE) or _CPLUSPLUS in str(error)
+        return cls(error, type(error), _message(error), line, file, paddles)
 
     def like(self, other: object) -> bool:
         """Whether ``other``, of the program, is the same exception.
@@ -75,6 +76,11 @@ class Raised:
             return False
         same = self.type is other.type and self.line == other.line
         return same and (self.paddles or _says(self.message, other.message))
+
+    @property
+    def place(self) -> str:
+        """File and line, short; empty where no frame is the user's."""
+        return f"{Path(self.file).name}:{self.line}" if self.file else ""
 
     def __str__(self) -> str:
         text = self.message.strip().split("\n")[0]
@@ -288,16 +294,16 @@ def _message(error: Exception) -> str:
     return str(quoted[-1] if quoted else text.strip().split("\n")[0]).strip()
 
 
-def _place(error: BaseException) -> tuple[str, int | None]:
-    """The file of the innermost frame, and the line of the user's innermost frame."""
-    file, line = "", None
+def _place(error: BaseException) -> tuple[str, str, int | None]:
+    """The file of the innermost frame, and file and line of the user's innermost frame."""
+    innermost, file, line = "", "", None
     trace = error.__traceback__
     while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
-        if not is_library(file):
-            line = raising_line(trace, error)
+        innermost = trace.tb_frame.f_code.co_filename
+        if not is_library(innermost):
+            file, line = innermost, raising_line(trace, error)
         trace = trace.tb_next
-    return file, line
+    return innermost, file, line
 
 
 # -- what a call writes --------------------------------------------------------------------------

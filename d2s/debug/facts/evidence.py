@@ -23,14 +23,6 @@ HOST: Final = "py_op."
 IF: Final = "pd_op.if"
 WHILE: Final = "pd_op.while"
 
-_FRAME: Final = ("builtin.", "cf.", "pd_op.data", "pd_op.feed", "pd_op.fetch")
-"""Operations that hand values in and out, and compute nothing."""
-
-
-def computes(operation: Any) -> bool:
-    """Whether an operation is more than a part of the frame around others."""
-    return not str(operation.name()).startswith(_FRAME)
-
 
 class Places:
     """Finds the user's lines of operations; the stacks of most are those of others, too."""
@@ -113,7 +105,7 @@ class Evidence:
             if not places:
                 continue
             self.lines[places[-1]].makes.add(_name(operation))
-            if newest and computes(operation):
+            if newest and bridge.computes(operation):
                 for place in set(places):
                     self.lines[place].operations += 1
 

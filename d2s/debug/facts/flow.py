@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from d2s import paddle_bridge as bridge
-from d2s.debug.facts.evidence import HOST, IF, WHILE, Place, Places, computes
+from d2s.debug.facts.evidence import HOST, IF, WHILE, Place, Places
 from d2s.markup.flow import Flow
 
 _MOST: Final = 150
@@ -58,7 +58,7 @@ def _parts(block: Any, places: Places, key: Key) -> Iterator[Flow]:
     for operation in block.ops:
         kind = _kind(operation)
         if kind == "operations":
-            plain += [operation] if computes(operation) else []
+            plain += [operation] if bridge.computes(operation) else []
             continue
         yield from _run(plain, places, key)
         plain = []

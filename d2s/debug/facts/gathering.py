@@ -11,7 +11,7 @@ from typing import Any, Final
 from d2s.api import plain_function
 from d2s.debug.facts import hints
 from d2s.debug.facts.constructs import SKIPPED, fates_in
-from d2s.debug.facts.evidence import Evidence, Part, computes, parts_of
+from d2s.debug.facts.evidence import Evidence, Part, parts_of
 from d2s.debug.facts.explanation import Explanation
 from d2s.debug.facts.flow import Key, flow_of
 from d2s.debug.facts.measuring import Session
@@ -19,7 +19,7 @@ from d2s.debug.facts.model import Callee, ProgramFacts
 from d2s.errors import D2SError, NoSourceError, SyntaxNotSupportedError
 from d2s.markup.code import keys_of
 from d2s.markup.listing import Fate, Generated, Hint, Line, Listing, hints_at, own_lines
-from d2s.paddle_bridge import operations
+from d2s.paddle_bridge import size_of
 from d2s.program.dispatch.entry import Entry
 from d2s.program.dispatch.options import is_whole
 from d2s.program.islands.breaks import Break, breaks_of
@@ -48,11 +48,13 @@ class Gathering:
         function: the user's function.
         converted: a conversion of it with its programs, if there is one.
         whole: it is refused where it cannot be one program.
+        session: the programs are those of calls that were made to know this.
     """
 
     function: types.FunctionType
     converted: StaticFunction | None
     whole: bool
+    session: bool = False
 
     def __post_init__(self) -> None:
         self.parts: tuple[Part, ...] = ()
@@ -175,8 +177,8 @@ class Gathering:
             number,
             entry.reason.text,
             tuple(f"{leaf.path}: {leaf.dtype}{list(leaf.shape)}" for leaf in captured.leaves),
-            sum(map(computes, operations(captured.program))),
-            entry.runner.runs,
+            size_of(captured.program),
+            None if self.session else entry.runner.runs,
             None if part.island is None else part.island.tree.lines,
             tuple(guards)[:_GUARDS],
             len(guards),
@@ -293,7 +295,10 @@ def gathered(function: Any) -> Gathering:
 def called(function: Any, session: Session) -> Gathering:
     """What is known after the calls of a session."""
     return Gathering(
-        written(plain_function(function)), session.converted, _whole(_static_of(function))
+        written(plain_function(function)),
+        session.converted,
+        _whole(_static_of(function)),
+        session=True,
     )
 
 

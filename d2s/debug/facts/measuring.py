@@ -125,7 +125,7 @@ class Session:
     Attributes:
         converted: the conversion, one program or several.
         first_s: seconds of the first call.
-        raised: what the call raises, in dygraph as well.
+        raised: what the call raises, in dygraph as well, and where.
         refused: the error with which d2s refuses the function even as several programs.
 
     Raises:
@@ -150,7 +150,8 @@ class Session:
             self.first_s = self.first_s if number else seconds
             self.refused = seen.refused
             if isinstance(seen.outcome, Raised):
-                self.raised = str(seen.outcome)
+                place = seen.outcome.place
+                self.raised = f"{seen.outcome}{place and f' ({place})'}"
             breaks = len(self.converted.breaks)
             if self.refused is not None or breaks == before:
                 return

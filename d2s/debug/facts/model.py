@@ -39,7 +39,7 @@ class ProgramFacts:
         reason: why it was captured.
         inputs: path, dtype and shape of each tensor it takes (-1 for an open dimension).
         operations: how many operations compute in it, those in branches and loops included.
-        runs: how often it has run.
+        runs: how often it has run; ``None`` where the facts were asked for with a call.
         lines: the first and the last line of the stretch that it is of, for one of several.
         function: the name of the callee that these lines are of; empty for the function itself.
         guards: places outside of the arguments that it relies on, the first of them.
@@ -51,7 +51,7 @@ class ProgramFacts:
     reason: str
     inputs: tuple[str, ...]
     operations: int
-    runs: int
+    runs: int | None
     lines: tuple[int, int] | None
     guards: tuple[str, ...]
     guarded: int
@@ -64,9 +64,8 @@ class ProgramFacts:
         where = "" if self.lines is None else f"lines {self.lines[0]} to {self.lines[1]}"
         where += f" of {self.function}; " if self.function else "; " if where else ""
         inputs = ", ".join(self.inputs) or "no inputs"
-        return (
-            f"{where}{inputs}; {counted(self.operations, 'operation')}, {counted(self.runs, 'run')}"
-        )
+        runs = "" if self.runs is None else f", {counted(self.runs, 'run')}"
+        return f"{where}{inputs}; {counted(self.operations, 'operation')}{runs}"
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ class Facts:
         timing: how long calls take; of a report only.
         profile: what each line takes; of a report that was asked for it.
         check: the self-check; of a report only.
-        raised: what the call raises, in dygraph as well.
+        raised: what the call raises, in dygraph as well, and where.
         refused: why d2s refuses the function, even as several programs.
     """
 

@@ -52,7 +52,7 @@ def capturing(name: str, code: types.CodeType, reason: Reason) -> Iterator[_Capt
         return
     seconds = time.perf_counter() - begin
     program = now.runner.captured
-    operations = sum(1 for _ in bridge.operations(program.program))
+    operations = bridge.size_of(program.program)
     event(
         "capture", "captured", name,
         f"captured in {seconds:.2f} s, {operations} operations: {reason.text}",

@@ -15,7 +15,7 @@ class ProgramInfo:
     Attributes:
         reason: why it was captured.
         inputs: path, dtype and shape of each tensor it takes (-1 for an open dimension).
-        operations: how many operations it has, those inside branches and loops included.
+        operations: how many operations compute in it, those inside branches and loops included.
         runs: how often it has run.
         program: the Paddle program.
         lines: the first and the last line of the stretch that it is of, for one of several.
@@ -43,7 +43,7 @@ def info_of(entry: Entry) -> ProgramInfo:
     return ProgramInfo(
         entry.reason.text,
         tuple(f"{leaf.path}: {leaf.dtype}{list(leaf.shape)}" for leaf in captured.leaves),
-        sum(1 for _ in bridge.operations(captured.program)),
+        bridge.size_of(captured.program),
         entry.runner.runs,
         captured.program,
     )

@@ -45,10 +45,12 @@ class Symptom:
     Attributes:
         static: what d2s does: a code, ``differs in result``, ``hangs``, ``crashes with SIGSEGV``.
         dygraph: what dygraph does with the same calls: ``agrees``, or ``raises`` and a type.
+        cause: behind a code, its cause without names and numbers.
     """
 
     static: str
     dygraph: str
+    cause: str = ""
 
 
 class Judge:
@@ -86,13 +88,16 @@ class Judge:
             text: the program.
             wanted: no more is looked at once it is known to be another symptom.
         """
-        static = self._ask("program", text)
-        if static is None or static == "agrees" or (wanted and static != wanted.static):
+        said = self._ask("program", text)
+        if said is None or said == "agrees":
+            return None
+        static, _, cause = said.partition("\n")
+        if wanted and (static, cause) != (wanted.static, wanted.cause):
             return None
         dygraph = self._ask("dygraph", text)
         if dygraph is None or not dygraph.startswith(("agrees", "raises")) or dygraph == static:
             return None
-        return Symptom(static, dygraph)
+        return Symptom(static, dygraph, cause)
 
     def search(
         self, specs: Sequence[tuple[object, ...]], wanted: str, examples: int, seed: int

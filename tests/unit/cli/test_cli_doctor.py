@@ -33,12 +33,14 @@ def run(folder: Path, *args: str, **env: str) -> subprocess.CompletedProcess[str
 
 def test_everything_works_here(tmp_path: Path) -> None:
     """Each probe, and versions to paste."""
-    done = run(tmp_path, "--json", D2S_LOG="1")
+    done = run(tmp_path, "--json", D2S_LOG="1", D2S_CACHE_DIR="kept")
     found = json.loads(done.stdout)
     assert [one["name"] for one in found["probes"]] == list(probes.PROBES)
     assert [one for one in found["probes"] if not one["works"]] == []
     assert done.returncode == (1 if found["conflicts"] else 0)
     assert found["versions"]["numpy"]
+    assert found["cache"]["folder"] == "kept"
+    assert (tmp_path / "kept").is_dir()
     assert found["settings"]["option log"] == "1"
     assert found["settings"]["D2S_LOG"] == "1"
 
@@ -49,11 +51,14 @@ def test_without_paddle_there_is_a_report(tmp_path: Path) -> None:
         "raise ModuleNotFoundError(\"No module named 'paddle'\", name='paddle')\n"
     )
     path = os.pathsep.join([str(ROOT), str(tmp_path / "packages")])
-    done = run(tmp_path, "-o", "report.txt", PYTHONPATH=path)
+    (tmp_path / "file").touch()
+    done = run(tmp_path, "-o", "report.txt", PYTHONPATH=path, D2S_CACHE_DIR="file")
     text = (tmp_path / "report.txt").read_text()
     assert done.returncode == 1
     assert "FAILS  import of Paddle and d2s" in text
     assert "conflict: Paddle cannot be imported" in text
+    assert "cache              file, 0 entries" in text
+    assert "conflict: the cache file keeps nothing: File exists; name a folder" in text
     assert "Python" in text
 
 
@@ -115,7 +120,9 @@ def test_another_version_of_paddle() -> None:
 
 
 def test_the_text_says_what_fails() -> None:
-    found = Examination({"d2s": "0.1.0"}, {}, {}, (Probed("a loop", False, "no\nway"),), ("x",))
+    probed = (Probed("a loop", False, "no\nway"),)
+    cache = {"folder": None, "entries": 0, "bytes": 0}
+    found = Examination({"d2s": "0.1.0"}, {}, {}, cache, probed, ("x",))
     text = found.text()
     assert "FAILS  a loop" in text
     assert "settings: defaults" in text

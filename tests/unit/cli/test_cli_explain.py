@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -109,6 +110,13 @@ def test_a_code_that_there_is_not(
     assert "d2s explain --list shows all" in said.err
     for word in words:
         assert word in said.err
+
+
+def test_output(tmp_path: Path) -> None:
+    """A code, or the list, into a file, as on the screen."""
+    for args in (["D2S204"], ["--list"], ["--list", "--json"]):
+        assert explained(*args, "-o", str(tmp_path / "out")) == ""
+        assert (tmp_path / "out").read_text(encoding="utf-8") == explained(*args)
 
 
 def test_a_code_and_the_list() -> None:

@@ -230,10 +230,23 @@ def np_time(x):
 
 def test_an_exception_is_that_of_dygraph():
     found = d2s.report(raising, x())
-    assert found.raised == "ValueError: always"
+    line = raising.__code__.co_firstlineno + 1
+    assert found.raised == f"ValueError: always (test_explain.py:{line})"
     assert found.timing is None
     assert found.share is None
     assert found.check.ok
+
+
+def test_one_count_of_operations_for_all_who_tell_of_them():
+    """Those that hand values in and out are counted nowhere; calls to find this out are no runs."""
+    static = d2s.to_static(loop)
+    static(x(), paddle.to_tensor(3))
+    (program,) = static.programs
+    of_programs, of_a_call = d2s.explain(static), d2s.explain(loop, x(), paddle.to_tensor(3))
+    assert of_programs.programs[0].operations == program.operations
+    assert of_a_call.programs[0].operations == program.operations
+    assert of_programs.programs[0].title.endswith("operations, 1 run")
+    assert of_a_call.programs[0].title.endswith("operations")
 
 
 def test_nothing_is_changed_by_it():
