@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from pathlib import Path
@@ -10,8 +11,10 @@ from typing import Any
 import pytest
 import typer.main
 
+from corpus import summary
 from d2s import cli
 from tests.docs.pages import DOCS, ROOT, blocks
+from tests.processes import python
 
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md")), ROOT / "examples" / "README.md"]
 GROUP: Any = typer.main.get_command(cli.app)  # of Typer's own click
@@ -50,6 +53,18 @@ def test_the_commands_of_a_page_exist(page: Path) -> None:
 def test_the_targets_of_make_exist(page: Path) -> None:
     named = set(re.findall(r"`make ([a-z]+)`", page.read_text("utf-8")))
     assert named <= TARGETS
+
+
+def test_the_summary_of_a_run_is_that_of_the_page() -> None:
+    """But for the seconds; ``python -m corpus.summary`` writes it."""
+    default = {key: value for key, value in os.environ.items() if key != "D2S_FULL_GRAPH"}
+    done = python("-m", "d2s", "run", summary.PROGRAM, env=default)
+    assert done.returncode == 0, done.stderr
+    found = [
+        re.sub(r"\d+\.\d+", "N", line) for line in summary.summary_in(done.stderr).splitlines()
+    ]
+    for page in summary.PAGES:
+        assert "\n".join(found) in re.sub(r"\d+\.\d+", "N", page.read_text("utf-8"))
 
 
 def test_there_are_commands() -> None:
