@@ -14,13 +14,14 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import typer
 
 from d2s import __version__, config
 from d2s.cli import commands
 from d2s.cli.terminal.help import Command, Group
+from d2s.cli.terminal.progress import INTERRUPTED
 from d2s.errors import D2SError, PaddleVersionError
 
 app = typer.Typer(
@@ -30,9 +31,6 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help: paragraphs are filled, and it can be piped
     pretty_exceptions_enable=False,  # a traceback is for a bug report: plain text, in full
 )
-
-_INTERRUPTED: Final = 130
-"""The exit status after Ctrl-C, as of a shell: 1 would say that something was found."""
 
 
 def _command(
@@ -60,7 +58,7 @@ def _command(
             function(**options)
         except KeyboardInterrupt:
             typer.echo("interrupted", err=True)
-            raise typer.Exit(_INTERRUPTED) from None
+            raise typer.Exit(INTERRUPTED) from None
 
     text = f"{inspect.getdoc(function)}\n\n{_shown(examples)}"
     app.command(name, cls=Command, help=text, short_help=summary, context_settings=settings)(run)

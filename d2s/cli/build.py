@@ -20,7 +20,7 @@ import typer
 
 from d2s.cli.targets.find import first_on_path, import_module
 from d2s.cli.terminal.files import write
-from d2s.cli.terminal.progress import working
+from d2s.cli.terminal.progress import importing, working
 from d2s.debug.build import MARK, Built, built
 from d2s.errors import D2SError, OutputFileError, TargetError
 
@@ -174,7 +174,7 @@ def _build_file(path: Path, root: Path, folder: Path, report: Report, keep: bool
 
 
 def _built(name: str, path: Path, file: str, keep: bool) -> Built:
-    with working(f"importing {name}"), contextlib.redirect_stdout(sys.stderr):
+    with importing(name), contextlib.redirect_stdout(sys.stderr):
         module = import_module(name)
     found = getattr(module, "__file__", None)
     if found is None or Path(found).resolve() != path:

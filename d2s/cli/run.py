@@ -18,7 +18,7 @@ from typing import Any
 import typer
 
 from d2s.cli.terminal.files import write
-from d2s.cli.terminal.progress import working
+from d2s.cli.terminal.progress import INTERRUPTED, working
 from d2s.debug.watch import Watch
 from d2s.errors import TargetError
 from d2s.markup.flow import counted
@@ -50,10 +50,12 @@ def run(
             _start(program, module=module)
         except SystemExit as end:
             status = end.code
-        except Exception as error:
-            status = 1
+        except (Exception, KeyboardInterrupt) as error:
+            status = INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
             _show(error)
-    theirs = _by_paddle(folder, program, arguments, module=module) if beside_paddle else None
+    theirs = None
+    if beside_paddle and status != INTERRUPTED:
+        theirs = _by_paddle(folder, program, arguments, module=module)
     if as_json:
         facts = {**watch.as_dict(), "left_out": patch.left_out, "by_paddle": theirs}
         text = json.dumps(facts, indent=2) + "\n"

@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+INTERRUPTED: Final = 130
+"""The exit status after Ctrl-C, as of a shell: 1 would say that something was found."""
+
 _PATIENCE: Final = 1.0
 """Seconds in which nothing is said."""
 

@@ -15,6 +15,8 @@ FILES = {
     "import.py": b"import nonexistent_thing\n\n\ndef f(x):\n    return x\n",
     "raises.py": b"raise ValueError('no')\n",
     "leaves.py": b"raise SystemExit(3)\n",
+    "slow.py": b"import late\n",
+    "late.py": b"\nraise KeyboardInterrupt  # as Ctrl-C does in what hangs\n",
     "good.py": b"def forward(x):\n    return x\n",
 }
 BAD = {
@@ -111,6 +113,41 @@ def test_an_output_that_cannot_be_written(
         assert status == 2, text
         assert output in text
     assert (folder / "good.py").read_bytes() == FILES["good.py"]
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS.keys() - {"lint"}))
+def test_an_import_that_is_interrupted_says_whose_it_was(
+    command: str, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Also where the file itself is not the one that hangs; nothing is written."""
+    with pytest.raises(SystemExit) as ended:
+        main([command, named(command, "slow.py"), *COMMANDS[command]])
+    said = "".join(capfd.readouterr())
+    assert ended.value.code == 130
+    assert "importing slow" in said
+    assert f"had not ended; it was at {folder / 'late.py'}:2" in said
+    assert {path.name for path in folder.iterdir()} - {"__pycache__"} == {*FILES, "empty"}
+
+
+def test_a_program_that_is_interrupted_has_its_summary(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As Python says it, and the status that a shell gives."""
+    status, text = said(capsys, "run", "slow.py")
+    assert status == 130
+    assert 'late.py", line 2' in text
+    assert "KeyboardInterrupt" in text
+    assert "0 functions, 0 programs" in text
+
+
+def test_a_huge_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A table of data beside a function is no hindrance, and is not shown."""
+    table = b"TABLE = [\n" + b"    (1, 'name', 2.5),\n" * 50_000 + b"]\n"
+    (folder / "huge.py").write_bytes(FILES["good.py"] + table)
+    for args in (["dump", "huge.py:forward"], ["lint", "huge.py"]):
+        status, text = said(capsys, *args)
+        assert status == 0, text
+        assert len(text) < 1000
 
 
 @pytest.mark.parametrize("place", BAD)

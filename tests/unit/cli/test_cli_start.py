@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from d2s.cli import app, commands
+from d2s.cli import app
 
 ROOT = Path(__file__).resolve().parents[3]
 COMMANDS = [info.name for info in app.registered_commands if info.name]
@@ -140,15 +140,23 @@ def test_options_for_programs() -> None:
         assert "--json" in CliRunner().invoke(app, [name, "--help"]).stdout, name
 
 
-def test_completion_of_codes() -> None:
-    assert [code for code, _ in commands._codes("d2s20")][:2] == ["D2S202", "D2S203"]
-    done = run(
-        "from d2s_command import main; main()",
-        _D2S_COMPLETE="complete_bash",
-        COMP_WORDS="d2s explain D2S40",
-        COMP_CWORD="2",
-    )
-    assert done.stdout.split() == ["D2S401", "D2S402", "D2S403", "D2S404"]
+TYPED = {"_TYPER_COMPLETE_ARGS": "d2s explain D2S40"}
+
+
+@pytest.mark.parametrize(
+    ("shell", "asked"),
+    [
+        ("bash", {"COMP_WORDS": "d2s explain D2S40", "COMP_CWORD": "2"}),
+        ("zsh", TYPED),
+        ("fish", {**TYPED, "_TYPER_COMPLETE_FISH_ACTION": "get-args"}),
+    ],
+)
+def test_completion_of_codes(shell: str, asked: dict[str, str]) -> None:
+    """What the scripts of ``--install-completion`` ask for, with titles where a shell has them."""
+    code = "from d2s_command import main; main()"
+    done = run(code, _D2S_COMPLETE=f"complete_{shell}", **asked)
+    assert re.findall(r"D2S\d+", done.stdout) == ["D2S401", "D2S402", "D2S403", "D2S404"]
+    assert ("A result that cannot be saved" in done.stdout) == (shell != "bash")
 
 
 def test_no_colour_on_a_terminal() -> None:
