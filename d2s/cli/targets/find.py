@@ -256,10 +256,15 @@ def _explain(error: BaseException, file: str | None, doing: str = "importing it"
         [] if file else [frame for frame in frames if not frame.filename.startswith("<")]
     )
     message = " ".join(str(error).split())
+    cure = (
+        "make the file importable; what runs only as a script belongs under "
+        'if __name__ == "__main__"'
+    )
+    if isinstance(error, ModuleNotFoundError):
+        cure = f"install what provides {error.name!r}, or run d2s where it can be imported"
     raise UserCodeError(
         f"{doing} raised {type(error).__name__}" + (f": {message}" if message else ""),
-        cure="make the file importable; what runs only as a script belongs under "
-        'if __name__ == "__main__"',
+        cure=cure,
         file=places[-1].filename if places else file,
         line=places[-1].lineno if places else None,
     ) from error

@@ -82,6 +82,7 @@ def test_each_bad_input_has_a_message_that_names_it(
         assert status == found, f"{place}: {text}"
         assert wanted in text
         assert "Traceback" not in text
+        assert (f"install what provides '{wanted}'" in text) == (place == "import.py")
     assert {path.name for path in folder.iterdir()} - {"__pycache__"} == {*FILES, "empty"}
 
 
