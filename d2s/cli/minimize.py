@@ -14,7 +14,7 @@ import re
 import sys
 import tokenize
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -47,33 +47,36 @@ def minimize(
     if inputs and input_spec:
         raise typer.BadParameter("choose one of --input and --input-spec")
     specs = [parse_input_spec(text).to_paddle() for text in input_spec]
-    found = find(target)
+    found = find(target, layers=True)
+    made = isinstance(found.function, type)  # a class of layers: an object of it
+    if made:
+        found = found.bound()
     if found.owner is not None:
         raise TargetError(
             f"{found.name!r} cannot be called without an instance",
             cure="create the object in the file, and name it: FILE.py:net or FILE.py:net.method",
         )
-    subject = _subject(target, found, grad=wanted.grad)
+    subject = replace(_subject(target, found, grad=wanted.grad), made=made)
     calls = _calls(target, found, inputs, grad=wanted.grad) if inputs else None
     os.environ.setdefault("GLOG_minloglevel", "2")
     console = Console(stderr=True)
     with console.status(escape(f"running {found.name}")) as status:
-        made = smallest(
+        smaller = smallest(
             subject,
             calls,
             wanted,
             specs=[(list(each.shape), _name(each.dtype), each.name) for each in specs],
             told=lambda text: status.update(escape(text)),
         )
-    if made is None:
+    if smaller is None:
         what = wanted.symptom or "nothing that is wrong"
         verb = "does not show" if wanted.symptom else "shows"
         typer.echo(f"{found.name} {verb} {what}", err=True)
         raise typer.Exit(1)
-    _give(made, as_json=as_json, output=output)
-    if made.interrupted:
+    _give(smaller, as_json=as_json, output=output)
+    if smaller.interrupted:
         raise KeyboardInterrupt
-    if not made.complete:
+    if not smaller.complete:
         typer.echo("ended before it was done: a smaller program may show the same", err=True)
 
 

@@ -173,7 +173,7 @@ _FILE: Final = '''\
 if __name__ == "__main__":
     from d2s.testing import assert_equivalent
 
-    for report in assert_equivalent({name}, {calls}(){grad}):
+    for report in assert_equivalent({target}, {calls}(){grad}):
         print(report)
 '''
 
@@ -187,6 +187,7 @@ def _file(found: Minimized, subject: Subject, text: str) -> str:
     return _FILE.format(
         symptom=found.symptom,
         name=found.name,
+        target=f"{found.name}()" if subject.made else found.name,
         left="" if found.complete else " (it was ended before it was done)",
         versions=f"d2s {__version__}, paddle {paddle.__version__}, Python {python}",
         beside=f"\nNeeds beside it: {beside}" if beside else "",

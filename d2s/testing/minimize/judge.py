@@ -29,6 +29,7 @@ class Subject:
         folder: where the modules that it imports are looked for first.
         package: the package of the file, for imports with dots.
         grad: compare gradients.
+        made: the name is that of a class of layers, and an object of it is called.
     """
 
     text: str
@@ -36,6 +37,7 @@ class Subject:
     folder: str
     package: str = ""
     grad: bool = True
+    made: bool = False
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ def _target(module: types.ModuleType, name: str) -> Any:
     value: Any = module
     for part in name.split("."):
         value = getattr(value, part)
-    return value
+    return value() if isinstance(value, type) else value
 
 
 def _calls(module: types.ModuleType) -> list[Any]:

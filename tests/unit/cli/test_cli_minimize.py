@@ -151,6 +151,8 @@ def test_a_function_that_is_right(net: Path) -> None:
     done = run(net, "net.py:good", "--examples", "3")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.rstrip().endswith("good shows nothing that is wrong")
+    done = run(net, "net.py:Net", "-i", "float32[2]")  # an object of it
+    assert done.stderr.rstrip().endswith("Net shows nothing that is wrong")
     done = run(net, "net.py:scale", "-i", "float32[2]", "-i", "2", "--code", "204")
     assert done.returncode == 1
     assert done.stderr.rstrip().endswith("scale does not show D2S204")
