@@ -9,6 +9,7 @@
 ``blocks``     ``if`` and ``while`` of a program
 ``walks``      the operations of a program
 ``saved``      what gradients read of the forward
+``paths``      what a gradient in a branch or loop goes through
 ``leaves``     values that no gradient goes through
 ``repairs``    Paddle's builder of gradients, corrected
 ``passes``     a program made ready for its gradients and its run

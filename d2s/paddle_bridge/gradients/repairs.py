@@ -61,7 +61,7 @@ _REPAIRS: Final = (
     ),
     (
         "if while_prune_check(while_tuple_ops):",
-        "if not _marked(base_op) and while_prune_check(while_tuple_ops):",
+        "if not _marked(base_op) and _is_unread(while_tuple_ops):",
     ),
     (
         "                        # update grad_op structure\n                        (\n",
@@ -70,7 +70,7 @@ _REPAIRS: Final = (
     ),
     (
         "total_ops = parent_total_ops(block)",
-        "total_ops = _differentiated(_visible_to(block))",
+        "total_ops = _differentiated(visible_to(block))",
     ),
     (
         "    if all_stop_gradient_true(block):\n",
@@ -230,10 +230,18 @@ def _is_floating(value: Any) -> bool:
     return not pir.is_fake_value(value) and paddle.is_floating_point(value)
 
 
-def _visible_to(block: Any) -> list[Any]:
-    """The operations of ``block`` and of all blocks around it; Paddle's own stops at the second."""
-    around = [] if block.parent_block is None else _visible_to(block.parent_block)
-    return [*around, *block.ops]
+def visible_to(block: Any) -> list[Any]:
+    """The operations of ``block`` and, before those that hold it, of all blocks around it.
+
+    Paddle's own stops at the second block, and takes the branch or loop that is being built for one
+    that has been.
+    """
+    found = list(block.ops)
+    while block.parent_block is not None:
+        holder, block = block.parent_op.id(), block.parent_block
+        ids = [each.id() for each in block.ops]
+        found[:0] = block.ops[: ids.index(holder)]
+    return found
 
 
 def _differentiated(operations_: list[Any]) -> list[Any]:
@@ -344,6 +352,22 @@ def _marked(operation: Any) -> bool:
     return bool(operation.has_attr(_MARKED))
 
 
+def _is_unread(saving: list[Any]) -> bool:
+    """Whether a stack on which a block saves can go.
+
+    A loop asks its own for the number of trips, also where no value of it is read; Paddle ends the
+    process then.
+
+    Args:
+        saving: takes values off the stack, puts them there, makes it; empty without one.
+    """
+    return bool(
+        saving
+        and saving[2].result(0).use_empty()
+        and all(value.use_empty() for value in saving[0].results())
+    )
+
+
 def _more_trips(loop: Any, copies: Any) -> Any:
     """Whether the gradient of ``loop``, which is being built, has another trip to take back.
 
@@ -380,11 +404,12 @@ def _repaired_gradients() -> Any:
     for helper in (
         _derivative,
         _differentiated,
-        _visible_to,
+        visible_to,
         _inputs_of,
         _without_stacks,
         _hands_on_nothing,
         _marked,
+        _is_unread,
         _more_trips,
         _enter_again,
     ):

@@ -13,6 +13,7 @@ import paddle
 from d2s.errors import LoopGradientError
 from d2s.paddle_bridge.capturing.leaves import cut_operation, is_cut
 from d2s.paddle_bridge.gate import static_lock
+from d2s.paddle_bridge.gradients.paths import beside, refuse_unpaired
 from d2s.paddle_bridge.gradients.repairs import (
     LEFT_OUT,
     coded_gradients,
@@ -20,6 +21,7 @@ from d2s.paddle_bridge.gradients.repairs import (
     differentiate,
     gradient_function,
     mark_inner_loops,
+    visible_to,
 )
 from d2s.paddle_bridge.names import (
     EagerTensor,
@@ -92,11 +94,16 @@ def gradients_in_block(
     _refuse_loops_around(block, outputs, inputs)
     before = {operation.id() for operation in block.ops}
     with coded_gradients(), static_lock, derivatives_to_come() if again else nullcontext():
-        made = gradient_function()(outputs, inputs, seeds)
+        LEFT_OUT.update(beside(outputs, inputs, visible_to(block)))
+        try:
+            made = gradient_function()(outputs, inputs, seeds)
+        finally:
+            LEFT_OUT.clear()
+        gradient = [each for each in block.ops if each.id() not in before]
+        refuse_unpaired([part for each in gradient for part in (each, *inside(each))], block)
     if not again:
-        for operation in block.ops:
-            if operation.id() not in before:
-                cut_operation(operation)
+        for operation in gradient:
+            cut_operation(operation)
     return list(made)
 
 
