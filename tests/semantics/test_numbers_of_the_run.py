@@ -132,3 +132,15 @@ def test_a_number_that_is_hashed() -> None:
     f = function_of("def f(t):\n    return hash(int(t))")
     with pytest.raises(NotStaticError, match="hashed"):
         d2s.to_static(f)(scalar(1))
+
+
+@pytest.mark.parametrize("make", ["bool(x[{}] > 0)", "True if x[{}] > 0 else False"])
+def test_truth_values_are_numbers(make: str) -> None:
+    """E1: ``True + True`` was ``True``, ``-True`` was ``True``, and ``True - True`` was refused."""
+    f = function_of(
+        f"def f(x):\n    a = {make.format(0)}\n    b = {make.format(1)}\n"
+        "    return a + b, a - b, a * b, b - True, True + a, -a, ~a, a + b + True, a & b"
+        ", a / (b + 1), a // (b + 1), a % (b + 1), a ** b, a << b, a < b"
+    )
+    given = [tensor(*values) for values in ((1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0))]
+    assert_same(f, *given, static=d2s.to_static(f, full_graph=True))

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import paddle
 
-from d2s.errors import LoopGradientError
 from d2s.paddle_bridge.capturing.leaves import cut_operation, is_cut
 from d2s.paddle_bridge.gate import static_lock
 from d2s.paddle_bridge.gradients.paths import beside, refuse_unpaired
@@ -91,7 +90,6 @@ def gradients_in_block(
         LoopGradientError: (D2S307) Paddle cannot differentiate what is there.
     """
     block = paddle.pir.get_current_insertion_point().block()
-    _refuse_loops_around(block, outputs, inputs)
     before = {operation.id() for operation in block.ops}
     with coded_gradients(), static_lock, derivatives_to_come() if again else nullcontext():
         LEFT_OUT.update(beside(outputs, inputs, visible_to(block)))
@@ -105,37 +103,6 @@ def gradients_in_block(
         for operation in gradient:
             cut_operation(operation)
     return list(made)
-
-
-def _refuse_loops_around(block: Any, outputs: list[Any], inputs: list[Any]) -> None:
-    """Refuse gradients that leave the block where there are loops: Paddle would end the process.
-
-    Raises:
-        LoopGradientError: (D2S307) what is differentiated was computed outside of the block.
-    """
-    inner = {operation.id() for operation in block.ops}
-    around, parent = [], block.parent_op
-    while parent is not None and parent.name() != "builtin.module":
-        outer = parent.get_parent_block()
-        around += [each for each in outer.ops if each.id() != parent.id()]
-        parent = outer.parent_op
-    if not any(each.name() == "pd_op.while" for each in around):
-        return
-    seen = {value.id for value in inputs}
-    queue = list(outputs)
-    while queue:
-        value = queue.pop()
-        operation = value.get_defining_op()
-        if value.id in seen or value.stop_gradient or operation is None:
-            continue
-        seen.add(value.id)
-        if operation.id() not in inner:
-            raise LoopGradientError(
-                "paddle.grad() stands in a branch or static loop, and goes back through what was "
-                "computed outside of it",
-                cure="compute it in the same branch or loop, or take the gradient outside",
-            )
-        queue += operation.operands_source()
 
 
 _HOOKS: Final = "d2s_hooks"

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import functools
 import operator
+import sys
 from typing import Any
 
 import paddle
 
 from d2s import paddle_bridge as bridge
+from d2s.diagnostics.location import is_ours
 from d2s.runtime.python import casts
 from d2s.runtime.trace import current
 from d2s.runtime.values.choice import Choice
@@ -42,6 +44,8 @@ def _propagated(operands: tuple[Any, ...], name: str, result: Any) -> Any:
         result = paddle.reshape(result, [1]) if not list(result.shape) else result
     if not bridge.is_value(result):
         return result
+    if kinds == [bool] and (name == "__neg__" or (name == "__invert__" and _is_users())):
+        return getattr(casts.to_number(operands[0], int), name)()
     if any(kind is None for kind in kinds):
         return _on_some_paths(operands, name, result)
     if name in ("__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__"):
@@ -54,6 +58,11 @@ def _propagated(operands: tuple[Any, ...], name: str, result: Any) -> Any:
     dtype = str(result.dtype)
     kind = bool if "bool" in dtype else float if "float" in dtype else int
     return mark_number(result, kind)
+
+
+def _is_users() -> bool:
+    """Whether the user's code has written the operator; ours negates flags with ``~``."""
+    return not is_ours(sys._getframe(4).f_code.co_filename)
 
 
 def _on_some_paths(operands: tuple[Any, ...], name: str, result: Any) -> Any:

@@ -213,6 +213,8 @@ def _adapted(mine: Any, other: Any, name: str) -> Any:
         return bridge.Answer(getattr(mine, name)(_plain_number(mine, other)))
     if name in casts.BITS and None not in (number_kind(mine), number_kind(other)):
         return bridge.Answer(casts.bits(name, mine, other))
+    if name in casts.ARITHMETIC and number_kind(mine) is number_kind(other) is bool:
+        return bridge.Answer(getattr(casts.to_number(mine, int), name)(casts.to_number(other, int)))
     if name in ("__mul__", "__rmul__") and (is_plain_sequence(other) or type(other) is str):
         return bridge.Answer(dynamic_list.repeated(other, _times(mine)))
     if not isinstance(other, _PARTNERS):

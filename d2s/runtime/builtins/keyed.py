@@ -19,15 +19,11 @@ from d2s.runtime.lists.items.equality import equal_pairs
 from d2s.runtime.lists.items.structures import Structure, element_of
 from d2s.runtime.lists.iteration import indexed, items_of
 from d2s.runtime.loops.comprehensions import list_of
-from d2s.runtime.python.comparing import is_late_key
+from d2s.runtime.python.keys import is_undecided
 from d2s.runtime.trace import current
 from d2s.runtime.values.choice import Choice, each
 from d2s.runtime.values.tensors import mark_number
 from d2s.runtime.values.tree import is_mapping
-
-
-def _late(key: object) -> bool:
-    return is_late_key(key) or isinstance(key, Choice)
 
 
 def _of_run(things: Any, late: Callable[[Any], bool]) -> tuple[DynamicList | None, Any]:
@@ -59,7 +55,7 @@ def set_(things: Any = (), /) -> Any:
         return builtins.set(things)
     if isinstance(things, Choice):
         return each(set_, things)
-    whole, items = _of_run(things, _late)
+    whole, items = _of_run(things, is_undecided)
     if whole is None:
         return builtins.set(items)
     first, _, _ = _first_and_last(whole)
@@ -82,7 +78,7 @@ def dict_(things: Any = (), /, **named: object) -> Any:
         return dict_(things.data)
     if is_mapping(things) or hasattr(type(things), "keys"):
         return builtins.dict(things)
-    whole, items = _of_run(things, lambda pair: type(pair) is tuple and _late(pair[:1]))
+    whole, items = _of_run(things, lambda pair: type(pair) is tuple and is_undecided(pair[0]))
     return builtins.dict(items) if whole is None else _dict_of(whole, {})
 
 
@@ -107,7 +103,7 @@ def counter(things: Any = (), /, **named: int) -> Any:
     """``collections.Counter``."""
     if current() is None or named or is_mapping(things):
         return collections.Counter(things, **named)
-    whole, items = _of_run(things, _late)
+    whole, items = _of_run(things, is_undecided)
     if whole is None:
         return collections.Counter(items)
     first, _, counts = _first_and_last(whole)

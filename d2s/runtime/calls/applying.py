@@ -26,7 +26,7 @@ from d2s.runtime.calls.converter import converter
 from d2s.runtime.lists.becoming import become
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.python.arrays import numpy_calls
-from d2s.runtime.python.comparing import is_late_key
+from d2s.runtime.python.keys import is_undecided
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import Choice, each, possible
 from d2s.runtime.values.objects import attribute, is_user_class, owner_of
@@ -404,7 +404,7 @@ def _item_for(owner: Any, name: str, arguments: tuple[Any, ...]) -> Any:
 def _by_hash(owner: object, arguments: Sequence[Any]) -> bool:
     """Whether a method of a dict or set would look for a number of the run by its hash."""
     keys = arguments[:1] if is_mapping(owner) else arguments
-    return any(is_late_key(key) or isinstance(key, Choice) for key in keys)
+    return any(map(is_undecided, keys))
 
 
 def _first_choice(given: object) -> Choice | None:

@@ -301,6 +301,14 @@ BITS.update({swapped: BITS[name] for swapped, name in _SWAPPED.items()})
 """Operators of the bits of whole numbers, and those with swapped operands."""
 
 
+ARITHMETIC: Final = frozenset(
+    f"__{swapped}{name}__"
+    for name in ("add", "sub", "mul", "floordiv", "mod", "pow")
+    for swapped in ("", "r")
+)
+"""Operators of which Python takes a truth value for 0 or 1."""
+
+
 def bits(name: str, mine: object, other: object) -> Any:
     """An operator of bits, of numbers one of which the run knows."""
     swapped = name in _SWAPPED

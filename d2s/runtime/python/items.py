@@ -28,6 +28,7 @@ from d2s.runtime.python.keys import (
     is_late,
     is_of_run,
     is_position,
+    is_undecided,
     with_choice,
     without_arrays,
 )
@@ -186,6 +187,8 @@ def _by_alternative(container: object, key: object, chosen: Choice) -> Any:
         found = at_once(use, chosen)  # nothing is captured by looking into a list or dict
         if found is not None:
             return found
+    if is_mapping(container) and key is not chosen and is_undecided(key):
+        return _looked_up(container, key)
     exact = not (is_tensor(container) and is_position(key, chosen))
     return each(use, chosen, none=True, exact=exact)
 
@@ -219,7 +222,7 @@ def get(table: dict[Any, Any], key: object, default: object = None, /) -> Any:
     """``dict.get``: under a number that the run decides, the item that is meant."""
     if isinstance(key, Choice):
         return each(lambda found: get(table, found, default), key, none=True, exact=True)
-    if not is_late_key(key):
+    if not is_undecided(key):
         return table.get(key, default)
     known, missing = cases_of(table, key)
     if not known:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import paddle
 
+from d2s.runtime.python.comparing import is_late_key
 from d2s.runtime.values.choice import Choice
-from d2s.runtime.values.tensors import is_array, is_tensor
+from d2s.runtime.values.constants import CONSTANTS
+from d2s.runtime.values.tensors import is_array, is_tensor, number_kind
 from d2s.runtime.values.tree import children, is_plain_sequence, map_children
 
 
@@ -105,3 +108,27 @@ def with_choice(key: object, chosen: Choice, value: object) -> Any:
     if not _is_compound(key):
         return key
     return map_children(lambda part: with_choice(part, chosen, value), key, slices=True)
+
+
+def is_undecided(key: object) -> bool:
+    """Whether a tensor decides which number, text or ``None`` a key of a dict is, or its part."""
+    if is_late_key(key):
+        return True
+    chosen = choice_in(key)
+    return chosen is not None and all(
+        type(leaf) in CONSTANTS or number_kind(leaf) is not None for leaf in chosen.leaves()
+    )
+
+
+def spread(key: object, use: Callable[[Any], Any]) -> Any:
+    """``use`` of every key that there may be, which must not need the run.
+
+    Raises:
+        LookupError: only the run knows one of them.
+    """
+    chosen = choice_in(key)
+    if chosen is None:
+        return use(key)
+    if not chosen.plain:
+        raise LookupError
+    return chosen.spread(lambda found: spread(with_choice(key, chosen, found), use))

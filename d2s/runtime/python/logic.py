@@ -18,7 +18,8 @@ from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.control_flow.cond import choose, select
 from d2s.runtime.control_flow.unbound import as_local
 from d2s.runtime.lists.dynamic_list import DynamicList
-from d2s.runtime.python.comparing import COMPARISONS, eq, is_late_key
+from d2s.runtime.python.comparing import COMPARISONS, eq
+from d2s.runtime.python.keys import is_undecided
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import Choice, each, possible
 from d2s.runtime.values.constants import holds_tensors
@@ -135,7 +136,7 @@ def in_(item: Any, container: Any) -> Any:
     hashed = looked_up or is_mapping(container)
     if not (hashed or is_sequence(container) or isinstance(container, list | range)):
         return each(lambda found: found in container, item, none=True, exact=True)
-    asks = is_late_key if hashed else holds_tensors
+    asks = is_undecided if hashed else holds_tensors
     among = () if is_mapping(container) or isinstance(container, KeysView | range) else container
     if not (asks(item) or isinstance(item, Choice) or any(map(asks, among))):
         return item in container  # a tensor is found in a dict or set if it is the same one

@@ -22,7 +22,13 @@ from d2s.runtime.lists.becoming import become
 from d2s.runtime.lists.dynamic_dict import DynamicKeys
 from d2s.runtime.python.arrays.array import Array
 from d2s.runtime.python.comparing import is_late_key
-from d2s.runtime.python.keys import choice_in, is_position, with_choice, without_arrays
+from d2s.runtime.python.keys import (
+    choice_in,
+    is_position,
+    spread,
+    with_choice,
+    without_arrays,
+)
 from d2s.runtime.python.picking import likely, position_in, refuse_others, was_found
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import Choice, each, possible
@@ -117,13 +123,26 @@ def _is_same_key(one: object, other: object) -> bool:
     return one is other or (type(one) is type(other) and not is_tensor(one) and one == other)
 
 
+def _has_all(table: dict[Any, Any], key: object) -> bool:
+    """Whether a dict has whatever ``key`` may be."""
+
+    def has(one: object) -> bool:
+        return one is UNBOUND or any(_is_same_key(known, one) for known in table)
+
+    if isinstance(key, Choice):
+        return all(map(has, key.leaves()))
+    try:
+        return all(spread(key, has).leaves())
+    except LookupError:
+        return False
+
+
 def _store_by_alternative(value: object, container: Any, key: object, chosen: Choice) -> Any:
     if not is_tensor(container):
         # The container is what each side may change: two methods of it tell the sides apart.
-        if is_mapping(container) and not all(
-            leaf is UNBOUND or any(_is_same_key(known, leaf) for known in container)
-            for leaf in (chosen.leaves() if key is chosen else ())
-        ):
+        if is_mapping(container) and not _has_all(container, key):
+            if key is not chosen:
+                return _store_under_number(value, container, key)
             made = become(container, (key, value))
             made[key] = value
             return made

@@ -169,14 +169,25 @@ class Choice(Cases, Operators):
 
     def __getattribute__(self, name: str) -> Any:
         """Ours for our own code; what the user reads, ``.name`` say, is the value's."""
+        if name == "__class__":
+            return self._class(ours=is_ours(sys._getframe(1).f_code.co_filename))
         if name.startswith("__") or is_ours(sys._getframe(1).f_code.co_filename):
             return object.__getattribute__(self, name)
         return self.__getattr__(name)
 
+    def _class(self, *, ours: bool) -> Any:
+        """The class, which the user's code takes for that of the value where it is one."""
+        kinds = {type(leaf) for leaf in self.leaves()}
+        if ours or len(kinds) > 1 or any(issubclass(kind, bridge.Value) for kind in kinds):
+            return type(self)
+        return kinds.pop()
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith(("__", "d2s_")):
             raise AttributeError(name)
-        if not self.single and all(callable(attribute(v, name)) for v in self._usable()):
+        usable = self._usable()
+        constant = self.plain and len(usable) == self.size
+        if (constant or not self.single) and all(callable(attribute(v, name)) for v in usable):
             return self.mapped(lambda side: getattr(side, name))
         if all(keeps(leaf, name) for leaf in self.leaves()):
             held = possible(self.spread(lambda side: attributes_of(side)[name]))
@@ -236,6 +247,9 @@ class Choice(Cases, Operators):
         )
 
     def _operate_alone(self, function: Operation) -> object:
+        known = _folded(function, self) if self.plain else NotImplemented
+        if known is not NotImplemented:
+            return known
         return each(function, self, plainly=True)
 
     def __iter__(self) -> Any:
@@ -341,15 +355,15 @@ def _without_repeats(value: Choice) -> Any:
     return result
 
 
-def _folded(function: Operation, left: object, right: object) -> Any:
-    """``function`` of constants, computed now; ``NotImplemented`` when a pair of them raises."""
+def _folded(function: Operation, *operands: object) -> Any:
+    """``function`` of constants, computed now; ``NotImplemented`` where it raises for some."""
+    at = next((at for at, each in enumerate(operands) if isinstance(each, Choice)), None)
     try:
-        if isinstance(left, Choice):
-            found = left.spread(lambda mine: _folded(function, mine, right))
-        elif isinstance(right, Choice):
-            found = right.spread(lambda theirs: function(left, theirs))
-        else:
-            return function(left, right)
+        if at is None:
+            return function(*operands)
+        chosen: Any = operands[at]
+        before, after = operands[:at], operands[at + 1 :]
+        found = chosen.spread(lambda one: _folded(function, *before, one, *after))
     except Exception:  # which of the pairs counts, only the run knows
         return NotImplemented
     if any(value is NotImplemented for value in found.leaves()):
