@@ -176,7 +176,7 @@ def value_getitem() -> Callable[[Any, Any], Any]:
     return __getitem__
 
 
-def _by_alternative(container: object, key: object, chosen: Choice) -> Any:
+def _by_alternative(container: Any, key: object, chosen: Choice) -> Any:
     if is_list_or_tuple(container) or is_mapping(container):
         note_picked(children(container))
 
