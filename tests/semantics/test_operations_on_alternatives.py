@@ -81,3 +81,17 @@ def test_an_operation_on_one_of_several(kind: str, operation: str) -> None:
         if not isinstance(got, D2SError):
             assert got == _outcome(function, x)
         assert "Choice" not in str(got)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("'ab'", "'c'"), ("[1, 2]", "[1]"), ("{'a': 1}", "{}")]
+)
+def test_what_a_refusal_says_of_several_things(first: str, second: str) -> None:
+    """G4: no name of ours, and a cure that speaks of no dtype."""
+    function = function_of(
+        f"def f(x):\n    return list(zip({first} if x[0] > 0 else {second}, 'ab'))"
+    )
+    with pytest.raises(D2SError) as caught:
+        d2s.to_static(function, full_graph=True)(tensor(1.0))
+    assert "'value'" not in str(caught.value)
+    assert "dtype" not in caught.value.cure

@@ -19,6 +19,7 @@ from d2s.runtime.lists.items.equality import equal_pairs
 from d2s.runtime.lists.items.structures import Structure, element_of
 from d2s.runtime.lists.iteration import indexed, items_of
 from d2s.runtime.loops.comprehensions import list_of
+from d2s.runtime.python.comparing import is_late_key
 from d2s.runtime.python.keys import is_undecided
 from d2s.runtime.trace import current
 from d2s.runtime.values.choice import Choice, each
@@ -78,7 +79,7 @@ def dict_(things: Any = (), /, **named: object) -> Any:
         return dict_(things.data)
     if is_mapping(things) or hasattr(type(things), "keys"):
         return builtins.dict(things)
-    whole, items = _of_run(things, lambda pair: type(pair) is tuple and is_undecided(pair[0]))
+    whole, items = _of_run(things, lambda pair: type(pair) is tuple and is_late_key(pair[0]))
     return builtins.dict(items) if whole is None else _dict_of(whole, {})
 
 

@@ -12,6 +12,7 @@ How such a value is used, is the matter of :class:`~d2s.runtime.values.choice.Ch
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeVar
 
@@ -27,6 +28,9 @@ from d2s.runtime.values.unbound import UNBOUND
 
 MOST: Final = 64
 """So many alternatives a value may have: each use is captured once for each of them."""
+
+_NAMELESS: Final = {"value": "a value", "item": "an item of a container", "result": "the result"}
+"""What is said of values that have a name of ours, that of no variable."""
 
 Mine = TypeVar("Mine", bound="Cases")
 
@@ -67,9 +71,16 @@ class Cases:
         if self.size > MOST:
             raise error_here(
                 AmbiguousValueError,
-                f"{name!r} depends on tensor conditions and may be one of more than {MOST} things",
+                f"{self.said} depends on tensor conditions and may be one of more than {MOST} "
+                "things",
                 "give it the same type, dtype, shape and length on every path",
             )
+
+    @property
+    def said(self) -> str:
+        """What a message calls it: its name, or that of what it is where nobody has given one."""
+        root = re.split(r"[.\[]", self.name)[0]
+        return _NAMELESS.get(root) or repr(self.name)
 
     def like(self: Mine, true: object, false: object) -> Mine:
         """The same choice between other things."""
@@ -97,7 +108,8 @@ class Cases:
 
     def table(self) -> list[Row]:
         """What it may be, for a message: a row for each alternative."""
-        return [row(self.name, side, value) for side, value in self._sided()][:MOST_ROWS]
+        name = self.said.strip("'\"")
+        return [row(name, side, value) for side, value in self._sided()][:MOST_ROWS]
 
     def _sided(self) -> Iterator[tuple[Side, Any]]:
         known = self.places and self.body_first is not None

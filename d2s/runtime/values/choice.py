@@ -77,9 +77,9 @@ class Choice(Cases, Operators):
                 kinds = listed(map(describe, self.leaves()), "; ")
                 raise error_here(
                     AmbiguousValueError,
-                    f"{self.name!r}{bound_on(self.name)} depends on a tensor condition and may "
+                    f"{self.said}{bound_on(self.name)} depends on a tensor condition and may "
                     f"be {kinds}, which cannot be one value of a program",
-                    "give it the same type, dtype and rank on every path",
+                    self._cure(),
                     self.table(),
                 )
             value = chosen
@@ -88,6 +88,11 @@ class Choice(Cases, Operators):
         if check:
             self._check(use)
         return value
+
+    def _cure(self) -> str:
+        if any(is_tensor(leaf) or number_kind(leaf) is not None for leaf in self._usable()):
+            return "give it the same type, dtype and rank on every path"
+        return "give it the same type and length on every path, or use it where it is chosen"
 
     def _usable(self) -> list[Any]:
         return [item for item in self.leaves() if item is not None and item is not UNBOUND]
@@ -270,7 +275,7 @@ class Choice(Cases, Operators):
     def __hash__(self) -> int:
         raise error_here(
             AmbiguousValueError,
-            f"{self.name!r}, which depends on a tensor, is hashed by code that stays Python",
+            f"{self.said}, which depends on a tensor, is hashed by code that stays Python",
             "look it up with container[key] or container.get(key) in a converted function",
             self.table(),
         )
@@ -278,7 +283,7 @@ class Choice(Cases, Operators):
     def __bool__(self) -> bool:
         raise error_here(
             AmbiguousValueError,
-            f"the truth of {self.name!r} depends on a tensor, in code that stays Python",
+            f"the truth of {self.said} depends on a tensor, in code that stays Python",
             "move the test into an if statement of the function",
             self.table(),
         )
@@ -434,7 +439,7 @@ def _counted(capture: Capture, thing: Choice) -> Iterator[None]:
         if capture.uses > MOST_USES:
             raise error_here(
                 AmbiguousValueError,
-                f"{thing.name!r} and other values that depend on tensor conditions are used "
+                f"{thing.said} and other values that depend on tensor conditions are used "
                 f"together, which would be captured for more than {MOST_USES} combinations of "
                 "what they may be",
                 "give them the same type, dtype, shape and length on every path",
