@@ -166,3 +166,21 @@ def test_saved_values_are_taken_back_once(name: str) -> None:
     with pytest.raises(LoopGradientError, match="has saved its values for one gradient") as caught:
         d2s.to_static(_function(REFUSED[name]), full_graph=True)(_lists()[0])
     assert caught.value.file is not None
+
+
+def test_the_first_values_of_inner_loops_are_not_kept() -> None:
+    """C7: the run ended in "DenseTensor shouldn't be null"."""
+    body = """
+        if x.sum() < 100:
+            y = x
+            while y.sum() < 100:
+                z = y * 1.5
+                while z.sum() < 50:
+                    z = z * z + 1
+                y = y + z
+            g = paddle.grad(y.sum(), x)[0]
+        return g
+    """
+    with pytest.raises(LoopGradientError, match="inside of another") as caught:
+        d2s.to_static(_function(body), full_graph=True)(_lists()[0])
+    assert caught.value.file is not None

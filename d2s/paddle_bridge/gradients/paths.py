@@ -75,7 +75,14 @@ def refuse_unpaired(gradient: list[Any], here: Any) -> None:
         if operation.name() not in ("cf.tuple_pop", "cf.has_elements"):
             continue
         stack = operation.operand_source(0).get_defining_op()
-        saving = _holders(stack.result(1).first_use().owner().get_parent_block())
+        push = stack.result(1).first_use().owner()
+        if any(_begins_a_loop(value) for value in push.operands_source()[1:]):
+            raise LoopGradientError(
+                "a gradient is asked for in a branch or loop, and goes through a loop inside of "
+                "another loop or branch, of whose first values Paddle keeps none",
+                cure="ask for the gradient outside of the branch or loop",
+            )
+        saving = _holders(push.get_parent_block())
         asked = [name for block, name in asking.items() if block not in saving]
         saved = [name for block, name in saving.items() if block not in asking]
         if _LOOP not in asked and not (asked and _LOOP in saved):
@@ -87,6 +94,10 @@ def refuse_unpaired(gradient: list[Any], here: Any) -> None:
             cure=f"ask for the gradient right behind the {what}, or compute what it goes through "
             "where the gradient is asked for",
         )
+
+
+def _begins_a_loop(value: Any) -> bool:
+    return any(user.name() == _LOOP for user in value.all_used_ops())
 
 
 def _holders(block: Any) -> dict[Any, str]:

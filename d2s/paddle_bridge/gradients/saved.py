@@ -152,10 +152,15 @@ def _filled(value: Any) -> Any:
     """What a block saves for ``value``: the value, or an operand that can stand for it.
 
     The mask of a dropout that is not training is not read on the run; the ``xshape`` of an
-    ``einsum`` is its operands.
+    ``einsum`` is its operands.  A ``while`` consumes its first values, and leaves none to save.
     """
     origin = value.get_defining_op()
     name = "" if origin is None else origin.name()
+    loops = [user for user in value.all_used_ops() if user.name() == "pd_op.while"]
+    if loops and name == "pd_op.assign":
+        return origin.operand_source(0)
+    for loop in loops:
+        _give_a_copy(loop, value)
     if name == "pd_op.dropout" and origin.attrs()["is_test"]:
         mask = origin.result(1)
         return origin.operand_source(0) if value.id == mask.id else value
@@ -166,3 +171,13 @@ def _filled(value: Any) -> Any:
             index = [result.id for result in origin.results()].index(value.id)
             return parts_of(source.operand_source(0))[index]
     return value
+
+
+def _give_a_copy(loop: Any, value: Any) -> None:
+    """Let ``loop`` begin with a copy of ``value``."""
+    paddle.pir.set_insertion_point(loop)
+    for index, first in enumerate(loop.operands_source()):
+        if first.id == value.id:
+            copy = paddle.assign(value)
+            copy.stop_gradient = value.stop_gradient
+            loop.operand(index).set_source(copy)

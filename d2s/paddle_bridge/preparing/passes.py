@@ -167,27 +167,6 @@ def refuse_untried(program: Any) -> None:
         )
 
 
-def save_sources(program: Any) -> None:
-    """Let a block save, instead of the first value of a loop variable, what it is a copy of.
-
-    A ``while`` inside a branch consumes its first values, so the block around it cannot save
-    them for its gradient ("DenseTensor shouldn't be null"); each is an ``assign`` of a value
-    that can be saved.
-    """
-    for operation in operations(program):
-        if operation.name() != "cf.tuple_push":
-            continue
-        for index in range(operation.num_operands()):
-            value = operation.operand_source(index)
-            origin = value.get_defining_op()
-            if (
-                origin is not None
-                and origin.name() == "pd_op.assign"
-                and any(user.name() == "pd_op.while" for user in value.all_used_ops())
-            ):
-                operation.operand(index).set_source(origin.operand_source(0))
-
-
 def copy_into_loops(program: Any) -> None:
     """Let branches inside a loop body read copies, made in that body, of values from outside.
 

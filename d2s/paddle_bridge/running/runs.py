@@ -35,7 +35,6 @@ from d2s.paddle_bridge.preparing.passes import (
     keep_read_inside,
     refuse_untried,
     repaired_build,
-    save_sources,
 )
 from d2s.paddle_bridge.running.backward import BACKWARD, RunScope, alone_with
 from d2s.paddle_bridge.running.copies import Copies
@@ -477,7 +476,6 @@ class Program:
                 seed = paddle.static.data(f"d2s_gradient_{index}", value.shape, value.dtype)
                 seeds.append(seed)
             made = differentiate(targets, [*inputs, *parameters], seeds)
-        save_sources(copied.program)
         found = [index for index, value in enumerate(made) if value is not None]
         with paddle.static.program_guard(copied.program):
             results = [paddle.assign(made[index]) for index in found]

@@ -31,7 +31,7 @@ from d2s.paddle_bridge.names import (
     pir,
     to_static_mode_guard,
 )
-from d2s.paddle_bridge.preparing.passes import copy_into_loops, refuse_untried, save_sources
+from d2s.paddle_bridge.preparing.passes import copy_into_loops, refuse_untried
 from d2s.paddle_bridge.walks import blocks_of, inside, operations
 
 
@@ -70,7 +70,6 @@ def gradients_here(
             made = differentiate(outputs, inputs, seeds)
         finally:
             LEFT_OUT.clear()
-        save_sources(program)
     pir.set_insertion_point_to_block_end(program.global_block())
     return list(made), gone, {operation.id() for operation in operations(program)} - before
 
