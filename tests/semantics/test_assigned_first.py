@@ -216,7 +216,6 @@ def test_what_a_callee_assigns_first_is_no_guard(keep: str, text: str) -> None:
         "y = self.pe.sum() * 2; self.extend(x); return y + x",
         "y = getattr(self, name).sum(); self.extend(x); return y + self.pe",
         "y = (self.pe if x.shape[0] > 3 else x).sum(); self.extend(x); return y + self.pe",
-        "y = len(copy.deepcopy(self).pe); self.extend(x); return self.pe * y",
         "y = sum(b.shape[0] for b in self.buffers()); self.extend(x); return self.pe * y",
         "y = len({**self.__dict__, **self._buffers}['pe']); self.extend(x); return self.pe * y",
         "if x.sum() > 3:\n            self.extend(x)\n        return self.pe.sum() + x",

@@ -141,7 +141,22 @@ def test_it_changes_on_a_path(function, way) -> None:
     assert after(lambda f: d2s.to_static(f, full_graph=False), function, way) == want
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+IN_ONE_PROGRAM = [by_keyword_default, inside_a_default]
+"""Ways that lead to what a static loop can change."""
+
+
+@pytest.mark.parametrize("way", IN_ONE_PROGRAM, ids=lambda way: way.__name__)
+def test_it_changes_in_a_static_loop(way) -> None:
+    """F3: in one program, where no other way leads to it."""
+    want = after(lambda f: f, for_numbers, way)
+    assert after(lambda f: d2s.to_static(f, full_graph=True), for_numbers, way) == want
+
+
+@pytest.mark.parametrize(
+    "way",
+    [way for way in WAYS if way not in IN_ONE_PROGRAM],
+    ids=lambda way: way.__name__,
+)
 def test_a_refusal_leaves_it_as_it_was(way) -> None:
     """F3: nothing of the capture is left in it."""
     put, held = way()

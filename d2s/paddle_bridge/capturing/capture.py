@@ -305,18 +305,21 @@ def no_collection() -> Iterator[None]:
 @contextlib.contextmanager
 def _read_under_own_names() -> Iterator[None]:
     """Results of two programs, both ``output_0``, become parameters of this one by two names."""
-    recorder = _global_parameter_recorder
-    found = recorder.get
+    own = vars(_global_parameter_recorder)
+    before, found = own.get("get"), _global_parameter_recorder.get
 
     def get(program: Any, tensor: Any) -> Any:
         rename_result(tensor)
         return found(program, tensor)
 
-    recorder.get = get
+    own["get"] = get
     try:
         yield
     finally:
-        del recorder.get
+        if before is None:
+            del own["get"]
+        else:  # that of ``versions``, around this one
+            own["get"] = before
 
 
 @contextlib.contextmanager

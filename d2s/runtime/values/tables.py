@@ -52,6 +52,7 @@ def _type_of(value: Any) -> str:
         return f"{kind.__name__} {value!r}" if type(value) is kind else kind.__name__
     if value is None:
         return "None"
+    value = getattr(value, "d2s_container", value)
     name = getattr(type(value), "d2s_words", type(value).__name__)
     if isinstance(value, str):
         return f"{name} {_short(repr(value))}"

@@ -110,13 +110,11 @@ def test_who_else_holds_a_list_that_grows(held: str, seen: str) -> None:
 
 
 def test_a_tuple_holds_a_list_that_grows() -> None:
-    """D1: it cannot be given what the list becomes."""
-    refused(
-        function_of(HELD.format(held="held = (out, 1)", seen="held"), "f"),
-        ContainerInGraphError,
-        r"the list 'out', which is 'held\[0\]' too, grows in a static loop; a tuple",
-        8,
-    )
+    """D1: the tuple holds what the list becomes."""
+    function = function_of(HELD.format(held="held = (out, 1)", seen="held"), "f")
+    assert_same(function, (tensor(1.0, 2.0),), (tensor(-1.0, 0.5),))
+    out, held = d2s.to_static(function, full_graph=True)(tensor(1.0, 2.0))
+    assert held[0] is out
 
 
 def test_a_list_with_two_names_grows_in_a_branch() -> None:

@@ -136,7 +136,7 @@ def test_a_structure_that_a_loop_replaces(begin: str, trip: str, result: str) ->
             "v = {1} if x.sum() > 0 else {2}",
             "v = v",
             ContainerInGraphError,
-            "'v' may be a set or a set where a static loop begins",
+            r"'v' may be a set \(one of 2\) where a static loop begins",
         ),
     ],
 )
