@@ -166,3 +166,67 @@ def f(x):
     with pytest.raises(d2s.D2SError) as caught:
         static(paddle.ones([2]))
     assert caught.value.code == "D2S207"
+
+
+KNOWN_BEHIND = {
+    "the one of the last trip": """
+    for i in range(n):
+        acc = Box(x * i)
+        xs.append(acc)
+    acc.add(x)
+    """,
+    "the best of all trips": """
+    best = None
+    for i in range(n):
+        acc = Box(x * i)
+        xs.append(acc)
+        if best is None or acc.v.sum() > best.v.sum():
+            best = acc
+    best.add(x)
+    """,
+    "one of before the loop": """
+    acc = Box(x)
+    for i in range(n):
+        xs.append(acc)
+    acc.add(x)
+    """,
+    "an attribute": """
+    outer = Box(Box(x))
+    for i in range(n):
+        xs.append(outer.v)
+    outer.v.add(x)
+    """,
+    "put in by a branch": """
+    for i in range(n):
+        xs.append(Box(x * i))
+    acc = Box(x)
+    if x.sum() > 0:
+        xs.append(acc)
+    acc.add(x)
+    """,
+    "one of several, put in again": """
+    for i in range(n):
+        xs.append(Box(x * i))
+    xs.sort(key=lambda each: -each.v.sum())
+    acc = xs[0]
+    xs.append(acc)
+    acc.add(x)
+    """,
+}
+
+
+@pytest.mark.parametrize("known", KNOWN_BEHIND)
+def test_an_object_that_is_known_behind_the_loop(known: str) -> None:
+    """D3: the change of what was put into a list in a loop or branch was lost."""
+    head = """
+class Box:
+    def __init__(self, v): self.v = v
+    def add(self, w): self.v = self.v + w
+def f(x, n):
+    xs = []
+"""
+    source = f"{head}{KNOWN_BEHIND[known].rstrip()}\n    return xs[-1].v\n"
+    static = d2s.to_static(function_of(source, "f"), full_graph=True)
+    with pytest.raises(d2s.D2SError) as caught:
+        static(tensor(1.0, 2.0), paddle.to_tensor(3))
+    assert caught.value.code == "D2S207"

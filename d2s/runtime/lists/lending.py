@@ -126,6 +126,13 @@ def put_in(owner: OfRunLength, item: object) -> None:
     capture = current()
     if capture is None:
         return
+    if isinstance(item, Choice) and any(True for _ in objects_in(item)):
+        raise error_here(
+            ContainerInGraphError,
+            f"one of several objects, as a tensor has decided, is put into {owner.name!r}, whose "
+            "length a tensor decides",
+            "put each into it in its branch, or put what they hold",
+        )
     for thing in objects_in(item):
         for entry in _open(capture):
             if any(thing is other for other, _ in entry.known):
@@ -175,12 +182,14 @@ def settle_block() -> None:
         if len(entry.blocks) == len(capture.blocks):
             entry.settle(here=True)
             capture.lent.remove(entry)
-            if entry.position is not None and capture.blocks and _is_live(entry.item):
+            if capture.blocks and _is_live(entry.item):
+                done = "put into it" if entry.position is None else "read"
                 raise error_here(
                     ContainerInGraphError,
                     f"an item of {entry.owner.name!r}, whose length a tensor decides, is an object "
-                    "that is known by a name when the branch or loop is over in which it was read",
-                    f"read it again behind it: {entry.owner.name}[i]",
+                    "that is known by a name when the branch or loop is over in which it was "
+                    f"{done}",
+                    f"read it behind it: {entry.owner.name}[i]",
                 )
 
 
