@@ -193,7 +193,6 @@ def test_a_page_that_cannot_be_written(folder, capsys):
     "args",
     [
         ["explain", "D2S204", "-i", "3"],
-        ["explain", "D2S204", "-o", "out.txt"],
         ["explain", "net.py:clip", "--list"],
         ["report"],
     ],
