@@ -218,3 +218,10 @@ def test_a_profile_needs_a_call(folder: Path) -> None:
     )
     assert found.exit_code == 0
     assert json.loads(found.stdout)["profile"]["seconds"] > 0
+
+
+def test_the_page_of_a_code_is_written_to_a_file(folder: Path) -> None:
+    """What ``explain`` says of a code goes where ``-o`` tells."""
+    found = CliRunner().invoke(app, ["explain", "D2S204", "-o", "page.txt"])
+    assert found.exit_code == 0
+    assert "D2S204" in Path("page.txt").read_text()
