@@ -13,6 +13,7 @@ from d2s import config
 from d2s.paddle_bridge import flags, names
 from d2s.paddle_bridge.preparing.memory import Need, Room
 from d2s.paddle_bridge.running import backward
+from d2s.paddle_bridge.walks import inside, operations
 from tests.helpers import assert_same, tensor
 
 FLAGS = names.core.globals()
@@ -75,13 +76,16 @@ def test_what_blocks_compute_may_take_a_sixteenth() -> None:
         with paddle.static.program_guard(program):
             x = paddle.static.data("x", [100], "float32")
             paddle.static.nn.while_loop(lambda x: x.sum() < 9, lambda x: [x + 1], [x * 2])
-            around = Need(program.global_block().ops).bytes(0)
-            below = 100 * 4
-            for limit, enough in ((1 << 20, True), (16 * below, False), (around, False)):
+            top = program.global_block().ops
+            below = Need([each for operation in top for each in inside(operation)]).bytes(0)
+            for limit, enough in ((16 * below, True), (16 * below - 1, False)):
                 assert Room(program, limit, keeps_blocks=True).always is enough
-            for _ in range(8):
+            for _ in range(below // 10):
                 x = x * 2
-        assert Room(program, 1 << 14, keeps_blocks=True).always is True
+        whole = Need([*operations(program)]).bytes(0)
+        assert whole > 16 * below
+        for limit, enough in ((whole, True), (whole - 1, False)):
+            assert Room(program, limit, keeps_blocks=True).always is enough
     finally:
         paddle.disable_static()
 
