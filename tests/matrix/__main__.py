@@ -1,9 +1,10 @@
 """Tests on other versions: ``python -m tests.matrix`` makes an environment for each and runs them.
 
     python -m tests.matrix                            samples, and a share of the suite
-    python -m tests.matrix --paddle 3.2.2 --python 3.11 --part suite
+    python -m tests.matrix --paddle 3.2.2 --python 3.11 --part suite --take 20
 
-Each pair runs another share, so that all of them together run the suite once.
+The suite is cut in ``--shares``, and each pair begins with another one; each has a process of its
+own, in which a worker may die of a test and the next ones are run all the same.
 
 Results go to ``tests/matrix/results.json``, and from there to ``docs/guide/versions.md``.  A test
 that d2s refuses because this Paddle lacks an operation counts as refused, not as failed.
@@ -32,13 +33,11 @@ PADDLES = ("3.0.0", "3.1.1", "3.2.2", "3.3.0", "3.3.1")
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 SUITE = ("tests/semantics", "tests/unit/runtime", "tests/unit/program", "tests/integration")
 NOTEBOOK = "tests/integration/test_notebook.py"  # asks for a kernel, whichever Paddle it has
-SHARE = "share of the suite"
 PARTS = {
-    SHARE: (*SUITE, "-p", "tests.matrix.share", "-m", "not slow", f"--ignore={NOTEBOOK}"),
+    "suite": (*SUITE, "-p", "tests.matrix.share", "-m", "not slow", f"--ignore={NOTEBOOK}"),
     "samples": ("tests/samples/test_samples.py",),
     "gradients": ("tests/semantics/test_gradients.py",),
     "at home": ("tests/integration",),
-    "suite": SUITE,
 }
 REFUSED = re.compile(
     r"Python's code is to run insid|joined inside of a program here, and Paddle", re.DOTALL
@@ -46,9 +45,11 @@ REFUSED = re.compile(
 """How d2s says that this Paddle lacks what a program would need; pytest cuts long ones."""
 
 
-def _share(paddle: str, python: str) -> int:
-    """Which share of the suite a pair runs."""
-    return PADDLES.index(paddle) * len(PYTHONS) + PYTHONS.index(python)
+def _shares(paddle: str, python: str, asked: argparse.Namespace) -> list[tuple[str, ...]]:
+    """The shares of the suite that a pair runs, as options of pytest; another first for each."""
+    first = PADDLES.index(paddle) * len(PYTHONS) + PYTHONS.index(python)
+    count = min(asked.take, asked.shares)
+    return [(f"--share={(first + each) % asked.shares}/{asked.shares}",) for each in range(count)]
 
 
 def _interpreter(version: str) -> str:
@@ -64,7 +65,7 @@ def _environment(home: Path, paddle: str, python: str) -> Path:
         return found
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extra = project["optional-dependencies"]["dev"]
-    tools = ("pytest", "hypothesis", "hypothesmith", "pexpect")
+    tools = ("pytest", "hypothesis", "hypothesmith", "pexpect")  # pytest-xdist among them
     wanted = [*project["dependencies"], *(each for each in extra if each.startswith(tools))]
     subprocess.run([_interpreter(python), "-m", "venv", str(folder)], check=True)
     command = [str(found), "-m", "pip", "install", "-q", f"paddlepaddle=={paddle}", "setuptools"]
@@ -85,7 +86,7 @@ def _run(interpreter: Path, tests: tuple[str, ...], limit: int) -> dict[str, Any
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         command = [str(interpreter), "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider"]
-        command += [f"--junitxml={report}", *tests]
+        command += ["-n", "1", f"--junitxml={report}", *tests]
         try:
             subprocess.run(command, cwd=ROOT, env=environment, check=False, timeout=limit)
         except subprocess.TimeoutExpired:
@@ -108,6 +109,16 @@ def _counted(report: Any) -> dict[str, Any]:
     return {"passed": passed, "refused": refused, "failed": failed, "note": ""}
 
 
+def _summed(found: list[dict[str, Any]]) -> dict[str, Any]:
+    """What several processes have found."""
+    return {
+        "passed": sum(each["passed"] for each in found),
+        "refused": sum(each["refused"] for each in found),
+        "failed": [name for each in found for name in each["failed"]],
+        "note": "; ".join(dict.fromkeys(each["note"] for each in found if each["note"])),
+    }
+
+
 def _note(result: dict[str, Any]) -> None:
     key = ("paddle", "python", "part")
     kept = [each for each in results() if any(each[name] != result[name] for name in key)]
@@ -120,31 +131,25 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.matrix", description=__doc__)
     parser.add_argument("--paddle", nargs="*", default=PADDLES)
     parser.add_argument("--python", nargs="*", default=PYTHONS)
-    parser.add_argument("--part", nargs="*", default=["samples", SHARE], choices=PARTS)
-    parser.add_argument(
-        "--shares",
-        type=int,
-        default=len(PADDLES) * len(PYTHONS),
-        help="of the suite; each pair runs one",
-    )
+    parser.add_argument("--part", nargs="*", default=["samples", "suite"], choices=PARTS)
+    parser.add_argument("--shares", type=int, default=20, help="in how many the suite is cut")
+    parser.add_argument("--take", type=int, default=1, help="how many of them each pair runs")
     parser.add_argument("--home", type=Path, default=ROOT / ".cache" / "matrix")
-    parser.add_argument("--limit", type=int, default=3600, help="seconds for one part")
+    parser.add_argument("--limit", type=int, default=3600, help="seconds for one process")
     asked = parser.parse_args(arguments)
     failed = False
     for paddle in asked.paddle:
         for python in asked.python:
             interpreter = _environment(asked.home, paddle, python)
             for part in asked.part:
-                tests = PARTS[part]
-                if part == SHARE:
-                    tests = (
-                        *tests,
-                        f"--share={_share(paddle, python) % asked.shares}/{asked.shares}",
-                    )
-                found = _run(interpreter, tests, asked.limit)
+                runs = _shares(paddle, python, asked) if part == "suite" else [()]
+                found = _summed(
+                    [_run(interpreter, (*PARTS[part], *each), asked.limit) for each in runs]
+                )
                 on = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
                 pair = {"paddle": paddle, "python": python, "part": part}
-                _note({**pair, **found, "date": on})
+                of = f"{len(runs)} of {asked.shares} shares" if part == "suite" else ""
+                _note({**pair, "of": of, **found, "date": on})
                 print(paddle, python, part, found)
                 failed = failed or bool(found["failed"])
     return int(failed)

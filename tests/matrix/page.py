@@ -24,7 +24,7 @@ def _row(result: dict[str, Any]) -> str:
     cells = (
         result["paddle"],
         result["python"],
-        result["part"],
+        f"{result['part']} ({of})" if (of := result.get("of")) else result["part"],
         str(result["passed"]),
         str(result["refused"]),
         shown + (f" and {more} more" if more > 0 else ""),
