@@ -148,7 +148,6 @@ x / 0.001
 """.strip().splitlines()
 
 
-@pytest.mark.skipif(paddle.__version__ < "3.3.1", reason="docs/guide/versions.md: the last bit")
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 @pytest.mark.parametrize("body", HALVES)
 def test_division_of_halves_by_numbers(body: str, dtype: str) -> None:
@@ -176,6 +175,24 @@ def test_division_of_integers_by_numbers(dtype: str) -> None:
     """B1: the quotient is of the default dtype."""
     function = function_of("def f(x): return x / 3 + x / 7.0 - x / 4")
     x = (paddle.arange(200) % 113).astype(dtype)
+    assert outcome(d2s.to_static(function), x) == outcome(function, x)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_division_of_complex_numbers(dtype: str) -> None:
+    """B1: both parts are divided."""
+    function = function_of(
+        "def f(x):\n y = x * (1 + 2j) / 0.001\n y /= 7\n return y.real() + 3 * y.imag()"
+    )
+    x = paddle.linspace(0.1, 7.0, 200).astype(dtype)
+    assert outcome(d2s.to_static(function), x) == outcome(function, x)
+
+
+@pytest.mark.parametrize("number", ["2.0 ** -200", "2.0 ** 1000", "1e-310"])
+def test_division_by_what_no_float32_is(number: str) -> None:
+    """B1: float64 has numbers whose reciprocal float32 has not."""
+    function = function_of(f"def f(x): return x / ({number})")
+    x = paddle.linspace(0.1, 7.0, 20, dtype="float64")
     assert outcome(d2s.to_static(function), x) == outcome(function, x)
 
 

@@ -24,11 +24,22 @@ import numpy as np
 import paddle
 
 from d2s.paddle_bridge.capturing import quantized
-from d2s.paddle_bridge.names import creation, to_tensor_static
+from d2s.paddle_bridge.names import (
+    creation,
+    dygraph_guard_if_declarative,
+    to_static_mode_guard,
+    to_tensor_static,
+)
 
 _WIDE: Final = (paddle.float64, paddle.complex128, paddle.int32, paddle.int64)
 
 _NARROW: Final = (paddle.float16, paddle.bfloat16)
+
+_PARTS: Final = {paddle.complex64: paddle.float32, paddle.complex128: paddle.float64}
+
+_DTYPES: Final = {
+    name: getattr(paddle, name) for name in ("float16", "bfloat16", "float32", "float64")
+}
 
 _INTEGERS: Final = (paddle.uint8, paddle.int8, paddle.int16, paddle.int32, paddle.int64)
 
@@ -70,7 +81,8 @@ def divisor(value: Any, number: Any) -> Any:
     """
     if not _is_number(number):
         return number
-    dtype = value.dtype if value.is_floating_point() else paddle.get_default_dtype()
+    dtype = value.dtype if value.is_floating_point() else _PARTS.get(value.dtype)
+    dtype = dtype or paddle.get_default_dtype()
     # By zero, Paddle would take the reciprocal while it captures, which Python refuses.
     if number == 0 and math.copysign(1.0, number) < 0:  # Paddle keeps one attribute for both zeros
         zero, sign = paddle.full([], 0.0, dtype), paddle.full([], -1.0, dtype)
@@ -90,22 +102,67 @@ def _halves(number: float) -> bool:
 
 
 def quotient(value: Any, number: Any) -> Any:
-    """``value / number`` of float16 or bfloat16 on the CPU, where programs cannot divide them.
+    """``value / number`` where a program would round otherwise than dygraph does.
 
-    Dygraph rounds the number to the dtype of the tensor, divides as float32, and rounds.
-    ``None`` where a program divides.
+    Before Paddle 3.3.1 dygraph multiplies by a reciprocal.  From then on it divides, float16 and
+    bfloat16 on the CPU as float32, where programs cannot divide them.
 
     Args:
         value: in a program.
         number: of Python's own.
+
+    Returns:
+        The quotient, or ``None`` where a program divides as dygraph does.
     """
+    if not _is_number(number):
+        return None
     dtype = value.dtype
-    if dtype not in _NARROW or not _is_number(number) or number == 0 or _halves(number):
+    if dtype in _INTEGERS or dtype == paddle.bool:
+        dtype = _DTYPES[paddle.get_default_dtype()]
+    narrow = dtype in _NARROW and paddle.get_device() == "cpu"
+    if _multiplies():
+        factor = _reciprocal(dtype, number, math.copysign(1.0, number))
+        return _operated(paddle._C_ops.multiply, value, factor, dtype, narrow)
+    if not narrow or number == 0 or _halves(number):
         return None
-    if paddle.get_device() != "cpu":
-        return None
-    rounded = paddle.cast(paddle.full([], number, dtype), "float32")
-    return paddle.cast(paddle.divide(paddle.cast(value, "float32"), rounded), dtype)
+    return _operated(paddle.divide, value, number, dtype, narrow)
+
+
+def _operated(operation: Operation, value: Any, number: Any, dtype: Any, narrow: bool) -> Any:
+    """Of a tensor and of a number that is rounded to ``dtype``; as float32 where it is narrow."""
+    operands = (value, paddle.full([], number, _PARTS.get(dtype, dtype)))
+    for made in (dtype, paddle.float32) if narrow else (dtype,):
+        operands = tuple(x if x.dtype == made else paddle.cast(x, made) for x in operands)
+    result = operation(*operands)
+    return paddle.cast(result, dtype) if narrow else result
+
+
+@functools.cache
+def _multiplies() -> bool:
+    """Whether this Paddle's dygraph has a product where a number divides a tensor."""
+    with _plain_dygraph():
+        values = paddle.arange(1, 64, dtype="float32")
+        return bool((values / 7 == values * (1 / 7)).all())
+
+
+@functools.lru_cache(maxsize=4096)
+def _reciprocal(dtype: Any, number: float, sign: float) -> float:
+    """The factor that dygraph has for a divisor; ``sign`` tells the two zeros apart."""
+    with _plain_dygraph():
+        made = paddle.ones([], dtype) / number
+        return float((made.real() if dtype in _PARTS else made).item())
+
+
+@contextlib.contextmanager
+def _plain_dygraph() -> Iterator[None]:
+    """Run operations in the middle of a capture; ``auto_cast`` says nothing about them."""
+    with (
+        dygraph_guard_if_declarative(),
+        to_static_mode_guard(is_to_static=False),
+        paddle.no_grad(),
+        paddle.amp.auto_cast(enable=False),
+    ):
+        yield
 
 
 @contextlib.contextmanager
