@@ -5,6 +5,7 @@ what is looked for                     where it is absent                       
 =====================================  ==============================================  ============
 ``_C_ops.run_program``                 ``_legacy_C_ops.pir_run_program``               3.0
 ``dy2static.utils.Backend``            its names are texts                             3.0
+``_append_backward``                   ``_append_backward_desc``                       3.0
 ``dy2static.parameter_recorder``       ``pir_dy2static.parameter_recorder``            3.0 - 3.2
 ``graph_tracing_guard``                made here of the two guards that it enters      3.0 - 3.2
 parameters asked for inside of blocks  moved here to the end of the outermost block    3.0 - 3.2
@@ -100,6 +101,11 @@ def run_attributes(layer: Any, attributes: Any) -> tuple[Any, Any]:
     if isinstance(attributes, tuple):
         return attributes
     return attributes, layer._outputs.var_list
+
+
+def backward_appender(layer: type) -> str:
+    """How the method is called with which Paddle's ``PartialProgramLayer`` appends gradients."""
+    return "_append_backward" if hasattr(layer, "_append_backward") else "_append_backward_desc"
 
 
 def no_compiler() -> Any:

@@ -39,7 +39,7 @@ from d2s.paddle_bridge.preparing.passes import (
 from d2s.paddle_bridge.running.backward import BACKWARD, RunScope, alone_with
 from d2s.paddle_bridge.running.copies import Copies
 from d2s.paddle_bridge.running.prepared import Scopes, end_unused, run_program
-from d2s.paddle_bridge.versions import run_attributes
+from d2s.paddle_bridge.versions import backward_appender, run_attributes
 from d2s.paddle_bridge.walks import erase_unread
 
 _TRACE: Final = ORDER.flag
@@ -218,6 +218,9 @@ class _Runnable:
             scopes.put(scope)
 
 
+_APPENDER: Final = backward_appender(PartialProgramLayer)
+
+
 class _Layer(PartialProgramLayer):  # type: ignore[misc]
     """Paddle's split of a program of ours; its class tells it from those of Paddle's own.
 
@@ -227,10 +230,13 @@ class _Layer(PartialProgramLayer):  # type: ignore[misc]
 
     wanted: tuple[bool, ...] | None = None
 
-    def _append_backward(self, train_runnable_program: Any) -> Any:
+    def _append_wanted(self, train_runnable_program: Any) -> Any:
         if self.wanted is not None:
             _let_stop(train_runnable_program.out_values, self.wanted)
-        return super()._append_backward(train_runnable_program)
+        return getattr(super(), _APPENDER)(train_runnable_program)
+
+
+setattr(_Layer, _APPENDER, _Layer._append_wanted)
 
 
 def _let_stop(outputs: list[Any], wanted: tuple[bool, ...]) -> list[Any]:

@@ -3,7 +3,7 @@
 The items of the longer tensor are gathered, and those beyond the ends replaced::
 
     F.pad(x, [0, size - x.shape[0]])   ->   places = arange(size);  inside = places < x.shape[0]
-                                            where(inside, gather(x, clip(places)), 0.)
+                                            where(inside, index_select(x, clip(places)), 0.)
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ def _along(x: bridge.Value, axis: int, before: object, after: object, value: flo
     before, after = (cast_plain(as_value(each), "int64") for each in (before, after))
     places = paddle.arange(0, size + before + after, dtype="int64") - before
     inside = paddle.logical_and(places >= 0, places < size)
-    taken = paddle.gather(x, paddle.minimum(paddle.clip(places, min=0), size - 1), axis=axis)
+    near = paddle.minimum(paddle.clip(places, min=0), size - 1)
+    taken = paddle.index_select(x, near, axis)  # gather has another gradient in Paddle 3.0
     lifted = [1] * len(x.shape)
     lifted[axis] = -1
     beyond = paddle.full([], value, x.dtype)
