@@ -137,7 +137,7 @@ from d2s.paddle_bridge.values import (
     with_fitting_masks,
     with_item,
 )
-from d2s.paddle_bridge.versions import CALLS_PYTHON, check_version
+from d2s.paddle_bridge.versions import CALLS_PYTHON, PROGRAM_NODES, check_version
 from d2s.paddle_bridge.walks import (
     blocks_of,
     computes,
@@ -160,6 +160,7 @@ __all__ = [
     "CALLS_PYTHON",
     "INDEXING",
     "NO_COMPILER",
+    "PROGRAM_NODES",
     "ASTStaticFunction",
     "Answer",
     "ConcreteProgram",

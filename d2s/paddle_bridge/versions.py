@@ -34,6 +34,9 @@ TRIED: Final = ("3.0.0", "3.1.1", "3.2.2", "3.3.0", "3.3.1")
 CALLS_PYTHON: Final = hasattr(getattr(paddle, "static", None), "register_op")
 """Whether a program may have operations that run Python's code."""
 
+PROGRAM_NODES: Final = ("Dy2StGradNode", "GradNodeBase")
+"""What messages call the gradient of a program: since Paddle 3.3, and before."""
+
 _DRAFT: Final = "0.0.0"
 """What a build from source calls itself."""
 

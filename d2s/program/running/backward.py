@@ -305,7 +305,7 @@ _entered: Final = _Entered()
 
 def explained(raised: Exception) -> BaseException | None:
     """What stands for an exception of Paddle's in a backward; ``None``: nothing else."""
-    if "TensorWrappers of Dy2StGradNode" in str(raised):
+    if any(f"TensorWrappers of {node} " in str(raised) for node in bridge.PROGRAM_NODES):
         return _twice()
     program, _entered.program = _entered.program, None
     built = [] if program is None else program.differentiated()

@@ -122,8 +122,13 @@ def as_in_dygraph(
     if said in (None, _NOTHING) and wants and _any_within([given, options], _is_number):
         return _wants_python(error, function, here())
     if said is _NOTHING:
-        return as_defect(error, f"{getattr(function, '__name__', 'a call')}() of Paddle")
+        return as_defect(error, _shown(function))
     return said or error
+
+
+def _shown(function: object) -> str:
+    """A function of Paddle's, whose version may be why it fails."""
+    return f"{getattr(function, '__name__', 'a call')}() of Paddle {paddle.__version__}"
 
 
 class _Nothing(Exception):
@@ -219,8 +224,7 @@ def in_its_call(error: Exception) -> Exception:
     if said in (None, _NOTHING) and _any_within(given, _is_number):
         said = _wants_python(error, _function_of(frames[0]), place)
     if said is _NOTHING:
-        called = None if call is None else call[0]
-        return as_defect(error, f"{getattr(called, '__name__', 'a call')}() of Paddle")
+        return as_defect(error, _shown(None if call is None else call[0]))
     return error if said is None else said.with_traceback(error.__traceback__)
 
 

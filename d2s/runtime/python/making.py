@@ -9,6 +9,7 @@ asks for the values of those in a list::
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -151,9 +152,10 @@ def _default(data: object, joint: object) -> Any:
     """The dtype of the result where none is given."""
     if is_tensor(data) and number_kind(data) is None:
         return joint
-    if is_list_or_tuple(data) and any(
+    among = is_list_or_tuple(data) and any(
         is_tensor(item) and number_kind(item) is None for item in data
-    ):
+    )
+    if among and _keeps_joint():
         return joint
     name = str(joint).rsplit(".", 1)[-1]
     default = paddle.get_default_dtype()
@@ -162,6 +164,13 @@ def _default(data: object, joint: object) -> Any:
     if name.startswith("float"):
         return default
     return "int64" if name == "int32" else name
+
+
+@functools.cache
+def _keeps_joint() -> bool:
+    """Whether Paddle keeps the joint dtype of a list with tensors; 3.0 and 3.1 do not."""
+    with bridge.outside_of_capture():
+        return bool(paddle.to_tensor([paddle.ones([]), 1]).dtype == paddle.float64)
 
 
 def _stacked(data: object, dtype: object) -> Any:
