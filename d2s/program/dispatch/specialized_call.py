@@ -127,8 +127,9 @@ def _is_like(here: str, thing: Any, name: Callable[[Any], str]) -> str:
     """Whether an argument is of the kind that a key says."""
     asked = [f"type({here}) is {name(type(thing))}"]
     if isinstance(thing, bridge.EagerTensor):
+        alike = "is" if thing.dtype is thing.dtype else "=="  # before Paddle 3.3
         asked += [
-            f"{here}.dtype is {name(thing.dtype)}",
+            f"{here}.dtype {alike} {name(thing.dtype)}",
             f"{here}.shape == {name(thing.shape)}",
             f"{here}.stop_gradient is {thing.stop_gradient}",
         ]

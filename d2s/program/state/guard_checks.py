@@ -390,10 +390,12 @@ def _tells(ask: Callable[[Any], Any], pairs: Iterable[tuple[Any, Any]]) -> Check
 def same_kinds(tensors: list[Any]) -> Check:
     """Whether tensors have the dtypes and flags that they have now; the list may get others."""
     dtypes, stops = list(map(_DTYPE, tensors)), list(map(_STOPS, tensors))
+    single = all(map(operator.is_, map(_DTYPE, tensors), dtypes))  # not before Paddle 3.3
+    alike = operator.is_ if single else operator.eq
 
     def check() -> bool:
         same = list(map(_STOPS, tensors)) == stops
-        return same and all(map(operator.is_, map(_DTYPE, tensors), dtypes))
+        return same and all(map(alike, map(_DTYPE, tensors), dtypes))
 
     return check
 
