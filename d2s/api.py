@@ -16,11 +16,11 @@ from d2s import conversion
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.leaving import leaving
 from d2s.diagnostics.location import here
-from d2s.errors import ArgumentsError, D2SError, LoadError, NotAFunctionError, SaveError
+from d2s.errors import ArgumentsError, NotAFunctionError, SaveError
 from d2s.pipeline import Trace
 from d2s.program.dispatch.info import ProgramInfo
 from d2s.program.dispatch.options import is_whole, kept_options
-from d2s.program.dispatch.saving import paddles_options
+from d2s.program.dispatch.saving import loaded, path_of, saved
 from d2s.program.islands.breaks import Break, tell
 from d2s.program.keys.callables import written
 from d2s.program.running.loaded import explaining, write_sources
@@ -41,7 +41,7 @@ from d2s.syntax.source import kind_of
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from d2s.typed import SaveOptions
+    from d2s.typed import LoadOptions, SaveOptions
 
 F = TypeVar("F")
 _all: Final[weakref.WeakSet[StaticFunction]] = weakref.WeakSet()
@@ -434,21 +434,9 @@ def save(function: Any, path: str, input_spec: Any = None, **options: Unpack[Sav
         pass  # it has been loaded: Paddle saves the program that it has
     elif isinstance(function, paddle.nn.Layer) and not isinstance(function.forward, StaticFunction):
         function = to_static(function)
-    try:
-        # Paddle would take out what no result depends on: Print and Assert.
-        given = paddles_options(
-            getattr(function, "forward", function), {**options, "input_spec": input_spec}
-        )
-        paddle.jit.save(function, os.fspath(path), **given)
-    except D2SError:
-        raise
-    except ValueError as error:
-        reason = next(iter(str(error).strip().splitlines()), "ValueError")
-        raise SaveError(
-            f"Paddle cannot save this program ({reason})",
-            cure="check that the path names a file and that the result uses every argument",
-        ) from error
-    write_sources(os.fspath(path), _sources(function))
+    place = path_of(path)
+    saved(function, place, {**options, "input_spec": input_spec})
+    write_sources(place, _sources(function))
 
 
 def _sources(function: Any) -> dict[str, Any]:
@@ -460,26 +448,21 @@ def _sources(function: Any) -> dict[str, Any]:
 
 
 @leaving
-def load(path: str, **options: Any) -> Any:
+def load(path: str, **options: Unpack[LoadOptions]) -> Any:
     """Load a saved program, as ``paddle.jit.load`` does; ``save`` has an example.
 
     Args:
         path: the path that was given to ``save``, without suffix.
-        **options: handed to ``paddle.jit.load``.
+        **options: to ``paddle.jit.load``: the names of files that are called otherwise.
 
     Returns:
         A ``paddle.jit.TranslatedLayer``, which takes what the ``input_spec`` describes.
 
     Raises:
-        LoadError: (D2S402) there is no saved program at ``path``.
+        LoadError: (D2S402) there is no saved program at ``path``, or a part of it is missing.
     """
-    path = os.fspath(path)
-    if not any(os.path.exists(path + suffix) for suffix in (".json", ".pdmodel")):  # noqa: PTH110
-        raise LoadError(
-            f"there is no saved program at {path!r}",
-            cure="pass the path that was given to save, without suffix",
-        )
-    return explaining(paddle.jit.load(path, **options), path)
+    place = path_of(path)
+    return explaining(loaded(place, dict(options)), place)
 
 
 def clear_cache() -> None:

@@ -177,6 +177,12 @@ if TYPE_CHECKING:
         skip_prune_program: bool
         separate_parameters: bool
 
+    class LoadOptions(TypedDict, total=False):
+        """The options of ``load``, those of ``paddle.jit.load``."""
+
+        model_filename: str | None
+        params_filename: str | None
+
     class Converter(Protocol):
         """What ``to_static`` with options alone gives: it takes the function or layer."""
 

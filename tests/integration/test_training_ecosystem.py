@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import copy
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -338,38 +333,3 @@ def test_workers_that_run_programs() -> None:
     found = np.concatenate([features.numpy() for features, _ in loader])
     rows = [Data()[index][0] for index in range(22)]
     assert np.allclose(found, [row * 2 if row.sum() > 0 else row for row in rows])
-
-
-# -- two processes -------------------------------------------------------------------------------
-
-PROGRAM = Path(__file__).with_name("two_processes.py")
-
-
-def launched(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """What ``paddle.distributed.launch`` makes of the program in two processes."""
-    options = ["--nproc_per_node", "2", "--backend", "gloo", "--log_dir", str(tmp_path / "log")]
-    return subprocess.run(
-        [sys.executable, "-m", "paddle.distributed.launch", *options, str(PROGRAM), *arguments],
-        capture_output=True, text=True, check=False, timeout=240, cwd=tmp_path,
-        env={**os.environ, "D2S_FULL_GRAPH": "0"},
-    )  # fmt: skip
-
-
-@pytest.mark.slow
-def test_two_processes(tmp_path) -> None:
-    """``DataParallel``, ``no_sync``, ``all_reduce``, ``broadcast``: on every rank as in dygraph."""
-    done = launched(tmp_path, "curves", str(tmp_path / "found"))
-    assert done.returncode == 0, done.stdout[-3000:]
-    ranks = [json.loads((tmp_path / f"found{rank}").read_text()) for rank in (0, 1)]
-    for found in ranks:
-        for name, expected in found["dygraph"].items():
-            assert found["d2s"][name] == pytest.approx(expected, rel=1e-4), name
-    assert "D2S205" in ranks[0]["refused"]
-    assert ranks[0]["dygraph"]["outside"] != ranks[1]["dygraph"]["outside"]  # of other data
-
-
-@pytest.mark.slow
-def test_a_process_that_dies(tmp_path) -> None:
-    """The others end, and the command says so."""
-    done = launched(tmp_path, "dies", str(tmp_path / "found"))
-    assert done.returncode != 0

@@ -303,12 +303,13 @@ def no_collection() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _read_under_own_names() -> Iterator[None]:
+def _read_under_own_names(check: Callable[[Any], None]) -> Iterator[None]:
     """Results of two programs, both ``output_0``, become parameters of this one by two names."""
     own = vars(_global_parameter_recorder)
     before, found = own.get("get"), _global_parameter_recorder.get
 
     def get(program: Any, tensor: Any) -> Any:
+        check(tensor)
         rename_result(tensor)
         return found(program, tensor)
 
@@ -323,14 +324,19 @@ def _read_under_own_names() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def tracing(program: Any) -> Iterator[Any]:
-    """Capture into ``program``; dygraph tensors become its parameters (``get_params…`` after)."""
+def tracing(program: Any, check: Callable[[Any], None] = lambda tensor: None) -> Iterator[Any]:
+    """Capture into ``program``; dygraph tensors become its parameters (``get_params…`` after).
+
+    Args:
+        program: the program.
+        check: is given each of these tensors before, and may raise.
+    """
     startup = paddle.static.Program()
     try:
         with (
             paddle.static.program_guard(program, startup),
             graph_tracing_guard(program) as context,
-            _read_under_own_names(),
+            _read_under_own_names(check),
         ):
             yield context
     except BaseException:

@@ -137,12 +137,14 @@ class _Calls(Rewriter):
         else:
             if isinstance(found, types.ModuleType) or not rest:
                 return False
-        home = str(getattr(found, "__module__", "") or "").split(".")[0]
+        module = str(getattr(found, "__module__", "") or "")
+        home = module.split(".")[0]
         names = {rest[-1], str(getattr(found, "__name__", ""))}  # paddle.cat is paddle.concat
         return (
             isinstance(self.ctx.resolve(root), types.ModuleType)
             and home in NEVER_CONVERTED
             and home not in TAKES_CALLBACK
+            and not module.startswith("paddle.distributed.")  # processes meet in it
             and not rest[-1].endswith("_")  # it changes a tensor in place
             and not names & NEEDS_OPERATOR
             and "random" not in rest  # NumPy's, which a program would repeat

@@ -63,7 +63,13 @@ from d2s.runtime.trace import Capture, capture_into
 from d2s.runtime.training.methods import training_into
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.reading import check_taken, returned
-from d2s.runtime.values.tensors import NUMBER_DTYPES, is_array, mark_number, number_kind
+from d2s.runtime.values.tensors import (
+    NUMBER_DTYPES,
+    check_dense,
+    is_array,
+    mark_number,
+    number_kind,
+)
 from d2s.syntax.depth import deep
 
 capture_lock: Final = bridge.static_lock
@@ -249,7 +255,7 @@ class _Recording:
         """Run the function, and note what it returns and what it leaves changed."""
         self._watch_state()
         with (
-            bridge.tracing(self.main) as self.context,
+            bridge.tracing(self.main, check_dense) as self.context,
             bridge.parameters_made(self.making.parameter),
             expressions(self.attributes),
             capture_into(self.state),

@@ -56,6 +56,8 @@ def parts_of(
     for thing in args:
         kind = type(thing)
         if kind is _TENSOR or issubclass(kind, _TENSOR):
+            if not thing.is_dense():
+                return None  # a sparse one, or a sharded one
             parts += (thing.dtype, thing.shape, thing.stop_gradient)
             tensors.append(thing)
         elif kind in _CONSTANTS:

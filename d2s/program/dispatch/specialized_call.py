@@ -132,6 +132,7 @@ def _is_like(here: str, thing: Any, name: Callable[[Any], str]) -> str:
             f"{here}.dtype {alike} {name(thing.dtype)}",
             f"{here}.shape == {name(thing.shape)}",
             f"{here}.stop_gradient is {thing.stop_gradient}",
+            f"{here}.is_dense()",
         ]
     elif type(thing) is float:
         asked.append(f"{here}.hex() == {name(thing.hex())}")

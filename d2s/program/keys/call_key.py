@@ -289,7 +289,7 @@ class _Parts:
             thing = self._tensor(thing, path)
         if isinstance(thing, paddle.static.InputSpec):
             return self._added(from_spec(thing, path), thing)
-        if not bridge.is_eager(thing):
+        if not bridge.is_eager(thing) or not thing.is_dense():
             self.others.append((path, _keyed(thing, path, self.name)))
             return None
         spec, known = self.specs.get(path), self._seen.get(id(thing))

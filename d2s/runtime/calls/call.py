@@ -42,7 +42,7 @@ from d2s.runtime.values.objects import (
     stays,
     weak_cause,
 )
-from d2s.runtime.values.tensors import as_value
+from d2s.runtime.values.tensors import as_value, check_dense
 
 SKIP: Final = "__d2s_not_to_static__"
 """The attribute that ``d2s.not_to_static`` sets on a function."""
@@ -71,6 +71,7 @@ class _Converted(Callables):
         if bridge.is_value(owner) or isinstance(owner, Choice):
             return _tensor_method(owner, method)
         if bridge.is_eager(owner) and current() is not None:
+            check_dense(owner)
             name = function.__name__
             if inplace.is_inplace(name):
                 return inplace.method(owner, name)

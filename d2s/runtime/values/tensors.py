@@ -80,6 +80,28 @@ def as_value(thing: Any) -> Any:
     return as_value(thing.d2s_value())
 
 
+def check_dense(tensor: Any) -> None:
+    """Refuse a tensor of dygraph that no program computes with.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) it is sparse, or sharded between processes.
+    """
+    if tensor.is_dense():
+        return
+    if tensor.is_dist():
+        raise error_here(
+            UnsupportedInGraphError,
+            "a tensor that is sharded between processes is read, and a program would compute with "
+            "the part that this process holds",
+            "leave this in dygraph; paddle.distributed.to_static makes programs of sharded layers",
+        )
+    raise error_here(
+        UnsupportedInGraphError,
+        "a sparse tensor is read, and a program computes with dense ones",
+        "leave this in dygraph, or take to_dense() of the tensor outside of the function",
+    )
+
+
 def joint_kind(left: type, right: type) -> type:
     """The type of ``left + right`` for Python numbers."""
     return left if _RANK[left] >= _RANK[right] else right

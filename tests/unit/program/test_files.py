@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import inspect
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,13 @@ from paddle.static import InputSpec
 
 import d2s
 from d2s.errors import (
+    ArgumentsError,
     InputSpecError,
+    LoadError,
     NotCapturedError,
     SaveError,
 )
+from d2s.program.dispatch.saving import LOADING, SAVING
 from tests.helpers import tensor
 
 X = tensor(1.0, 2.0, 3.0)
@@ -122,3 +127,82 @@ def test_a_loaded_layer_has_its_methods_and_their_errors(tmp_path: Path) -> None
                 method(X, bad)
             assert str(error.value).splitlines()[0] == first
             assert error.value.__cause__ is None or full
+
+
+def at(folder: Path, name: str, text: str | None) -> str:
+    """The path of a saved layer, one of whose files has another text, or is gone."""
+    path = folder / "net"
+    d2s.save(paddle.nn.Linear(3, 2), path, [InputSpec([None, 3], name="x")])
+    if text is None:
+        (folder / name).unlink()
+    else:
+        (folder / name).write_text(text)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("net.json", None, "there is no saved program"),
+        ("net.json", "{}", "Invalid model file"),
+        ("net.json", "something else", "parse error"),
+        ("net.pdiparams", None, "has lost its parameters"),
+        ("net.pdiparams", "something else", "not a paddle model"),
+    ],
+)
+def test_files_that_are_no_program(name: str, text: str | None, words: str, tmp_path: Path) -> None:
+    """G3: what is wrong with a file is said, and that it is the file."""
+    with pytest.raises(LoadError, match=words) as failure:
+        d2s.load(at(tmp_path, name, text))
+    assert failure.value.file == __file__
+
+
+def test_files_under_other_names(tmp_path: Path) -> None:
+    """G3: ``model_filename`` and ``params_filename``, as ``paddle.jit.load`` takes them."""
+    path = at(tmp_path, "unused", "")
+    (tmp_path / "net.pdiparams").rename(tmp_path / "weights")
+    given = X.reshape([1, 3])
+    (tmp_path / "net.json").rename(tmp_path / "program.json")
+    names = {"model_filename": "program.json", "params_filename": "weights"}
+    assert d2s.load(str(tmp_path), **names)(given).shape == [1, 2]  # type: ignore[arg-type]
+    with pytest.raises(LoadError):
+        d2s.load(path)
+
+
+@pytest.mark.parametrize("where", ["file/net", "/proc/net"])
+def test_a_place_that_takes_no_file(where: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SaveError, match="Cannot open") as failure:
+        d2s.save(Model(), str(tmp_path / where), SPEC)
+    assert "folder can be written to" in str(failure.value)
+
+
+def test_options_of_files_that_there_are_not(tmp_path: Path) -> None:
+    """G3: a mistake in a name, and a path that is none."""
+    anything: Any = d2s
+    with pytest.raises(ArgumentsError, match="save has no option 'outputspec'"):
+        anything.save(Model(), str(tmp_path / "net"), SPEC, outputspec=[0])
+    with pytest.raises(ArgumentsError, match="load has no option 'params'"):
+        anything.load(at(tmp_path, "unused", ""), params="x")
+    for call in (lambda: anything.save(Model(), 3, SPEC), lambda: anything.load(None)):
+        with pytest.raises(ArgumentsError, match="the path is a value of type"):
+            call()
+
+
+def test_what_a_function_raises_while_it_is_saved(tmp_path: Path) -> None:
+    """A1: it is no error of the file."""
+
+    def failing(x):
+        raise RuntimeError("of the user")
+
+    with pytest.raises(RuntimeError, match="of the user") as failure:
+        d2s.save(failing, str(tmp_path / "f"), SPEC)
+    assert not isinstance(failure.value, SaveError)
+
+
+def test_the_options_are_those_of_paddle(tmp_path: Path) -> None:
+    """G3: each is one that ``paddle.jit.save`` or ``load`` takes."""
+    source = inspect.getsource(inspect.getmodule(paddle.jit.save))
+    for names, function in ((SAVING, "_parse_save_configs"), (LOADING, "_parse_load_config")):
+        body = source.partition(f"def {function}(")[2].partition("]")[0]
+        assert sorted(re.findall(r"[\"'](\w+)[\"']", body)) == sorted(names)

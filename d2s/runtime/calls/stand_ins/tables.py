@@ -23,6 +23,7 @@ from paddle.distributed.fleet.recompute import recompute as _recompute
 from d2s.runtime.builtins import dispatch, ranked
 from d2s.runtime.calls.spellings import in_pythons_words, spelt
 from d2s.runtime.calls.stand_ins import (
+    between_processes,
     calling_back,
     coroutines,
     joining,
@@ -159,6 +160,7 @@ class StandIns:
             paddle.autograd.backward: training.backward_of,
             paddle.nn.utils.clip_grad_norm_: clip_functions.clip_grad_norm_,
             paddle.nn.utils.clip_grad_value_: clip_functions.clip_grad_value_,
+            **between_processes.operators(self._call),
             asyncio.gather: coroutines.gather,
             copy.copy: state.copied,
             copy.deepcopy: state.deep_copied,
