@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import os
 import types
 import weakref
 from collections.abc import Callable, Hashable, Sequence
@@ -30,8 +29,8 @@ from d2s.runtime.calls.call import SKIP
 from d2s.runtime.calls.call import call as converted_of
 from d2s.runtime.calls.callables import call_method
 from d2s.runtime.host.debuggers import step_over_ours
+from d2s.runtime.values import objects
 from d2s.runtime.values.container_kinds import Registered
-from d2s.runtime.values.objects import ignore_file
 from d2s.runtime.values.tree import PYTHONS, children, register
 from d2s.runtime.values.tree import kind_of as kind_of_container
 from d2s.selfcheck.check import CheckedFunction, Checker
@@ -339,11 +338,7 @@ def ignore_module(modules: Any) -> None:
                 f"{kind_of(module)} is no module",
                 cure="pass modules, as in ignore_module([einops])",
             )
-        file = getattr(module, "__file__", None)
-        for path in getattr(module, "__path__", ()):
-            ignore_file(str(path) + os.sep)
-        if file is not None and not hasattr(module, "__path__"):
-            ignore_file(file)
+        objects.ignore_module(module)
 
 
 C = TypeVar("C")

@@ -137,7 +137,13 @@ from d2s.paddle_bridge.values import (
     with_fitting_masks,
     with_item,
 )
-from d2s.paddle_bridge.versions import CALLS_PYTHON, PROGRAM_NODES, check_version
+from d2s.paddle_bridge.versions import (
+    CALLS_PYTHON,
+    PROGRAM_NODES,
+    check_version,
+    ignored_modules,
+    runs_as_it_is,
+)
 from d2s.paddle_bridge.walks import (
     blocks_of,
     computes,
@@ -206,6 +212,7 @@ __all__ = [
     "hook_gradient",
     "id_of_maker",
     "ids_from",
+    "ignored_modules",
     "implied",
     "in_dygraph",
     "inner_write",
@@ -255,6 +262,7 @@ __all__ = [
     "relax",
     "remembered_frames",
     "renew",
+    "runs_as_it_is",
     "saved_programs",
     "shape_of",
     "share_constants",

@@ -9,6 +9,7 @@ what is looked for                     where it is absent                       
 ``dy2static.parameter_recorder``       ``pir_dy2static.parameter_recorder``            3.0 - 3.2
 ``graph_tracing_guard``                made here of the two guards that it enters      3.0 - 3.2
 parameters asked for inside of blocks  moved here to the end of the outermost block    3.0 - 3.2
+``TransformOptions``                   ``CONVERSION_OPTIONS``                          3.0
 ``static.register_op``                 Python's code in a program is refused (D2S205)  3.0 - 3.2
 ``_C_ops.linear_v2``                   not looked at: ``linear`` is two operations     3.0 - 3.3.0
 =====================================  ==============================================  ============
@@ -116,6 +117,29 @@ def no_compiler() -> Any:
     from paddle.jit.dy2static import utils
 
     return utils.Backend.PHI if hasattr(utils, "Backend") else None
+
+
+_CALLS: Final = importlib.import_module("paddle.jit.dy2static.convert_call_func")
+_MARK: Final = getattr(_CALLS, "CONVERSION_OPTIONS", "___jit_transform_options___")
+
+
+def runs_as_it_is(function: Any) -> bool:
+    """Whether ``paddle.jit.not_to_static`` has been called with a function."""
+    options = getattr(function, _MARK, None)
+    if options is None:
+        return False
+    if hasattr(options, "not_convert"):
+        return bool(options.not_convert)
+    return not options.need_transform(type(options).ToStaticMode.AST)
+
+
+def ignored_modules(known: int) -> list[Any]:
+    """The modules that ``paddle.jit.ignore_module`` was given after the first ``known`` ones."""
+    modules = _CALLS.BUILTIN_LIKELY_MODULES
+    return list(modules[known + _BUILTIN :])
+
+
+_BUILTIN: Final = len(_CALLS.builtin_modules())
 
 
 def parameter_recorder() -> Any:

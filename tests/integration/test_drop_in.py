@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import importlib
 import inspect
 import logging
 import multiprocessing
 import pickle
 import subprocess
 import sys
+import types
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -179,30 +181,53 @@ def test_property(tmp_path) -> None:
 
 @paddle.jit.not_to_static
 def left_by_paddle(x):
-    return len(x.numpy().tobytes()) * x
+    return paddle.to_tensor(sys._getframe().f_code.co_filename == __file__) * (x + 1)
 
 
 @d2s.not_to_static()
 def left_by_d2s(x):
-    return x + 1
+    return paddle.to_tensor(sys._getframe().f_code.co_filename == __file__) * (x + 1)
 
 
-def calls_both(x):
-    return left_by_d2s(x) * 2
+def decides(x):
+    if x.sum() > 0:
+        return x * 2
+    return x
 
 
-def test_not_to_static() -> None:
-    """With parentheses or without, d2s's or Paddle's."""
-    assert left_by_d2s(X).shape == [2, 4]
-    assert np.array_equal(d2s.to_static(calls_both)(X), calls_both(X))
-    assert left_by_paddle(X).shape == [2, 4]
+@pytest.mark.parametrize("mark", [paddle.jit.not_to_static, d2s.not_to_static, d2s.not_to_static()])
+def test_not_to_static(mark: Callable[..., Any]) -> None:
+    """With parentheses or without, d2s's or Paddle's: the function is called as it is written."""
+    left = mark(types.FunctionType(decides.__code__, globals()))
+
+    def calls(x):
+        return left(x) + 1
+
+    assert np.array_equal(d2s.to_static(calls, full_graph=False)(X), decides(X) + 1)
+    with pytest.raises(d2s.D2SError, match="code that stays Python"):
+        d2s.to_static(calls, full_graph=True)(X)
+    for function in (left_by_d2s, left_by_paddle):
+        assert np.array_equal(d2s.to_static(function)(X), X + 1)
 
 
-def test_ignore_module() -> None:
-    import colorsys
+@pytest.mark.parametrize("ignore", [paddle.jit.ignore_module, d2s.ignore_module])
+def test_ignore_module(ignore: Callable[..., Any], tmp_path, monkeypatch) -> None:
+    """Called before or after a function of the module is known; submodules are meant, too."""
+    name = f"ignored_{ignore.__module__.partition('.')[0]}"
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "__init__.py").write_text(f"from {name}.inner import decides\n")
+    (tmp_path / name / "inner.py").write_text(inspect.getsource(decides))
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module(name)
 
-    d2s.ignore_module([colorsys])
-    paddle.jit.ignore_module([colorsys])
+    def calls(x):
+        return module.decides(x) + 1
+
+    assert np.array_equal(d2s.to_static(calls, full_graph=True)(X), decides(X) + 1)
+    ignore([module])
+    assert np.array_equal(d2s.to_static(calls, full_graph=False)(X), decides(X) + 1)
+    with pytest.raises(d2s.D2SError, match="code that stays Python"):
+        d2s.to_static(lambda x: module.decides(x) + 1, full_graph=True)(X)
 
 
 def test_enable_to_static(tmp_path) -> None:

@@ -195,7 +195,8 @@ def _function(function: types.FunctionType, owner: object = None) -> Any:
         return messages.log_(function)
     if breakpoints.is_stop(function):
         return breakpoints.stop(function)
-    if getattr(function, SKIP, False) or stays(function):
+    skipped = getattr(function, SKIP, False) or bridge.runs_as_it_is(function)
+    if skipped or stays(function):
         if current() is not None and _changes_argument(function):
             return inplace.function(function)
         chooses = None if current() is None else _dispatch_of(function)

@@ -34,10 +34,27 @@ def changes(thing: Any, path: str) -> str:
     )
 
 
-def ignore_file(prefix: str) -> None:
-    """Leave functions alone whose file begins with ``prefix``."""
-    if prefix not in _ignored_files:
-        _ignored_files.append(prefix)
+def ignore_module(module: types.ModuleType) -> None:
+    """Leave the functions of a module and of its submodules alone."""
+    paths = [str(path) + os.sep for path in getattr(module, "__path__", ())]
+    file = getattr(module, "__file__", None)
+    for prefix in paths if hasattr(module, "__path__") else [file]:
+        if prefix is not None and prefix not in _ignored_files:
+            _ignored_files.append(prefix)
+
+
+class _Paddles:
+    """How many modules of ``paddle.jit.ignore_module`` are known."""
+
+    known = 0
+
+
+def _take_over() -> None:
+    """Leave alone what ``paddle.jit.ignore_module`` was given."""
+    for module in bridge.ignored_modules(_Paddles.known):
+        _Paddles.known += 1
+        if isinstance(module, types.ModuleType):
+            ignore_module(module)
 
 
 def _roots_of(*files: str | None) -> tuple[str, ...]:
@@ -61,6 +78,7 @@ def is_library(file: str) -> bool:
 
     Of Paddle, what trains quantized models is converted.
     """
+    _take_over()
     if is_ours(file) or file.startswith(("<frozen", *_PACKAGES, *_ignored_files)):
         return not file.startswith(_KEEPS_STATE)
     return _is_standard(file)
