@@ -177,6 +177,9 @@ def _layer(layer: Any, input_spec: Any, options: dict[str, Any]) -> Any:
     elif isinstance(forward, bridge.PaddlesFunction):
         forward = forward.dygraph_function
     function = getattr(forward, "__func__", forward)
+    if _stays_plain(function, options):
+        return layer
+    _check(function)
     made = _made(function, input_spec, options, layer)
     layer.forward = made
     return layer

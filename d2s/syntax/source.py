@@ -128,8 +128,11 @@ def _of_command(file: str, module_globals: dict[str, Any]) -> tuple[str, ...]:
     return tuple("".join(text).splitlines(keepends=True))
 
 
-def _cure(file: str) -> str:
+def _cure(code: types.CodeType) -> str:
     """What to do about a function whose text cannot be found."""
+    file = code.co_filename
+    if getattr(code, "co_qualname", "").startswith("__create_fn__."):  # since Python 3.11
+        return "write the method out: it is one that dataclass has made"
     if file == "<stdin>":
         return "define the function in a file: Python does not keep what is typed or piped into it"
     if file.startswith("<"):
@@ -315,7 +318,7 @@ def source_of(function: object) -> FunctionSource:
     if parsed is None or (file.startswith("<") and not definitions):
         raise NoSourceError(
             f"the source text of {function.__name__!r} cannot be found",
-            cure=_cure(file),
+            cure=_cure(code),
             file=file,
             line=line,
         )
