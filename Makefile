@@ -14,12 +14,13 @@ PARTS  := "tests/semantics/test_[a-g]*.py" "tests/semantics/test_[h-o]*.py" \
           "tests --ignore=tests/semantics --ignore=tests/unit"
 
 VENV  := .venv
+LOCK  := requirements-dev.lock
 PY    := $(VENV)/bin/python
-# One stamp per extra: a copy of the pyproject.toml that was installed last.
+# One stamp per extra: a copy of what was installed last, pyproject.toml and the lock.
 STAMP := $(VENV)/.installed-$(EXTRA)
 
 .DEFAULT_GOAL := demo
-.PHONY: help demo generate serve install test doctest nightly programs golden coverage mutants lint format types \
+.PHONY: help demo generate serve install lock test doctest nightly programs golden coverage mutants lint format types \
         contracts house docs support failures errors onnx zoo zooquick bench benchquick benchdocs ci matrix clean FORCE
 
 help: ## list the commands
@@ -42,15 +43,20 @@ ifeq ($(shell $(PY) -c 'import pip; print("works")' 2>/dev/null),)
 $(STAMP): FORCE
 endif
 
-# The comparison keeps a checkout that only touched the file from installing again.
-$(STAMP): pyproject.toml
+# The comparison keeps a checkout that only touched the files from installing again.
+$(STAMP): pyproject.toml $(LOCK)
 	@$(PY) -c 'import pip' 2>/dev/null || { \
 	  echo "creating $(VENV) with $(PYTHON)"; \
 	  rm -rf $(VENV) && $(PYTHON) -m venv $(VENV); }
-	@cmp -s pyproject.toml $@ || { \
+	@cat pyproject.toml $(LOCK) | cmp -s - $@ || { \
 	  echo "installing d2s[$(EXTRA),dev] into $(VENV)"; \
-	  $(PY) -m pip install --disable-pip-version-check --quiet -e '.[$(EXTRA),dev]'; }
-	@cp pyproject.toml $@
+	  $(PY) -m pip install --disable-pip-version-check --quiet -c $(LOCK) -e '.[$(EXTRA),dev]'; }
+	@cat pyproject.toml $(LOCK) > $@
+
+lock: install ## write the lock again, with the newest versions that pyproject.toml allows
+	$(PY) -m uv pip compile --quiet --universal --python-version 3.10 --upgrade --extra cpu \
+	  --extra dev --extra testing --extra examples --custom-compile-command 'make lock' \
+	  -o $(LOCK) pyproject.toml
 
 test: install ## the quick suite, and the doctests of d2s
 	@rc=0; \

@@ -1,6 +1,7 @@
 """The wheel and the source distribution: built, checked, and installed where nothing else is.
 
-Needs the network, as ``pip`` does: night only.
+That needs the network, as ``pip`` does: night only.  The lock and conda's recipe are held against
+``pyproject.toml``.
 """
 
 from __future__ import annotations
@@ -10,10 +11,21 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
+from packaging.requirements import Requirement
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parents[2]
+
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+PROJECT = SETTINGS["project"]
 
 CONTENTS = """
 import importlib.resources
@@ -87,3 +99,69 @@ def test_an_empty_environment(built: Path, tmp_path: Path) -> None:
     pair = [f"d2s[cpu] @ {wheel.as_uri()}", "paddlepaddle==2.6.2"]
     with pytest.raises(AssertionError, match=r"(?s)conflict"):
         run(python, "-m", "pip", "install", "--dry-run", *pair, where=tmp_path)
+
+
+# -- what other installers read --------------------------------------------------------------------
+
+
+def ranges(texts: list[str]) -> dict[str, str]:
+    """By the names of packages, the versions that are asked for."""
+    return {each.name: str(each.specifier) for each in map(Requirement, texts)}
+
+
+def test_the_lock_has_what_the_project_asks_for() -> None:
+    """Each package, in a version that it allows; else: ``make lock``."""
+    lines = (ROOT / "requirements-dev.lock").read_text("utf-8").splitlines()
+    locked: dict[str, list[str]] = {}
+    for each in (Requirement(line) for line in lines if line and line.lstrip()[0] != "#"):
+        (version,) = each.specifier
+        locked.setdefault(each.name, []).append(version.version)
+    extras = PROJECT["optional-dependencies"]
+    asked = [*PROJECT["dependencies"]]
+    asked += [each for name in ("cpu", "dev", "testing", "examples") for each in extras[name]]
+    wrong = [
+        str(each)
+        for each in map(Requirement, asked)
+        if not locked.get(each.name) or not all(map(each.specifier.contains, locked[each.name]))
+    ]
+    assert wrong == []
+
+
+def recipe() -> dict[str, Any]:
+    return dict(yaml.safe_load((ROOT / "conda" / "recipe.yaml").read_text("utf-8")))
+
+
+def test_conda_asks_for_what_pip_asks_for() -> None:
+    """The recipe names each package with the same range, Paddle as the extras do."""
+    made = recipe()
+    extras = PROJECT["optional-dependencies"]
+    python = {"python": PROJECT["requires-python"]}
+    needs = made["requirements"]
+    assert ranges(needs["run"]) == ranges(PROJECT["dependencies"]) | python
+    assert ranges(needs["run_constraints"]) == ranges([*extras["cpu"], *extras["gpu"]])
+    assert ranges(needs["host"]) == ranges(SETTINGS["build-system"]["requires"]) | python | {
+        "pip": ""
+    }
+    assert made["context"]["version"] == PROJECT["version"]
+    scripts = [f"{name} = {place}" for name, place in PROJECT["scripts"].items()]
+    assert made["build"]["python"]["entry_points"] == scripts
+    assert made["about"]["license"] == PROJECT["license"]
+    assert made["about"]["summary"] == PROJECT["description"]
+
+
+RENDERED = """
+from pathlib import Path
+from rattler_build.stage0 import Stage0Recipe
+
+(made,) = Stage0Recipe.from_yaml(Path("conda/recipe.yaml").read_text()).render()
+print(made.recipe.to_dict()["package"]["name"], made.recipe.to_dict()["requirements"]["run"])
+"""
+
+
+@pytest.mark.slow
+def test_rattler_build_renders_the_recipe(tmp_path: Path) -> None:
+    """The package is not built: that takes conda's channels."""
+    run(sys.executable, "-m", "venv", tmp_path / "tools", where=tmp_path)
+    python = tmp_path / "tools" / "bin" / "python"
+    run(python, "-m", "pip", "install", "-q", "py-rattler-build", where=tmp_path)
+    assert run(python, "-c", RENDERED, where=ROOT).startswith("d2s ['python >=3.10', ")
