@@ -52,7 +52,7 @@ def _command(
 
     @functools.wraps(function)
     def run(**options: Any) -> None:
-        if name not in ("run", "doctor"):  # what Paddle says is of interest there
+        if name != "doctor":  # which shows what is set
             os.environ.setdefault("GLOG_minloglevel", "2")
         try:
             function(**options)
