@@ -20,8 +20,8 @@ PY    := $(VENV)/bin/python
 STAMP := $(VENV)/.installed-$(EXTRA)
 
 .DEFAULT_GOAL := demo
-.PHONY: help demo generate serve install lock test doctest nightly programs golden coverage mutants lint format types \
-        contracts house docs support failures errors onnx zoo zooquick bench benchquick benchdocs ci matrix clean FORCE
+.PHONY: help demo generate serve install lock test examples doctest nightly programs golden coverage mutants lint format \
+        types contracts house docs support failures errors onnx zoo zooquick bench benchquick benchdocs ci matrix clean FORCE
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -64,6 +64,9 @@ test: install ## the quick suite, and the doctests of d2s
 	for part in $(PARTS); do $(PY) -m pytest -n $(JOBS) --dist worksteal -q -m "not slow" $$part || rc=1; done; \
 	exit $$rc
 
+examples: install ## the scripts of examples/ and the commands of the README, each as it is
+	$(PY) -m pytest -q -m slow tests/examples
+
 doctest: install ## only the doctests of d2s
 	$(PY) -m pytest -q --doctest-modules d2s
 
@@ -73,6 +76,7 @@ nightly: install ## everything: the slow tests and 20,000 generated programs too
 	for part in $(PARTS); do \
 	  D2S_HYPOTHESIS_PROFILE=nightly $(PY) -m pytest -n $(JOBS) --dist worksteal -q $$part || rc=1; done; \
 	$(PY) -m d2s.testing --jobs $(JOBS) --seed $$(date +%Y%m%d) || rc=1; \
+	$(MAKE) --no-print-directory onnx || rc=1; \
 	exit $$rc
 
 matrix: install ## samples of the suite on every Paddle and Python; writes docs/guide/versions.md

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ import d2s
 from d2s import cli
 from examples.letters import LINES, numbers, text
 from examples.tiny_decoder import Decoder
+from tests.docs.test_commands import shown
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -223,3 +225,21 @@ def test_the_readme_s_command_agrees_with_dygraph(monkeypatch: pytest.MonkeyPatc
     done = CliRunner().invoke(cli.app, [*shlex.split(line)[1:], "--examples", "5"])
     assert done.exit_code == 0, done.output
     assert "agree with dygraph" in done.output
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_readme(tmp_path: Path) -> None:
+    """As a reader types them, one after the other; the first says what the page shows."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    commands = [words for words in shown(ROOT / "README.md") if words[-1] != "src"]
+    settings = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    for words in commands:
+        done = subprocess.run(
+            [sys.executable, "-m", "d2s", *words],
+            cwd=tmp_path, env=settings, text=True, capture_output=True, timeout=280, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, (words, done.stdout + done.stderr)
+        if words[0] == "test":
+            assert done.stdout.strip() in (ROOT / "README.md").read_text("utf-8")
+    assert {words[0] for words in commands} == {"test", "bench", "dump", "explain", "report"}
+    assert "<html" in (tmp_path / "model.html").read_text("utf-8")

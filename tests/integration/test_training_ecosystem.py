@@ -333,3 +333,12 @@ def test_workers_that_run_programs() -> None:
     found = np.concatenate([features.numpy() for features, _ in loader])
     rows = [Data()[index][0] for index in range(22)]
     assert np.allclose(found, [row * 2 if row.sum() > 0 else row for row in rows])
+
+
+@pytest.mark.parametrize("convert", [lambda net: net, d2s.to_static])
+def test_what_visualdl_reads(convert, tmp_path) -> None:
+    """G3: its ``add_graph`` (2.5.3) does this and opens ``.pdmodel``, which there is not."""
+    model = paddle.jit.to_static(convert(paddle.nn.Linear(4, 3)), [InputSpec([None, 4], name="x")])
+    paddle.jit.save(model, str(tmp_path / "temp"))
+    assert (tmp_path / "temp.json").exists()
+    assert not (tmp_path / "temp.pdmodel").exists()
