@@ -175,6 +175,7 @@ class Checkpoint:
     grown: dict[int, tuple[Any, Any]]
     divided: list[Any]
     forms: dict[tuple[int, ...], tuple[Any, Any]]
+    doubles: dict[int, Any]
     lent: list[Any]
 
 
@@ -249,6 +250,8 @@ class Capture:
         makes: told that the code makes what belongs to a layer for good; it may refuse that.
         over: ids of exceptions that have left a branch or loop, which is gone with its values.
         placed: lists and dicts of Python that have been put into a list of the run, by their ids.
+        doubles: lists and dicts that are the same as another one on some runs only, by their ids:
+            what they hold, and where the static loop is that has left them.
         lent: objects that were taken out of lists of the run or put into them; see ``lists``.
         found: dicts, and keys of the run that are in them wherever the program goes on.
         picked: lists and dicts of which the run has picked one by its position, by their ids.
@@ -308,6 +311,7 @@ class Capture:
     makes: Callable[[], None] = lambda: None
     over: set[int] = field(default_factory=set)
     placed: dict[int, Any] = field(default_factory=dict)
+    doubles: dict[int, Any] = field(default_factory=dict)
     lent: list[Any] = field(default_factory=list)
     found: dict[tuple[int, int], tuple[Any, Any, tuple[Block, ...]]] = field(default_factory=dict)
     picked: dict[int, Any] = field(default_factory=dict)
@@ -333,6 +337,7 @@ class Capture:
             dict(self.grown),
             list(self.divided),
             dict(self.forms),
+            dict(self.doubles),
             list(self.lent),
         )
 
@@ -341,7 +346,7 @@ class Capture:
         self.notes.rollback(known.notes)
         del self.refused[known.refused :]
         self.grown, self.divided, self.forms = known.grown, known.divided, known.forms
-        self.lent = known.lent
+        self.lent, self.doubles = known.lent, known.doubles
 
     def drop(self, op: IfOp | WhileOp) -> None:
         """Take a branch or loop out of the program again that an exception leaves.

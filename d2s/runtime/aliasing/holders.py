@@ -140,8 +140,14 @@ def is_same_choice(one: object, other: object) -> bool:
     return one is other
 
 
-def choices_with(thing: object, apart: Choice | None = None) -> list[str]:
-    """The names of choices between several things of which ``thing`` is one; not of ``apart``."""
+def choices_with(thing: object, apart: Choice | None = None, *, live: bool = False) -> list[str]:
+    """The names of choices between several things of which ``thing`` is one; not of ``apart``.
+
+    Args:
+        thing: one of them.
+        apart: the choice that is no other one.
+        live: leave out what nobody reads again.
+    """
 
     def is_other(value: object) -> bool:
         if not isinstance(value, Choice):
@@ -157,7 +163,7 @@ def choices_with(thing: object, apart: Choice | None = None) -> list[str]:
             all(a is b for a, b in zip(leaves[start:], mine, strict=False)) for start in starts
         )
 
-    return sorted({holder.path for holder in _holders(is_other)})
+    return sorted({each.path for each in _holders(is_other) if each.live or not live})
 
 
 def is_in_an_alternative(thing: object) -> bool:

@@ -31,6 +31,7 @@ class Origins:
 
     Attributes:
         grown: what containers had become before the branch.
+        doubles: what may be the same as another list or dict, as it was before the branch.
         before: containers, and snapshots of what they held or had become.
         ends: for each side, what containers have become.
         found: for each side, the containers that the state stands for.
@@ -43,7 +44,7 @@ class Origins:
         capture = current()
         assert capture is not None
         self.capture = capture
-        self.grown = dict(capture.grown)
+        self.grown, self.doubles = dict(capture.grown), dict(capture.doubles)
         self.before: dict[int, tuple[Any, Any]] = {}
         for thing in snapshots_in(before).values():
             if origin_of(thing) is thing.container:
@@ -77,6 +78,7 @@ class Origins:
     def back(self) -> None:
         """The other side begins, or the branch is dropped."""
         self.capture.grown = dict(self.grown)
+        self.capture.doubles.update(self.doubles)
 
     def leavings(self) -> Iterator[tuple[Any, Any, Any]]:
         """Containers that are changed on a side where nobody holds them at its end.

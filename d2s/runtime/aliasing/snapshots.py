@@ -13,6 +13,9 @@ import operator
 from dataclasses import dataclass
 from typing import Any
 
+from d2s.diagnostics.location import here
+from d2s.errors import ContainerInGraphError, D2SError
+from d2s.runtime.trace import current, error_here, open_trace
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tree import is_mapping, is_sequence, kind_of, refill
 
@@ -106,3 +109,52 @@ def same_items(one: object, other: object) -> bool:
 
 def _same_key(one: object, other: object) -> bool:
     return type(one) is type(other) and isinstance(one, str | int | bool) and one == other
+
+
+# -- what may be the same as another one -----------------------------------------------------------
+
+
+def note_doubles(*containers: object) -> None:
+    """Note that a list or dict may be the same as another one, on some runs."""
+    doubles = open_trace().doubles
+    place = here()
+    doubles.update((id(each), (freeze(each), place)) for each in containers)
+
+
+def as_double(made: Any, *stands_for: object) -> Any:
+    """``made``, which may be the same as another one if what it stands for may."""
+    if any(is_double(each) for each in stands_for):
+        note_doubles(made)
+    return made
+
+
+def is_double(thing: object) -> bool:
+    """Whether ``thing`` is the same as another list or dict on some runs only."""
+    capture = current()
+    return capture is not None and id(thing) in capture.doubles
+
+
+def check_doubles() -> None:
+    """Refuse what has changed a list or dict that may be the same as another one.
+
+    Raises:
+        ContainerInGraphError: (D2S207) it names the line of the loop that has left it.
+    """
+    capture = current()
+    for was, place in list(capture.doubles.values()) if capture is not None else ():
+        if not same_items(freeze(was.container), was):
+            error = changed_double(was.container)
+            if place is not None:
+                error.file, error.line, error.columns = place.file, place.line, None
+            raise error
+
+
+def changed_double(container: object) -> D2SError:
+    """The refusal to change a list or dict that may be the same as another one."""
+    word = type(container).__name__
+    return error_here(
+        ContainerInGraphError,
+        f"a {word} is changed that has come out of a static loop, and is the same as another one "
+        "on some runs only",
+        f"change a copy: {word}(...)",
+    )

@@ -21,6 +21,7 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError, D2SError, NotStaticError
 from d2s.runtime.aliasing import inplace, replays
 from d2s.runtime.aliasing.replays import COMPUTING
+from d2s.runtime.aliasing.snapshots import changed_double, is_double
 from d2s.runtime.calls.callables import swapped
 from d2s.runtime.calls.converter import converter
 from d2s.runtime.lists.becoming import become
@@ -76,8 +77,10 @@ def plain(function: Any, call: Callable[[Any], Any]) -> Any:
     name = attribute(function, "__name__", "")
     owner = owner_of(function)
     capture = current()
-    if capture is not None and capture.placed and name in _CHANGING:
+    if capture is not None and name in _CHANGING:
         capture.check_placed(owner)
+        if is_double(owner):
+            raise changed_double(owner)
     if isinstance(owner, BaseException):  # its ``args``
         return function
     if name in _STORING and not isinstance(function, types.FunctionType):  # not ``paddle.add``

@@ -276,6 +276,7 @@ class _Sides:
     def __init__(self, op: bridge.IfOp, ends: list[End]) -> None:
         self.ends = ends
         self.merger = Merger(op, (ends[0].left, ends[1].left), select)
+        self.merger.outcomes = ends[0].outcome, ends[1].outcome
         self._pending = handed_out(self.merger, ends[0].raised, ends[1].raised)
         self._raised: Raised | None = None
 
@@ -385,6 +386,7 @@ def decide(test: object, body: Body, orelse: Body | None, state: State) -> None:
         end.outcome = state.padded(end.outcome)
     origins.joined([end.outcome for end in sides.ends])
     sides.merger.state = state
+    sides.merger.outcomes = sides.ends[0].outcome, sides.ends[1].outcome
     sides.merger.ends = (
         Ends(state.slots, sides.ends[0].outcome),
         Ends(state.slots, sides.ends[1].outcome),

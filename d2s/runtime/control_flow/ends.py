@@ -14,10 +14,12 @@ old object held at the end of a side is part of the side's outcome: it is put ba
 from __future__ import annotations
 
 import dis
+import functools
 import types
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
+from d2s.diagnostics.frames import is_part
 from d2s.runtime.aliasing.holders import Holder, holders_of
 from d2s.runtime.aliasing.origins import snapshots_in
 from d2s.runtime.aliasing.reach import REACH
@@ -111,9 +113,10 @@ class Ends:
             seen[id(thing)] = thing
             self._too_many = self._too_many or len(seen) > REACH
             if not self._too_many:
-                queue.extend(((id(thing), place), part) for place, part in self._parts(thing))
+                queue.extend(((id(thing), place), part) for place, part in self.parts(thing))
 
-    def _parts(self, thing: object) -> Iterator[tuple[Any, Any]]:
+    def parts(self, thing: object) -> Iterator[tuple[Any, Any]]:
+        """What stands right below a snapshot, choice, tuple or object, with its key."""
         if isinstance(thing, Frozen):
             yield from thing.items if is_mapping(thing.container) else enumerate(thing.items)
             if dict_of(thing.container):
@@ -160,6 +163,31 @@ def _is_live(holder: Holder, found: list[Holder]) -> bool:
     return False
 
 
+@functools.lru_cache(maxsize=4096)
+def _is_kept(code: types.CodeType, name: str) -> bool:
+    """Whether a variable of ``code`` has a function of the user's that reads the variable ``name``.
+
+    A body that a pass has written is a part of the function, and runs where it stands.
+    """
+    steps = list(dis.get_instructions(code))
+    for index, step in enumerate(steps):
+        inner = step.argval
+        if not isinstance(inner, types.CodeType) or name not in inner.co_freevars:
+            continue
+        if is_part(inner, code):
+            if _is_kept(inner, name):
+                return True
+            continue
+        follow = (each.opname for each in steps[index + 1 :])
+        if next((each for each in follow if each not in _MAKING), "").startswith("STORE_"):
+            return True
+    return False
+
+
+_MAKING: Final = ("LOAD_CONST", "MAKE_FUNCTION", "SET_FUNCTION_ATTRIBUTE")
+"""What stands between the code of a function and what is done with the function."""
+
+
 def _fate(frame: types.FrameType, name: str) -> str:
     """What the rest of a function does with a variable first.
 
@@ -167,6 +195,8 @@ def _fate(frame: types.FrameType, name: str) -> str:
         ``"read"`` if it may read it, ``"bound"`` if it surely binds it before, else ``"open"``.
     """
     code = frame.f_code
+    if _is_kept(code, name):
+        return "read"
     steps = list(dis.get_instructions(code))
     handlers = getattr(code, "co_exceptiontable", b"") or any(
         step.opname.startswith("SETUP_") for step in steps

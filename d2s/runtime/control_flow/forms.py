@@ -362,3 +362,18 @@ class Alternatives:
 
 def _kept(thing: object) -> Callable[[], Any]:
     return lambda: thing
+
+
+def settled(thing: object) -> Any:
+    """``thing`` with one value in the place of each choice in a tuple, where that can be."""
+    if isinstance(thing, Choice):
+        return thing.spread(settled)
+    if not isinstance(thing, tuple):
+        return thing
+    items = [
+        item.get(check=False)
+        if isinstance(item, Choice) and item.single and len(item.leaves()) == len(item._usable())
+        else settled(item)
+        for item in thing
+    ]
+    return type(thing)._make(items) if hasattr(thing, "_make") else tuple(items)

@@ -7,7 +7,6 @@ values; what cannot be one value becomes a :class:`Choice`.
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import functools
 from collections.abc import Callable
@@ -17,9 +16,21 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
-from d2s.runtime.aliasing.holders import holders_of, is_in_an_alternative, names_of
-from d2s.runtime.aliasing.origins import is_known_outside
-from d2s.runtime.aliasing.snapshots import Frozen, freeze, same_items
+from d2s.runtime.aliasing.holders import (
+    choices_with,
+    holders_of,
+    is_in_an_alternative,
+    names_of,
+)
+from d2s.runtime.aliasing.origins import is_known_outside, shows_same
+from d2s.runtime.aliasing.snapshots import (
+    Frozen,
+    as_double,
+    container_of,
+    freeze,
+    same_items,
+    thaw,
+)
 from d2s.runtime.aliasing.variables import State
 from d2s.runtime.control_flow.ends import (
     Ends,
@@ -27,9 +38,10 @@ from d2s.runtime.control_flow.ends import (
     is_named_elsewhere,
     made_like,
 )
-from d2s.runtime.control_flow.forms import Alternatives, Select
+from d2s.runtime.control_flow.forms import Alternatives, Select, settled
 from d2s.runtime.control_flow.keeping import Keeping
-from d2s.runtime.control_flow.outputs import Builder
+from d2s.runtime.control_flow.outputs import Builder, once
+from d2s.runtime.control_flow.partners import Partners, are_alike
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.merging import join_different, join_lists
 from d2s.runtime.lists.storage import NeedsElementError
@@ -65,6 +77,7 @@ class Merger(Keeping):
     Attributes:
         left: for the true and the false side, whether a ``raise`` has ended it.
         state: the variables and attributes that the sides hand on, if they do.
+        outcomes: what each side leaves, frozen.
         select: makes an ``if`` inside of a side, for one of two values; not needed where a
             ``raise`` has ended one.
     """
@@ -76,8 +89,9 @@ class Merger(Keeping):
         self.left = left
         self.select = select
         self.state: State | None = None
-        # A tensor that has two names on both sides is handed out once; both are kept, so that no
-        # id is used again.
+        self.outcomes: tuple[list[Any], list[Any]] = [], []
+        # A tensor or container that has two names on both sides is handed out once; both are kept,
+        # so that no id is used again.
         self._pairs: dict[tuple[int, int], Builder] = {}
         self._kept: list[object] = []
 
@@ -221,18 +235,37 @@ class Merger(Keeping):
         """Two lists, dicts or sets, with what they held at the end of each side."""
         if not (isinstance(true, Frozen) and isinstance(false, Frozen)):
             return self.either(true, false, name)
-        same = true.container is false.container
         first, second = true.container, false.container
-        if not same and (isinstance(first, DynamicList) or isinstance(second, DynamicList)):
+        if first is second:
+            return self.contained(true, false, name)
+        if not self.partners.are_one(first, second):
+            return self.either(true, false, name)
+        known = self._pairs.get((id(first), id(second)))
+        if known is None:  # two names of one list stay names of one
+            known = self._pairs[id(first), id(second)] = once(
+                self.two_containers(true, false, name)
+            )
+            self._kept += [first, second]
+        return known
+
+    def two_containers(self, true: Frozen, false: Frozen, name: str) -> Builder:
+        """Two different lists, dicts or sets: one that stands for both, or one of two."""
+        first, second = true.container, false.container
+        if isinstance(first, DynamicList) or isinstance(second, DynamicList):
             joined = join_different(self, true, false, name)
             if joined is not None:
                 return joined
-        if not same and any(map(_is_known, (first, second))):
-            return self.either(true, false, name)  # a later change must reach the one that is meant
+        # A later change must reach the one that is meant.
+        if any(map(_is_known, (first, second))) or not are_alike(first, second):
+            return self.either(true, false, name)
+        return self.contained(true, false, name)
+
+    def contained(self, true: Frozen, false: Frozen, name: str) -> Builder:
+        """What one container holds, or a new one that stands for two of a kind."""
+        first, second = true.container, false.container
+        same = first is second
         if isinstance(first, DynamicList) and isinstance(second, DynamicList) and same:
             return join_lists(self, first, true, false)
-        if not same and not _alike(first, second):
-            return self.either(true, false, name)
         fresh = self.anew(first, second, name, same=same)
         if same and same_items(true, false) and not is_indexed(first):
             return lambda results: first
@@ -246,18 +279,25 @@ class Merger(Keeping):
         def build(results: list[paddle.Tensor]) -> object:
             made = {key: item(results) for key, item in parts.items()}
             contents = made if is_mapping(first) else [*made.values()]
-            return refill(first, contents) if same else fresh(contents, results)
+            return as_double(refill(first, contents), first) if same else fresh(contents, results)
 
         return build
+
+    @functools.cached_property
+    def partners(self) -> Partners:
+        """Which containers of the two sides stand in the same places."""
+        return Partners(self.ends, *self.outcomes)
 
     def anew(
         self, first: object, second: object, name: str, *, same: bool
     ) -> Callable[[Any, list[paddle.Tensor]], Any]:
         """What makes a new list or dict that stands for two, from contents and results."""
         if same or not (dict_of(first) or dict_of(second)):
-            return lambda made, results: born(like(first, made))
+            return lambda made, results: as_double(born(like(first, made)), first, second)
         attributes = self.attributes(self.ends[0], first, self.ends[1], second, name)
-        return lambda made, results: set_attributes(born(like(first, made)), attributes(results))
+        return lambda made, results: set_attributes(
+            as_double(born(like(first, made)), first, second), attributes(results)
+        )
 
     def grown(self, target: list[Any], true: Frozen, false: Frozen, name: str) -> Builder:
         """One list that the two sides leave with different lengths."""
@@ -271,6 +311,8 @@ class Merger(Keeping):
 
     def eithers(self, true: object, false: object, name: str) -> Builder:
         """One side is a ``Choice`` already, or absent: one flag and one value if possible."""
+        if isinstance(true, Choice) and shows_same(true, false):
+            return lambda results: thaw(true)
         left = self.on(True, lambda: optional_parts(true))
         right = self.on(False, lambda: optional_parts(false))
         if left is None or right is None:
@@ -333,18 +375,15 @@ class Merger(Keeping):
             return None
         if capture is None or capture.attempts:  # what a ``try`` is left with is kept as it was
             return None
-        if not all(_is_value_like(thing, name) for _, thing in sides):
+        if not all(self.is_value_like(side, thing, name) for side, thing in sides):
             return None
-        settled = [
-            (side, self.on(side, functools.partial(_settled, thing))) for side, thing in sides
-        ]
+        both = [(side, self.on(side, functools.partial(settled, thing))) for side, thing in sides]
         choices = Alternatives()
-        fit = [self.on(side, functools.partial(choices.add, thing)) for side, thing in settled]
+        fit = [self.on(side, functools.partial(choices.add, thing)) for side, thing in both]
         if not all(fit) or len(choices.forms) == count:
             return None
         leaves = [
-            self.on(side, functools.partial(self.flattened, choices, thing))
-            for side, thing in settled
+            self.on(side, functools.partial(self.flattened, choices, thing)) for side, thing in both
         ]
         outputs = [self.output(left, right) for left, right in zip(*leaves, strict=True)]
 
@@ -354,6 +393,22 @@ class Merger(Keeping):
             return made.chosen_at(places_of(true, false)) if isinstance(made, Choice) else made
 
         return build
+
+    def is_value_like(self, side: bool, thing: object, name: str) -> bool:
+        """Whether a copy of ``thing`` is as good: it cannot change, or nobody else knows it."""
+        if isinstance(thing, Choice):
+            return all(self.is_value_like(side, leaf, name) for leaf in thing.leaves())
+        if isinstance(thing, tuple):
+            return all(self.is_value_like(side, item, name) for item in thing)
+        container = container_of(thing)
+        if is_plain(container):
+            held = thing if isinstance(thing, Frozen) else freeze(thing)
+            known = self.partners.is_shared(side, container) or _is_known(container, name)
+            return not known and all(
+                self.is_value_like(side, each, name) for each in held.by_key().values()
+            )
+        plain = thing is None or thing is UNBOUND or type(thing) in (str, bytes)
+        return plain or is_tensor(thing) or number_kind(thing) is not None
 
     def flattened(self, choices: Alternatives, thing: object) -> list[paddle.Tensor]:
         """Which form ``thing`` has, and its leaves, as a side of an ``if`` hands them out."""
@@ -414,48 +469,6 @@ def _is_picked(container: object) -> bool:
     return picked and is_in_an_alternative(container)
 
 
-def _alike(one: object, other: object) -> bool:
-    """Whether one container can stand for both: class, factory and greatest length are one."""
-    return type(one) is type(other) and all(
-        getattr(one, name) == getattr(other, name)
-        for base, name in (
-            (collections.defaultdict, "default_factory"),
-            (collections.deque, "maxlen"),
-        )
-        if isinstance(one, base)
-    )
-
-
-def _is_value_like(thing: object, name: str) -> bool:
-    """Whether a copy of ``thing`` is as good: no object that can change, and that others know."""
-    if isinstance(thing, Choice):
-        return all(_is_value_like(leaf, name) for leaf in thing.leaves())
-    if isinstance(thing, tuple):
-        return all(_is_value_like(item, name) for item in thing)
-    container = thing.container if isinstance(thing, Frozen) else thing
-    if is_plain(container):
-        held = thing if isinstance(thing, Frozen) else freeze(thing)
-        known = _is_known(container, name)
-        return not known and all(_is_value_like(each, name) for each in held.by_key().values())
-    plain = thing is None or thing is UNBOUND or type(thing) in (str, bytes)
-    return plain or is_tensor(thing) or number_kind(thing) is not None
-
-
-def _settled(thing: object) -> Any:
-    """``thing`` with one value in the place of each choice in a tuple, where that can be."""
-    if isinstance(thing, Choice):
-        return thing.spread(_settled)
-    if not isinstance(thing, tuple):
-        return thing
-    items = [
-        item.get(check=False)
-        if isinstance(item, Choice) and item.single and len(item.leaves()) == len(item._usable())
-        else _settled(item)
-        for item in thing
-    ]
-    return type(thing)._make(items) if hasattr(thing, "_make") else tuple(items)
-
-
 def _outlives_a_trip(target: object) -> bool:
     """Whether a list was there before the present trip of a loop."""
     capture = current()
@@ -470,5 +483,8 @@ def _outlives_a_trip(target: object) -> bool:
 def _is_known(container: object, name: str | None = None) -> bool:
     """Whether somebody but the variable ``name`` will see a later change of ``container``."""
     return bool(
-        names_of(container, name) or is_known_outside(container) or is_in_an_alternative(container)
+        names_of(container, name)
+        or is_known_outside(container)
+        or is_in_an_alternative(container)
+        or any(path != name for path in choices_with(container, live=True))
     )

@@ -158,3 +158,15 @@ class Outputs:
         if isinstance(flag, bool):
             return self.on(side, lambda: paddle.full([], flag, "bool"))
         return self.copied(side, flag)
+
+
+def once(build: Builder) -> Builder:
+    """``build``, which gives the same object to each that asks."""
+    made: list[Any] = []
+
+    def built(results: list[paddle.Tensor]) -> Any:
+        if not made:
+            made.append(build(results))
+        return made[0]
+
+    return built

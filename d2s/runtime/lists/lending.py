@@ -22,7 +22,7 @@ from typing import Any
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.holders import holders_of
 from d2s.runtime.aliasing.origins import shows_same
-from d2s.runtime.aliasing.snapshots import freeze
+from d2s.runtime.aliasing.snapshots import check_doubles, freeze
 from d2s.runtime.lists.items.elements import OfRunLength
 from d2s.runtime.trace import Block, Capture, current, error_here
 from d2s.runtime.values.choice import Choice
@@ -175,6 +175,7 @@ def settle(owner: OfRunLength, *, deeper: bool = True) -> None:
 
 def settle_block() -> None:
     """The present block ends: write to all lists what has become of the items taken in it."""
+    check_doubles()
     capture = current()
     if capture is None or not capture.lent:
         return

@@ -46,6 +46,7 @@ from d2s.runtime.loops.carriers.making import Carriers
 from d2s.runtime.loops.carriers.plans import NewKeysError, Plans, Replan, split_each
 from d2s.runtime.loops.carriers.stopping import TripsDifferError
 from d2s.runtime.loops.carriers.tensor import settle_roots
+from d2s.runtime.loops.doubles import Doubles
 from d2s.runtime.loops.grown_lists import bind_all_names, path_of_list
 from d2s.runtime.loops.unrolling import check_trips
 from d2s.runtime.trace import Block, OnceMoreError, error_here, open_trace
@@ -86,16 +87,18 @@ class WhileLoop:
     def capture(self) -> None:
         """Capture the body until it leaves what was planned, and go on behind the loop."""
         trace = open_trace()
+        doubles = trace.doubles
         before = self.state.freeze()
         plans = Plans()
         for _ in range(ATTEMPTS):
-            notes = trace.notes.copy()
+            notes, trace.doubles = trace.notes.copy(), dict(doubles)
             try:
                 with self._known_as_loop():
                     carriers = self._attempt(before, plans)
             except NewKeysError as new:
                 self._back(before)
                 self._refuse_more_keys(new)
+                trace.doubles = doubles
                 trace.notes.rollback(notes)
                 self._peel()
                 return
@@ -160,6 +163,8 @@ class WhileLoop:
             ):
                 self._enter(entered, before)
                 variables = boundary.enter(arguments)
+                self._spread(carriers, variables, entered.given)
+                doubles = Doubles(state.names, before, entered.given)
                 again = self._trip(lambda: self._spread(carriers, variables, entered.given))
                 settle_block()
                 after = state.freeze()
@@ -170,6 +175,7 @@ class WhileLoop:
                     for was, now, mine in zip(before, after, entered.given, strict=True)
                 ]
                 leaving = split_each(carriers, after)
+                doubles.end(after)
                 if any(map(lengthens, entered.given, after)):
                     _let_sizes_differ(carriers)
                 settle_roots(carriers)
@@ -185,6 +191,7 @@ class WhileLoop:
         state.write(
             [was if same else now for was, same, now in zip(before, kept, settled, strict=True)]
         )
+        doubles.note(state.freeze())
         state.forget_scratch()
         return carriers
 
@@ -198,9 +205,8 @@ class WhileLoop:
         """The body and the condition; whether there is another trip, a bool value.
 
         Args:
-            begin: lets the state be what a trip begins with.
+            begin: lets the state be what a trip begins with, again.
         """
-        begin()
         again: object = False
         try:
             calling(self.body)

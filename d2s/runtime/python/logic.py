@@ -15,6 +15,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import is_ours
 from d2s.errors import UnsupportedInGraphError
+from d2s.runtime.aliasing.snapshots import is_double
 from d2s.runtime.control_flow.cond import choose, select
 from d2s.runtime.control_flow.unbound import as_local
 from d2s.runtime.lists.dynamic_list import DynamicList
@@ -94,11 +95,11 @@ def is_(left: object, right: object, /) -> Any:
     """``left is right``; where a tensor decides what ``left`` is, a bool that the run knows."""
     left = possible(left)
     if isinstance(left, Choice):
-        answer = left.holds(lambda side: side is right)
+        answer = left.holds(lambda side: _is_one(side, right))
         return answer if isinstance(answer, bool) else mark_number(answer, bool)
     if type(right) is bool and number_kind(left) is bool and bridge.is_value(left):
         return mark_number(paddle.assign(left), bool) if right else not_(left)
-    if left is right:
+    if _is_one(left, right):
         return True
     if bridge.is_value(left) and bridge.is_value(right):
         for side in (left, right):
@@ -110,6 +111,18 @@ def is_(left: object, right: object, /) -> Any:
                     "compare a flag that is set in the same places instead",
                 )
     return False
+
+
+def _is_one(left: object, right: object) -> bool:
+    if left is not right and is_double(left) and is_double(right) and type(left) is type(right):
+        word = type(left).__name__
+        raise error_here(
+            UnsupportedInGraphError,
+            f"'is' compares a {word} that has come out of a static loop with another one, which "
+            "is the same one on some runs only",
+            "compare a flag that is set in the same places instead",
+        )
+    return left is right
 
 
 def is_not(left: object, right: object, /) -> Any:

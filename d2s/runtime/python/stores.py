@@ -17,6 +17,7 @@ from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.aliasing.holders import names_of
 from d2s.runtime.aliasing.inplace import changed_to, parameter_with
 from d2s.runtime.aliasing.replays import Method, done
+from d2s.runtime.aliasing.snapshots import changed_double, is_double
 from d2s.runtime.control_flow.cond import select
 from d2s.runtime.lists.becoming import become
 from d2s.runtime.lists.dynamic_dict import DynamicKeys
@@ -72,6 +73,8 @@ def setitem(value: object, container: Any, key: Any) -> Any:
     capture = current()
     if capture is not None and capture.placed:
         capture.check_placed(container)
+    if is_double(container):
+        raise changed_double(container)
     container[key] = value
     return container
 

@@ -15,7 +15,12 @@ from d2s.runtime.loops.carriers.constant import Constant, UnchangedSet
 from d2s.runtime.loops.carriers.growing import GrowingList, OtherName, UnchangedList, one_list
 from d2s.runtime.loops.carriers.mismatch import in_words
 from d2s.runtime.loops.carriers.plans import Plans
-from d2s.runtime.loops.carriers.structure import Structure, attributes_by_name, items_by_key
+from d2s.runtime.loops.carriers.structure import (
+    SameThing,
+    Structure,
+    attributes_by_name,
+    items_by_key,
+)
 from d2s.runtime.loops.carriers.tensor import OptionalTensor, TensorVariable, is_of_leaves
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.cases import optional_parts
@@ -40,6 +45,7 @@ class Carriers:
         self.depth = depth
         # By identity: a list that is known under two names is carried once.
         self._lists: dict[int, GrowingList] = {}
+        self._made_anew: dict[int, Structure] = {}
 
     def of(self, path: str, value: object, *, top: bool = False) -> Carrier:
         """The carrier for ``value`` (a frozen snapshot) at ``path``.
@@ -122,7 +128,13 @@ class Carriers:
         elif plan.grow is not None:
             made = self._grown(path, value)
         elif is_indexed(container):
-            return self._of_structure(path, value)
+            owner = self._made_anew.get(id(container))
+            if owner is not None and plan.anew and not plan.apart:
+                return SameThing(path, owner)
+            structure = self._of_structure(path, value)
+            if plan.anew:
+                self._made_anew.setdefault(id(container), structure)
+            return structure
         else:
             return UnchangedSet(path, container)
         self._lists[id(container)] = made

@@ -65,6 +65,7 @@ class Plan:
         grow: what the items are that a list is appended with.
         anew: each trip makes a new list, dict or object; the one from before the loop stays as
             it is.
+        apart: what began as another name of one list or dict becomes another one.
         rows: the growing list is asked for more than to be appended to.
         carry: the loop changes the growing list.
         rebound: the loop binds the variable to another growing list.
@@ -81,6 +82,7 @@ class Plan:
     like: Like | None = None
     grow: Element | None = None
     anew: bool = False
+    apart: bool = False
     rows: bool = False
     carry: bool = False
     rebound: bool = False

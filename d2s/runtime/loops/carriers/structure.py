@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import functools
 import operator
+from typing import Any
 
 import paddle
 
 from d2s.errors import ContainerInGraphError, D2SError, LoopMismatchError
-from d2s.runtime.aliasing.snapshots import Frozen, container_of
+from d2s.runtime.aliasing.origins import shows_same
+from d2s.runtime.aliasing.snapshots import Frozen, as_double, container_of, freeze, thaw
+from d2s.runtime.control_flow.cond import select
 from d2s.runtime.control_flow.ends import Ends, born, is_named_elsewhere, made_like
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.structures import element_of, union
@@ -19,8 +22,17 @@ from d2s.runtime.loops.carriers.plans import NewKeysError, Replan, replan_as_cho
 from d2s.runtime.trace import error_here, open_trace, tentatively
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import attributes_of, is_object, set_attributes
+from d2s.runtime.values.objects import dict_of
 from d2s.runtime.values.tables import describe
-from d2s.runtime.values.tree import blank, is_indexed, is_mapping, like, members, refill
+from d2s.runtime.values.tree import (
+    blank,
+    is_indexed,
+    is_mapping,
+    like,
+    like_by_key,
+    members,
+    refill,
+)
 
 
 class Structure(Carrier):
@@ -66,11 +78,14 @@ class Structure(Carrier):
         items, attributes = found[: len(self.keys)], found[len(self.keys) :]
         if self.names:
             set_attributes(container, dict(zip(self.names, attributes, strict=True)))
-        if is_mapping(container):
-            return refill(container, dict(zip(self.keys, items, strict=True)))
-        return refill(container, items) if is_indexed(container) else container
+        if not is_indexed(container):
+            return container
+        contents = dict(zip(self.keys, items, strict=True)) if is_mapping(container) else items
+        return as_double(refill(container, contents), container)
 
     def split(self, after: object) -> list[paddle.Tensor]:
+        self.left = after
+        after = self._joined(after)
         container, mine = container_of(after), container_of(self.value)
         fixed = is_mapping(mine) or isinstance(mine, list)  # a variable of it is no choice
         found = items_by_key(after)
@@ -105,6 +120,33 @@ class Structure(Carrier):
                 open_trace().check_placed(mine)  # by this trip, and the next one changes it
         held = [*items.values(), *(named[name] for name in self.names)]
         return split_each(self.parts, held)
+
+    def _joined(self, after: Any) -> Any:
+        """One container that stands for several of one form, of which a tensor has chosen one.
+
+        Raises:
+            Replan: the one from before the loop may be one of them.
+        """
+        kind = type(container_of(self.value))
+        if not isinstance(after, Choice) or not all(
+            isinstance(leaf, Frozen)
+            and type(leaf.container) is kind
+            and list(leaf.by_key()) == self.keys
+            and not dict_of(leaf.container)
+            for leaf in after.leaves()
+        ):
+            return after
+        if not self.rebound:
+            raise Replan(self.path, anew=True)
+
+        def at(part: Any, key: object) -> Any:
+            if not isinstance(part, Choice):
+                return thaw(part.by_key()[key])
+            return select(part.flag, lambda: at(part.true, key), lambda: at(part.false, key))
+
+        return freeze(
+            like_by_key(container_of(self.value), {key: at(after, key) for key in self.keys})
+        )
 
     def _other_form(self, after: object, items: dict[object, object]) -> D2SError:
         return mismatch(
@@ -154,6 +196,23 @@ class Structure(Carrier):
                 "name knows as well",
                 "bind it to one that the loop makes",
             )
+
+
+class SameThing(Carrier):
+    """Another name of a list or dict that ``owner`` carries, and that each trip makes anew."""
+
+    def __init__(self, path: str, owner: Structure) -> None:
+        self.path = path
+        self.owner = owner
+        self.inits = []
+
+    def rebuild(self, values: list[paddle.Tensor]) -> object:
+        return self.owner.seen
+
+    def split(self, after: object) -> list[paddle.Tensor]:
+        if not shows_same(after, self.owner.left):
+            raise Replan(self.path, apart=True)
+        return []
 
 
 def items_by_key(value: object) -> dict[object, object] | None:
