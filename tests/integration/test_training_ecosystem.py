@@ -157,6 +157,26 @@ def test_amp(level) -> None:
     assert_curves(train)
 
 
+def test_bfloat16() -> None:
+    """What has kernels on the CPU is computed in it, with its rounding; also in a loop."""
+
+    def grown(x):
+        y = x * 1.01
+        while y.sum().astype("float32") < 100:
+            y = y * 1.3
+        return y, y.sum()
+
+    x = paddle.to_tensor([1.0, 2.7, 3.3]).astype("bfloat16")
+    expected = grown(x)
+    static = d2s.to_static(grown, full_graph=True)
+    for mine, theirs in zip(static(x), expected, strict=True):
+        assert mine.dtype == paddle.bfloat16
+        assert mine.astype("float32").tolist() == theirs.astype("float32").tolist()
+    wide = grown(x.astype("float32"))[0]
+    assert expected[0].astype("float32").tolist() != wide.tolist()  # which rounds otherwise
+    assert "bf16" in str(static.main_program)
+
+
 # -- steps ---------------------------------------------------------------------------------------
 
 
