@@ -6,7 +6,9 @@ folder of their own and runs the slow tests here.  The quick test holds what the
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import io
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,18 @@ MODELS = {
 }
 
 installed = all(map(importlib.util.find_spec, ("paddle2onnx", "onnxruntime")))
+
+
+def grown(x):
+    rows, i = [], paddle.zeros([], "int64")
+    while i < x.shape[0]:
+        rows.append(x[i] * 2)
+        i = i + 1
+    return paddle.stack(rows)
+
+
+def decomposed(x):
+    return paddle.linalg.svd(x)[1]
 
 
 class Net(paddle.nn.Layer):  # type: ignore[misc]
@@ -98,3 +112,22 @@ def test_the_run_time_gives_what_dygraph_gives(body: str, tmp_path: Any) -> None
         want = net.forward.dygraph_function(paddle.to_tensor(x))
         for one, other in zip(got, want if isinstance(want, tuple) else (want,), strict=True):
             np.testing.assert_allclose(one, other.numpy(), rtol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not installed, reason="`make onnx` installs paddle2onnx and onnxruntime")
+@pytest.mark.parametrize(
+    ("function", "words"), [(grown, "a list that grows"), (decomposed, "'svd'")]
+)
+def test_what_the_exporter_cannot(function: Any, words: str, tmp_path: Any) -> None:
+    """G3: named with its line and a code; Paddle2ONNX wrote a broken file, or ended the process."""
+    with contextlib.redirect_stdout(io.StringIO()) as said, pytest.raises(SystemExit):
+        paddle.onnx.export(
+            d2s.to_static(function), str(tmp_path / "net"), input_spec=SPEC, opset_version=16
+        )
+    text = said.getvalue()
+    line = function.__code__.co_firstlineno
+    assert words in text
+    assert "D2S401" in text
+    assert any(f"test_onnx.py:{number}:" in text for number in range(line, line + 8))
+    assert not (tmp_path / "net.onnx").exists()

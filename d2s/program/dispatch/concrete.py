@@ -23,6 +23,7 @@ from d2s.program.keys.call_key import Call, Signature
 from d2s.program.keys.callables import plain_function
 from d2s.program.running.loaded import Sources, sources_of
 from d2s.program.running.saved import SavedState, check_saved
+from d2s.program.running.to_onnx import check_exported
 from d2s.runtime.values.tree import is_list_or_tuple
 
 
@@ -191,6 +192,7 @@ class ConcretePrograms(bridge.ASTStaticFunction):  # type: ignore[misc]
         instance = self._object()
         if export:
             check_saved(captured, plain_function(self.d2s_original), self._name)
+            check_exported(captured.program)
             SavedState(captured.parameters[0], self, instance)
             self.d2s_sources = sources_of(captured.program)
         owner = [instance] if isinstance(instance, paddle.nn.Layer) else []
