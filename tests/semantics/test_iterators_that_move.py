@@ -104,3 +104,38 @@ def test_a_generator_that_is_sent_the_rows() -> None:
         """
     )
     assert_same(function, tensor(1.0, 3.0), tensor(2.0, 1.0))
+
+
+ITERATORS = (
+    *("enumerate([1, 2])", "zip([1, 2], [3, 4])", "map(abs, [1, 2])", "reversed([1, 2])"),
+    *("filter(None, [1, 2])", "itertools.chain([1, 2])", "iter(collections.deque([1, 2]))"),
+    *("reversed({1: 2})", "map(abs, (k for k in [1, 2]))"),
+)
+
+
+@pytest.mark.parametrize(
+    "use", ["next(moving)", "list(moving)", "[k for k in moving]", "[*moving]"]
+)
+@pytest.mark.parametrize("iterator", ITERATORS)
+def test_an_iterator_from_outside(iterator: str, use: str) -> None:
+    """F4: it would go on in the capture alone; refused, whatever Python's iterator it is."""
+    function = function_of(
+        f"import collections, itertools\n\nmoving = {iterator}\n\n\n"
+        f"def f(x):\n    found = {use}\n    return x if found else x * 2\n"
+    )
+    with pytest.raises(UnsupportedInGraphError):
+        d2s.to_static(function, full_graph=True)(tensor(1.0))
+
+
+@pytest.mark.parametrize("iterator", ITERATORS[:-1])
+def test_an_iterator_as_a_result(iterator: str) -> None:
+    """F4: each run would give the same one, which the caller has used up."""
+    function = function_of(
+        f"import collections, itertools\n\n\ndef f(x):\n    return x, {iterator}\n"
+    )
+    with pytest.raises(UnsupportedInGraphError, match="each run would give the same one"):
+        d2s.to_static(function, full_graph=True)(tensor(1.0))
+    anyway = d2s.to_static(function, full_graph=False)
+    with pytest.warns(d2s.errors.BreakWarning):
+        found = [list(anyway(tensor(1.0))[1]) for _ in range(2)]
+    assert found == [list(function(tensor(1.0))[1])] * 2

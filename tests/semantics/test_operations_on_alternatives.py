@@ -88,9 +88,7 @@ def test_an_operation_on_one_of_several(kind: str, operation: str) -> None:
 )
 def test_what_a_refusal_says_of_several_things(first: str, second: str) -> None:
     """G4: no name of ours, and a cure that speaks of no dtype."""
-    function = function_of(
-        f"def f(x):\n    return list(zip({first} if x[0] > 0 else {second}, 'ab'))"
-    )
+    function = function_of(f"def f(x):\n    return 'ab'.join({first} if x[0] > 0 else {second})")
     with pytest.raises(D2SError) as caught:
         d2s.to_static(function, full_graph=True)(tensor(1.0))
     assert "'value'" not in str(caught.value)

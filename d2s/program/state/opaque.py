@@ -8,6 +8,7 @@ before and after the capture.
 from __future__ import annotations
 
 import array
+import collections
 import inspect
 import io
 import itertools
@@ -41,10 +42,26 @@ def _queue(thing: Any) -> Any:
     return tuple(map(id, thing.queue))
 
 
+def _steps(thing: Any) -> Any:
+    """How far the iterators have come that an iterator of Python's takes its items from."""
+    _, parts, *position = thing.__reduce__()
+    return [_BY_ID.get(id(type(part)), _itself)(part) for part in (*parts, *position)]
+
+
+def _itself(part: Any) -> Any:
+    return part if type(part) is int else id(part)
+
+
 _ITERATED: Final[tuple[Any, ...]] = (
     (), [], "", "\u00e9", b"", {}, {}.items(), {}.values(), set(), range(0), range(2**70),
+    collections.deque(), collections.OrderedDict(),
 )  # fmt: skip
 """One of each kind that a built-in iterator goes over."""
+
+_REVERSED: Final[tuple[Any, ...]] = (
+    [], {}, {}.items(), {}.values(), collections.deque(), collections.OrderedDict(),
+)  # fmt: skip
+"""One of each kind that has an iterator of its own for going backwards."""
 
 _LOOKS: Final[dict[type, Callable[[Any], Any]]] = {
     np.ndarray: _array,
@@ -59,6 +76,17 @@ _LOOKS: Final[dict[type, Callable[[Any], Any]]] = {
     itertools.repeat: repr,
     types.GeneratorType: _generator,
     **{type(iter(sample)): operator.length_hint for sample in _ITERATED},
+    **{type(reversed(sample)): operator.length_hint for sample in _REVERSED},
+    **dict.fromkeys((enumerate, filter, map, reversed, zip), _steps),
+    **dict.fromkeys(  # what these have come to nobody can see
+        (
+            *(itertools.accumulate, itertools.chain, itertools.combinations, itertools.compress),
+            *(itertools.cycle, itertools.dropwhile, itertools.filterfalse, itertools.groupby),
+            *(itertools.islice, itertools.pairwise, itertools.permutations, itertools.product),
+            *(itertools.starmap, itertools.takewhile, itertools.zip_longest),
+        ),
+        lambda thing: None,
+    ),
 }
 """How to see what an object of a type holds."""
 

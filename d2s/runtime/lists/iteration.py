@@ -7,6 +7,7 @@ an :class:`Indexed` as soon as a tensor takes part (rule C5).
 from __future__ import annotations
 
 import builtins
+import itertools
 from collections.abc import Callable, Iterator
 from functools import partial
 from operator import attrgetter
@@ -16,11 +17,11 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import ConditionError, UnsupportedInGraphError
-from d2s.runtime.aliasing.holders import Holder, holders_of
+from d2s.runtime.aliasing.holders import Holder, holders_of_alternative
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.trace import Block, current, error_here
 from d2s.runtime.values.callbacks import raise_when
-from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.choice import Choice, each, possible
 from d2s.runtime.values.objects import KEEP_ELSEWHERE, changes
 from d2s.runtime.values.tensors import (
     as_value,
@@ -30,6 +31,7 @@ from d2s.runtime.values.tensors import (
     number_kind,
     number_value,
 )
+from d2s.runtime.values.unbound import UNBOUND
 
 UNROLLED: Final = 32
 """A loop over one of several ranges is unrolled for each up to so many trips in all."""
@@ -225,8 +227,42 @@ def _at(thing: Any) -> tuple[Any, Callable[[Any], Any]]:
     )
 
 
+def of_several(make: Callable[..., Any], *things: Any) -> Any:
+    """What ``make`` gives; one of several iterators where one of several things is iterated.
+
+    They are made at once, not in a branch for each: nothing is taken from them yet.
+
+    Args:
+        make: gives an iterator over things, and asks nothing of tensors.
+        things: what it is called with.
+    """
+    things = tuple(map(possible, things))
+    for position, several in enumerate(things):
+        if isinstance(several, Choice) and not several.single:
+            before, after = things[:position], things[position + 1 :]
+
+            def over(found: Any) -> Any:
+                return of_several(make, *before, found, *after)  # noqa: B023 - called at once
+
+            absent = any(leaf is None or leaf is UNBOUND for leaf in several.leaves())
+            return each(over, several) if absent else several.spread(over)
+    return make(*map(items_of, things))
+
+
+def iterator(kind: Callable[..., Any], *things: Any, **options: Any) -> Any:
+    """One of the iterators of ``itertools``, over things that may each be one of several."""
+    return of_several(partial(kind, **options), *things)
+
+
+def islice_(things: Any, /, *bounds: Any) -> Any:
+    """``itertools.islice``."""
+    return of_several(lambda found: itertools.islice(found, *bounds), things)
+
+
 def enumerate_(iterable: Any, start: Any = 0) -> Any:
     """``enumerate``."""
+    if isinstance(iterable, Choice) and not iterable.single and indexed(iterable) is None:
+        return of_several(lambda found: enumerate_(found, start), iterable)
     if isinstance(start, Choice):
         start = start.get(builtins.range)
     found = indexed(iterable)
@@ -244,7 +280,7 @@ def enumerate_(iterable: Any, start: Any = 0) -> Any:
 def zip_(*things: Any, strict: bool = False) -> Any:
     """``zip``."""
     if not any(indexed(thing) is not None for thing in things):
-        return builtins.zip(*(items_of(thing) for thing in things), strict=strict)
+        return of_several(partial(builtins.zip, strict=strict), *things)
     pairs = [_at(thing) for thing in things]
     lists = tuple(each for thing in things if (at := indexed(thing)) for each in at.lists)
     length = pairs[0][0]
@@ -304,19 +340,35 @@ def going_on(thing: object, does: str, cure: str) -> None:
     assert capture is not None
     blocks = tuple(capture.blocks)
     _, before = capture.moved.get(id(thing), (None, ()))
-    left = len(before) > len(blocks) or any(
-        one is not other for one, other in zip(before, blocks, strict=False)
-    )
-    for holder in holders_of(thing) if blocks or left else ():
-        if left or any(_goes_on(holder, block) for block in holder.left):
-            raise error_here(
-                UnsupportedInGraphError,
-                f"a branch or loop {does} {holder.path!r}, which is used outside of it too; how "
-                "far it has come is known to the run only",
-                f"{cure} before the branch, or keep a list and a position",
-            )
+    left = _have_left(before, blocks)
+    paths = [
+        f" {holder.path!r}"
+        for holder in (holders_of_alternative([thing]) if blocks or left else ())
+        if left or any(_goes_on(holder, block) for block in holder.left)
+    ]
+    if left or paths:
+        path = next(iter(paths), "")
+        raise error_here(
+            UnsupportedInGraphError,
+            f"a branch or loop {does}{path}, which is used outside of it too; how far it has come "
+            "is known to the run only",
+            f"{cure} before the branch, or keep a list and a position",
+        )
     if blocks:
         capture.moved[id(thing)] = thing, blocks
+
+
+def _have_left(before: tuple[Block, ...], now: tuple[Block, ...]) -> bool:
+    """Whether a run that comes to ``now`` may not have come to all blocks of ``before``."""
+    known = {number: truth for block in now for number, (_, truth) in block.known.items()}
+    return any(
+        block not in now
+        and (
+            not block.known
+            or any(known.get(number) is not truth for number, (_, truth) in block.known.items())
+        )
+        for block in before
+    )
 
 
 def _goes_on(holder: Holder, block: Block) -> bool:
@@ -330,7 +382,7 @@ def reversed_(thing: object, /) -> Any:
     """``reversed``."""
     found = indexed(thing)
     if found is None:
-        return builtins.reversed(items_of(thing))
+        return of_several(builtins.reversed, thing)
     length = found.length
     return Indexed(
         length, lambda index: found.item(mark_number(length - 1 - index, int)), found.lists

@@ -11,6 +11,7 @@ import builtins
 import functools
 import itertools
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import paddle
@@ -193,7 +194,11 @@ def generator(
     if current() is None:
         return _lazily(iter(iter_), _taking(element), accept and _taking(accept))
     if isinstance(iter_, Choice) and not iter_.single:
-        return each(lambda found: generator(found, element, accept, names, consumer), iter_)
+
+        def over(found: Any) -> Any:
+            return generator(found, element, accept, names, consumer)
+
+        return _FirstOfSeveral(iter_, over) if consumer == "next" else each(over, iter_)
     if indexed(iter_) is not None:
         return list_(iter_, element, accept, names)
     things = iter(items_of(iter_))
@@ -233,6 +238,19 @@ class _First:
         )
 
 
+@dataclass
+class _FirstOfSeveral:
+    """What ``next`` takes the first item of, where one of several things is iterated.
+
+    Attributes:
+        things: what is iterated.
+        over: gives what ``next`` is to be called with for one of them.
+    """
+
+    things: Choice
+    over: Callable[[Any], Any]
+
+
 def _first(things: Iterator[Any], take: Use, passes: Use) -> Any:
     """A generator that a tensor may filter; of no tensor, it is as lazy as Python's."""
     kept: list[tuple[Any, Any]] = []
@@ -251,6 +269,12 @@ def _first(things: Iterator[Any], take: Use, passes: Use) -> Any:
 
 def next_(iterator: object, /, *default: object) -> Any:
     """``next``, also of a generator expression that a tensor filters."""
+    if isinstance(iterator, _FirstOfSeveral):
+        over = iterator.over
+        return each(lambda found: next_(over(found), *default), iterator.things)
+    capture = current()
+    if isinstance(iterator, Choice) and capture is not None and not capture.blocks:
+        return each(lambda found: next_(found, *default), iterator, plainly=True)
     if not isinstance(iterator, _First):
         return iteration.next_(iterator, *default)
     if not default and iterator.kept[-1][1] is not True:

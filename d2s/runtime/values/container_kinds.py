@@ -128,6 +128,10 @@ class DequeKind(ListKind[collections.deque[Any]]):
         self, empty: collections.deque[Any], keys: Sequence[Hashable], items: Iterable[Any]
     ) -> Any:
         found = list(items)
+        if len(found) == collections.deque.__len__(empty):  # iterators of it go on
+            for position, item in enumerate(found):
+                collections.deque.__setitem__(empty, position, item)
+            return empty
         collections.deque.clear(empty)
         collections.deque.extend(empty, found)
         return empty

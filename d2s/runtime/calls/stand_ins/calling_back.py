@@ -14,6 +14,7 @@ from d2s.runtime.calls.applying import plain
 from d2s.runtime.lists import iteration
 from d2s.runtime.loops import comprehensions
 from d2s.runtime.trace import current
+from d2s.runtime.values.choice import Choice, each
 from d2s.runtime.values.tensors import is_tensor
 from d2s.runtime.values.tree import any_leaf, flatten, is_plain_sequence
 
@@ -23,11 +24,13 @@ Converting = Callable[[Any], Any]
 
 def map_(call: Converting, function: object, /, *things: object) -> Any:
     """``map``."""
-    return map(call(function), *(iteration.items_of(each) for each in things))
+    return iteration.of_several(functools.partial(map, call(function)), *things)
 
 
 def filter_(call: Converting, function: object, things: Any, /) -> Any:
     """``filter``: of tensors, a list whose length the run decides."""
+    if isinstance(things, Choice) and not things.single:
+        return each(functools.partial(filter_, call, function), things)
     things = iteration.items_of(things)
     if current() is None or not is_plain_sequence(things) or not any(map(is_tensor, things)):
         return filter(None if function is None else call(function), things)
@@ -77,6 +80,8 @@ def reduce(
     call: Converting, function: object, things: object, /, *others: object, **options: object
 ) -> Any:
     """``functools.reduce``."""
+    if isinstance(things, Choice) and not things.single:
+        return each(lambda found: reduce(call, function, found, *others, **options), things)
     return functools.reduce(call(function), iteration.items_of(things), *others, **options)
 
 
@@ -85,9 +90,11 @@ def accumulate(
 ) -> Any:
     """``itertools.accumulate``."""
     function = None if func is None else call(func)
-    return itertools.accumulate(iteration.items_of(iterable), function, initial=initial)
+    return iteration.of_several(
+        lambda things: itertools.accumulate(things, function, initial=initial), iterable
+    )
 
 
 def starmap(call: Converting, function: object, things: object, /) -> Any:
     """``itertools.starmap``."""
-    return itertools.starmap(call(function), iteration.items_of(things))
+    return iteration.of_several(functools.partial(itertools.starmap, call(function)), things)

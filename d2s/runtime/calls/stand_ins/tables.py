@@ -33,6 +33,7 @@ from d2s.runtime.calls.stand_ins import (
     state,
 )
 from d2s.runtime.host import messages, streams
+from d2s.runtime.lists import iteration
 from d2s.runtime.loops import comprehensions
 from d2s.runtime.python import casts, kinds, making
 from d2s.runtime.python.arrays.array import array, asarray, memoryview_
@@ -57,6 +58,15 @@ def _in_pythons_words(operators: Table) -> Table:
 
 _RECOMPUTE: Final = {paddle.distributed.fleet.utils.recompute, _recompute}
 """Paddle has two of them, one of which calls the other."""
+
+_ITERATORS: Final[tuple[Any, ...]] = (
+    itertools.chain,
+    itertools.compress,
+    itertools.pairwise,
+    itertools.product,
+    itertools.zip_longest,
+)
+"""Classes that iterate what they are called with."""
 
 
 class StandIns:
@@ -107,6 +117,8 @@ class StandIns:
             np.array: array,
             # From Paddle 3.2 on an object that stands for a module, too.
             **{made: _MAKING[made] for made in (paddle.tensor,) if made in _MAKING},
+            **{each: partial(iteration.iterator, each) for each in _ITERATORS},
+            itertools.islice: iteration.islice_,
             **_in_pythons_words(dispatch.OPERATORS),
             **_in_pythons_words(
                 {function: self._keyed(operator) for function, operator in dispatch.KEYED.items()}

@@ -1,0 +1,109 @@
+"""Iterators over a list or deque that has got an item under a tensor, or has not (B3, C5)."""
+
+from __future__ import annotations
+
+import pytest
+
+import d2s
+from d2s.errors import D2SError
+from tests.helpers import assert_same, function_of, tensor
+
+INPUTS = (
+    tensor(1.0, 2.0, 3.0, 4.0),
+    tensor(-1.0, 2.0, 3.0, 4.0),
+    tensor(1.0, 0.5, -3.0, -4.0),
+)
+KINDS = ("[]", "[x[3]]", "collections.deque()", "collections.deque([x[3]], maxlen=1)")
+
+TAKEN_AT_ONCE = (
+    "sum(item for item in items)",
+    "[item * 2 for item in map(abs, items)]",
+    "sum(reversed(items))",
+    "tuple(reversed(items))",
+    "sum(i * item for i, item in enumerate(items, start=1))",
+    "dict(enumerate(items))",
+    "dict(zip('ab', items))",
+    "[a + b for a, b in zip(items, items)]",
+    "[list(pair) for pair in zip(items, x)]",
+    "list(filter(lambda item: item is not None, items))",
+    "list(map(lambda a, b: a - b, items, items))",
+    "functools.reduce(lambda a, b: a * 10 + b, items, x[3])",
+    "list(itertools.accumulate(items))",
+    "list(itertools.chain(items, [x[0]]))",
+    "list(itertools.islice(items, 1, None))",
+    "[a * b for a, b in itertools.product(items, repeat=2)]",
+    "list(itertools.zip_longest(items, [x[0], x[1]], fillvalue=x[2]))",
+    "[a + b for a, b in itertools.pairwise([x[0], *items, x[1]])]",
+    "any(map(lambda item: item > 1, items)), all(map(lambda item: item > 1, items))",
+    "max((item for item in items), default=x[2])",
+    "sorted(map(abs, items))",
+    "next(iter(items), x[2])",
+    "next(reversed(items), None)",
+    "next((item for item in items if item > 1), x[2])",
+    "len(list(enumerate(items)))",
+)
+
+
+def made(kind: str, *lines: str) -> object:
+    body = "\n".join(f"    {line}" for line in lines)
+    return function_of(
+        "import collections, functools, itertools\n\n\n"
+        f"def f(x):\n    items = {kind}\n    if x[0] > 0:\n        items.append(x[1])\n{body}\n"
+    )
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("use", TAKEN_AT_ONCE)
+def test_taken_at_once(use: str, kind: str) -> None:
+    """C5: each of the built-in iterators goes over the one that the run has made."""
+    assert_same(made(kind, f"return {use}"), *INPUTS)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (
+            "for i, item in enumerate(items):",
+            "    if item > 1:",
+            "        return item * i",
+            "return x[2]",
+        ),
+        (
+            "y = x[2]",
+            "for i, item in enumerate(reversed(items)):",
+            "    y = y * i + item",
+            "return y",
+        ),
+        ("later = iter(items)", "a = next(later, x[2])", "return a, sum(later), next(later, x[3])"),
+        ("later = reversed(items)", "return sum(later), sum(later)"),
+        ("return next(iter(items))",),
+    ],
+)
+def test_taken_one_by_one(lines: tuple[str, ...]) -> None:
+    """C5: what is left of such an iterator is known where each run has come as far."""
+    for kind in KINDS[:2]:
+        assert_same(made(kind, *lines), *INPUTS)
+
+
+@pytest.mark.parametrize("changed", ["item = map(abs, items)", "item = enumerate(items)"])
+def test_a_deque_that_changes_under_its_iterator(changed: str) -> None:
+    """F3: Python's own error for a deque that changes while it is iterated, on the run."""
+    assert_same(made(KINDS[2], changed, "items.append(x[2])", "return list(item)"), *INPUTS)
+
+
+@pytest.mark.parametrize("taken", ["sum(later)", "max(later, default=x[3])", "next(later, x[2])"])
+@pytest.mark.parametrize("iterator", ["iter(items)", "(item for item in items)", "map(abs, items)"])
+def test_taken_in_a_branch_and_behind_it(iterator: str, taken: str) -> None:
+    """C5: how far such an iterator has come only the run knows; it is refused, not taken twice."""
+    function = made(
+        KINDS[1],
+        f"later = {iterator}",
+        "y = x[0]",
+        "if x[1] > 1:",
+        f"    y = {taken}",
+        "return y + sum(later)",
+    )
+    with pytest.raises(D2SError) as error:
+        d2s.to_static(function, full_graph=True)(INPUTS[0])
+    assert error.value.code in ("D2S203", "D2S205")
