@@ -19,6 +19,7 @@ from d2s.runtime.loops.for_ import for_
 from d2s.runtime.loops.while_ import while_
 from d2s.runtime.python.comparing import eq, ne
 from d2s.runtime.python.items import getitem
+from d2s.runtime.python.kinds import class_
 from d2s.runtime.python.logic import and_, compare, in_, is_, is_not, not_, not_in, or_
 from d2s.runtime.python.stores import setitem
 from d2s.runtime.values.reading import read, result, subject
@@ -33,6 +34,7 @@ _defined = {
     "attempt": attempt,
     "call": call,
     "call_unpacked": call_unpacked,
+    "class_": class_,
     "compare": compare,
     "eq": eq,
     "error": error,

@@ -51,6 +51,7 @@ WORDS: Final[dict[str, str]] = {
     "getitem": "getitem(container, key): container[key], where the run may know the key",
     "setitem": "setitem(value, container, key): the container after container[key] = value",
     "shape": "shape(thing): thing.shape, open dimensions as tensors",
+    "class_": "class_(thing): thing.__class__, of a value the class that dygraph has there",
     "percent": "percent(template, things): template % things, where the template is text",
     "late": "late(value, make): what print shows of a tensor, such as x.numpy(), made on the run",
     "subject": "subject(value): the subject of a match statement that stays Python",

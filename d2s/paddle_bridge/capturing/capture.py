@@ -121,7 +121,7 @@ def _value_operator(
             return adapted[0].value
         mine = self
         if name != "__matmul__" and others and is_value(others[0]):  # there, the second one adapts
-            mine = adapt(others[0], self, name)
+            mine = adapt(others[0], self, "")
         divided = quotient(mine, adapted[0]) if name == "__truediv__" else None
         if divided is not None:
             return finish((self, *others), name, divided)
@@ -168,7 +168,8 @@ def tensors_as_values(
 
     Args:
         adapt: makes the second of two operands fit the first, for the operator of that name;
-            ``NotImplemented`` leaves the expression to the second one.
+            ``NotImplemented`` leaves the expression to the second one.  Without a name it makes
+            the first one fit the second.
         finish: sees the operands, the operator's name and the result, and gives the result.
         refusals: methods of values that are replaced, such as ``__bool__``.
         noticed: told of a dygraph tensor whose contents Python reads during the capture.

@@ -81,7 +81,7 @@ import contextlib
 import copy
 import sys
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import gast
 
@@ -165,6 +165,8 @@ class _Tries(ScopeTransformer):
         )
 
     def visit_With(self, node: Any) -> Any:
+        if any(self.suppressed(item.context_expr) is not None for item in node.items[:-1]):
+            node = self.nested(node)
         caught = self.suppressed(node.items[-1].context_expr)
         if stays_python(node) or not _may_raise_later(node.body):
             return self.generic_visit(node)
@@ -178,6 +180,15 @@ class _Tries(ScopeTransformer):
         node.items.extend(within.items)
         node.body = within.body
         return [node, *self.ctx.quote("d2s.settle(tried)", header(node), tried=tried)]
+
+    def nested(self, node: Any) -> Any:
+        """A ``with`` of several managers as one in the other."""
+        after = self.ctx.flow(self.function).after
+        first, *rest = node.items
+        inner = place(gast.With(rest, node.body, None), header(rest[0].context_expr))
+        after[id(inner)] = after.get(id(node), frozenset())
+        node.items, node.body = [first], [inner]
+        return node
 
     def managed(self, node: Any) -> Any:
         """A ``with`` whose managers may be of a class of the user's."""
@@ -421,9 +432,14 @@ def _may_raise_later(statements: list[Any]) -> bool:
     """Whether ``statements`` hold a call, a ``raise`` or an ``assert``, or what may fail."""
     return any(
         isinstance(node, gast.Call | gast.Raise | gast.Assert | gast.Subscript)
+        or isinstance(getattr(node, "op", None), _DIVISIONS)
         for statement in statements
         for node in walk(statement)
     )
+
+
+_DIVISIONS: Final = (gast.Div, gast.FloorDiv, gast.Mod, gast.Pow)
+"""Operators that raise where their second operand is zero, or the first one is."""
 
 
 def run(tree: Any, ctx: Context) -> Any:

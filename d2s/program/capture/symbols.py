@@ -132,6 +132,7 @@ def attributes_of_values() -> dict[str, Any]:
         "is_dense": lambda self: True,
         **dict.fromkeys(_OF_OTHER_KINDS, lambda self: False),
         "is_integer": _is_integer,
+        **casts.attributes_of_numbers(),
         "__hash__": _hash,
         "__bool__": _truth,
         "__index__": refuse(
@@ -211,6 +212,7 @@ def _adapted(mine: Any, other: Any, name: str) -> Any:
         return bridge.Answer(name == "__ne__")
     if isinstance(other, np.generic):
         return bridge.Answer(getattr(mine, name)(_plain_number(mine, other)))
+    casts.check_divisor(mine, other, name)
     if name in casts.BITS and None not in (number_kind(mine), number_kind(other)):
         return bridge.Answer(casts.bits(name, mine, other))
     if name in casts.ARITHMETIC and number_kind(mine) is number_kind(other) is bool:

@@ -82,7 +82,7 @@ def _searched(
             paddle.where(paddle.logical_and(goes_on, up), middle + 1, low),
             paddle.where(paddle.logical_and(goes_on, paddle.logical_not(up)), middle, high),
         )
-    return mark_number(low, int)
+    return mark_number(paddle.reshape(low, []), int)
 
 
 OPERATORS: Final[dict[Any, Callable[..., Any]]] = {

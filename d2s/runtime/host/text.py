@@ -76,8 +76,12 @@ class HostText:
         return HostText(((self, "[]", key),))
 
     def __getattr__(self, name: str) -> Any:
-        if name not in _TEXT_METHODS:
+        if name.startswith("__") or not hasattr(str, name):
             raise AttributeError(f"'str' object has no attribute {name!r}")
+        if name not in _TEXT_METHODS:
+            cause = f"str.{name} asks for a text that only the run knows"
+            cure = "compute with the tensor, or return the text and ask it outside"
+            raise error_here(NotStaticError, cause, cure)
         return lambda *arguments: HostText(((self, f".{name}", arguments),))
 
     def __str__(self) -> str:
@@ -104,6 +108,9 @@ class HostText:
 
     def __contains__(self, item: Any) -> bool:
         return item in str(self)
+
+    def __deepcopy__(self, memo: object) -> HostText:
+        return self
 
     def __eq__(self, other: object) -> bool:
         return self is other or (_is_text(other) and str(self) == other)

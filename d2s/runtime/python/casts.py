@@ -6,6 +6,7 @@ number: 64 bits wide, weak beside tensors, a Python number again when it leaves 
 
 from __future__ import annotations
 
+import operator
 import types
 from collections.abc import Callable
 from typing import Any, Final
@@ -13,7 +14,7 @@ from typing import Any, Final
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.errors import ConditionError, UnsupportedInGraphError
+from d2s.errors import ConditionError, NotStaticError, UnsupportedInGraphError
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.iteration import Indexed
 from d2s.runtime.trace import current, error_here
@@ -286,6 +287,56 @@ def is_whole(number: object) -> Any:
     return mark_number(paddle.isfinite(number) & (paddle.floor(number) == number), bool)
 
 
+def _bit_length(number: object) -> object:
+    """``int.bit_length``."""
+    bits = paddle.arange(64, dtype="int64")
+    left = paddle.bitwise_right_shift(paddle.reshape(paddle.abs(number), [1]), bits)
+    return mark_number((left > 0).astype("int64").sum(), int)
+
+
+_OF_NUMBERS: Final[dict[str, Callable[[Any], Any]]] = {
+    "real": lambda number: number,
+    "imag": lambda number: number_kind(number)() if number_kind(number) is not bool else 0,  # type: ignore[misc]
+    "conjugate": lambda number: lambda: number,
+    "numerator": lambda number: number,
+    "denominator": lambda number: 1,
+    "bit_length": lambda number: lambda: _bit_length(number),
+}
+"""Attributes of Python's numbers, of one that the run decides."""
+
+
+def attributes_of_numbers() -> dict[str, Any]:
+    """What values have that stand for numbers, by name; others keep what Paddle gives them."""
+    copied: Callable[..., object] = bridge.Value.__deepcopy__
+    names = {name for kind in NUMBER_DTYPES for name in dir(kind) if not name.startswith("_")}
+    ours = [name for name in names if name in _OF_NUMBERS or not hasattr(bridge.Value, name)]
+    made = {name: property(_attribute(name, getattr(bridge.Value, name, None))) for name in ours}
+    return {
+        **made,
+        "__deepcopy__": lambda self, memo: self if number_kind(self) else copied(self, memo),
+    }
+
+
+def _attribute(name: str, paddles: object) -> Callable[[object], object]:
+    """What gets the attribute ``name`` of a value."""
+
+    def get(self: object) -> object:
+        kind = number_kind(self)
+        if kind is None or not hasattr(kind, name):
+            if paddles is None:
+                raise AttributeError(f"'Tensor' object has no attribute {name!r}")
+            return paddles.__get__(self)  # type: ignore[attr-defined]
+        if name in _OF_NUMBERS:
+            return _OF_NUMBERS[name](to_number(self, int) if kind is bool else self)
+        raise error_here(
+            NotStaticError,
+            f"{name} asks for the value of a number that a tensor decides",
+            "compute with the number itself, or with the tensor",
+        )
+
+    return get
+
+
 BITS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "__and__": paddle.bitwise_and,
     "__or__": paddle.bitwise_or,
@@ -307,6 +358,36 @@ ARITHMETIC: Final = frozenset(
     for swapped in ("", "r")
 )
 """Operators of which Python takes a truth value for 0 or 1."""
+
+
+_DIVIDING: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "__truediv__": operator.truediv,
+    "__floordiv__": operator.floordiv,
+    "__mod__": operator.mod,
+}
+
+
+def check_divisor(mine: object, other: object, name: str) -> None:
+    """Let a division of numbers raise where its divisor is zero on the run."""
+    swapped = name.startswith("__r")
+    divide = _DIVIDING.get(f"__{name[3:]}" if swapped else name)
+    kinds = number_kind(mine), number_kind(other)
+    if divide is None or None in kinds:
+        return
+    divisor = mine if swapped else other
+    if is_tensor(divisor):
+        raise_when(as_value(divisor) == 0, _divided_by_zero(divide, kinds))
+    elif divisor == 0:
+        raise _divided_by_zero(divide, kinds)
+
+
+def _divided_by_zero(divide: Callable[[Any, Any], Any], kinds: tuple[Any, Any]) -> Exception:
+    """What Python says of numbers of these kinds, the second of which is zero."""
+    try:
+        divide(kinds[0](), kinds[1]())
+    except ZeroDivisionError as error:
+        return error.with_traceback(None)
+    raise AssertionError(kinds)
 
 
 def bits(name: str, mine: object, other: object) -> Any:
@@ -345,11 +426,7 @@ def divmod_(left: Any, right: Any, /) -> Any:
     if None in kinds:
         names = [_name(operand, kind) for operand, kind in zip((left, right), kinds, strict=True)]
         raise TypeError(f"unsupported operand type(s) for divmod(): {names[0]!r} and {names[1]!r}")
-    zero = 0.0 if float in kinds else 0
-    try:
-        divmod(zero, zero)
-    except ZeroDivisionError as error:
-        raise_when(as_value(right) == 0, error.with_traceback(None))
+    raise_when(as_value(right) == 0, _divided_by_zero(divmod, kinds))
     return left // right, left % right
 
 

@@ -132,6 +132,14 @@ def type_(thing: object, /, *others: Any, **options: Any) -> Any:
     return bridge.EagerTensor
 
 
+def class_(thing: Any) -> Any:
+    """``thing.__class__``."""
+    ours = isinstance(thing, Choice | DynamicList | HostText | Sizes)
+    if ours or is_array(thing) or bridge.is_value(thing):
+        return type_(thing)
+    return thing.__class__
+
+
 def hasattr_(thing: Any, name: Any, /) -> Any:
     """``hasattr``: also of an attribute that one side of a branch has made."""
     if current() is None:

@@ -376,9 +376,11 @@ def raise_when(flag: object, error: BaseException) -> None:
         paddle.static.nn.control_flow.Assert(fine)
         return
 
+    trace = error.__traceback__
+
     def check(holds: object = True) -> None:
         if bool(holds):
-            raise error
+            raise error.with_traceback(trace)
 
     host_call(check, [] if flag is True else [flag], raises=True)
 
