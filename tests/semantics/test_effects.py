@@ -19,7 +19,12 @@ import paddle
 import pytest
 
 import d2s
-from d2s.errors import ContainerInGraphError, NotStaticError, UnsupportedInGraphError
+from d2s.errors import (
+    BreakWarning,
+    ContainerInGraphError,
+    NotStaticError,
+    UnsupportedInGraphError,
+)
 from tests.helpers import assert_same, scalar, tensor
 
 PLUS, MINUS = tensor(1.0, 2.0), tensor(-1.0, -2.0)
@@ -278,8 +283,8 @@ def test_batch_norm_statistics() -> None:
     assert plain(x).numpy() == pytest.approx(static(x).numpy())
 
 
-def test_python_effects_happen_at_capture_only(tmp_path) -> None:
-    """F4: what is no state that the function names."""
+def test_effects_of_python_alone_are_refused(tmp_path) -> None:
+    """F4: by a program; by default they happen on every call."""
     file = tmp_path / "calls"
     file.write_text("")
 
@@ -287,10 +292,15 @@ def test_python_effects_happen_at_capture_only(tmp_path) -> None:
         file.write_text(file.read_text() + "called ")
         return x * 2
 
-    static = d2s.to_static(f)
-    for _ in range(3):
+    with pytest.raises(UnsupportedInGraphError, match="on each call"):
+        d2s.to_static(f, full_graph=True)(PLUS)
+    assert file.read_text() == ""
+    static = d2s.to_static(f, full_graph=False)
+    with pytest.warns(BreakWarning):
         static(PLUS)
-    assert file.read_text() == "called "
+    static(PLUS)
+    static(PLUS)
+    assert file.read_text() == "called called called "
 
 
 def test_a_list_that_is_only_filled_grows_on_every_run() -> None:

@@ -155,6 +155,7 @@ def _captured(wanted: Wanted, state: Capture) -> Captured:
             recording.run()
         finally:
             recording.watch.undo()
+            recording.arguments.opaque.restore()
         recording.check()
         made = recording.captured()
     made.notes = notes

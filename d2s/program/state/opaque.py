@@ -21,6 +21,7 @@ from typing import Any, Final
 import numpy as np
 
 from d2s.errors import UnsupportedInGraphError
+from d2s.runtime.host.world import is_stateful
 from d2s.runtime.values.objects import KEEP_ELSEWHERE, changes
 
 LARGEST: Final = 1_000_000
@@ -36,6 +37,10 @@ def _array(thing: Any) -> Any:
 def _generator(thing: Any) -> Any:
     frame = thing.gi_frame
     return None if frame is None else frame.f_lasti, thing.gi_running
+
+
+def _unseen(thing: Any) -> None:
+    """Nobody sees what is in it; what would change it is refused before (``host.world``)."""
 
 
 def _queue(thing: Any) -> Any:
@@ -108,6 +113,8 @@ class Opaque:
     def add(self, thing: Any, path: str) -> None:
         """Look at ``thing``, which a reader would call ``path``."""
         look = _BY_ID.get(id(type(thing)))
+        if look is None and is_stateful(type(thing)):
+            look = _unseen
         if look is not None and id(thing) not in self._known:
             self._known[id(thing)] = (thing, path, look(thing))
 
@@ -119,9 +126,15 @@ class Opaque:
     def changed(self) -> Iterator[tuple[Any, str]]:
         """Those that hold something else now, as they were again where that is possible."""
         for thing, path, before in self._known.values():
-            if _LOOKS[type(thing)](thing) != before:
+            look = _BY_ID.get(id(type(thing)))
+            if look is not None and look(thing) != before:
                 _restore(thing, before)
                 yield thing, path
+
+    def restore(self) -> None:
+        """Let them hold what they held at first, where that is possible."""
+        for _ in self.changed():
+            pass
 
 
 def _restore(thing: Any, before: Any) -> None:

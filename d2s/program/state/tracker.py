@@ -448,6 +448,7 @@ class Watch:
         """Put everything back."""
         for record in self.records.values():
             record.restore()
+        self.opaque.restore()
 
 
 _BOUND: Final[dict[type, tuple[str, ...]]] = {

@@ -24,6 +24,7 @@ from d2s.runtime.aliasing.replays import COMPUTING
 from d2s.runtime.aliasing.snapshots import changed_double, is_double
 from d2s.runtime.calls.callables import swapped
 from d2s.runtime.calls.converter import converter
+from d2s.runtime.host import world
 from d2s.runtime.lists.becoming import become
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.python.arrays import numpy_calls
@@ -66,6 +67,7 @@ def plain(function: Any, call: Callable[[Any], Any]) -> Any:
 
     def run(*arguments: Any, **options: Any) -> Any:
         given = list(arguments)
+        world.check_given(function, [*arguments, *options.values()])
         if takes_callbacks:  # recompute, say, or what a decorator of Paddle calls
             given = [call(item) if type(item) in _FUNCTIONS else item for item in given]
         if of_numpy and numpy_calls.holds_values([given, options]):
@@ -102,6 +104,7 @@ def _instance(kind: type, *arguments: Any, **options: Any) -> Any:
     Raises:
         NotStaticError: (D2S208) the class does not take a number of the run.
     """
+    world.check_given(kind, [*arguments, *options.values()])
     for at, given in enumerate(arguments):
         if isinstance(given, Choice):
             before, behind = arguments[:at], arguments[at + 1 :]

@@ -26,7 +26,7 @@ from d2s.runtime.calls.callables import Callables, is_outside
 from d2s.runtime.calls.converter import converter
 from d2s.runtime.calls.spellings import rewrapped
 from d2s.runtime.calls.stand_ins.tables import StandIns
-from d2s.runtime.host import breakpoints, messages, streams
+from d2s.runtime.host import breakpoints, messages, streams, world
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.python.kinds import type_
 from d2s.runtime.trace import Capture, current, error_here
@@ -130,6 +130,9 @@ def _special(callee: Any) -> Any:
         return functools.partial(streams.write, callee)
     if capture is not None and random_numbers.makes_generator(callee):
         return functools.partial(random_numbers.seeded, callee)
+    reaches = None if capture is None else world.reached_by(callee)
+    if reaches is not None:
+        return reaches
     if capture is not None and is_weak(callee):
         return functools.partial(_weak, callee)
     if type(callee) is types.MethodType:
@@ -205,7 +208,7 @@ def _function(function: types.FunctionType, owner: object = None) -> Any:
         wrapped = _rewrapped(function, owner)
         if wrapped is not None:
             return wrapped
-        return plain(function, call)
+        return world.reached_by(function) or plain(function, call)
     converted = converter().convert(function)
     _watch_recursion(function, converted)
     capture = current()

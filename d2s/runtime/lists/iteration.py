@@ -191,6 +191,12 @@ def _let_be(thing: object) -> None:
         UnsupportedInGraphError: (D2S205).
     """
     capture = current()
+    if capture is not None and isinstance(thing, paddle.io.DataLoader):
+        raise error_here(
+            UnsupportedInGraphError,
+            "the batches of a DataLoader are others on each call",
+            "iterate it outside of the converted function, and convert what is done with a batch",
+        )
     if capture is None or capture.outside is None or not isinstance(thing, Iterator):
         return
     path = capture.outside(thing)

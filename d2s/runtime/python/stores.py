@@ -6,6 +6,7 @@ item that may be meant.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -34,7 +35,7 @@ from d2s.runtime.python.picking import likely, position_in, refuse_others, was_f
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import Choice, each, possible
 from d2s.runtime.values.constants import holds_tensors
-from d2s.runtime.values.objects import is_list
+from d2s.runtime.values.objects import KEEP_ELSEWHERE, changes, is_list
 from d2s.runtime.values.tensors import as_value, is_array, is_tensor
 from d2s.runtime.values.tree import is_mapping
 from d2s.runtime.values.unbound import UNBOUND
@@ -71,12 +72,29 @@ def setitem(value: object, container: Any, key: Any) -> Any:
         if is_mapping(container) and is_late_key(key):
             return _store_under_number(value, container, key)
     capture = current()
-    if capture is not None and capture.placed:
-        capture.check_placed(container)
+    if capture is not None:
+        if capture.placed:
+            capture.check_placed(container)
+        _check_kept(container, None if capture.outside is None else capture.outside(container))
     if is_double(container):
         raise changed_double(container)
     container[key] = value
     return container
+
+
+def _check_kept(container: object, path: str | None) -> None:
+    """Refuse a container to which a run of the program would write nothing.
+
+    Args:
+        container: is about to be given an item.
+        path: what a reader calls it, if only Python can change it.
+    """
+    if type(container) is dict and "__builtins__" in container:
+        path = "globals()"
+    elif container is os.environ:
+        path = "os.environ"
+    if path is not None:
+        raise error_here(UnsupportedInGraphError, changes(container, path), KEEP_ELSEWHERE)
 
 
 def _into_constant(value: object, container: np.ndarray[Any, Any], key: object) -> Array:

@@ -1,0 +1,192 @@
+"""What Python does on each call and no program can.
+
+It asks the clock, changes files, and uses objects whose state nobody else can see.
+
+::
+
+    start = time.perf_counter()     would be asked once, while the program is captured
+    os.mkdir(path)                  would be done once
+    item = requests.get()           of a queue from outside: would be taken by the capture
+
+So they are refused before anything has happened.
+"""
+
+from __future__ import annotations
+
+import collections.abc
+import datetime
+import functools
+import io
+import pathlib
+import subprocess
+import types
+from collections.abc import Callable
+from typing import Final, NoReturn
+
+import numpy as np
+import paddle
+
+from d2s.errors import UnsupportedInGraphError
+from d2s.runtime.trace import Capture, current, error_here
+from d2s.runtime.values.objects import (
+    KEEP_ELSEWHERE,
+    attribute,
+    changes,
+    is_user_class,
+    owner_of,
+)
+
+_EACH: Final = frozenset(("secrets", "shutil", "socket", "subprocess", "tempfile", "webbrowser"))
+"""Modules all functions of which are such, but for what only looks."""
+
+_ONLY_LOOK: Final = frozenset(("which", "disk_usage", "gettempdir", "list2cmdline"))
+
+_CLOCK: Final = frozenset(
+    (
+        "ctime", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "process_time",
+        "process_time_ns", "sleep", "thread_time", "thread_time_ns", "time", "time_ns",
+    )
+)  # fmt: skip
+
+_FILES: Final = frozenset(
+    (
+        "abort", "chdir", "chmod", "chown", "close", "execv", "execve", "fork", "fsync",
+        "ftruncate", "kill", "link", "makedirs", "mkdir", "mkfifo", "open", "pipe", "popen",
+        "putenv", "read", "remove", "removedirs", "rename", "renames", "replace", "rmdir",
+        "sendfile", "spawnv", "startfile", "symlink", "system", "truncate", "unlink", "unsetenv",
+        "urandom", "utime", "write",
+    )
+)  # fmt: skip
+
+_NAMES: Final[dict[str, frozenset[str]]] = {
+    "time": _CLOCK,
+    "posix": _FILES,
+    "nt": _FILES,
+    "os": _FILES,
+    "uuid": frozenset(("uuid1", "uuid4")),
+    "urllib.request": frozenset(("urlopen", "urlretrieve")),
+    "numpy": frozenset(("save", "savez", "savez_compressed", "savetxt")),
+    "paddle": frozenset(("save", "seed")),
+}
+
+_STATEFUL: Final = frozenset(
+    (
+        "_bz2", "_csv", "_hashlib", "_lzma", "_queue", "_socket", "asyncio", "bz2",
+        "concurrent", "dbm", "http", "mmap", "multiprocessing", "queue", "sched",
+        "select", "shelve", "socket", "sqlite3", "subprocess", "tarfile", "threading", "urllib",
+        "zipfile", "zlib",
+    )
+)  # fmt: skip
+"""Modules of the standard library whose objects have a state that nobody else sees."""
+
+_HEAP_TYPE: Final = 1 << 9
+"""The flag of classes that are made by ``class``; most of those of C do not have it."""
+
+_OF_PATHS: Final = frozenset(
+    (
+        "chmod", "hardlink_to", "mkdir", "rename", "replace", "rmdir", "symlink_to", "touch",
+        "unlink", "write_bytes", "write_text",
+    )
+)  # fmt: skip
+"""Methods of ``pathlib.Path`` that change files."""
+
+_OF_ARRAYS: Final = frozenset(
+    ("byteswap", "fill", "itemset", "partition", "put", "resize", "setfield", "setflags", "sort")
+)
+"""Methods of arrays of NumPy that write into them."""
+
+_INTO_FIRST: Final = frozenset(("at", "copyto", "fill_diagonal", "place", "put", "putmask"))
+"""Functions of NumPy that write into their first argument."""
+
+_ASKING: Final = frozenset(("isinstance", "issubclass", "type", "id", "hasattr", "callable"))
+
+
+def is_stateful(kind: type) -> bool:
+    """Whether objects of ``kind`` go on from where the last call has left them."""
+    if kind.__flags__ & _HEAP_TYPE and is_user_class(kind):
+        return False
+    if issubclass(kind, collections.abc.Iterator | io.IOBase | paddle.io.DataLoader):
+        return True
+    return kind.__module__.partition(".")[0] in _STATEFUL
+
+
+def _path(capture: Capture, thing: object) -> str | None:
+    """What a reader would call ``thing``, where it is such an object and was there before."""
+    if capture.outside is None or not is_stateful(type(thing)):
+        return None
+    return capture.outside(thing)
+
+
+def reached_by(callee: object) -> Callable[..., object] | None:
+    """What refuses a call of ``callee`` that reaches out of the program; ``None`` for others."""
+    capture = current()
+    if capture is None:
+        return None
+    if _asks(callee):
+        return functools.partial(_refuse, callee)
+    owner = owner_of(callee)
+    path = None if owner is None else _path(capture, owner)
+    if (
+        isinstance(owner, np.ndarray)
+        and attribute(callee, "__name__", "") in _OF_ARRAYS
+        and capture.outside
+    ):
+        path = capture.outside(owner)
+    return None if path is None else functools.partial(_refuse_change, owner, path)
+
+
+def check_given(function: object, given: list[object]) -> None:
+    """Refuse a library's function that is given an object whose state it may change.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205).
+    """
+    capture = current()
+    if capture is None or capture.outside is None:
+        return
+    name = attribute(function, "__name__", "")
+    if name in _ASKING:
+        return
+    for thing in given:
+        path = _path(capture, thing)
+        if path is not None:
+            _refuse_change(thing, path)
+    if name in _INTO_FIRST and given and isinstance(given[0], np.ndarray):
+        path = capture.outside(given[0])
+        if path is not None:
+            _refuse_change(given[0], path)
+
+
+def _asks(callee: object) -> bool:
+    owner = owner_of(callee)
+    if isinstance(owner, pathlib.Path):
+        return attribute(callee, "__name__", "") in _OF_PATHS
+    if type(callee) not in _FUNCTIONS:
+        return callee is subprocess.Popen
+    if isinstance(owner, type):
+        dates = issubclass(owner, datetime.date)
+        return dates and attribute(callee, "__name__", "") in ("now", "today", "utcnow")
+    module = attribute(callee, "__module__", None) or ""
+    name = attribute(callee, "__name__", "")
+    if module in _EACH:
+        return name not in _ONLY_LOOK
+    names = _NAMES.get(module) or _NAMES.get(module.partition(".")[0])
+    is_method = "." in attribute(callee, "__qualname__", "")
+    return names is not None and name in names and not is_method
+
+
+_FUNCTIONS: Final = (types.FunctionType, types.BuiltinFunctionType, type(np.save))
+
+
+def _refuse(callee: object, *_: object, **__: object) -> NoReturn:
+    name = attribute(callee, "__qualname__", "a function")
+    raise error_here(
+        UnsupportedInGraphError,
+        f"{name}() is to happen on each call, and would happen once, while the program is captured",
+        "call it outside of the converted function and pass what it gives, or make it an operator "
+        "of the program with d2s.host",
+    )
+
+
+def _refuse_change(thing: object, path: str, *_: object, **__: object) -> NoReturn:
+    raise error_here(UnsupportedInGraphError, changes(thing, path), KEEP_ELSEWHERE)
