@@ -58,6 +58,7 @@ from d2s.paddle_bridge.names import (
     PaddlesFunction,
     PirTranslatedLayer,
     Value,
+    has_grad,
     hook_gradient,
     input_specs_compatible,
     switch_to_static_graph,
@@ -65,10 +66,12 @@ from d2s.paddle_bridge.names import (
 from d2s.paddle_bridge.preparing.passes import copy_what_is_read_twice
 from d2s.paddle_bridge.running.backward import (
     RunScope,
+    backward_retains,
     keep_backward_error,
     let_gradient_stop,
     note_absent,
     note_reached,
+    number_of_backward,
     show_backward_errors,
 )
 from d2s.paddle_bridge.running.counts import Counting
@@ -185,6 +188,7 @@ __all__ = [
     "as_float32",
     "as_value",
     "autocasts",
+    "backward_retains",
     "blocks_of",
     "callstack",
     "capturing",
@@ -208,6 +212,7 @@ __all__ = [
     "gradient_function",
     "gradients_here",
     "gradients_in_block",
+    "has_grad",
     "has_hooks",
     "hook_gradient",
     "id_of_maker",
@@ -248,6 +253,7 @@ __all__ = [
     "note_reached",
     "note_source",
     "noted_source",
+    "number_of_backward",
     "operations",
     "outside_of_capture",
     "overwriting",

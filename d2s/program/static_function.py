@@ -51,6 +51,7 @@ from d2s.program.keys.callables import (
     written,
 )
 from d2s.program.running.loaded import Sources
+from d2s.program.running.once import Watch
 from d2s.program.state.records import Change
 from d2s.runtime.calls.call import call as converted_of
 from d2s.syntax.printer import to_source
@@ -90,6 +91,7 @@ class StaticFunction(ConcretePrograms):
         self._driver: Driver | None = None
         self._idle: int | None = None
         self._kinds = Kinds()
+        self._once = False
         self.tried = not ({"part", "checker"} & set(options) or iscoroutinefunction(function))
         self.d2s_sources: Sources = []
         super().__init__(
@@ -181,6 +183,11 @@ class StaticFunction(ConcretePrograms):
                 if self._instance is None:
                     return self.d2s_original(*args, **kwargs)
                 return self.d2s_original(self._object(), *args, **kwargs)
+            resting = self._kinds.resting
+            if resting is not None and not kwargs and paddle.in_dynamic_mode():
+                alone = self._instance is None
+                if resting.goes_on(args, self._training if alone else self._trains()):
+                    return (self.d2s_original if alone else self.dygraph_function)(*args)
             on = self._program_trans.enable_to_static and not self._property
             warm = self._programs.known.warm
             if warm is not None and on and not self._kinds.tries:
@@ -261,6 +268,9 @@ class StaticFunction(ConcretePrograms):
                     bridge.show_code(self._name, lambda: self.code)
                 if not self._whole():
                     entry.runner.prepare()
+                    entry.runner.twice = self._drive
+                    if not self._once and entry.runner.goes_back_once:
+                        return self._watched(args, kwargs)
         except MakesParametersError:
             return self._made(args, kwargs)
         except Exception as error:
@@ -282,6 +292,15 @@ class StaticFunction(ConcretePrograms):
             if captured:
                 entry.runner.fresh()  # looks up what is guarded now: the next call is a warm one
         return self._instead(failed, args, kwargs)
+
+    def _watched(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call in dygraph, before programs are run that can be gone back through once only.
+
+        If its backward retains the graph, or a second one comes, the function is none of these.
+        """
+        result = self.dygraph_function(*args, **kwargs)
+        Watch(self._drive, lambda: setattr(self, "_once", True)).set_on(result)
+        return result
 
     def _instead(
         self,
@@ -305,8 +324,8 @@ class StaticFunction(ConcretePrograms):
             Exception: ``error``, if something has happened or the function is to be one program.
         """
         untouched, refused = is_untouched(error), leaves_graph(error)
-        if not refused:
-            forget_untouched(error)
+        if not refused and not (self._whole() and "part" in self._options):
+            forget_untouched(error)  # the driver around an island asks what has happened
         if self._whole() or not untouched or (isinstance(error, D2SError) and not refused):
             raise error
         if refused:
@@ -329,7 +348,7 @@ class StaticFunction(ConcretePrograms):
 
     def _drive(self, error: Exception, seconds: float = 0.0) -> Driver:
         """Let the function run as a driver, as ``error`` says that it cannot be one program."""
-        self._kinds = Kinds()
+        self._kinds, self._programs.known.warm = Kinds(), None
         function = replaceable(self.d2s_original)
         found = note(error, function.__code__, seconds)
         self._driver = Driver(function, functools.partial(StaticFunction, **self._options))
@@ -370,9 +389,8 @@ class StaticFunction(ConcretePrograms):
         count = len(self.programs)
         programs = "1 program" if count == 1 else f"{count} programs"
         rests = ", in dygraph, which is faster" if self.rests else ""
-        return (
-            f"<d2s.StaticFunction {self._name} ({place_of(self.d2s_original)}), {programs}{rests}>"
-        )
+        place = place_of(self.d2s_original)
+        return f"<d2s.StaticFunction {self._name} ({place}), {programs}{rests}>"
 
     def _repr_html_(self) -> str:
         return page_of(self.d2s_original, self._name, self._driver, [*map(repr, self.programs)])
@@ -434,9 +452,8 @@ class StaticFunction(ConcretePrograms):
         decided: bool = False,
     ) -> Captured:
         function = self._object() if hooks else self.dygraph_function
-        part = bool(self._options.get("part"))
         return capture(
-            Wanted(function, call, self._roots(call), lifted, part),
+            Wanted(function, call, self._roots(call), lifted, bool(self._options.get("part"))),
             gradients=paddle.is_grad_enabled(),
             export=export,
             tentative=tentative,
@@ -471,28 +488,11 @@ class StaticFunction(ConcretePrograms):
 
         Those of a function that is several programs come in the order of its lines.
         """
-        if self._driver is not None:
-            return self._driver.programs()
-        return [info_of(entry) for entry in self._programs.entries]
+        driver = self._driver
+        return [*map(info_of, self._programs.entries)] if driver is None else driver.programs()
 
     def clear_programs(self) -> None:
         """Drop every program; the next call captures afresh."""
         self._programs.clear()
         self._new.clear()
         self._spec_program = None
-
-    def rollback(self) -> Callable[..., Any]:
-        """Undo ``to_static``: the instance gets its own method back; returns the function."""
-        instance = self._object()
-        if instance is None:
-            return self.d2s_original
-        name = self._patched_name or self.d2s_original.__name__
-        method = types.MethodType(self.d2s_original, instance)
-        if name in instance.__dict__ and isinstance(instance.__dict__[name], StaticFunction):
-            if getattr(type(instance), name, None) is self.d2s_original:
-                del instance.__dict__[name]
-            else:
-                instance.__dict__[name] = method
-        else:
-            object.__setattr__(instance, name, method)
-        return method

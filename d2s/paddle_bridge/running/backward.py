@@ -14,8 +14,11 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, Final
+
+import paddle
 
 from d2s.paddle_bridge.flags import ORDER, RETURNING, Way
 from d2s.paddle_bridge.gate import GATE, static_lock
@@ -28,12 +31,16 @@ class _Backward(threading.local):
     within: RunScope | None = None
     reached: list[list[Any]] | None = None
     absent: dict[int, bool] | None = None
+    retains = False
+    number = 0
+    revived: list[RunScope] | None = None
 
 
 BACKWARD: Final = _Backward()
 """Of this thread's backward: the error that it is about to raise, the scope that it has come to,
-the tensors that the programs on its way have read, and for some of these, by their ids, whether
-no program has given them a gradient."""
+the tensors that the programs on its way have read, for some of these, by their ids, whether no
+program has given them a gradient, whether another backward may come (``retain_graph``), and the
+scopes in which a program has run again for it."""
 
 _backward_shown = False
 
@@ -50,6 +57,7 @@ class RunScope:
     Attributes:
         scope: Paddle's.
         is_prepared: Paddle has prepared the backward for it.
+        results: those of a second run for the same backward, until that is over.
     """
 
     __slots__ = (
@@ -58,8 +66,10 @@ class RunScope:
         "_around",
         "_depth",
         "_lock",
+        "_owner",
         "_way",
         "is_prepared",
+        "results",
         "scope",
     )
 
@@ -77,6 +87,32 @@ class RunScope:
         self.is_prepared = False
         self._alone: contextlib.AbstractContextManager[None] | None = None
         self._depth = 0
+        self._owner: weakref.ref[Any] | None = None
+        self.results: Any = None
+
+    def reserve(self, owner: Any) -> None:
+        """Let no run take it while ``owner`` lives, whose backward may come again."""
+        self._owner = weakref.ref(owner)
+
+    @property
+    def is_reserved(self) -> bool:
+        """Whether it is kept for a second backward."""
+        return self._owner is not None and self._owner() is not None
+
+    def run_again(self, run: Callable[[Any], Any]) -> None:
+        """Let a program run again in it, for a backward that has come to it.
+
+        Args:
+            run: runs it in Paddle's scope; what it gives lives until the backward is over, as
+                Paddle empties the scope with it.
+        """
+        before = BACKWARD.within
+        if before is not None:
+            before.leave(prepared=True)
+        with alone_with(self._lock, self._way), paddle.enable_grad():
+            self.results = run(self.scope)
+        if BACKWARD.revived is not None:
+            BACKWARD.revived.append(self)
 
     @property
     def is_free(self) -> bool:
@@ -177,8 +213,18 @@ def show_backward_errors(explain: Explain, raise_with: RaiseWith) -> None:
         if _backward_shown:
             return
         _backward_shown = True
-        for name in ("run_backward", "run_partial_grad"):
-            setattr(core.eager, name, _showing(getattr(core.eager, name), explain, raise_with))
+        for name, at in _RETAIN.items():
+            setattr(core.eager, name, _showing(getattr(core.eager, name), at, explain, raise_with))
+
+
+def backward_retains() -> bool:
+    """Whether this thread's backward may be followed by another one of the same graph."""
+    return BACKWARD.retains
+
+
+def number_of_backward() -> int:
+    """Another number for each backward of this thread."""
+    return BACKWARD.number
 
 
 def note_reached(*tensors: list[Any]) -> None:
@@ -221,6 +267,9 @@ def let_gradient_stop(tensor: Any, stops: bool) -> None:
 _ALLOW_UNUSED: Final = 6
 """Where ``run_partial_grad`` takes whether an input may have no gradient."""
 
+_RETAIN: Final = {"run_backward": 2, "run_partial_grad": 3}
+"""Where Paddle's functions take ``retain_graph``."""
+
 
 def _kept_backward_error() -> tuple[BaseException, Any] | None:
     error, BACKWARD.error = BACKWARD.error, None
@@ -228,7 +277,7 @@ def _kept_backward_error() -> tuple[BaseException, Any] | None:
 
 
 def _showing(
-    original: Callable[..., Any], explain: Explain, raise_with: RaiseWith
+    original: Callable[..., Any], retain: int, explain: Explain, raise_with: RaiseWith
 ) -> Callable[..., Any]:
     @functools.wraps(original)
     def run(*arguments: Any, **options: Any) -> Any:
@@ -236,6 +285,9 @@ def _showing(
         outer = suspend_backward()
         before, BACKWARD.reached = BACKWARD.reached, []
         unfound, BACKWARD.absent = BACKWARD.absent, {}
+        retained, BACKWARD.retains = BACKWARD.retains, bool(arguments[retain])
+        revived, BACKWARD.revived = BACKWARD.revived, []
+        BACKWARD.number += 1
         done = False
         try:
             ORDER.enter()
@@ -257,7 +309,10 @@ def _showing(
                     raise
                 kept = error, error.__traceback__
         finally:
-            BACKWARD.reached, BACKWARD.absent = before, unfound
+            BACKWARD.reached, BACKWARD.absent, BACKWARD.retains = before, unfound, retained
+            for scope in BACKWARD.revived:
+                scope.results = None
+            BACKWARD.revived = revived
             within = BACKWARD.within
             if within is not None:
                 within.leave(prepared=done)

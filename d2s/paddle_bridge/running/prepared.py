@@ -67,7 +67,7 @@ class Scopes:
     def take(self) -> RunScope | None:
         """One of those held that nothing uses any more; ``None`` if there is none."""
         for index, scope in enumerate(self.held):
-            if scope.scope._can_reused:  # is_free, without a call
+            if scope.scope._can_reused and not scope.is_reserved:  # is_free, without a call
                 return self.held.pop(index)
         return None
 
@@ -80,7 +80,8 @@ class Scopes:
 
         What a backward may still come to is kept: it is prepared anew, under the same address.
         """
-        self.broken = [each for each in [*self.held, *self.broken] if not each.is_free]
+        known = [*self.held, *self.broken]
+        self.broken = [each for each in known if not each.is_free or each.is_reserved]
         self.free.clear()
         self.held.clear()
         for scope in self.broken:

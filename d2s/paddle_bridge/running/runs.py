@@ -172,10 +172,20 @@ class _Runnable:
 
     def _run_without(self, tensors: list[Any], parameters: list[Any]) -> tuple[list[Any], RunScope]:
         """:meth:`run`; Paddle makes zeros of a gradient that there is not, unless told of it."""
+        return self.run(*self._given(tensors, parameters))
+
+    def _given(self, tensors: list[Any], parameters: list[Any]) -> tuple[list[Any], list[Any]]:
         given = [*tensors, *parameters]
         for at in self._absent:
             given[at] = given[at].detach()
-        return self.run(given[: len(tensors)], given[len(tensors) :])
+        return given[: len(tensors)], given[len(tensors) :]
+
+    def run_again(self, tensors: list[Any], parameters: list[Any], scope: RunScope) -> None:
+        """Run it in the scope of an earlier run, for a backward that needs what that has saved."""
+        inputs, read = self._given(tensors, parameters)
+        scope.run_again(
+            lambda inner: run_program(inputs or None, read or None, [inner], *self._attributes)
+        )
 
     def _way(self, keeps: bool) -> Way:
         if self._room.blocks:
@@ -324,6 +334,10 @@ class Program:
         if ready is None:
             ready = self._training[wanted] = self._prepared(self._layer_for(wanted), True)
         return ready.start(tensors, parameters)
+
+    def run_again(self, tensors: list[Any], scope: RunScope) -> None:
+        """Run the program in the scope of :meth:`run_for_training`, for a second backward."""
+        self._training[None].run_again(tensors, self.parameters[0], scope)
 
     def _layer_for(self, wanted: tuple[bool, ...] | None) -> Any:
         if wanted is not None and all(wanted):

@@ -220,3 +220,19 @@ class ConcretePrograms(bridge.ASTStaticFunction):  # type: ignore[misc]
     def main_program(self) -> Any:
         """The newest program."""
         return self.concrete_program.main_program
+
+    def rollback(self) -> Callable[..., Any]:
+        """Undo ``to_static``: the instance gets its own method back; returns the function."""
+        instance = self._object()
+        if instance is None:
+            return self.d2s_original
+        name = self._patched_name or self.d2s_original.__name__
+        method = types.MethodType(self.d2s_original, instance)
+        if name in instance.__dict__ and isinstance(instance.__dict__[name], ConcretePrograms):
+            if getattr(type(instance), name, None) is self.d2s_original:
+                del instance.__dict__[name]
+            else:
+                instance.__dict__[name] = method
+        else:
+            object.__setattr__(instance, name, method)
+        return method

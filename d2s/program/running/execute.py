@@ -20,16 +20,10 @@ from d2s.diagnostics.tracebacks import raise_with
 from d2s.errors import D2SError, InplaceError
 from d2s.program.capture.captured import Captured, Output, Run
 from d2s.program.capture.steps import check_asked
-from d2s.program.running.backward import (
-    Joint,
-    Once,
-    Passage,
-    Trainable,
-    copy_of,
-    explained,
-    random_state,
-)
+from d2s.program.running.backward import Joint, Passage
 from d2s.program.running.failures import Again, point_out
+from d2s.program.running.met import Trainable, copy_of, random_state
+from d2s.program.running.once import Once, explained
 from d2s.program.state.guard_checks import Check, Checks, in_place, same_kinds
 from d2s.program.state.places import Place
 from d2s.program.state.shared_arguments import check_tensors
@@ -223,6 +217,11 @@ class Runner(Trainable):
             self.program.prepare_gradients()
 
     @property
+    def goes_back_once(self) -> bool:
+        """Whether a second backward through a call of now is refused, ``retain_graph`` or not."""
+        return self.training and (self.captured.has_loop or self.wanted.is_open)
+
+    @property
     def draws(self) -> bool:
         """Whether a run draws random numbers, or trains."""
         captured = self.captured
@@ -368,7 +367,9 @@ class Runner(Trainable):
         result = f"{name(self.captured.build)}({name(Run)}(outputs, tensors, []))"
         if self._only is not None:
             result = f"outputs[{self._only}]"
-        once = f"{name(Once)}({name(self.program)}, scope, tensors)"
+        draws = training and self.captured.has_random
+        state = f"{name(paddle.get_rng_state)}()" if draws else "None"
+        once = f"{name(Once)}({name(self)}, scope, tensors, state)"
         hooks = [
             "    for output in outputs:",
             "        if not output.stop_gradient:",
@@ -376,6 +377,7 @@ class Runner(Trainable):
             "            break",
         ]
         return [
+            *([f"state = {state}"] if training else []),
             "try:",
             f"    outputs, scope = {name(run)}(tensors, {name(self.captured.parameters[0])})",
             "except Exception as error:",
@@ -399,6 +401,7 @@ class Runner(Trainable):
             if self._changing:
                 tensors, read = self._apart(tensors)
             scope = None
+            state = paddle.get_rng_state() if captured.has_random else None
             if captured.has_loop:
                 outputs = [
                     output.detach() if output.stop_gradient else output
@@ -410,7 +413,7 @@ class Runner(Trainable):
                 outputs, scope = self.program.run_for_training(tensors, read)
             for output in outputs:
                 if not output.stop_gradient:
-                    bridge.hook_gradient(output, Once(self.program, scope, tensors))
+                    bridge.hook_gradient(output, Once(self, scope, tensors, state))
                     break
             return outputs
         except Exception as error:

@@ -242,6 +242,7 @@ class Used:
     def __init__(self, *, free: bool) -> None:
         self.scope = types.SimpleNamespace(_can_reused=free)
         self.is_free = free
+        self.is_reserved = False
         self.is_prepared = True
 
 

@@ -246,14 +246,14 @@ def test_layers() -> None:
 
 
 def test_backwards() -> None:
-    """D1: a warm call has its gradient, and its hook refuses the second one."""
+    """C7: a warm call has its gradient, and its hook refuses the second one."""
     text = "def f(x, w): return (x * w).sum(), x.detach() * 2, w * w"
     assert_same(function_of(text), *[(tensor(1.0, 2.0 + n), tensor(3.0, 4.0)) for n in range(5)])
     static = d2s.to_static(function_of("def f(x): return (x * x).sum()"))
     x = twin(1.0, 2.0, stop_gradient=False)
     for number in range(1, 6):
         loss = static(x)
-        loss.backward(retain_graph=True)
+        loss.backward()
         assert x.grad.tolist() == [2.0 * number, 4.0 * number]
         with pytest.raises(d2s.errors.BackwardTwiceError):
             loss.backward()

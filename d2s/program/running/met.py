@@ -1,0 +1,217 @@
+"""What calls of a captured program have met, and what it is made ready by: see ``backward``."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+import paddle
+
+from d2s import config
+from d2s import paddle_bridge as bridge
+from d2s.errors import BackwardTwiceError, LoopGradientError
+from d2s.program.capture.captured import Captured
+
+Which = tuple[bool, ...]
+"""For each result that may get a gradient, whether it does."""
+
+
+class Wanted:
+    """The results that get gradients, as far as past calls tell.
+
+    Args:
+        outputs: values of the program.
+
+    Attributes:
+        is_open: there are several that may get one, so it may be any of them.
+        now: those for which the next call is built.
+        whole: sets of results that Paddle cannot go back through without the others.
+    """
+
+    def __init__(self, outputs: list[Any]) -> None:
+        count = sum(not value.stop_gradient for value in outputs)
+        self.is_open = count > 1
+        self.now: Which = (True,) * count
+        self.whole: set[Which] = set()
+        self._kept: int | None = None
+
+    def note(self, got: Which) -> None:
+        """A call got these gradients: the next ones are built for what comes more often."""
+        if got == self.now:
+            self._kept = min((self._kept or 0) + 1, _MEMORY)
+        elif not self._kept and any(got) and got not in self.whole:
+            self.now, self._kept = got, 1
+        elif self._kept:
+            self._kept -= 1
+
+
+_MEMORY: Final = 4
+"""So many calls in a row that got other gradients are built for the old ones."""
+
+
+class Trainable:
+    """A captured program, and what calls have told of its gradients.
+
+    Args:
+        captured: the program and how its result is rebuilt.
+
+    Attributes:
+        captured: the same.
+        program: it, made ready to run.
+        wanted: the results that get gradients, as far as calls have told.
+        reads_overwritten: it computes with what it writes into.
+        twice: told of a second backward through one call.
+    """
+
+    def __init__(self, captured: Captured) -> None:
+        self.twice: Callable[[BackwardTwiceError], object] = id
+        self.captured = captured
+        self.program = self.ready()
+        self.wanted = Wanted(captured.outputs)
+        values = [captured.parameters[1][index] for index in captured.overwritten]
+        self.reads_overwritten = not all(map(bridge.is_only_written, values))
+
+    def ready(self) -> bridge.Program:
+        """The program with no stacks of a run."""
+        captured = self.captured
+        program, inputs, outputs = captured.program, captured.inputs, captured.outputs
+        tensors, values = captured.parameters
+        watch = bridge.present_stopwatch()
+        if watch is not None:
+            program, find = watch.watched(program)
+            inputs, outputs, values = ([*map(find, each)] for each in (inputs, outputs, values))
+        options = config.get()
+        return bridge.Program(
+            program,
+            inputs,
+            outputs,
+            (tensors, values),
+            keep=options.keep_memory_mb << 20,
+            copies=options.program_copies if self._only_computes else 0,
+        )
+
+    @property
+    def _only_computes(self) -> bool:
+        """Whether a run changes nothing but its results, so that two may go on at a time."""
+        known = self.captured
+        changes = known.writes, known.updates, known.overwritten, known.rewritten
+        return known.steps is None and not (
+            any(changes) or known.hosts or known.has_random or known.draws or known.lifted
+        )
+
+    def overwritten(self) -> list[bridge.EagerTensor]:
+        """The tensors that the program writes into."""
+        return [self.captured.parameters[0][index] for index in self.captured.overwritten]
+
+
+class Met:
+    """What the forward of one call has met, for a program that computes it once more.
+
+    Args:
+        runner: the program.
+        tensors: its inputs.
+        read: what it reads as its parameters.
+    """
+
+    __slots__ = ("kinds", "overwritten", "random", "read", "runner", "tensors")
+
+    def __init__(self, runner: Trainable, tensors: list[Any], read: list[Any]) -> None:
+        self.runner = runner
+        self.tensors = tensors
+        self.read = read
+        self.random = paddle.get_rng_state() if runner.captured.has_random else None
+        changed = runner.overwritten() if runner.reads_overwritten else ()
+        self.overwritten = copies_of(changed)
+        self.kinds: list[tuple[list[int], Any]] = []
+
+    def note(self, outputs: list[Any]) -> None:
+        """Note the shapes and dtypes of the results that may get gradients."""
+        values = self.runner.captured.outputs
+        self.kinds = [
+            (output.shape, output.dtype)
+            for output, value in zip(outputs, values, strict=True)
+            if not value.stop_gradient
+        ]
+
+    def gradients(self, given: list[Any]) -> list[Any]:
+        """The gradients of all inputs and parameters; ``None`` where there is none.
+
+        Args:
+            given: the gradient of each result that may have one, ``None`` for those without.
+        """
+        program, which = self.runner.program, tuple(each is not None for each in given)
+        with random_state(self.random), contents_of(self.overwritten, self.runner.overwritten()):
+            if which not in self.runner.wanted.whole:
+                try:
+                    return program.gradients(self.tensors, given, self.read)
+                except LoopGradientError:
+                    if all(which):
+                        raise
+                    self.runner.wanted.whole.add(which)
+            return self._of_all(given)
+
+    def _of_all(self, given: list[Any]) -> list[Any]:
+        """The gradients with zeros for the results that get none, where Paddle needs them all.
+
+        Raises:
+            LoopGradientError: (D2S307) one is not finite, perhaps because of such a zero.
+        """
+        with paddle.no_grad():
+            seeds = [
+                paddle.zeros(shape, dtype) if gradient is None else gradient
+                for gradient, (shape, dtype) in zip(given, self.kinds, strict=True)
+            ]
+            found = self.runner.program.gradients(self.tensors, seeds, self.read)
+            if all(each is None or bool(paddle.isfinite(each).all()) for each in found):
+                return found
+        raise LoopGradientError(
+            "gradients arrive at some results of a loop only, which Paddle cannot differentiate "
+            "alone, and zeros for the others give no finite gradients",
+            cure="return the result that is differentiated from a function of its own",
+        )
+
+
+def copy_of(tensor: Any) -> Any:
+    """A tensor with the same contents and the same gradient."""
+    if not tensor.stop_gradient:
+        return paddle.assign(tensor)
+    with paddle.no_grad():
+        return paddle.assign(tensor)
+
+
+def copies_of(tensors: Sequence[Any]) -> Sequence[tuple[Any, Any]]:
+    """The tensors, each with a copy of its contents."""
+    if not tensors:
+        return ()
+    with paddle.no_grad():
+        return [(tensor, paddle.assign(tensor)) for tensor in tensors]
+
+
+@contextlib.contextmanager
+def contents_of(copies: Sequence[tuple[Any, Any]], changed: list[Any]) -> Iterator[None]:
+    """Let tensors have earlier contents for a while; afterwards all that change are as they are."""
+    now = copies_of(changed)
+    try:
+        with paddle.no_grad():
+            for tensor, copy in copies:
+                paddle.assign(copy, tensor)
+        yield
+    finally:
+        with paddle.no_grad():
+            for tensor, copy in now:
+                paddle.assign(copy, tensor)
+
+
+@contextlib.contextmanager
+def random_state(state: Any) -> Iterator[None]:
+    """Let the random state be an earlier one for a while; ``None`` leaves it alone."""
+    if state is None:
+        yield
+        return
+    now = paddle.get_rng_state()
+    paddle.set_rng_state(state)
+    try:
+        yield
+    finally:
+        paddle.set_rng_state(now)

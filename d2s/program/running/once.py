@@ -1,0 +1,160 @@
+"""Second backwards through one call: refused, made possible, or seen before programs are run."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.diagnostics.location import here
+from d2s.errors import BackwardTwiceError
+from d2s.program.running.failures import in_dygraphs_words
+from d2s.program.running.met import Trainable, contents_of, copies_of, random_state
+from d2s.runtime.values.callbacks import take_failure
+
+
+def twice() -> BackwardTwiceError:
+    """What is said of a second backward through one call, at the user's present line."""
+    where = here()
+    return BackwardTwiceError(
+        "a second backward goes through one call of a converted function",
+        cure="add the losses up and call backward once, or call the function again",
+        file=None if where is None else where.file,
+        line=None if where is None else where.line,
+    )
+
+
+class Watch:
+    """A hook on the results of a call that has run in dygraph, to see how backwards come to it.
+
+    Args:
+        told: is told of a second backward, or of a first one that leaves room for it.
+        settled: is called when a first one has left none.
+    """
+
+    def __init__(
+        self, told: Callable[[BackwardTwiceError], object], settled: Callable[[], object]
+    ) -> None:
+        self._told, self._settled = told, settled
+        self._first: int | None = None
+
+    def set_on(self, result: Any) -> None:
+        """Watch the tensors in ``result``."""
+        for each in paddle.utils.flatten(result):
+            if isinstance(each, paddle.Tensor) and not each.stop_gradient and not each.is_leaf:
+                bridge.hook_gradient(each, self)
+
+    def __call__(self, gradient: Any) -> None:
+        number = bridge.number_of_backward()
+        if bridge.backward_retains() or self._first not in (None, number):
+            self._told(twice())
+        elif self._first is None:
+            self._settled()
+        self._first = number
+
+
+class _Entered(threading.local):
+    program: bridge.Program | None = None
+
+
+_entered: Final = _Entered()
+"""The program that a backward of this thread has come to last."""
+
+
+def explained(raised: Exception) -> BaseException | None:
+    """What stands for an exception of Paddle's in a backward; ``None``: nothing else."""
+    if any(f"TensorWrappers of {node} " in str(raised) for node in bridge.PROGRAM_NODES):
+        return twice()
+    program, _entered.program = _entered.program, None
+    built = [] if program is None else program.differentiated()
+    return take_failure() or in_dygraphs_words(raised, built)
+
+
+class Once:
+    """A hook on a result of a training call, whose program can be gone back through once.
+
+    Paddle frees what the program has saved, whatever ``retain_graph`` says, and lets the next call
+    write there; a ``PyLayer`` dies at the second time.  Where the first backward retains the graph,
+    the program runs again for the next one, if it has no effects: with the inputs, parameters and
+    random state that the call has had.
+
+    Args:
+        runner: the program.
+        scope: it has run in; ``None`` of a ``PyLayer``.
+        tensors: the inputs.
+        random: the random state before, of a program that draws.
+        again: nothing but the program is in the way of a second backward.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_again",
+        "_read",
+        "_versions",
+        "program",
+        "random",
+        "runner",
+        "scope",
+        "tensors",
+        "used",
+    )
+
+    def __init__(
+        self,
+        runner: Trainable,
+        scope: bridge.RunScope | None,
+        tensors: list[Any],
+        random: Any = None,
+        *,
+        again: bool = True,
+    ) -> None:
+        self.used = False
+        self._again = again and scope is not None
+        self.runner = runner
+        self.program = runner.program
+        self.scope = scope
+        self.tensors = tensors
+        self.random = random
+        self._read: Sequence[tuple[Any, Any]] | None = None
+
+    def __call__(self, gradient: Any) -> None:
+        _entered.program = self.program
+        if self.used and not self._runs_again():
+            error = twice()
+            self.runner.twice(error)
+            bridge.keep_backward_error(error)
+            raise error
+        if not self.used:
+            self.used = self.program.reached = True
+            if bridge.backward_retains():
+                self._keep()
+        leaves = [tensor for tensor in self.tensors if not tensor.stop_gradient]
+        bridge.note_reached(leaves, self.program.parameters[0])
+        if self.scope is not None:
+            self.scope.enter_backward()
+
+    def _keep(self) -> None:
+        """Note what the call has met, for a second backward."""
+        captured = self.runner.captured
+        changes = captured.updates or captured.rewritten or self.runner.reads_overwritten
+        if self.scope is None or not self._again or captured.hosts or changes:
+            return
+        self.scope.reserve(self)
+        self._read = copies_of(captured.parameters[0])
+        self._versions = [tensor.inplace_version for tensor in self.tensors]
+
+    def _runs_again(self) -> bool:
+        """Let the program run again as in the call; whether it can."""
+        if self._read is None or self.scope is None:
+            return False
+        if self._versions != [tensor.inplace_version for tensor in self.tensors]:
+            return False
+        with paddle.no_grad():
+            other = [(now, then) for now, then in self._read if not bool((now == then).all())]
+        changed = [*(now for now, _ in other), *self.runner.overwritten()]
+        with random_state(self.random), contents_of(other, changed):
+            self.program.run_again(self.tensors, self.scope)
+        return True
