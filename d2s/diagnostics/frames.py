@@ -34,6 +34,7 @@ _MODULES: Final = frozenset(f"d2s.runtime.{name}" for name in _STRUCTURES)
 _FILES: Final = tuple(f"/d2s/runtime/{name.replace('.', '/')}.py" for name in _STRUCTURES)
 
 _COMPREHENSIONS: Final = "/d2s/runtime/loops/comprehensions.py"
+_ISLANDS: Final = "/d2s/program/islands/island.py"
 
 _LAMBDA: Final = "<lambda>"
 
@@ -101,7 +102,9 @@ def users(steps: Iterable[Step]) -> list[Step]:
         name = name_in_comprehension(called)
         if kept and step.frame is kept[-1].frame and not _raises(kept[-1]):
             kept[-1] = step  # raised again, by a handler that has no frame of its own any more
-        elif kept and is_same_function(code, codes[-1], thunks=thunks):
+        elif kept and (
+            is_same_function(code, codes[-1], thunks=thunks) or _is_island(code, codes[-1], called)
+        ):
             kept[-1] = _within(kept[-1], step)
         elif kept and name is not None and any(item is code for item in codes[-1].co_consts):
             part = code, step.lasti
@@ -116,6 +119,12 @@ def users(steps: Iterable[Step]) -> list[Step]:
         codes[-1] = code
         called = []
     return kept
+
+
+def _is_island(code: types.CodeType, around: types.CodeType, called: list[Call]) -> bool:
+    """Whether ``code`` is of an island that the driver ``around`` has called."""
+    same = (code.co_name, code.co_filename) == (around.co_name, around.co_filename)
+    return same and any(is_ours(file) and file.endswith(_ISLANDS) for file, _ in called)
 
 
 def _raises(step: Step) -> bool:
