@@ -390,6 +390,36 @@ def test_exceptions_have_the_lines_of_the_user() -> None:
     assert lines[0][1:] == lines[1][1:]
 
 
+@pytest.mark.parametrize("case", range(4))
+def test_a_driver_and_its_island_are_one_frame(case: int) -> None:
+    """E4, H1: a traceback has one entry for the function, at the line that raised."""
+
+    def failing(x, case):
+        y = x * 2 + 1 - x.mean()
+        if host(y) > 100:
+            return y
+        y = paddle.tanh(y) * 2
+        if case == 0:
+            y = y.reshape([7, 7])
+        if case == 1:
+            raise KeyError(y.shape[0])
+        if case == 2:
+            y = {}["key"]
+        assert case != 3, "not three"
+        return y * y + 1
+
+    converted = islands(failing)
+    converted(paddle.ones([3]), 9)
+    seen = []
+    for function in (failing, converted):
+        with pytest.raises((ValueError, KeyError, AssertionError)) as caught:
+            function(paddle.ones([3]), case)
+        here = [step for step in steps(caught.tb) if step.tb_frame.f_code.co_filename == __file__]
+        seen.append([step.tb_lineno for step in here[1:]])
+    assert seen[0] == seen[1]
+    assert len(seen[0]) == 1
+
+
 def steps(trace):
     while trace is not None:
         yield trace
