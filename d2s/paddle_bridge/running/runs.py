@@ -182,10 +182,8 @@ class _Runnable:
 
     def run_again(self, tensors: list[Any], parameters: list[Any], scope: RunScope) -> None:
         """Run it in the scope of an earlier run, for a backward that needs what that has saved."""
-        inputs, read = self._given(tensors, parameters)
-        scope.run_again(
-            lambda inner: run_program(inputs or None, read or None, [inner], *self._attributes)
-        )
+        given = [each or None for each in self._given(tensors, parameters)]
+        scope.run_again(lambda inner: run_program(*given, [inner], *self._attributes))
 
     def _way(self, keeps: bool) -> Way:
         if self._room.blocks:
@@ -305,11 +303,7 @@ class Program:
         self._lock = threading.RLock()
 
     def run(self, tensors: list[Any]) -> list[Any]:
-        """Run the program; nothing can be differentiated.
-
-        Args:
-            tensors: the inputs.
-        """
+        """Run the program on these inputs; nothing can be differentiated."""
         ready = self._inference
         if ready is None:
             ready = self._inference = self._prepared(self._layer, False)
