@@ -50,16 +50,16 @@ class Done:
         return True
 
 
-def _write(original: Operator, /, *arguments: Any, **options: Any) -> Any:
+def _write(original: Operator, /, *arguments: object, **options: object) -> Any:
     if current() is None:
         return original(*arguments, **options)
 
     @functools.wraps(original)
-    def run(tensor: Any, *others: Any, **named: Any) -> Any:
+    def run(tensor: object, *others: object, **named: object) -> Any:
         original(tensor, *others, **named)
         return tensor
 
-    def written(tensor: Any, *others: Any, **named: Any) -> Done:
+    def written(tensor: object, *others: object, **named: object) -> Done:
         given = as_value(tensor).detach()
         described = paddle.static.InputSpec(list(given.shape), given.dtype)
         (fresh,) = HostFunction(run, described).called((given, *others), named)
@@ -69,15 +69,15 @@ def _write(original: Operator, /, *arguments: Any, **options: Any) -> Any:
     return applied(written, list(arguments), options)
 
 
-def _send(original: Operator, /, *arguments: Any, **options: Any) -> Any:
+def _send(original: Operator, /, *arguments: object, **options: object) -> Any:
     if current() is None:
         return original(*arguments, **options)
 
     @functools.wraps(original)
-    def run(*given: Any, **named: Any) -> None:
+    def run(*given: object, **named: object) -> None:
         original(*given, **named)
 
-    def sent(*given: Any, **named: Any) -> Done:
+    def sent(*given: object, **named: object) -> Done:
         HostFunction(run).called(given, named)
         return Done()
 
@@ -87,11 +87,11 @@ def _send(original: Operator, /, *arguments: Any, **options: Any) -> Any:
 def _all_gather(
     call: Callable[[Any], Any],
     original: Operator,
-    tensors: Any,
-    tensor: Any,
+    tensors: object,
+    tensor: object,
     group: Any = None,
-    *others: Any,
-    **options: Any,
+    *others: object,
+    **options: object,
 ) -> Any:
     if current() is None:
         return original(tensors, tensor, group, *others, **options)
@@ -99,7 +99,7 @@ def _all_gather(
         raise _refusal("all_gather() fills tensors that there are", "give it an empty list")
 
     @functools.wraps(original)
-    def run(given: Any) -> list[Any]:
+    def run(given: object) -> list[Any]:
         found: list[Any] = []
         original(found, given, group, *others, **options)
         return found
