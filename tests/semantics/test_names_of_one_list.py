@@ -305,3 +305,26 @@ def f(x):
     )
     with pytest.raises(UnsupportedInGraphError, match="on some runs only"):
         d2s.to_static(f, full_graph=True)(tensor(1.0))
+
+
+@pytest.mark.parametrize("held", ["cache", "[cache]", "{'k': (cache, 1)}"])
+def test_branches_that_leave_one_of_several_alone_do_not_multiply_it(held: str) -> None:
+    """B4: what is the same on both sides is not one of twice as many things behind a branch."""
+    f = function_of(
+        f"""
+def f(x):
+    cache = None
+    if x.sum() > 0:
+        cache = (x, [x, x])
+    elif x.max() > -1:
+        cache = (x, [x])
+    held = {held}
+    n = x.sum() * 0
+    for bound in range(9):
+        if x.sum() > bound:
+            n = n + (0 if cache is None else len(cache[1]))
+            held = held
+    return n, cache is None
+"""
+    )
+    assert_same(f, *X, static=d2s.to_static(f, full_graph=True))

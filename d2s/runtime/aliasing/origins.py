@@ -96,7 +96,7 @@ class Origins:
                 yield root, self.after[0][key], self.after[1][key]
 
     def _is_changed(self, key: int, side: int) -> bool:
-        return not shows_same(self.before[key][1], self.after[side][key])
+        return not same_items(self.before[key][1], self.after[side][key])
 
     def note(self, values: list[Any], left: list[bool]) -> None:
         """The branch is over: ``values`` are the state now; sides that have raised do not count.
@@ -135,23 +135,6 @@ class Origins:
             for path, root in first.items():
                 if all(other.get(path) is root for other in others):
                     yield path, root
-
-
-def shows_same(one: object, other: object) -> bool:
-    """Whether two snapshots show the same, under the same conditions."""
-    if isinstance(one, Choice) and isinstance(other, Choice):
-        return (
-            one.flag is other.flag
-            and shows_same(one.true, other.true)
-            and shows_same(one.false, other.false)
-        )
-    if isinstance(one, Frozen) and isinstance(other, Frozen) and one.container is other.container:
-        if len(one.items) == len(other.items):
-            return all(shows_same(a, b) for a, b in zip(one.items, other.items, strict=True))
-        return False
-    if type(one) is tuple and type(other) is tuple and len(one) == len(other):
-        return all(shows_same(a, b) for a, b in zip(one, other, strict=True))
-    return same_items(one, other)
 
 
 def snapshots_in(things: Any) -> dict[int, Frozen]:

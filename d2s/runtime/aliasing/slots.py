@@ -13,6 +13,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
+from d2s.runtime.aliasing.snapshots import freeze, same_items
 from d2s.runtime.trace import error_here
 from d2s.runtime.values.objects import attribute, defines
 from d2s.runtime.values.unbound import UNBOUND
@@ -154,7 +155,7 @@ class Held(Slot):
         Raises:
             ContainerInGraphError: (D2S207) it would have to be another one.
         """
-        if value is not self.value:
+        if not same_items(freeze(value), freeze(self.value)):
             raise error_here(
                 ContainerInGraphError,
                 f"a {type(self.value).__name__} that {self.path!r} is called with is changed as a "

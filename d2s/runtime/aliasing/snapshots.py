@@ -99,7 +99,13 @@ def container_of(value: object) -> object:
 
 
 def same_items(one: object, other: object) -> bool:
-    """Whether two snapshots show the same objects, one by one."""
+    """Whether two snapshots show the same objects, one by one, under the same conditions."""
+    if isinstance(one, Choice) and isinstance(other, Choice):
+        return (
+            one.flag is other.flag
+            and same_items(one.true, other.true)
+            and same_items(one.false, other.false)
+        )
     if isinstance(one, Frozen) and isinstance(other, Frozen):
         return one.container is other.container and same_items(one.items, other.items)
     if type(one) is tuple and type(other) is tuple and len(one) == len(other):

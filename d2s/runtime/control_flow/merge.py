@@ -22,7 +22,7 @@ from d2s.runtime.aliasing.holders import (
     is_in_an_alternative,
     names_of,
 )
-from d2s.runtime.aliasing.origins import is_known_outside, shows_same
+from d2s.runtime.aliasing.origins import is_known_outside
 from d2s.runtime.aliasing.snapshots import (
     Frozen,
     as_double,
@@ -311,7 +311,7 @@ class Merger(Keeping):
 
     def eithers(self, true: object, false: object, name: str) -> Builder:
         """One side is a ``Choice`` already, or absent: one flag and one value if possible."""
-        if isinstance(true, Choice) and shows_same(true, false):
+        if isinstance(true, Choice) and same_items(true, false):
             return lambda results: thaw(true)
         left = self.on(True, lambda: optional_parts(true))
         right = self.on(False, lambda: optional_parts(false))

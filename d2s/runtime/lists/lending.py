@@ -21,8 +21,7 @@ from typing import Any
 
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.holders import holders_of
-from d2s.runtime.aliasing.origins import shows_same
-from d2s.runtime.aliasing.snapshots import check_doubles, freeze
+from d2s.runtime.aliasing.snapshots import check_doubles, freeze, same_items
 from d2s.runtime.lists.items.elements import OfRunLength
 from d2s.runtime.trace import Block, Capture, current, error_here
 from d2s.runtime.values.choice import Choice
@@ -59,7 +58,7 @@ class Lent:
         return len(now) != len(self.known) or any(
             thing is not other
             or held.keys() != before.keys()
-            or not all(shows_same(held[name], before[name]) for name in held)
+            or not all(same_items(held[name], before[name]) for name in held)
             for (thing, held), (other, before) in zip(now, self.known, strict=True)
         )
 

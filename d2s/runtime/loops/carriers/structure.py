@@ -9,8 +9,14 @@ from typing import Any
 import paddle
 
 from d2s.errors import ContainerInGraphError, D2SError, LoopMismatchError
-from d2s.runtime.aliasing.origins import shows_same
-from d2s.runtime.aliasing.snapshots import Frozen, as_double, container_of, freeze, thaw
+from d2s.runtime.aliasing.snapshots import (
+    Frozen,
+    as_double,
+    container_of,
+    freeze,
+    same_items,
+    thaw,
+)
 from d2s.runtime.control_flow.cond import select
 from d2s.runtime.control_flow.ends import Ends, born, is_named_elsewhere, made_like
 from d2s.runtime.lists.dynamic_list import DynamicList
@@ -210,7 +216,7 @@ class SameThing(Carrier):
         return self.owner.seen
 
     def split(self, after: object) -> list[paddle.Tensor]:
-        if not shows_same(after, self.owner.left):
+        if not same_items(after, self.owner.left):
             raise Replan(self.path, apart=True)
         return []
 
