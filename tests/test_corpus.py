@@ -18,10 +18,6 @@ from corpus.case import names, paths
 from tests.processes import python
 
 REFUSED: dict[str, tuple[str, str]] = {
-    "deque_in_tensor_loop": (
-        "D2S207",
-        "a deque has no form in a static loop; its length would be the run's",
-    ),
     "generator_infinite": (
         "D2S205",
         "an endless generator that a tensor stops: each trip would be captured",

@@ -148,6 +148,7 @@ from d2s.paddle_bridge.versions import (
     runs_as_it_is,
 )
 from d2s.paddle_bridge.walks import (
+    Facts,
     blocks_of,
     computes,
     depth_of,
@@ -175,6 +176,7 @@ __all__ = [
     "ConcreteProgram",
     "Counting",
     "EagerTensor",
+    "Facts",
     "Failed",
     "IfOp",
     "PaddlesFunction",

@@ -124,13 +124,18 @@ _SAME: Final = ("pd_op.assign", "pd_op.reshape", "pd_op.share_data_")
 """Operations whose first result is a truth value where their first operand is."""
 
 
-def implied(flag: Any, truth: bool) -> dict[int, tuple[Any, bool]]:
-    """What is known where the bool value ``flag`` is ``truth``.
+Facts = dict[int, tuple[Any, bool]]
+"""Bool values of the program and their truth, by their ids."""
 
-    Returns:
-        Values of the program and their truth, by their ids.
+
+def implied(flag: Any, truth: bool, known: Facts) -> Facts:
+    """What follows where the bool value ``flag`` is ``truth``.
+
+    Args:
+        flag, truth: that.
+        known: what is known besides.
     """
-    found: dict[int, tuple[Any, bool]] = {}
+    found: Facts = {}
     queue = [(flag, truth)]
     while queue:
         value, truth = queue.pop()
@@ -144,15 +149,19 @@ def implied(flag: Any, truth: bool) -> dict[int, tuple[Any, bool]]:
         elif name == ("pd_op.logical_and" if truth else "pd_op.logical_or"):
             queue += [(operation.operand_source(index), truth) for index in (0, 1)]
         elif name == "pd_op.if":
-            queue += _implied_by_if(operation, value, truth)
+            queue += _implied_by_if(operation, value, truth, known)
     return found
 
 
-def _implied_by_if(operation: Any, result: Any, truth: bool) -> list[tuple[Any, bool]]:
+def _implied_by_if(
+    operation: Any, result: Any, truth: bool, known: Facts
+) -> list[tuple[Any, bool]]:
     """What follows from a result of an ``if`` one side of which cannot have given it."""
     index = [each.id for each in operation.results()].index(result.id)
     test = operation.operand_source(0)
     sides = [block.ops[-1].operand_source(index) for block in blocks_of(operation)]
+    if test.id in known:
+        return [(sides[0] if known[test.id][1] else sides[1], truth)]
     possible = [
         _may_be(side, truth, (test, holds))
         for side, holds in zip(sides, (True, False), strict=True)

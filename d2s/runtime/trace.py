@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from d2s.diagnostics.columns import columns_here
 from d2s.diagnostics.location import Location, here
 from d2s.errors import ContainerInGraphError, D2SError, Row
-from d2s.paddle_bridge import IfOp, Value, WhileOp
+from d2s.paddle_bridge import Facts, IfOp, Value, WhileOp
 
 
 class OnceMoreError(BaseException):
@@ -67,7 +67,7 @@ class Block:
     before: list[Any] = field(default_factory=list)
     given: list[Any] = field(default_factory=list)
     cells: frozenset[int] = frozenset()
-    known: dict[int, tuple[Any, bool]] = field(default_factory=dict)
+    known: Facts = field(default_factory=dict)
 
 
 @dataclass
@@ -254,7 +254,6 @@ class Capture:
             what they hold, and where the static loop is that has left them.
         lent: objects that were taken out of lists of the run or put into them; see ``lists``.
         found: dicts, and keys of the run that are in them wherever the program goes on.
-        picked: lists and dicts of which the run has picked one by its position, by their ids.
     """
 
     branching: Branching
@@ -314,7 +313,6 @@ class Capture:
     doubles: dict[int, Any] = field(default_factory=dict)
     lent: list[Any] = field(default_factory=list)
     found: dict[tuple[int, int], tuple[Any, Any, tuple[Block, ...]]] = field(default_factory=dict)
-    picked: dict[int, Any] = field(default_factory=dict)
 
     @contextmanager
     def block(
@@ -328,6 +326,10 @@ class Capture:
         finally:
             self.blocks.pop()
             entered.frame = None
+
+    def facts(self) -> Facts:
+        """The bool values whose truth is known at the present place."""
+        return {number: fact for block in self.blocks for number, fact in block.known.items()}
 
     def checkpoint(self) -> Checkpoint:
         """What is known now, for :meth:`rollback`."""

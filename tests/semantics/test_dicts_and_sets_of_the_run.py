@@ -188,3 +188,50 @@ def test_models_of_dicts() -> None:
         return type(table) is collections.OrderedDict, isinstance(table, dict), table
 
     assert_same(f, *NUMBERS, grad=False)
+
+
+BY_BRANCHES = {
+    "deleted": "d = {'a': v[0], 'b': v[1]}\nfor k in list(d):\n    d[k] = d[k] - v[2]\n"
+    "    if d[k] < 0:\n        del d[k]\nreturn d, len(d), 'a' in d, sorted(d), sum(d.values())",
+    "popped": "d, t = {'a': v[0], 'b': v[1]}, v.sum() * 0\nif v[2] > 2:\n    t = t + d.pop('a')\n"
+    "if v[3] > 2:\n    t = t + d.pop('b', 0.0)\nreturn t, d, d.get('a')",
+    "frequent ones": "c = {}\nfor i in range(6):\n    k = 'abc'[i % 3]\n    if v[i] > 5:\n"
+    "        continue\n    if k in c:\n        c[k] += 1\n    elif len(c) < 2:\n        c[k] = 1\n"
+    "    else:\n        for o in list(c):\n            c[o] -= 1\n            if c[o] == 0:\n"
+    "                del c[o]\nreturn c",
+    "a cache": "c, hits = collections.OrderedDict(), 0\nfor i in range(6):\n"
+    "    k = int(v[i]) % 4\n"
+    "    if k in c:\n        hits += 1\n        c.move_to_end(k)\n    else:\n"
+    "        c[k] = v[i] * 2\n"
+    "        if len(c) > 2:\n            c.popitem(last=False)\n"
+    "c.move_to_end(int(v[5]) % 4, last=False)\n"
+    "return hits, list(c), c, c.popitem()",
+    "a cache under a condition": "c = collections.OrderedDict()\nfor i in range(6):\n"
+    "    if v[i] < 2:\n        continue\n    k = 'abcab'[i % 5]\n    if k in c:\n"
+    "        c.move_to_end(k)\n    else:\n        c[k] = v[i]\n        if len(c) > 2:\n"
+    "            c.popitem(last=False)\nreturn list(c), c",
+    "a histogram": "h = collections.defaultdict(int)\nfor i in range(6):\n    if v[i] < 2:\n"
+    "        h['low'] += 1\n    elif v[i] < 4:\n        h['mid'] += 1\n    else:\n"
+    "        h['high'] += 2\nreturn dict(h), max(h, key=h.get)",
+    "lists by a factory": "h = collections.defaultdict(list)\nfor i in range(5):\n"
+    "    h['low' if i < 2 else 'high'].append(v[i])\n    if v[i] > 4:\n        h.clear()\nreturn h",
+    "a counter": "c = collections.Counter()\nfor i in range(6):\n    if v[i] < 3:\n"
+    "        c['low'] += 1\n    else:\n        c.update(['high'], low=2)\n    if v[i] > 5:\n"
+    "        c.subtract({'low': 1})\nreturn c, c.most_common(1)[0][0], c.total()",
+    "counted again": "c = {}\nfor i in range(4):\n    k = int(v[i])\n    c[k] = c.get(k, 0) + 1\n"
+    "return collections.Counter(c).most_common(1), collections.OrderedDict(c), c",
+    "joined": "a, b = {0: 1}, {9: 2}\nfor i in range(3):\n    a[int(v[i])] = i\n"
+    "    b[int(v[i + 3])] = i * 2\na.update(b)\nreturn a, b",
+    "a set": "s, n = set(), 0\nfor i in range(6):\n    if v[i] > 2:\n        n += (i % 3) in s\n"
+    "        s.add(i % 3)\n    if v[i] > 5:\n        s.clear()\nreturn n, len(s), sorted(s)",
+    "replaced": "d, t = {'a': v[0]}, 0.0\nfor i in range(4):\n    if v[i] > 2:\n"
+    "        d.update({f'k{i}': v[i]})\n    if v[i] < 1:\n        d = {}\n"
+    "for _, one in d.items():\n    t = t + one\n"
+    "return t, list(d), [one for one in d.values()], max(d, key=d.get, default='none')",
+}
+
+
+@pytest.mark.parametrize("body", BY_BRANCHES.values(), ids=BY_BRANCHES)
+def test_dicts_that_many_branches_change(body: str) -> None:
+    """B4, D2: other keys on other paths are one dict of the run, in the order of dygraph's."""
+    assert_same(called(f"v = x.astype('float32')\n{body}"), *NUMBERS)

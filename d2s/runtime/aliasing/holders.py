@@ -26,7 +26,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import is_ours
 from d2s.runtime.trace import Block, current
-from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.choice import Choice, possible
 from d2s.runtime.values.objects import dict_of, is_list
 from d2s.runtime.values.tree import any_leaf, children, is_mapping, pairs
 
@@ -166,19 +166,25 @@ def choices_with(thing: object, apart: Choice | None = None, *, live: bool = Fal
     return sorted({each.path for each in _holders(is_other) if each.live or not live})
 
 
-def is_in_an_alternative(thing: object) -> bool:
+def is_in_an_alternative(thing: object, facts: bridge.Facts | None = None) -> bool:
     """Whether an alternative of a choice that somebody holds has ``thing`` in it.
 
     It is none of :func:`names_of`: what is held under a condition may be changed under it.
+
+    Args:
+        thing: any object.
+        facts: leave out the alternatives that these rule out.
     """
 
     def is_it(part: object) -> bool:
         return part is thing
 
     def holds_it(value: object) -> bool:
-        return isinstance(value, Choice) and any(
-            any_leaf(is_it, part) for leaf in value.leaves() for part in children(leaf)
-        )
+        if not isinstance(value, Choice):
+            return False
+        left = possible(value, facts)
+        leaves = left.leaves() if isinstance(left, Choice) else [left]
+        return any(any_leaf(is_it, part) for leaf in leaves for part in children(leaf))
 
     return bool(_holders(holds_it))
 

@@ -91,7 +91,7 @@ class Origins:
             held = [any(each is root for each in found.values()) for found in self.found]
             lost = [is_changed and not held[side] for side, is_changed in enumerate(changed)]
             kept = [is_changed and held[side] for side, is_changed in enumerate(changed)]
-            if any(lost) and not any(kept) and _is_outer(root):
+            if any(lost) and not any(kept) and is_outer(root):
                 self.dropped.add(key)
                 yield root, self.after[0][key], self.after[1][key]
 
@@ -126,7 +126,7 @@ class Origins:
     def _is_known(self, root: object) -> bool:
         """Whether somebody may still look into ``root``."""
         old = self.grown.get(id(root), (root, root))[1]
-        return _is_outer(root) or any(holder.live for holder in holders_of_form(old))
+        return is_outer(root) or any(holder.live for holder in holders_of_form(old))
 
     def _common(self, counted: list[int]) -> Iterator[tuple[Path, Any]]:
         """The places that stand for one container on every side that counts."""
@@ -288,7 +288,7 @@ def _known_too(root: object, path: str) -> Exception:
     )
 
 
-def _is_outer(root: object) -> bool:
+def is_outer(root: object) -> bool:
     """Whether somebody outside of the function may know ``root``."""
     capture = current()
     if capture is None:
@@ -301,7 +301,7 @@ def _is_outer(root: object) -> bool:
 def is_known_outside(container: object) -> bool:
     """Whether somebody outside of the function knows ``container``, which is still itself."""
     capture = current()
-    return capture is not None and id(container) not in capture.grown and _is_outer(container)
+    return capture is not None and id(container) not in capture.grown and is_outer(container)
 
 
 def _lost(root: object) -> Exception:

@@ -13,7 +13,7 @@ from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Any, Final
 
-from d2s.runtime.builtins import heaps, keyed, maths, ranked, reductions
+from d2s.runtime.builtins import heaps, iterators, keyed, maths, ranked, reductions
 from d2s.runtime.control_flow import effects
 from d2s.runtime.host import streams
 from d2s.runtime.lists import iteration
@@ -55,6 +55,7 @@ OPERATORS: Final[dict[Any, Callable[..., Any]]] = {
     operator.truth: casts.bool_,
     **maths.OPERATORS,
     **heaps.OPERATORS,
+    **iterators.OPERATORS,
     **keyed.OPERATORS,
 }
 """Functions and classes that are called with things and give a thing."""

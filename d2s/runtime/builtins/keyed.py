@@ -1,4 +1,4 @@
-"""``set``, ``dict`` and ``Counter`` of things that the run decides.
+"""``set``, ``dict``, ``deque`` and ``Counter`` of things that the run decides.
 
 Which of several equal keys stays, is asked of one matrix of comparisons: the first one does, and
 a dict gives it the value of the last.
@@ -13,9 +13,14 @@ from typing import Any, Final
 
 import paddle
 
-from d2s.runtime.lists.dynamic_dict import DynamicDict, DynamicKeys, DynamicSet
+from d2s.runtime.lists.dynamic_deque import DynamicDeque
+from d2s.runtime.lists.dynamic_dict import (
+    DynamicDict,
+    DynamicKeys,
+    DynamicSet,
+    first_and_last,
+)
 from d2s.runtime.lists.dynamic_list import DynamicList
-from d2s.runtime.lists.items.equality import equal_pairs
 from d2s.runtime.lists.items.structures import Structure, element_of
 from d2s.runtime.lists.iteration import indexed, items_of
 from d2s.runtime.loops.comprehensions import list_of
@@ -37,19 +42,6 @@ def _of_run(things: Any, late: Callable[[Any], bool]) -> tuple[DynamicList | Non
     return (DynamicList.of(items, "keys") if any(map(late, items)) else None), items
 
 
-def _first_and_last(keys: DynamicList) -> tuple[paddle.Tensor, paddle.Tensor, Any]:
-    """The places of those that come first among their equals, of the last ones, and how many."""
-    rows = keys.item_rows()
-    same = paddle.cast(equal_pairs(keys.element, rows, rows), "int64")
-    count = paddle.shape(rows[0])[0].astype("int64")
-    places = paddle.arange(0, count, dtype="int64")
-    earlier = paddle.cast(places.unsqueeze(0) < places.unsqueeze(1), "int64")
-    first = paddle.reshape(paddle.nonzero((same * earlier).sum(1) == 0), [-1])
-    # In front of all stands one that nobody reads, so that there is a greatest one.
-    last = paddle.concat([(same * places.unsqueeze(0)), places.unsqueeze(1)], 1).max(1)
-    return first, last, same.sum(1)
-
-
 def set_(things: Any = (), /) -> Any:
     """``set``."""
     if current() is None:
@@ -59,7 +51,7 @@ def set_(things: Any = (), /) -> Any:
     whole, items = _of_run(things, is_undecided)
     if whole is None:
         return builtins.set(items)
-    first, _, _ = _first_and_last(whole)
+    first, _, _ = first_and_last(whole)
     made = DynamicSet(whole.name, whole.element)
     made.model = builtins.set()
     return made.like(whole.picked(first).need_rows())
@@ -74,13 +66,13 @@ def dict_(things: Any = (), /, **named: object) -> Any:
     if named:
         return builtins.dict(things, **named)
     if isinstance(things, DynamicDict):
-        return _dict_of(things.items(), {})
+        return DynamicDict.of_pairs(things.items(), {})
     if isinstance(things, collections.UserDict) and _is_asked_plainly(type(things)):
         return dict_(things.data)
     if is_mapping(things) or hasattr(type(things), "keys"):
         return builtins.dict(things)
     whole, items = _of_run(things, lambda pair: type(pair) is tuple and is_late_key(pair[0]))
-    return builtins.dict(items) if whole is None else _dict_of(whole, {})
+    return builtins.dict(items) if whole is None else DynamicDict.of_pairs(whole, {})
 
 
 def _is_asked_plainly(kind: type) -> bool:
@@ -89,25 +81,16 @@ def _is_asked_plainly(kind: type) -> bool:
     return all(getattr(kind, name) is getattr(collections.UserDict, name) for name in names)
 
 
-def _dict_of(pairs: DynamicList, model: Any) -> DynamicDict:
-    made = DynamicDict(pairs.name, pairs.element)
-    made.model = model
-    keys = made.like(pairs.need_rows()).keys()
-    first, last, _ = _first_and_last(keys)
-    count = len(keys.element.leaves)
-    mine = pairs.picked(first).need_rows()[:count]
-    theirs = pairs.picked(paddle.gather(last, first)).need_rows()[count:]
-    return made.like([*mine, *theirs])
-
-
 def counter(things: Any = (), /, **named: int) -> Any:
     """``collections.Counter``."""
     if current() is None or named or is_mapping(things):
         return collections.Counter(things, **named)
+    if isinstance(things, DynamicDict):
+        return DynamicDict.of_pairs(things.items(), collections.Counter())
     whole, items = _of_run(things, is_undecided)
     if whole is None:
         return collections.Counter(items)
-    first, _, counts = _first_and_last(whole)
+    first, _, counts = first_and_last(whole)
     number = mark_number(paddle.full([], 1, "int64"), int)
     pair = Structure(tuple, (2,), [whole.element, element_of(number)])
     made = DynamicDict(whole.name, pair)
@@ -117,9 +100,43 @@ def counter(things: Any = (), /, **named: int) -> Any:
     return made.like([*rows, paddle.concat([zero, paddle.gather(counts, first)])])
 
 
+def deque_(iterable: Any = (), maxlen: int | None = None) -> Any:
+    """``collections.deque``."""
+    if isinstance(iterable, Choice) and not iterable.single:
+        return each(lambda found: deque_(found, maxlen), iterable)
+    if current() is None or indexed(iterable) is None:
+        return collections.deque(items_of(iterable), maxlen)
+    whole = list_of(iterable)
+    made = DynamicDeque(whole.name, whole.element)
+    made.model = collections.deque(maxlen=maxlen)
+    made.set_rows(whole.need_rows())
+    made.limit()
+    return made
+
+
+def _like_dict(kind: Callable[..., Any]) -> Callable[..., Any]:
+    """A class derived of ``dict``, of things that the run decides."""
+
+    def make(*arguments: Any, **named: Any) -> Any:
+        things = arguments[-1] if arguments else None
+        if isinstance(things, Choice):
+            return each(lambda found: make(*arguments[:-1], found, **named), things)
+        if current() is None or indexed(things) is None:
+            return kind(*arguments, **named)
+        made = dict_(things)
+        made.model = kind(*arguments[:-1])
+        made.update(**named)
+        return made
+
+    return make
+
+
 OPERATORS: Final[dict[Any, Callable[..., Any]]] = {
     builtins.set: set_,
     builtins.dict: dict_,
     collections.Counter: counter,
+    collections.deque: deque_,
+    collections.OrderedDict: _like_dict(collections.OrderedDict),
+    collections.defaultdict: _like_dict(collections.defaultdict),
 }
 """Classes of Python's."""

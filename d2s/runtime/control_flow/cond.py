@@ -28,15 +28,16 @@ from d2s.runtime.control_flow.merge import Merger
 from d2s.runtime.control_flow.outputs import Builder
 from d2s.runtime.control_flow.raises import Raised
 from d2s.runtime.control_flow.unbound import as_local
+from d2s.runtime.lists.becoming import KINDS
 from d2s.runtime.lists.divided import join_again
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.lending import settle_block
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import is_object
-from d2s.runtime.values.objects import is_list, is_user_class, owner_of
+from d2s.runtime.values.objects import is_user_class, owner_of
 from d2s.runtime.values.tensors import decided
-from d2s.runtime.values.tree import refill
+from d2s.runtime.values.tree import is_mutable, refill
 from d2s.runtime.values.unbound import UNBOUND
 
 Body = Callable[[], Any]
@@ -170,6 +171,8 @@ def _each(use: Callable[[Any], Any], thing: Choice) -> Any:
     run = [side(alternative) for alternative in alternatives]
     sides = _sides(thing.flag, (run[0], run[1]), snapshot, (thing.name, thing.name), between)
     merger = sides.merger
+    true, false = merger.outcomes
+    merger.outcomes = [*true, None], [false[0], None, *false[1:]]  # each of them stays itself
     build = merger.merge(*sides.outcomes(0), thing.name)
     found = [
         {id(now.container): (was, now) for was, now in _containers(left, right)}
@@ -186,7 +189,7 @@ def _each(use: Callable[[Any], Any], thing: Choice) -> Any:
             _refuse_other_form(pairs[0][1], pairs[1][1], thing)
             changed.append(merger.containers(pairs[0][1], pairs[1][1], thing.name))
         else:
-            contents = merger.changed(key in found[0], *pairs[0], thing.name)
+            contents = merger.changed(key in found[0], *pairs[0], thing)
             changed.append(_filling(container, contents))
     results = sides.finish()
     value = build(results)
@@ -198,6 +201,8 @@ def _each(use: Callable[[Any], Any], thing: Choice) -> Any:
 
 def _may_run_code(thing: object) -> bool:
     """Whether using ``thing`` may run code of the user's, which changes what it likes."""
+    if type(owner_of(thing)) in KINDS:  # a method of a Counter, say, which changes that alone
+        return False
     called = isinstance(thing, types.FunctionType | types.MethodType | functools.partial)
     held = isinstance(thing, paddle.nn.Layer)
     return called or held or is_object(thing) or is_user_class(type(thing))
@@ -263,7 +268,7 @@ def _subject(thing: object) -> Any:
     if isinstance(thing, Choice):
         return thing.like(_subject(thing.true), _subject(thing.false))
     owner = owner_of(thing)
-    return owner if is_list(owner) or isinstance(owner, dict) else thing
+    return owner if is_mutable(owner) or isinstance(owner, DynamicList) else thing
 
 
 class _Sides:
@@ -338,7 +343,7 @@ def _sides(
                 extent(block.frame, handed_on) as stretch,
             ):
                 block.state = state
-                block.known = bridge.implied(test, which)
+                block.known = bridge.implied(test, which, capture.facts())
                 try:
                     if side is not None:
                         calling(side)

@@ -41,11 +41,12 @@ from d2s.runtime.control_flow.ends import (
 from d2s.runtime.control_flow.forms import Alternatives, Select, settled
 from d2s.runtime.control_flow.keeping import Keeping
 from d2s.runtime.control_flow.outputs import Builder, once
-from d2s.runtime.control_flow.partners import Partners, are_alike
+from d2s.runtime.control_flow.partners import Partners
+from d2s.runtime.lists.becoming import are_alike
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.merging import join_different, join_lists
 from d2s.runtime.lists.storage import NeedsElementError
-from d2s.runtime.trace import current, error_here
+from d2s.runtime.trace import current, error_here, open_trace
 from d2s.runtime.values.cases import optional_parts, places_of
 from d2s.runtime.values.choice import Choice, simplified
 from d2s.runtime.values.constants import same_constant
@@ -256,7 +257,7 @@ class Merger(Keeping):
             if joined is not None:
                 return joined
         # A later change must reach the one that is meant.
-        if any(map(_is_known, (first, second))) or not are_alike(first, second):
+        if any(map(_is_known, (first, second))) or not are_alike((first, second)):
             return self.either(true, false, name)
         return self.contained(true, false, name)
 
@@ -271,7 +272,7 @@ class Merger(Keeping):
             return lambda results: first
         left, right = true.by_key(), false.by_key()
         if not is_indexed(first) or list(left) != list(right):  # the order of keys can be seen, too
-            if same and isinstance(first, list):
+            if same and is_indexed(first) and not is_mapping(first):
                 return self.grown(first, true, false, name)
             return self.either(true, false, name)
         parts = {key: self.merge(left[key], right[key], f"{name}[{key!r}]") for key in left}
@@ -431,13 +432,20 @@ class Merger(Keeping):
             return self.survivor(true, false, name)
         return self.either(true, false, name)
 
-    def changed(self, side: bool, was: Frozen, now: Frozen, name: str) -> Builder:
-        """What a list or dict holds that only one side has changed: for all, or for that side."""
-        known = names_of(now.container)
+    def changed(self, side: bool, was: Frozen, now: Frozen, choice: Choice) -> Builder:
+        """What a list or dict holds that only one side has changed: for all, or for that side.
+
+        Args:
+            side: the side.
+            was, now: what it held before, and holds at the end of the side.
+            choice: the ``if`` is on the flag of this, of which it is one of the things.
+        """
+        name, known = choice.name, names_of(now.container)
         if not known and is_known_outside(now.container):
             known = ["a name outside of the function"]
-        if not known and _is_picked(now.container):
-            known = ["an item of a list"]
+        elsewhere = bridge.implied(choice.flag, not side, open_trace().facts())
+        if not known and is_in_an_alternative(now.container, elsewhere):
+            known = ["an item of a container"]
         if not known:
             return self.contents(side, now)
         if len(was.items) != len(now.items):
@@ -460,13 +468,6 @@ class Merger(Keeping):
 def _is_of_numbers(thing: object) -> bool:
     """Whether ``thing`` is a tensor or a Python number."""
     return is_tensor(thing) or number_kind(thing) is not None
-
-
-def _is_picked(container: object) -> bool:
-    """Whether the run has picked a list or dict by its position in one of several lists."""
-    capture = current()
-    picked = capture is not None and id(container) in capture.picked
-    return picked and is_in_an_alternative(container)
 
 
 def _outlives_a_trip(target: object) -> bool:

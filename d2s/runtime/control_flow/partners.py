@@ -13,7 +13,6 @@ is a matter of the run, and each side's lists stay as they are.
 
 from __future__ import annotations
 
-import collections
 from typing import Any, Final
 
 from d2s.runtime.aliasing.reach import REACH
@@ -61,15 +60,3 @@ class Partners:
         self._seen[id(held[0]), id(held[1])] = sides
         true, false = (dict(ends.parts(each)) for ends, each in zip(self._ends, sides, strict=True))
         return [(true.get(key, _NOTHING), false.get(key, _NOTHING)) for key in {**true, **false}]
-
-
-def are_alike(one: object, other: object) -> bool:
-    """Whether one container can stand for both: class, factory and greatest length are one."""
-    return type(one) is type(other) and all(
-        getattr(one, name) == getattr(other, name)
-        for base, name in (
-            (collections.defaultdict, "default_factory"),
-            (collections.deque, "maxlen"),
-        )
-        if isinstance(one, base)
-    )

@@ -2,27 +2,63 @@
 
 from __future__ import annotations
 
-from typing import Any
+import collections
+from collections.abc import Iterable
+from typing import Any, Final
 
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.holders import holders_of, is_handed_on
 from d2s.runtime.aliasing.origins import other_places
+from d2s.runtime.lists.dynamic_deque import DynamicDeque
 from d2s.runtime.lists.dynamic_dict import DynamicDict, DynamicSet
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.elements import Element
 from d2s.runtime.lists.items.structures import element_of
 from d2s.runtime.lists.storage import NeedsElementError
 from d2s.runtime.trace import error_here, open_trace
-from d2s.runtime.values.tree import is_mapping
+from d2s.runtime.values.tree import bare
+
+KINDS: Final[dict[type, type[DynamicList]]] = {
+    list: DynamicList,
+    collections.deque: DynamicDeque,
+    set: DynamicSet,
+    **dict.fromkeys(
+        (dict, collections.OrderedDict, collections.defaultdict, collections.Counter), DynamicDict
+    ),
+}
+"""What stands for containers of Python's classes where the run decides what they hold."""
 
 
 def of_python(container: Any, name: str, element: Element | None = None) -> DynamicList:
     """A container of Python as one of the run, with room for items of ``element``."""
-    if is_mapping(container):
-        return DynamicDict.of_container(container, name, element)
-    if isinstance(container, set):
-        return DynamicSet.of_container(container, name, element)
-    return DynamicList.of(list(container), name, element)
+    kind = next(kind for base, kind in KINDS.items() if isinstance(container, base))
+    return kind.of_container(container, name, element)
+
+
+def shell_of(container: Any, name: str, element: Element) -> DynamicList:
+    """What stands for a container of Python or of the run, and holds nothing yet."""
+    kind = type(container)
+    if isinstance(container, DynamicList):
+        made = container.shell()
+        made.name, made.element = name, element
+        return made
+    made = KINDS[kind](name, element)
+    made.model = None if kind is list else bare(container)
+    return made
+
+
+def are_alike(containers: Iterable[Any]) -> bool:
+    """Whether one container can stand for all: class, factory and greatest length are one."""
+    models = [each.made_of([]) if isinstance(each, DynamicList) else each for each in containers]
+    facts = [
+        (
+            type(each),
+            each.default_factory if isinstance(each, collections.defaultdict) else None,
+            each.maxlen if isinstance(each, collections.deque) else None,
+        )
+        for each in models
+    ]
+    return all(each == facts[0] for each in facts)
 
 
 def become(container: Any, item: Any) -> DynamicList:

@@ -1,4 +1,4 @@
-"""A list that several branches have divided becomes one list again.
+"""A list, dict, set or deque that several branches have divided becomes one again.
 
 One branch that appends leaves two lists, each with the length that a reader would see.  A second
 one would leave four, an unrolled loop more than anybody can capture::
@@ -8,26 +8,26 @@ one would leave four, an unrolled loop more than anybody can capture::
         if x.sum() > limit:
             kept.append(x * limit)      # 256 lists, or one whose length the run decides
 
-So from the third on the alternatives are joined into one :class:`DynamicList`.  What that cannot
-hold (tensors of several dtypes or shapes, a list with two names) stays apart.
+So from the third on the alternatives are joined into one :class:`DynamicList`, or what stands for
+a dict, set or deque.  What that cannot hold (tensors of several dtypes or shapes, a list with two
+names) stays apart.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
-from d2s.errors import ContainerInGraphError
-from d2s.runtime.aliasing.holders import choices_with, names_of
-from d2s.runtime.aliasing.origins import note_form, origin_of
-from d2s.runtime.aliasing.slots import Slot
+from d2s.runtime.aliasing.holders import choices_with, is_in_an_alternative, names_of
+from d2s.runtime.aliasing.origins import is_outer, note_form, origin_of
 from d2s.runtime.aliasing.variables import State
+from d2s.runtime.lists.becoming import KINDS, are_alike, shell_of
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.elements import Element
-from d2s.runtime.lists.items.structures import element_of, union
-from d2s.runtime.lists.merging import rows_of
-from d2s.runtime.trace import tentatively
+from d2s.runtime.lists.items.structures import OneOf, Structure
+from d2s.runtime.lists.merging import joint_element, rows_of
+from d2s.runtime.values import tree
 from d2s.runtime.values.choice import Choice
 
 Select = Callable[[Any, Callable[[], Any], Callable[[], Any]], Any]
@@ -37,64 +37,69 @@ FEW: Final = 2
 """So many lists stay apart."""
 
 SOME: Final = 8
-"""So many stay apart whose items may differ in a dimension that only the run knows."""
+"""So many stay apart whose items may differ in a dimension that only the run knows, and dicts whose
+values are of several kinds, or change."""
 
 
 def join_again(state: State, select: Select) -> None:
-    """Put one list in the place of too many between which tensors choose.
+    """Put one container in the place of too many between which tensors choose.
 
     Args:
         state: the variables after a branch.
         select: how one of two values is taken.
     """
     for slot in state.slots:
-        value = slot.get()
-        if not isinstance(value, Choice) or value.size <= FEW:
-            continue
-        lists = value.leaves()
-        if not all(type(each) is list or isinstance(each, DynamicList) for each in lists):
-            continue
-        element = _element(lists)
-        if element is None or (value.size <= SOME and _is_open(element)):
-            continue
-        if not _is_known_elsewhere(slot, value, lists):
-            root = origin_of(value)
-            made = DynamicList(value.name, element).like(_rows(value, element, select))
-            slot.set(made)
+        _join_in(slot.get(), slot.set, select, tree.DEPTH)
+
+
+def _join_in(value: Any, bind: Callable[[Any], object], select: Select, depth: int) -> None:
+    """The same for one variable, and for what the container in it holds."""
+    if isinstance(value, Choice):
+        element = _common(value)
+        root = origin_of(value)
+        if element is not None and not _is_known_elsewhere(value, root, bind):
+            first = value.leaves()[0]
+            made = shell_of(first, value.name, element).like(_rows(value, element, select))
+            bind(made)
             note_form(root, made)
+    elif depth and tree.is_indexed(value):
+        for key, item in tree.pairs(value):
+            if isinstance(item, Choice) or tree.is_indexed(item):
+                _join_in(item, partial(tree.put, value, key), select, depth - 1)
 
 
-def _is_known_elsewhere(slot: Slot, value: Choice, lists: list[Any]) -> bool:
-    """Whether another variable holds one of the lists, or may."""
-    slot.set(None)
+def _common(value: Choice) -> Element | None:
+    """What the items of all that ``value`` may be are, where one container can stand for all."""
+    if value.size <= FEW:
+        return None
+    lists = value.leaves()
+    if not all(type(each) in KINDS or isinstance(each, DynamicList) for each in lists):
+        return None
+    element = joint_element(lists) if are_alike(lists) else None
+    return None if element is None or value.size <= _few(element, lists[0]) else element
+
+
+def _few(element: Element, container: Any) -> int:
+    """So many containers of such items stay apart."""
+    if isinstance(container, dict):
+        values = element.parts[1] if isinstance(element, Structure) else element
+        if isinstance(values, OneOf) or values.has_mutable:
+            return SOME
+    return SOME if any(size < 0 for leaf in element.leaves for size in leaf.shape) else FEW
+
+
+def _is_known_elsewhere(value: Choice, root: object, bind: Callable[[Any], object]) -> bool:
+    """Whether somebody else holds one of the containers, or may: not all are what became of one."""
+    if root is None and any(map(is_outer, value.leaves())):
+        return True
+    bind(None)
     try:
-        return any(names_of(each) or choices_with(each) for each in lists)
+        return any(
+            names_of(each) or choices_with(each) or is_in_an_alternative(each)
+            for each in value.leaves()
+        )
     finally:
-        slot.set(value)
-
-
-def _element(lists: list[Any]) -> Element | None:
-    """What the items of all of these lists are; ``None`` if one cannot be in a list of the run."""
-    with tentatively():
-        try:
-            return functools.reduce(
-                union,
-                [
-                    element
-                    for items in lists
-                    for element in (
-                        [items.element]
-                        if isinstance(items, DynamicList)
-                        else map(element_of, items)
-                    )
-                ],
-            )
-        except ContainerInGraphError:
-            return None
-
-
-def _is_open(element: Element) -> bool:
-    return any(size < 0 for leaf in element.leaves for size in leaf.shape)
+        bind(value)
 
 
 def _rows(value: Any, element: Element, select: Select) -> list[Any]:
@@ -108,4 +113,4 @@ def _rows(value: Any, element: Element, select: Select) -> list[Any]:
         return rows
     if isinstance(value, DynamicList):
         return element.converted(value.element, iter(value.need_rows()))
-    return rows_of(element, value)
+    return rows_of(element, tree.entries(value))

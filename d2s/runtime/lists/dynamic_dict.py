@@ -8,8 +8,8 @@ is the order of a dict of Python's.  That of a set shows in its iteration, so th
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterable
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
 import paddle
 
@@ -19,31 +19,15 @@ from d2s.runtime.lists.items.elements import Element
 from d2s.runtime.lists.items.equality import equal_pairs, equal_rows
 from d2s.runtime.lists.items.rows import zero_rows
 from d2s.runtime.lists.items.structures import Structure
-from d2s.runtime.lists.storage import ItemStore
 from d2s.runtime.trace import error_here
 from d2s.runtime.values.callbacks import raise_when, raise_where
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import mark_number, number_kind
-from d2s.runtime.values.tree import bare, is_mapping, refill
-
-Keyed = TypeVar("Keyed", bound="DynamicKeys")
+from d2s.runtime.values.tree import is_mapping
 
 
 class DynamicKeys(DynamicList):
     """What a dict and a set have in common."""
-
-    @classmethod
-    def of_container(cls: type[Keyed], container: Any, name: str, element: Element | None) -> Keyed:
-        """One with what a container of Python holds, and room for items of an element."""
-        items = list(container.items() if is_mapping(container) else container)
-        made = cls.for_items(items, name, element)
-        made.model = blank_of(container)
-        if items:
-            made._concat(items)
-        return made
-
-    def made_of(self, items: Iterable[Any]) -> Any:
-        return refill(blank_of(self.model), dict(items) if is_mapping(self.model) else items)
 
     def _keys(self) -> tuple[Element, list[paddle.Tensor]]:
         """What the keys are, and their rows."""
@@ -92,16 +76,47 @@ class DynamicKeys(DynamicList):
     __hash__ = None
 
     def __getattribute__(self, name: str) -> Any:
-        if name in _OF_LISTS:
+        if name in _OF_SOME and not hasattr(self.model, name):
             raise AttributeError(f"{self.d2s_type().__name__!r} object has no attribute {name!r}")
         return super().__getattribute__(name)
 
 
-_OF_LISTS = frozenset({"append", "extend", "insert", "sort", "reverse", "index", "count"})
+_OF_SOME: Final = frozenset(
+    name
+    for kind in (list, collections.Counter, collections.OrderedDict, set)
+    for name in set(dir(kind)) - {"copy", "clear", "pop"}
+    if not name.startswith("_")
+)
+"""Names that some containers of Python have, and others have not."""
+
+
+def first_and_last(keys: DynamicList) -> tuple[paddle.Tensor, paddle.Tensor, Any]:
+    """The places of those that come first among their equals, of the last ones, and how many."""
+    rows = keys.item_rows()
+    same = paddle.cast(equal_pairs(keys.element, rows, rows), "int64")
+    count = paddle.shape(rows[0])[0].astype("int64")
+    places = paddle.arange(0, count, dtype="int64")
+    earlier = paddle.cast(places.unsqueeze(0) < places.unsqueeze(1), "int64")
+    first = paddle.reshape(paddle.nonzero((same * earlier).sum(1) == 0), [-1])
+    # In front of all stands one that nobody reads, so that there is a greatest one.
+    last = paddle.concat([(same * places.unsqueeze(0)), places.unsqueeze(1)], 1).max(1)
+    return first, last, same.sum(1)
 
 
 class DynamicDict(DynamicKeys):
     """A dict whose keys the run decides."""
+
+    @classmethod
+    def of_pairs(cls, pairs: DynamicList, model: Any) -> DynamicDict:
+        """One of keys and values, of which equal keys are one: the last value is its."""
+        made = cls(pairs.name, pairs.element)
+        made.model = model
+        keys = made.like(pairs.need_rows()).keys()
+        first, last, _ = first_and_last(keys)
+        count = len(keys.element.leaves)
+        mine = pairs.picked(first).need_rows()[:count]
+        theirs = pairs.picked(paddle.gather(last, first)).need_rows()[count:]
+        return made.like([*mine, *theirs])
 
     def _parts(self) -> tuple[Structure, int]:
         """What a pair is, and how many leaves its key has."""
@@ -152,15 +167,34 @@ class DynamicDict(DynamicKeys):
         self._drop(key)
         return one_of(found, item, default[0]) if default else item
 
-    def popitem(self) -> Any:
-        """``dict.popitem``."""
-        raise_when(self.length == 0, KeyError("popitem(): dictionary is empty"))
-        return DynamicList.pop(self)
+    def popitem(self, last: bool = True) -> Any:
+        """``dict.popitem``, and that of an ``OrderedDict``."""
+        word = "" if isinstance(self.model, collections.OrderedDict) else "popitem(): "
+        raise_when(self.length == 0, KeyError(f"{word}dictionary is empty"))
+        return DynamicList.pop(self, -1 if last else 0)
+
+    def move_to_end(self, key: object, last: bool = True) -> None:
+        """``OrderedDict.move_to_end``."""
+        found, place = self._place(key)
+        raise_where(~found, lambda: KeyError(key))
+        pair = self.picked(paddle.reshape(paddle.where(found, place, -1), [1])).item_rows()
+        self._spliced(place, place + 1, [])
+        end = self.length if last else paddle.full([], 0, "int64")
+        self._spliced(end, end, [pair])
 
     def most_common(self, n: Any = None) -> DynamicList:
         """``Counter.most_common``."""
         ordered = self.items().ordered(self.values(), True)
         return ordered if n is None else ordered[:n]
+
+    def total(self) -> Any:
+        """``Counter.total``."""
+        return mark_number(self.values().stacked().sum(), int)
+
+    def subtract(self, *others: Any, **named: object) -> None:
+        """``Counter.subtract``."""
+        for key, count in _counts((*others, named)):
+            self[key] = self[key] - count
 
     def items(self) -> DynamicList:
         """``dict.items``, as they are now."""
@@ -183,10 +217,26 @@ class DynamicDict(DynamicKeys):
         return self.keys()
 
     def update(self, *others: Any, **named: object) -> None:
-        """``dict.update``."""
+        """``dict.update``; that of a ``Counter`` adds."""
+        if isinstance(self.model, collections.Counter):
+            for key, count in _counts((*others, named)):
+                self[key] = self[key] + count
+            return
         for other in (*others, named):
+            if isinstance(other, DynamicDict):
+                whole = self.items()
+                whole.extend(other.items())
+                self.widen(whole.element)
+                self.set_rows(self.of_pairs(whole, self.model).need_rows())
+                continue
             for key, value in other.items() if is_mapping(other) else other:
                 self[key] = value
+
+
+def _counts(others: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+    """The keys and counts that ``Counter.update`` is given."""
+    for other in others:
+        yield from other.items() if is_mapping(other) else ((item, 1) for item in other)
 
 
 def _refused_operator(self: DynamicDict, other: object) -> Any:
@@ -320,21 +370,3 @@ def one_of(found: paddle.Tensor, item: Any, default: Any) -> Any:
     if kind is not None and kind is number_kind(default):
         return mark_number(paddle.where(found, item, paddle.to_tensor(default)), kind)
     return Choice(found, item, default, "item")
-
-
-def blank_of(container: Any) -> Any:
-    """An empty container of the same class, factory and greatest length."""
-    if isinstance(container, collections.defaultdict):
-        return type(container)(container.default_factory)
-    if isinstance(container, collections.deque):
-        return collections.deque(maxlen=container.maxlen)
-    return bare(container)
-
-
-KINDS: dict[type, type[ItemStore]] = {
-    **dict.fromkeys(
-        (dict, collections.OrderedDict, collections.defaultdict, collections.Counter), DynamicDict
-    ),
-    set: DynamicSet,
-}
-"""What stands for containers of Python's classes."""

@@ -31,6 +31,7 @@ from d2s.runtime.values.tensors import (
     mark_number,
     number_kind,
 )
+from d2s.runtime.values.tree import PYTHONS, bare, is_mapping, refill
 
 
 class DynamicList(OrderedItems):
@@ -42,7 +43,9 @@ class DynamicList(OrderedItems):
 
     def made_of(self, items: Iterable[Any]) -> Any:
         """What a run has made of it: a container of Python with these items."""
-        return tuple(items) if self.frozen else list(items)
+        if self.model is None:
+            return tuple(items) if self.frozen else list(items)
+        return refill(bare(self.model), dict(items) if is_mapping(self.model) else items)
 
     def at(self, index: paddle.Tensor) -> Any:
         """What an iteration gives in its place."""
@@ -251,12 +254,13 @@ class DynamicList(OrderedItems):
         return made
 
     def __eq__(self, other: object) -> Any:
-        if type(other) is list and not other:
-            return mark_number(self.length == 0, bool)
         if other is self:
             return True
-        if not isinstance(other, list | DynamicList):
-            return NotImplemented
+        word = _word(other)
+        if word != _word(self):
+            return NotImplemented if word is None else False
+        if not isinstance(other, DynamicList) and not other:
+            return mark_number(self.length == 0, bool)
         theirs = self._numbers_of(other)
         if theirs is None or not self._is_of_numbers():
             raise error_here(
@@ -271,11 +275,11 @@ class DynamicList(OrderedItems):
         """Whether every item is a number."""
         return isinstance(self.element, Single) and self.element.leaf.kind is not None
 
-    def _numbers_of(self, other: list[Any] | DynamicList) -> DynamicList | None:
+    def _numbers_of(self, other: Any) -> DynamicList | None:
         """``other`` as a list like this one, if it is one of numbers."""
         if isinstance(other, DynamicList):
-            return other if other._is_of_numbers() and other.frozen is self.frozen else None
-        if not all(number_kind(item) is not None for item in other) or self.frozen:
+            return other if other._is_of_numbers() else None
+        if not all(number_kind(item) is not None for item in other):
             return None
         kinds = {number_kind(item) for item in other}
         widest = float if float in kinds else int if int in kinds else bool
@@ -314,12 +318,15 @@ class DynamicList(OrderedItems):
         )
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith(("__", "d2s_")) or not hasattr(list, name):
-            raise AttributeError(f"'list' object has no attribute {name!r}")
+        if name.startswith(("__", "d2s_")):
+            raise AttributeError(name)
+        kind = self.d2s_type()
+        if not hasattr(kind, name):
+            raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
         raise error_here(
             ContainerInGraphError,
-            f"list.{name} is called on {self.name!r}, whose length a tensor decides",
-            "stack the list first",
+            f"{kind.__name__}.{name} is called on {self.name!r}, whose length a tensor decides",
+            "do the same with other methods, or with a loop over it",
         )
 
     # -- changing --------------------------------------------------------------------------------
@@ -454,11 +461,9 @@ class DynamicList(OrderedItems):
 
 
 def _word(items: object) -> str | None:
-    """What ``items`` is to the reader: a list, a tuple, or neither."""
-    if isinstance(items, DynamicList):
-        return "tuple" if items.frozen else "list"
-    kind = type(items)
-    return kind.__name__ if kind in (list, tuple) else None
+    """What ``items`` is to the reader: a list, a tuple or another of Python's; ``None`` if none."""
+    kind = items.d2s_type() if isinstance(items, DynamicList) else type(items)
+    return next((base.__name__ for base in PYTHONS if issubclass(kind, base)), None)
 
 
 def repeated(things: str | list[Any] | tuple[Any, ...], times: object) -> object:

@@ -6,7 +6,7 @@ The branch is given as a :class:`Sides`; its class is in ``control_flow``, which
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 import paddle
@@ -14,13 +14,14 @@ import paddle
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.holders import names_of
 from d2s.runtime.aliasing.snapshots import Frozen
+from d2s.runtime.lists.becoming import are_alike
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.elements import Element, leaf_value
 from d2s.runtime.lists.items.rows import opened, zero_rows
 from d2s.runtime.lists.items.structures import element_of, union
 from d2s.runtime.lists.storage import ListSnapshot
 from d2s.runtime.trace import error_here, tentatively
-from d2s.runtime.values.tree import is_mapping, is_sequence, map_children
+from d2s.runtime.values.tree import entries, is_mapping, is_sequence, map_children
 
 Builder = Callable[[list[Any]], Any]
 """Makes what stands behind a branch of the results of the ``if``."""
@@ -167,47 +168,50 @@ def join_different(merger: Sides, true: Frozen, false: Frozen, name: str) -> Bui
     """A growing list of one side and another list of the other, as one; ``None``: impossible."""
     target = true.container if isinstance(true.container, DynamicList) else false.container
     others = [snapshot.container for snapshot in (true, false) if snapshot.container is not target]
-    if type(others[0]) not in (target.d2s_type(), type(target)):
+    if not are_alike([target, *others]):
         return None
-    for container in (target, *others):
-        known = names_of(container, name)
-        if known:
-            raise error_here(
-                ContainerInGraphError,
-                f"the list {name!r}, known as {known[0]!r} too, is one of two lists behind a "
-                "tensor branch, whose lengths tensors decide",
-                "use one name for it",
-            )
-    element = _joint(true, false)
+    lists = (target, *others)
+    known = [each for each in lists if names_of(each, name)]
+    if not all(isinstance(each, DynamicList) for each in known):
+        held = next(each for each in known if not isinstance(each, DynamicList))
+        raise error_here(
+            ContainerInGraphError,
+            f"the {type(held).__name__} {names_of(held, name)[0]!r} is one of two behind a tensor "
+            "branch, whose lengths tensors decide",
+            f"use a copy of it there: {names_of(held, name)[0]}.copy()",
+        )
+    element = joint_element((true, false))
     if element is None:
         return None
     left, right = _rows_on(merger, element, True, true), _rows_on(merger, element, False, false)
     outputs = _outputs(merger, element, left, right)
 
     def build(results: list[Any]) -> DynamicList:
-        return target.like([output(results) for output in outputs], name, element)
+        made = target.like([output(results) for output in outputs], name, element)
+        for each in known:  # neither sees a later change of the other
+            each.placed = made.placed = True
+        return made
 
     return build
 
 
-def _joint(*ends: Frozen) -> Element | None:
-    """What the items of several lists are; ``None`` if one has something else in it."""
+def joint_element(things: Iterable[Any]) -> Element | None:
+    """What the items of several containers, frozen or not, are; ``None`` where there is no such."""
     with tentatively():
         try:
-            return functools.reduce(
-                union,
-                [
-                    element
-                    for end in ends
-                    for element in (
-                        [snapshot_of(end).element]
-                        if isinstance(end.container, DynamicList)
-                        else map(element_of, end.items)
-                    )
-                ],
-            )
+            found = [element for thing in things for element in _elements(thing)]
+            return functools.reduce(union, found) if found else None
         except ContainerInGraphError:
             return None
+
+
+def _elements(thing: Any) -> Iterable[Element]:
+    if isinstance(thing, DynamicList):
+        return [thing.element]
+    if not isinstance(thing, Frozen):
+        return map(element_of, entries(thing))
+    of_run = isinstance(thing.container, DynamicList)
+    return [snapshot_of(thing).element] if of_run else map(element_of, thing.items)
 
 
 def _rows_on(

@@ -39,7 +39,7 @@ from d2s.runtime.lists.items.structures import element_of, union
 from d2s.runtime.trace import OnceMoreError, current, error_here
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import carried, mark_number, zeros_of
-from d2s.runtime.values.tree import children, is_indexed
+from d2s.runtime.values.tree import bare, children, entries, is_indexed
 
 Store = TypeVar("Store", bound="ItemStore")
 
@@ -150,6 +150,18 @@ class ItemStore(OfRunLength):
             made.arrays.append(array)
         for item in items:
             made._write(item, True)
+        return made
+
+    @classmethod
+    def of_container(
+        cls: type[Store], container: Any, name: str, element: Element | None = None
+    ) -> Store:
+        """One with what a container of Python holds, and room for items of ``element``."""
+        items = entries(container)
+        made = cls.for_items(items, name, element)
+        made.model = None if isinstance(container, list) else bare(container)
+        if items:
+            made._concat(items)
         return made
 
     @classmethod

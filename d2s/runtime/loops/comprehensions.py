@@ -116,6 +116,17 @@ def _grown(sequence: Indexed, element: Use, accept: Use | None, names: tuple[str
     return comprehension
 
 
+def folded(use: Use, sequence: Indexed, result: Any) -> Any:
+    """``use`` of ``result`` and an item, again and again."""
+
+    def trip(item: object) -> None:
+        nonlocal result
+        result = use(result, item)
+
+    OfTheRun(sequence).run(Trips(trip, ("result",)))
+    return result
+
+
 def _where(holds: object, item: object, element: Use, names: tuple[str, ...]) -> Any:
     """The element of ``item``, evaluated only where the filter holds; zeros elsewhere."""
     value: Any = UNBOUND

@@ -124,7 +124,7 @@ class WhileLoop:
         Where the trip before may have left the loop, the rest of it stands in a branch, and a
         dict, say, has new keys only if that was taken.
         """
-        ruled_out = bridge.implied(self.holds, True)
+        ruled_out = bridge.implied(self.holds, True, open_trace().facts())
         if any(
             isinstance(value, Choice)
             and possible(value, ruled_out) is not value

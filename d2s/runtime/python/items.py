@@ -38,7 +38,6 @@ from d2s.runtime.python.picking import (
     chosen_of,
     likely,
     note_found,
-    note_picked,
     picked,
     position_in,
     refuse_others,
@@ -57,13 +56,7 @@ from d2s.runtime.values.tensors import (
     mark_number,
     number_kind,
 )
-from d2s.runtime.values.tree import (
-    children,
-    is_list_or_tuple,
-    is_mapping,
-    is_plain_sequence,
-    is_tuple,
-)
+from d2s.runtime.values.tree import is_list_or_tuple, is_mapping, is_plain_sequence, is_tuple
 
 
 def getitem(container: Any, key: Any, /) -> Any:
@@ -177,9 +170,6 @@ def value_getitem() -> Callable[[Any, Any], Any]:
 
 
 def _by_alternative(container: Any, key: object, chosen: Choice) -> Any:
-    if is_list_or_tuple(container) or is_mapping(container):
-        note_picked(children(container))
-
     def use(found: object) -> Any:
         return getitem(container, with_choice(key, chosen, found))
 

@@ -24,7 +24,6 @@ from d2s.runtime.values.tensors import (
     mark_number,
     number_kind,
 )
-from d2s.runtime.values.tree import is_mutable
 
 FEW: Final = 4
 """So many items of a dict are told apart by a branch each."""
@@ -57,15 +56,7 @@ def picked(items: list[Any], position: paddle.Tensor) -> Any:
     if _are_stackable(items):
         return _out_of_stack(items, position)
     _wants_python()
-    note_picked(items)
     return chosen_of([(position == index, item) for index, item in enumerate(items)])
-
-
-def note_picked(items: list[Any]) -> None:
-    """Note that the run picks one of ``items``, whichever list or dict holds them."""
-    capture = current()
-    if capture is not None:
-        capture.picked |= {id(item): item for item in items if is_mutable(item)}
 
 
 def _are_stackable(items: list[Any]) -> bool:

@@ -267,7 +267,7 @@ class Choice(Cases, Operators):
         return iter(self.get(iter))
 
     def __delitem__(self, key: object) -> None:
-        del self.get(lambda found: operator.delitem(found, key))[key]
+        each(lambda found: operator.delitem(found, key), self, plainly=True)
 
     def __len__(self) -> int:
         return len(self.get(len))
@@ -303,30 +303,30 @@ def _item(thing: Any, index: int) -> Any:
     return true if true is false else Choice(thing.flag, true, false, f"{thing.name}[{index}]")
 
 
-Facts = dict[int, tuple[Any, bool]]
-"""Bool values of the program and their truth, by their ids."""
-
-
-def possible(value: object, more: Facts | None = None) -> Any:
+def possible(value: object, more: bridge.Facts | None = None) -> Any:
     """``value`` without the alternatives that the branches around, or ``more``, rule out."""
     capture = current()
     if not isinstance(value, Choice) or capture is None:
         return value
-    known = [block.known for block in capture.blocks if block.known]
-    truth = _truth_of(value.flag, [*known, more] if more else known)
+    facts = {**capture.facts(), **(more or {})}
+    return _possible(value, facts) if facts else value
+
+
+def _possible(value: Any, facts: bridge.Facts) -> Any:
+    if not isinstance(value, Choice):
+        return value
+    truth = _truth_of(value.flag, facts)
     if truth is not None:
-        return possible(value.true if truth else value.false, more)
-    true, false = possible(value.true, more), possible(value.false, more)
+        return _possible(value.true if truth else value.false, facts)
+    true, false = _possible(value.true, facts), _possible(value.false, facts)
     return value if true is value.true and false is value.false else value._with([true, false])
 
 
-def _truth_of(flag: object, known: list[Facts]) -> bool | None:
+def _truth_of(flag: object, facts: bridge.Facts) -> bool | None:
     """What is known of the bool value ``flag``."""
-    if not known:
-        return None
     for truth in (True, False):
-        for number, (_, holds) in bridge.implied(flag, truth).items():
-            if any(number in facts and facts[number][1] is not holds for facts in known):
+        for number, (_, holds) in bridge.implied(flag, truth, facts).items():
+            if number in facts and facts[number][1] is not holds:
                 return not truth
     return None
 

@@ -185,6 +185,11 @@ def members(container: object) -> list[Any]:
     return _sort_of(container).items(container)
 
 
+def entries(container: object) -> list[Any]:
+    """The items of a container; of a dict the pairs of keys and items."""
+    return pairs(container) if is_mapping(container) else members(container)
+
+
 def size(container: object) -> int:
     """How many items a container has."""
     return _sort_of(container).size(container)

@@ -10,12 +10,15 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+import paddle
+
 from d2s.runtime.calls.applying import plain
 from d2s.runtime.lists import iteration
 from d2s.runtime.loops import comprehensions
 from d2s.runtime.trace import current
+from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.choice import Choice, each
-from d2s.runtime.values.tensors import is_tensor
+from d2s.runtime.values.tensors import is_tensor, mark_number
 from d2s.runtime.values.tree import any_leaf, flatten, is_plain_sequence
 
 Converting = Callable[[Any], Any]
@@ -23,17 +26,22 @@ Converting = Callable[[Any], Any]
 
 
 def map_(call: Converting, function: object, /, *things: object) -> Any:
-    """``map``."""
-    return iteration.of_several(functools.partial(map, call(function)), *things)
+    """``map``: of what has a length of the run, a list."""
+    use = call(function)
+    if any(iteration.indexed(thing) is not None for thing in things):
+        whole = iteration.zip_(*things)
+        return comprehensions.list_(whole, lambda parts: use(*parts))
+    return iteration.of_several(functools.partial(map, use), *things)
 
 
 def filter_(call: Converting, function: object, things: Any, /) -> Any:
     """``filter``: of tensors, a list whose length the run decides."""
     if isinstance(things, Choice) and not things.single:
         return each(functools.partial(filter_, call, function), things)
-    things = iteration.items_of(things)
-    if current() is None or not is_plain_sequence(things) or not any(map(is_tensor, things)):
-        return filter(None if function is None else call(function), things)
+    if iteration.indexed(things) is None:
+        things = iteration.items_of(things)
+        if current() is None or not is_plain_sequence(things) or not any(map(is_tensor, things)):
+            return filter(None if function is None else call(function), things)
     accept = (lambda item: item) if function is None else call(function)
     return comprehensions.list_(things, lambda item: item, lambda item: accept(item))
 
@@ -82,7 +90,22 @@ def reduce(
     """``functools.reduce``."""
     if isinstance(things, Choice) and not things.single:
         return each(lambda found: reduce(call, function, found, *others, **options), things)
-    return functools.reduce(call(function), iteration.items_of(things), *others, **options)
+    use, found = call(function), iteration.indexed(things)
+    if found is None:
+        return functools.reduce(use, iteration.items_of(things), *others, **options)
+    first, rest = _begun("reduce() of empty iterable with no initial value", found, *others)
+    return comprehensions.folded(use, rest, first)
+
+
+def _begun(empty: str, found: iteration.Indexed, *initial: object) -> tuple[Any, iteration.Indexed]:
+    """What a reduction begins with, and the items that are left; the run raises for none."""
+    if initial:
+        return initial[0], found
+    raise_when(found.length == 0, TypeError(empty))
+    rest = iteration.Indexed(
+        mark_number(found.length - 1, int), lambda index: found.item(mark_number(index + 1, int))
+    )
+    return found.item(mark_number(paddle.full([], 0, "int64"), int)), rest
 
 
 def accumulate(

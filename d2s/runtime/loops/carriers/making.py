@@ -28,7 +28,7 @@ from d2s.runtime.values.choice import Choice, possible
 from d2s.runtime.values.fields import is_object
 from d2s.runtime.values.tables import listed
 from d2s.runtime.values.tensors import is_tensor, number_kind
-from d2s.runtime.values.tree import is_hashed, is_indexed
+from d2s.runtime.values.tree import is_indexed
 from d2s.runtime.values.unbound import UNBOUND
 
 
@@ -141,19 +141,12 @@ class Carriers:
         return made
 
     def _grown(self, path: str, value: Frozen) -> GrowingList:
-        """The carrier of a list of Python that the loop appends to."""
+        """The carrier of a container of Python that gets another length in the loop."""
         plan, container = self.plans[path], value.container
-        if type(container) is not list and not is_hashed(container):
-            raise error_here(
-                ContainerInGraphError,
-                f"{path!r}, a {type(container).__name__}, grows in a static loop, whose length "
-                "only the run knows",
-                "collect in a plain list, and fill the other one from it behind the loop",
-            )
-        if is_hashed(container):
-            growing = of_python(thaw(value), path, plan.grow)
-        else:
+        if type(container) is list:
             growing = DynamicList.of(thaw(value), path, plan.grow, arrays=not plan.rows)
+        else:
+            growing = of_python(thaw(value), path, plan.grow)
         growing.origin = container
         capture = current()
         assert capture is not None

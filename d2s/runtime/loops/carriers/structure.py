@@ -103,9 +103,10 @@ class Structure(Carrier):
                     raise NewKeysError(self._other_type(mine, after))
             raise self._other_type(mine, after)
         items = found or {}
-        if isinstance(mine, list) and isinstance(container, DynamicList):
+        grows = is_indexed(mine) and not is_mapping(mine)
+        if grows and isinstance(container, DynamicList):
             raise Replan(self.path, grow=container.element, rows=True, rebound=True)
-        if isinstance(mine, list) and isinstance(container, list) and len(items) != len(self.keys):
+        if grows and type(container) is type(mine) and len(items) != len(self.keys):
             before = items_by_key(self.value) or {}
             added = [*items.values()][len(self.keys) :] or [*items.values(), *before.values()]
             raise Replan(self.path, grow=functools.reduce(union, map(element_of, added)))
