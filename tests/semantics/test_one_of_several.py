@@ -230,11 +230,9 @@ def test_what_is_called_with_the_parts(use: str) -> None:
 
 @pytest.mark.parametrize(("true", "key"), [(DICTS[0], "'a'"), ("[x, s]", "0")])
 def test_an_item_of_one_of_several_is_deleted(true: str, key: str) -> None:
-    """B2: refused, where more than one can be meant."""
-    function = chosen(true, "[s, s, s]", f"del k[{key}]\n        return len(k)")
-    with pytest.raises(AmbiguousValueError) as caught:
-        d2s.to_static(function)(X, scalar(1.0))
-    assert caught.value.line == 6
+    """B2, B4: out of the one that is meant."""
+    other = "{'a': s, 'c': x, 'd': s}" if key == "'a'" else "[s, s, s]"
+    assert_same(chosen(true, other, f"del k[{key}]\n        return k, len(k)"), *SIGNS)
 
 
 @pytest.mark.parametrize("use", ["del k[0]", "k = [next(iter(k))]"])

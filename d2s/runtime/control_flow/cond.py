@@ -24,7 +24,7 @@ from d2s.runtime.aliasing.variables import State
 from d2s.runtime.control_flow.effects import BlockLeft, error, raise_later
 from d2s.runtime.control_flow.ends import Ends
 from d2s.runtime.control_flow.guards import End, close, extent, handed_out, skip_where
-from d2s.runtime.control_flow.merge import Merger
+from d2s.runtime.control_flow.merge import Merger, cure_of_change, plural
 from d2s.runtime.control_flow.outputs import Builder
 from d2s.runtime.control_flow.raises import Raised
 from d2s.runtime.control_flow.unbound import as_local
@@ -236,9 +236,9 @@ def _refuse_other_form(true: Frozen, false: Frozen, thing: Choice) -> None:
     if not same:
         raise error_here(
             ContainerInGraphError,
-            f"{thing.name!r} is one of several lists or dicts, which a tensor decides; one of "
-            "them that several ways lead to would not be changed on each of them",
-            f"change a copy: {thing.name} = list({thing.name})",
+            f"{thing.said} is one of several {plural(true.container)}, which a tensor decides; one "
+            "of them that several ways lead to would not be changed on each of them",
+            cure_of_change(thing),
         )
 
 
@@ -248,9 +248,9 @@ def _refuse_other_choices(container: object, thing: Choice) -> None:
     if others:
         raise error_here(
             ContainerInGraphError,
-            f"{thing.name!r} is one of several lists or dicts, which a tensor decides; it is "
+            f"{thing.said} is one of several {plural(container)}, which a tensor decides; it is "
             f"changed, and {others[0]!r} may be the same one",
-            f"change a copy: {thing.name} = list({thing.name})",
+            cure_of_change(thing),
         )
 
 

@@ -440,7 +440,7 @@ class Merger(Keeping):
             was, now: what it held before, and holds at the end of the side.
             choice: the ``if`` is on the flag of this, of which it is one of the things.
         """
-        name, known = choice.name, names_of(now.container)
+        known = names_of(now.container)
         if not known and is_known_outside(now.container):
             known = ["a name outside of the function"]
         elsewhere = bridge.implied(choice.flag, not side, open_trace().facts())
@@ -451,18 +451,30 @@ class Merger(Keeping):
         if len(was.items) != len(now.items):
             raise error_here(
                 ContainerInGraphError,
-                f"{name!r} is one of several lists or dicts, which a tensor decides; its length "
-                f"changes, and it is known as {known[0]!r} too",
-                f"change a copy: {name} = list({name})",
+                f"{choice.said} is one of several {plural(now.container)}, which a tensor decides; "
+                f"its length changes, and it is known as {known[0]!r} too",
+                cure_of_change(choice),
             )
         pair = (now, was) if side else (was, now)
         fresh = [dataclasses.replace(part, container=blank(part.container)) for part in pair]
-        return self.containers(fresh[0], fresh[1], name)
+        return self.containers(fresh[0], fresh[1], choice.name)
 
     def survivor(self, true: object, false: object, name: str) -> Builder:
         """One side (or both) ends in a ``raise``: the other side's value is the value."""
         side = not self.left[0]
         return self.kept(side, true if side else false)
+
+
+def plural(container: object) -> str:
+    """What several such containers are called."""
+    kind = container.d2s_type() if isinstance(container, DynamicList) else type(container)
+    return f"{kind.__name__}s"
+
+
+def cure_of_change(choice: Choice) -> str:
+    """What to do instead of changing one of several containers, one of which others know."""
+    name = choice.name if choice.said == repr(choice.name) else "it"
+    return f"change a copy, which the other name does not see: {name} = {name}.copy()"
 
 
 def _is_of_numbers(thing: object) -> bool:

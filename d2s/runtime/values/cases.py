@@ -22,8 +22,9 @@ from d2s.analysis.assignments import Side
 from d2s.diagnostics.location import Location, here
 from d2s.errors import AmbiguousValueError, Row
 from d2s.runtime.trace import error_here
-from d2s.runtime.values.tables import MOST_ROWS, row, sides_at
+from d2s.runtime.values.tables import MOST_ROWS, describe, listed, row, sides_at
 from d2s.runtime.values.tensors import is_tensor, number_kind
+from d2s.runtime.values.tree import kind_of
 from d2s.runtime.values.unbound import UNBOUND
 
 MOST: Final = 64
@@ -72,9 +73,21 @@ class Cases:
             raise error_here(
                 AmbiguousValueError,
                 f"{self.said} depends on tensor conditions and may be one of more than {MOST} "
-                "things",
-                "give it the same type, dtype, shape and length on every path",
+                f"things ({listed(map(describe, self.leaves()), '; ')})",
+                self.cure(),
             )
+
+    def cure(self) -> str:
+        """What to do where it has to be one value."""
+        leaves = [leaf for leaf in self.leaves() if leaf is not None and leaf is not UNBOUND]
+        if any(is_tensor(leaf) or number_kind(leaf) is not None for leaf in leaves):
+            return "give it the same type, dtype and rank on every path"
+        if any(kind_of(leaf) is not None for leaf in leaves):
+            return (
+                "give its items one type, dtype and rank and let no other name hold it, so that "
+                "only its length or keys differ; or give it the same ones on every path"
+            )
+        return "give it the same type on every path, or use it where it is chosen"
 
     @property
     def said(self) -> str:

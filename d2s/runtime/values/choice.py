@@ -79,7 +79,7 @@ class Choice(Cases, Operators):
                     AmbiguousValueError,
                     f"{self.said}{bound_on(self.name)} depends on a tensor condition and may "
                     f"be {kinds}, which cannot be one value of a program",
-                    self._cure(),
+                    self.cure(),
                     self.table(),
                 )
             value = chosen
@@ -88,11 +88,6 @@ class Choice(Cases, Operators):
         if check:
             self._check(use)
         return value
-
-    def _cure(self) -> str:
-        if any(is_tensor(leaf) or number_kind(leaf) is not None for leaf in self._usable()):
-            return "give it the same type, dtype and rank on every path"
-        return "give it the same type and length on every path, or use it where it is chosen"
 
     def _usable(self) -> list[Any]:
         return [item for item in self.leaves() if item is not None and item is not UNBOUND]

@@ -73,7 +73,7 @@ def test_items_and_attributes_of_what_a_branch_has_chosen(text: str) -> None:
         (
             CHOSEN.format(1, 0) + "d = [x, x]\nd[k:] = [x]\nreturn d",
             ContainerInGraphError,
-            "is one of several lists or dicts",
+            "is one of several lists",
             6,
         ),
         ("y = x.sum()\ny.add_(x)\nreturn y", InplaceError, "another dtype or rank", 2),
