@@ -178,3 +178,29 @@ def test_contents_that_no_gradient_reads_are_written_over(use: str) -> None:
         return [weight.grad.numpy().tolist(), buffer.numpy().tolist()]
 
     assert run(lambda function: function) == run(d2s.to_static)
+
+
+@pytest.mark.parametrize("calls", [1, 3])
+def test_gradients_through_a_cache_that_each_call_replaces(calls: int) -> None:
+    """B1: the backward of a call reads what the call has read, not what the next one will read."""
+
+    class Cache:
+        def __init__(self) -> None:
+            self.rows = tensor(1.0, 10.0, 100.0).reshape([3, 1])
+            self.rows.stop_gradient = False
+
+    def step(x: Any, weight: Any, cache: Cache) -> Any:
+        cache.rows = paddle.concat([cache.rows, x])[-3:]
+        return cache.rows @ weight
+
+    def gradients(function: Callable[..., Any]) -> list[Any]:
+        cache, first = Cache(), None
+        first = cache.rows
+        weight = paddle.to_tensor([[2.0]], stop_gradient=False)
+        for k in range(calls):
+            x = paddle.full([1, 1], 0.5 + k)
+            y = function(x, weight, cache)
+        (y * tensor(1.0, 2.0, 3.0).reshape([3, 1])).sum().backward()
+        return [weight.grad.tolist(), first.grad.tolist(), cache.rows.tolist()]
+
+    assert gradients(d2s.to_static(step, full_graph=True)) == gradients(step)

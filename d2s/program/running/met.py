@@ -119,7 +119,7 @@ class Met:
     def __init__(self, runner: Trainable, tensors: list[Any], read: list[Any]) -> None:
         self.runner = runner
         self.tensors = tensors
-        self.read = read
+        self.read = list(read)  # a later call reads other tensors in these places
         self.random = paddle.get_rng_state() if runner.captured.has_random else None
         changed = runner.overwritten() if runner.reads_overwritten else ()
         self.overwritten = copies_of(changed)
