@@ -6,6 +6,7 @@ import functools
 import os
 import sys
 import sysconfig
+import threading
 import types
 import weakref
 from pathlib import Path
@@ -163,7 +164,8 @@ def _facts_of(kind: type) -> _Facts:
     if known is None or known.kind is not kind:
         home = getattr(kind, "__module__", "builtins")  # Paddle's PyLayer has none
         file = getattr(sys.modules.get(home), "__file__", None)
-        users = home not in sys.builtin_module_names and not (file and is_library(file))
+        foreign = home in sys.builtin_module_names and kind is not threading.local
+        users = not foreign and not (file and is_library(file))
         data = any(map(_holds_data, kind.__mro__))
         users = users or "d2s_is_state" in vars(kind) or data
         known = _classes[id(kind)] = _Facts(kind, users, data)
