@@ -94,6 +94,7 @@ class Once:
         "_again",
         "_read",
         "_versions",
+        "leaves",
         "program",
         "random",
         "runner",
@@ -117,6 +118,7 @@ class Once:
         self.program = runner.program
         self.scope = scope
         self.tensors = tensors
+        self.leaves = [tensor for tensor in tensors if not tensor.stop_gradient]
         self.random = random
         self._read: Sequence[tuple[Any, Any]] | None = None
 
@@ -131,8 +133,7 @@ class Once:
             self.used = self.program.reached = True
             if bridge.backward_retains():
                 self._keep()
-        leaves = [tensor for tensor in self.tensors if not tensor.stop_gradient]
-        bridge.note_reached(leaves, self.program.parameters[0])
+        bridge.note_reached(self.leaves, self.program.parameters[0])
         if self.scope is not None:
             self.scope.enter_backward()
 
