@@ -20,6 +20,7 @@ A Paddle that is newer than those that were tried is told of once, and tried.
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import warnings
 from collections.abc import Callable, Iterator
@@ -119,13 +120,16 @@ def no_compiler() -> Any:
     return utils.Backend.PHI if hasattr(utils, "Backend") else None
 
 
-_CALLS: Final = importlib.import_module("paddle.jit.dy2static.convert_call_func")
-_MARK: Final = getattr(_CALLS, "CONVERSION_OPTIONS", "___jit_transform_options___")
+@functools.cache
+def _calls() -> Any:
+    """Paddle's module about what its converter calls; older versions than 3.0 have none."""
+    return importlib.import_module("paddle.jit.dy2static.convert_call_func")
 
 
 def runs_as_it_is(function: Any) -> bool:
     """Whether ``paddle.jit.not_to_static`` has been called with a function."""
-    options = getattr(function, _MARK, None)
+    mark = getattr(_calls(), "CONVERSION_OPTIONS", "___jit_transform_options___")
+    options = getattr(function, mark, None)
     if options is None:
         return False
     if hasattr(options, "not_convert"):
@@ -135,11 +139,8 @@ def runs_as_it_is(function: Any) -> bool:
 
 def ignored_modules(known: int) -> list[Any]:
     """The modules that ``paddle.jit.ignore_module`` was given after the first ``known`` ones."""
-    modules = _CALLS.BUILTIN_LIKELY_MODULES
-    return list(modules[known + _BUILTIN :])
-
-
-_BUILTIN: Final = len(_CALLS.builtin_modules())
+    calls = _calls()
+    return list(calls.BUILTIN_LIKELY_MODULES[known + len(calls.builtin_modules()) :])
 
 
 def parameter_recorder() -> Any:

@@ -239,7 +239,7 @@ def test_state_is_written_once() -> None:
             self.calls += 1
             self.total = self.total + x.sum()
             self.seen.append(x.shape[0])
-            return x + len('a' * x.shape[0])
+            return x + len("a" * x.shape[0])
 
     plain, static = Net(), d2s.to_static(Net())
     for count in (3, 5, 7, 5):
@@ -377,7 +377,7 @@ def test_a_growing_cache_warns_once_and_says_why(call: Any, words: list[str]) ->
     """G2: with what keeps changing, and the cure, at the user's line."""
 
     def f(x, k):
-        return x * RATE * len('a' * x.shape[0])
+        return x * RATE * len("a" * x.shape[0])
 
     static = d2s.to_static(f)
     with config.options(warn_programs=4), warnings.catch_warnings(record=True) as caught:

@@ -71,6 +71,14 @@ def called(reader: Reader, node: Any, path: str, arguments: list[Value]) -> None
         _second_derivative(reader, node)
     elif (path in tables.STALE and not path.startswith("os.environ.")) or path == "os.environ.get":
         _stale(reader, node, path)
+    elif path in tables.EACH_CALL:
+        reader.report(
+            node,
+            "D2S205",
+            f"{path}() is to happen on each call, which no program does",
+            "do it in the caller; otherwise the function runs as several programs",
+            "note",
+        )
     elif path in tables.ONCE:
         _once(reader, node, f"{path}()")
     elif path in tables.DYGRAPH_ONLY:

@@ -104,16 +104,10 @@ GENERATORS: Final = _words(
 
 STALE: Final = {
     **dict.fromkeys(
-        _words(
-            "time.time time.time_ns time.perf_counter time.perf_counter_ns time.monotonic "
-            "time.process_time time.localtime time.gmtime time.strftime time.ctime "
-            "datetime.datetime.now datetime.datetime.utcnow datetime.datetime.today "
-            "datetime.date.today"
-        ),
+        _words("time.localtime time.gmtime time.strftime"),
         "the time",
     ),
     **dict.fromkeys(_words("os.getenv os.environ.get os.environ"), "the environment"),
-    **dict.fromkeys(_words("uuid.uuid1 uuid.uuid4 secrets.token_hex os.urandom"), "the value"),
     **dict.fromkeys(
         _words(
             "os.listdir os.scandir os.path.exists os.path.isfile os.path.getmtime os.stat "
@@ -127,13 +121,20 @@ STALE: Final = {
 }
 """What is asked for once, while the function is captured; with a word for it."""
 
-ONCE: Final = _words(
-    "time.sleep os.remove os.unlink os.rename os.replace os.makedirs os.mkdir os.rmdir os.system "
+EACH_CALL: Final = _words(
+    "time.time time.time_ns time.perf_counter time.perf_counter_ns time.monotonic "
+    "time.process_time time.ctime time.sleep datetime.datetime.now datetime.datetime.utcnow "
+    "datetime.datetime.today datetime.date.today uuid.uuid1 uuid.uuid4 secrets.token_hex "
+    "os.urandom os.remove os.unlink os.rename os.replace os.makedirs os.mkdir os.rmdir os.system "
     "shutil.rmtree shutil.copy shutil.copyfile shutil.move subprocess.run subprocess.call "
-    "subprocess.check_call subprocess.check_output subprocess.Popen json.dump pickle.dump "
-    "numpy.save numpy.savez numpy.savetxt sys.stdout.flush sys.stderr.flush gc.collect "
-    "requests.get requests.post urllib.request.urlopen matplotlib.pyplot.savefig "
-    "matplotlib.pyplot.plot matplotlib.pyplot.show"
+    "subprocess.check_call subprocess.check_output subprocess.Popen numpy.save numpy.savez "
+    "numpy.savetxt urllib.request.urlopen"
+)
+"""What happens on each call, so that no program can do it; see ``runtime.host.world``."""
+
+ONCE: Final = _words(
+    "json.dump pickle.dump sys.stdout.flush sys.stderr.flush gc.collect requests.get "
+    "requests.post matplotlib.pyplot.savefig matplotlib.pyplot.plot matplotlib.pyplot.show"
 )
 """What is done once, while the function is captured."""
 

@@ -551,7 +551,7 @@ def picked_by_an_object(x):
 
 @d2s.to_static
 def clock(x):
-    return x + time.time()  # D2S702
+    return x + time.time()  # D2S205
 
 
 @d2s.to_static
@@ -561,7 +561,7 @@ def environment(x):
 
 @d2s.to_static
 def name(x):
-    return x, str(uuid.uuid4())  # D2S702
+    return x, str(uuid.uuid4())  # D2S205
 
 
 @d2s.to_static
@@ -572,13 +572,13 @@ def own_text(x):
 
 @d2s.to_static
 def nap(x):
-    time.sleep(0.001)  # D2S701
+    time.sleep(0.001)  # D2S205
     return x
 
 
 @d2s.to_static
 def own_folder(x):
-    os.makedirs(os.path.dirname(__file__), exist_ok=True)  # D2S701
+    os.makedirs(os.path.dirname(__file__), exist_ok=True)  # D2S205
     return x
 
 
