@@ -22,7 +22,7 @@ from d2s.runtime.python.casts import over, to_number, wide
 from d2s.runtime.trace import current
 from d2s.runtime.values.callbacks import check_uncaught, host_call, raise_when
 from d2s.runtime.values.choice import Choice
-from d2s.runtime.values.tensors import is_tensor, mark_number, number_kind
+from d2s.runtime.values.tensors import is_numeric, is_tensor, mark_number, number_kind
 
 Compute = Callable[..., Any]
 
@@ -53,7 +53,7 @@ def _operator(name: str, compute: Compute, kind: type, errors: tuple[type, ...])
                 return over(partial(_between, partial(run, **options), before, after), number)
         if current() is None or not any(map(is_tensor, things)):
             return original(*things, **options)
-        if not all(is_tensor(number) or number_kind(number) is not None for number in things):
+        if not all(is_numeric(number) for number in things):
             return original(*things, **options)  # raises what Python raises
         if name == "trunc" and number_kind(things[0]) is None:
             raise TypeError("type Tensor doesn't define __trunc__ method")

@@ -47,6 +47,7 @@ from d2s.runtime.values.tensors import (
     condition,
     is_array,
     is_float,
+    is_numeric,
     is_tensor,
     mark_number,
     number_kind,
@@ -131,7 +132,7 @@ def _dynamic(item: object) -> bool:
 
 def _alike(items: list[Any]) -> type | bool | None:
     """The number type (``None`` for tensors) of items that can be stacked, else ``False``."""
-    if not all(is_tensor(item) or number_kind(item) is not None for item in items):
+    if not all(is_numeric(item) for item in items):
         return False
     kinds = {number_kind(item) for item in items}
     if len(kinds) != 1:

@@ -33,7 +33,14 @@ from d2s.runtime.values.fields import (
 )
 from d2s.runtime.values.mixed import told_apart
 from d2s.runtime.values.objects import dict_of
-from d2s.runtime.values.tensors import as_dtype, as_value, is_tensor, mark_number, number_kind
+from d2s.runtime.values.tensors import (
+    as_dtype,
+    as_value,
+    is_numeric,
+    is_tensor,
+    mark_number,
+    number_kind,
+)
 from d2s.runtime.values.tree import PYTHONS, is_plain, members, pairs
 
 Select = Callable[[Any, Callable[[], Any], Callable[[], Any]], Any]
@@ -122,7 +129,7 @@ def form_of(value: object, *, trip: bool) -> Form | None:
     """
     if isinstance(value, Like):
         return value
-    if is_tensor(value) or number_kind(value) is not None:
+    if is_numeric(value):
         return Like(value)
     growing = value.container if isinstance(value, Frozen) else value
     if isinstance(growing, DynamicList):

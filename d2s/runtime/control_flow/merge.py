@@ -57,6 +57,7 @@ from d2s.runtime.values.tensors import (
     NUMBER_DTYPES,
     carried,
     is_array,
+    is_numeric,
     is_tensor,
     number_kind,
     root_of,
@@ -104,7 +105,7 @@ class Merger(Keeping):
             return lambda results: true
         if isinstance(true, Frozen) or isinstance(false, Frozen):
             return self.containers(true, false, name)
-        if name == RESULT or not (_is_of_numbers(true) and _is_of_numbers(false)):
+        if name == RESULT or not (is_numeric(true) and is_numeric(false)):
             true, false = self.told_apart(True, true), self.told_apart(False, false)
         absent = true is None or true is UNBOUND or false is None or false is UNBOUND
         if absent or isinstance(true, Choice) or isinstance(false, Choice):
@@ -409,7 +410,7 @@ class Merger(Keeping):
                 self.is_value_like(side, each, name) for each in held.by_key().values()
             )
         plain = thing is None or thing is UNBOUND or type(thing) in (str, bytes)
-        return plain or is_tensor(thing) or number_kind(thing) is not None
+        return plain or is_numeric(thing)
 
     def flattened(self, choices: Alternatives, thing: object) -> list[paddle.Tensor]:
         """Which form ``thing`` has, and its leaves, as a side of an ``if`` hands them out."""
@@ -475,11 +476,6 @@ def cure_of_change(choice: Choice) -> str:
     """What to do instead of changing one of several containers, one of which others know."""
     name = choice.name if choice.said == repr(choice.name) else "it"
     return f"change a copy, which the other name does not see: {name} = {name}.copy()"
-
-
-def _is_of_numbers(thing: object) -> bool:
-    """Whether ``thing`` is a tensor or a Python number."""
-    return is_tensor(thing) or number_kind(thing) is not None
 
 
 def _outlives_a_trip(target: object) -> bool:

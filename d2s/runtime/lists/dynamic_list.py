@@ -27,6 +27,7 @@ from d2s.runtime.values.tensors import (
     NUMBER_DTYPES,
     as_value,
     cast_plain,
+    is_numeric,
     is_tensor,
     mark_number,
     number_kind,
@@ -198,7 +199,7 @@ class DynamicList(OrderedItems):
         if not (isinstance(self.element, Single) and self.element.leaf.kind is None):
             return equal_rows(self.element, self.item_rows(), item)
         (row,) = self.item_rows()
-        if not (is_tensor(item) or number_kind(item) is not None or isinstance(item, Choice)):
+        if not (is_numeric(item) or isinstance(item, Choice)):
             return paddle.full_like(paddle.reshape(row, [-1]), False, "bool")
         leaf = self.element.leaf
         if any(size > 1 for size in (*leaf.shape, *getattr(item, "shape", ()))):

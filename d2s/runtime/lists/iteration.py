@@ -26,6 +26,7 @@ from d2s.runtime.values.objects import KEEP_ELSEWHERE, changes
 from d2s.runtime.values.tensors import (
     as_value,
     is_array,
+    is_numeric,
     is_tensor,
     mark_number,
     number_kind,
@@ -218,7 +219,7 @@ def _at(thing: Any) -> tuple[Any, Callable[[Any], Any]]:
         value = as_value(thing)
         return number_value(value.shape[0]), lambda index: value[index]
     items = list(thing)
-    if items and all(is_tensor(item) or number_kind(item) is not None for item in items):
+    if items and all(is_numeric(item) for item in items):
         kinds = {number_kind(item) for item in items}
         stacked = paddle.stack([as_value(item) for item in items])
         (kind,) = kinds if len(kinds) == 1 else (None,)

@@ -52,6 +52,7 @@ from d2s.runtime.values.tensors import (
     cast_plain,
     condition,
     is_array,
+    is_numeric,
     is_tensor,
     mark_number,
     number_kind,
@@ -116,7 +117,7 @@ def _sliced(container: Any, key: slice) -> Any:
     items = list(container)
     if not items:
         return container[:]
-    if all(is_tensor(item) or number_kind(item) is not None for item in items):
+    if all(is_numeric(item) for item in items):
         with tentatively():
             try:
                 part = DynamicList.of(items, "slice")[key]

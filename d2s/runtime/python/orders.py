@@ -27,6 +27,7 @@ from d2s.runtime.values.tensors import (
     cast_plain,
     condition,
     is_float,
+    is_numeric,
     is_tensor,
     number_kind,
     special_method,
@@ -84,7 +85,7 @@ _PLAIN: Final = (bool, int, float, str, bytes, type(None))
 
 
 def _is_number(item: object) -> bool:
-    return is_tensor(item) or number_kind(item) is not None
+    return is_numeric(item)
 
 
 def vector(values: Any, what: str) -> Any:

@@ -20,6 +20,7 @@ from d2s.runtime.values.tensors import (
     as_value,
     cast_plain,
     condition,
+    is_numeric,
     is_tensor,
     mark_number,
     number_kind,
@@ -131,7 +132,7 @@ def likely(table: dict[Any, Any], key: object) -> list[tuple[Any, paddle.Tensor]
 
 def cases_of(table: dict[Any, Any], key: object) -> tuple[list[Case], paddle.Tensor]:
     """The items of a dict with the flags under which they are meant, and the flag for none."""
-    if not all(is_tensor(item) or number_kind(item) is not None for item in table.values()):
+    if not all(is_numeric(item) for item in table.values()):
         _wants_python()
     known = [(holds, table[number]) for number, holds in likely(table, key)]
     return known, none_of([holds for holds, _ in known])

@@ -23,7 +23,7 @@ from d2s.diagnostics.location import Location, here
 from d2s.errors import AmbiguousValueError, Row
 from d2s.runtime.trace import error_here
 from d2s.runtime.values.tables import MOST_ROWS, describe, listed, row, sides_at
-from d2s.runtime.values.tensors import is_tensor, number_kind
+from d2s.runtime.values.tensors import is_numeric
 from d2s.runtime.values.tree import kind_of
 from d2s.runtime.values.unbound import UNBOUND
 
@@ -80,7 +80,7 @@ class Cases:
     def cure(self) -> str:
         """What to do where it has to be one value."""
         leaves = [leaf for leaf in self.leaves() if leaf is not None and leaf is not UNBOUND]
-        if any(is_tensor(leaf) or number_kind(leaf) is not None for leaf in leaves):
+        if any(is_numeric(leaf) for leaf in leaves):
             return "give it the same type, dtype and rank on every path"
         if any(kind_of(leaf) is not None for leaf in leaves):
             return (
@@ -210,7 +210,7 @@ def optional_parts(value: object) -> tuple[Any, Any, Any] | None:
     if value is None or value is UNBOUND:
         return value, True, None
     if not isinstance(value, Cases):
-        if is_tensor(value) or number_kind(value) is not None:
+        if is_numeric(value):
             return None, False, value
         return None
     absent: Any = None
@@ -222,7 +222,7 @@ def optional_parts(value: object) -> tuple[Any, Any, Any] | None:
                 return None
             absent = item
             flag = holds if flag is None else flag | holds
-        elif is_tensor(item) or number_kind(item) is not None:
+        elif is_numeric(item):
             present.append(item)
         else:
             return None

@@ -35,6 +35,7 @@ from d2s.runtime.values.tensors import (
     as_value,
     cast_plain,
     condition,
+    is_numeric,
     is_tensor,
     joint_kind,
     mark_number,
@@ -469,7 +470,7 @@ def _none_error(name: str, use: Use | None) -> Exception:
 
 def _is_plain(thing: object) -> bool:
     """Whether operators of ``thing`` run no code of the user's."""
-    return is_tensor(thing) or number_kind(thing) is not None or type(thing) in CONSTANTS
+    return is_numeric(thing) or type(thing) in CONSTANTS
 
 
 def bound(value: object) -> Any:

@@ -34,6 +34,11 @@ def is_array(thing: object) -> TypeGuard[Any]:
     return "d2s_is_state" in vars(type(thing))
 
 
+def is_numeric(thing: object) -> bool:
+    """Whether a thing is a tensor, or a Python number, which the run may know alone."""
+    return is_tensor(thing) or number_kind(thing) is not None
+
+
 def number_kind(thing: object) -> type | None:
     """``bool``, ``int`` or ``float`` for a Python number, also for one that the run decides."""
     if type(thing) in NUMBER_DTYPES:

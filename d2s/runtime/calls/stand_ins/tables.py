@@ -60,13 +60,11 @@ _RECOMPUTE: Final = {paddle.distributed.fleet.utils.recompute, _recompute}
 """Paddle has two of them, one of which calls the other."""
 
 _ITERATORS: Final[tuple[Any, ...]] = (
-    itertools.chain,
     itertools.compress,
-    itertools.pairwise,
     itertools.product,
     itertools.zip_longest,
 )
-"""Classes that iterate what they are called with."""
+"""Classes that iterate what they are called with; others are in ``builtins.iterators``."""
 
 
 class StandIns:
@@ -118,7 +116,6 @@ class StandIns:
             # From Paddle 3.2 on an object that stands for a module, too.
             **{made: _MAKING[made] for made in (paddle.tensor,) if made in _MAKING},
             **{each: partial(iteration.iterator, each) for each in _ITERATORS},
-            itertools.islice: iteration.islice_,
             **_in_pythons_words(dispatch.OPERATORS),
             **_in_pythons_words(
                 {function: self._keyed(operator) for function, operator in dispatch.KEYED.items()}

@@ -31,7 +31,7 @@ from d2s.runtime.values.choice import Choice, each
 from d2s.runtime.values.tensors import (
     as_value,
     cast_plain,
-    is_tensor,
+    is_numeric,
     mark_number,
     number_kind,
 )
@@ -289,7 +289,7 @@ def leaf_value(item: object) -> paddle.Tensor:
     """A tensor or number that a list is to store, as a value of the program."""
     if isinstance(item, Choice):
         item = item.get()
-    if not (is_tensor(item) or number_kind(item) is not None):
+    if not (is_numeric(item)):
         raise error_here(
             ContainerInGraphError,
             f"a value of type {type(item).__name__!r} is put into a list whose length a tensor "

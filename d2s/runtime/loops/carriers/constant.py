@@ -17,7 +17,7 @@ from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.constants import same_constant
 from d2s.runtime.values.mixed import told_apart
 from d2s.runtime.values.tables import describe
-from d2s.runtime.values.tensors import is_tensor, number_kind
+from d2s.runtime.values.tensors import is_numeric, number_kind
 from d2s.runtime.values.unbound import UNBOUND
 
 
@@ -43,7 +43,7 @@ class Constant(Carrier):
                 parts = optional_parts(after)
                 if parts is not None and parts[0] is before and parts[2] is not None:
                     raise Replan(self.path, like=Like(parts[2]))
-            if is_tensor(after) or number_kind(after) is not None:
+            if is_numeric(after):
                 raise Replan(self.path, like=Like(after))
         if number_kind(before) is not None and _numeric(after):
             raise Replan(self.path, lift=True)
@@ -89,4 +89,4 @@ def _numeric(value: object) -> bool:
     """Whether ``value`` is a tensor or number, or surely one of several."""
     if isinstance(value, Choice):
         return all(_numeric(item) for item in value.leaves()) and value.single
-    return is_tensor(value) or number_kind(value) is not None
+    return is_numeric(value)

@@ -25,6 +25,7 @@ from d2s.runtime.values.tensors import (
     as_dtype,
     as_value,
     carried,
+    is_numeric,
     is_tensor,
     joint_kind,
     mark_number,
@@ -281,7 +282,5 @@ def _usable(value: Choice) -> bool:
 def is_of_leaves(value: Choice) -> bool:
     """Whether the alternatives of ``value`` that are there are tensors and numbers."""
     return all(
-        is_tensor(item) or number_kind(item) is not None
-        for item in value.leaves()
-        if item is not None and item is not UNBOUND
+        is_numeric(item) for item in value.leaves() if item is not None and item is not UNBOUND
     )
