@@ -328,3 +328,21 @@ def f(x):
 """
     )
     assert_same(f, *X, static=d2s.to_static(f, full_graph=True))
+
+
+def test_a_return_in_a_loop_hands_the_list_on() -> None:
+    """C3: the trip that returns is the last one, so nothing changes the list behind it."""
+    function = function_of(
+        """
+        def f(x):
+            history = [x]
+            while x.sum() < 10:
+                x = x + 1
+                history.append(x)
+                if x.max() > 5:
+                    return {"all": history, "last": x}, history
+            history.append(x * 0)
+            return {"all": history, "last": x}, history
+        """
+    )
+    assert_same(function, tensor(1.0, 1.0), tensor(4.5, -9.0), tensor(20.0, 1.0))

@@ -13,6 +13,7 @@ hold one list before the loop and after each trip are carried as names of one.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -62,6 +63,11 @@ class Doubles:
 
     def __init__(self, names: tuple[str, ...], before: list[Any], given: list[Any]) -> None:
         self.names = names
+        self._returned = {
+            name
+            for name, flag in itertools.pairwise(names)
+            if name.startswith("result") and flag.startswith("returned")  # of ``return`` in a loop
+        }
         self.before = places_of(before)
         self.given = places_of([freeze(value) for value in given])
         self.found: set[Path] = set()
@@ -78,6 +84,8 @@ class Doubles:
                 self._check(path, path)
         for places in (self.before, places_of(after)):
             for one, other in _together(places):
+                if self._returned & {self.names[one[0]], self.names[other[0]]}:
+                    continue  # the trip that returns is the last one
                 if not _ids(self.given, one) & _ids(self.given, other):
                     self.found |= {one, other}
                     self._check(one, other)
