@@ -107,7 +107,10 @@ def same_items(one: object, other: object) -> bool:
             and same_items(one.false, other.false)
         )
     if isinstance(one, Frozen) and isinstance(other, Frozen):
-        return one.container is other.container and same_items(one.items, other.items)
+        if one.container is not other.container:
+            return False
+        same = getattr(type(one.container), "d2s_same", same_items)
+        return bool(same(one.items, other.items))
     if type(one) is tuple and type(other) is tuple and len(one) == len(other):
         return all(same_items(a, b) for a, b in zip(one, other, strict=True))
     return one is other or (not isinstance(one, Frozen) and _same_key(one, other))

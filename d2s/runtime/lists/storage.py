@@ -238,6 +238,9 @@ class ItemStore(OfRunLength):
             lending.settle(self, deeper=False)
         if self.arrays and not self.carried and self.rows is None and not self._in_branch():
             self.rows = self._stacked()  # inside of a branch or loop it would be too late
+        return self._snapshot()
+
+    def _snapshot(self) -> tuple[Any, ...]:
         rows = None if self.rows is None else tuple(self.rows)
         pending = tuple(self.pending)
         return (tuple(self.arrays), self._length, pending, self.element, rows, self.placed)
@@ -263,15 +266,19 @@ class ItemStore(OfRunLength):
 
     def holds_still(self, items: tuple[Any, ...]) -> bool:
         """Whether the items are those of a snapshot."""
-        before = ListSnapshot(*items)
-        if len(self.pending) != len(before.pending):
+        return self.d2s_same(items, self._snapshot())
+
+    @staticmethod
+    def d2s_same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+        """Whether two snapshots have the same items; a reader turns arrays into rows."""
+        before, after = ListSnapshot(*one), ListSnapshot(*other)
+        if not _are_one(before.pending, after.pending):
             return False
-        if self.arrays:
-            return self._length is before.length
-        if before.arrays and before.rows is None:
+        if before.arrays and after.arrays:
+            return after.length is before.length
+        if before.rows is None or after.rows is None:
             return False
-        mine, theirs = self.rows or (), before.rows or ()
-        return len(mine) == len(theirs) and all(map(operator.is_, mine, theirs))
+        return _are_one(before.rows, after.rows)
 
     def widen(self, element: Element) -> None:
         """Be prepared for items of another element, too."""
@@ -460,6 +467,10 @@ class ItemStore(OfRunLength):
             return
         for item, counts in pending:
             self._write(item, counts)
+
+
+def _are_one(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    return len(one) == len(other) and all(map(operator.is_, one, other))
 
 
 def _alternatives(*things: Any) -> list[Any]:
