@@ -201,23 +201,36 @@ def test_a_list_that_each_trip_begins_anew_lets_gradients_through() -> None:
     assert_same(f, *N, NONE)
 
 
-def test_a_list_of_one_side_known_under_two_names_is_refused() -> None:
-    """D1: two lists behind a branch, whose lengths tensors decide, have one name each."""
-    f = function_of("""
+CHANGES = (
+    "out.append(x * 9)",
+    "out[0] = x * 9",
+    "out += [x, x]",
+    "del out[0]",
+    "other.append(x * 9)",
+    "b[0] = x * 9",
+    "for i in range(n): other.append(x)",
+)
+
+
+@pytest.mark.parametrize("change", ["pass", *CHANGES])
+def test_one_of_two_lists_of_the_run_keeps_its_names(change: str) -> None:
+    """B4, D1: what is changed through one name is seen through each that is one with it."""
+    f = function_of(f"""
     def f(x, n):
         a, b = [x], [x * 2]
         for i in range(n):
             a.append(x)
-            b.append(x)
+            b.append(x + i)
         other = a
         if x.sum() > 0:
             out = a
         else:
             out = b
-        return out, other
+        {change}
+        return out, other, a, b, out is other
     """)
-    with pytest.raises(ContainerInGraphError, match=r"known as '(a|b|other)' too"):
-        d2s.to_static(f)(*N[0])
+    other = [(-x, n) for x, n in (*N, NONE)]
+    assert_same(f, *N, NONE, *other, static=d2s.to_static(f, full_graph=True))
 
 
 @pytest.mark.parametrize("test", ["i < 4", "i < n"])

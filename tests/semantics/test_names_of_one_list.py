@@ -9,10 +9,16 @@ from __future__ import annotations
 
 import re
 
+import paddle
 import pytest
 
 import d2s
-from d2s.errors import AmbiguousValueError, ContainerInGraphError, UnsupportedInGraphError
+from d2s.errors import (
+    AmbiguousValueError,
+    ContainerInGraphError,
+    LoopMismatchError,
+    UnsupportedInGraphError,
+)
 from tests.helpers import assert_same, function_of, tensor
 
 X = [(tensor(value, 0.5),) for value in (0.5, 6.5, 19.5, -3.0, 1.5)]
@@ -346,3 +352,52 @@ def test_a_return_in_a_loop_hands_the_list_on() -> None:
         """
     )
     assert_same(function, tensor(1.0, 1.0), tensor(4.5, -9.0), tensor(20.0, 1.0))
+
+
+FILLED = {
+    "list": "a, b = [x], [x * 2, x]",
+    "lists of one length": "a, b = [x], [x * 2]",
+    "deque": "a, b = deque([x]), deque([x * 2, x])",
+    "list of the run": "a, b = [x], [x * 2, x]\n    for i in range(n): a.append(x * i)",
+}
+
+STATIC = {
+    "append": "for i in range(n): out.append(x)",
+    "item": "for i in range(n): out[0] = out[0] + x",
+    "more": "for i in range(n): out += [x]",
+    "pop": "while len(out) > 1: out.pop()",
+    "the other name": "for i in range(n): a.append(x)",
+    "more once": "out += [x]",
+    "more on a side": "if x.max() > 1: out += [x]",
+}
+
+
+@pytest.mark.parametrize("change", STATIC.values(), ids=STATIC)
+@pytest.mark.parametrize("lists", FILLED.values(), ids=FILLED)
+def test_a_loop_does_not_change_a_copy_of_one_of_several(lists: str, change: str) -> None:
+    """B4, C3: ``+=`` and a static loop changed another list, silently; right now, or refused."""
+    f = function_of(
+        f"""
+from collections import deque
+
+
+def f(x, n):
+    {lists}
+    out = a if x.sum() > 0 else b
+    {change}
+    return list(out), list(a), list(b)
+"""
+    )
+    calls = [
+        (x, paddle.to_tensor(n)) for x in (tensor(1.0, 2.0), tensor(-3.0, 2.0)) for n in (3, 0)
+    ]
+    converted = d2s.to_static(f, full_graph=True)
+    refusal = None
+    try:
+        converted(*calls[0])
+    except (ContainerInGraphError, LoopMismatchError) as error:
+        refusal = error
+    if refusal is None:
+        assert_same(f, *calls, static=converted)
+    else:
+        assert str(refusal.file).startswith("<test")

@@ -188,6 +188,10 @@ def _each(use: Callable[[Any], Any], thing: Choice) -> Any:
         if len(pairs) == 2:  # it may be the one on both sides
             _refuse_other_form(pairs[0][1], pairs[1][1], thing)
             changed.append(merger.containers(pairs[0][1], pairs[1][1], thing.name))
+        elif isinstance(container, DynamicList):
+            was, now = pairs[0]
+            ends = (now, was) if key in found[0] else (was, now)
+            changed.append(merger.containers(*ends, thing.name))
         else:
             contents = merger.changed(key in found[0], *pairs[0], thing)
             changed.append(_filling(container, contents))

@@ -17,8 +17,8 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from d2s.errors import ContainerInGraphError
-from d2s.runtime.aliasing.holders import holders_of
+from d2s.errors import ContainerInGraphError, D2SError
+from d2s.runtime.aliasing.holders import choices_with, holders_of, names_of
 from d2s.runtime.aliasing.origins import is_known_outside
 from d2s.runtime.aliasing.reach import REACH
 from d2s.runtime.aliasing.snapshots import Frozen, freeze, is_double, note_doubles, same_items
@@ -82,6 +82,9 @@ class Doubles:
             if any(is_double(each.container) for each in held):
                 self.found.add(path)
                 self._check(path, path)
+            mine = _ids(self.given, path)
+            for container in (each.container for each in held if id(each.container) not in mine):
+                self._check_others(path, container, several=len(held) > 1)
         for places in (self.before, places_of(after)):
             for one, other in _together(places):
                 if self._returned & {self.names[one[0]], self.names[other[0]]}:
@@ -103,12 +106,33 @@ class Doubles:
     def _check(self, path: Path, other: Path) -> None:
         if any(map(_is_changed, self.given.get(path, ()))):
             name, known = self.names[path[0]], self.names[other[0]]
-            raise error_here(
-                ContainerInGraphError,
-                f"a static loop changes a list or dict of {name!r}, which is one of {known!r} too "
-                "in some trips and not in others",
-                f"begin with a copy: {name} = {name}.copy()",
-            )
+            raise _changes(name, f"one of {known!r} too in some trips and not in others")
+
+    def _check_others(self, path: Path, container: object, *, several: bool) -> None:
+        """Refuse to change what stands for ``container`` in the trips, and is known otherwise.
+
+        Args:
+            path: its place.
+            container: what was there before the loop.
+            several: it was one of several there, between which a tensor chooses.
+        """
+        if not any(map(_is_changed, self.given.get(path, ()))):
+            return
+        name = self.names[path[0]]
+        known = [each for each in choices_with(container, live=True) if each != name]
+        if known:
+            raise _changes(name, f"one of several of {known[0]!r} too, which a tensor decides")
+        if several and _is_known(container):
+            known = names_of(container, name) or ["a name outside of the function"]
+            raise _changes(name, f"one of several there, which a tensor decides, and {known[0]!r}")
+
+
+def _changes(name: str, what: str) -> D2SError:
+    return error_here(
+        ContainerInGraphError,
+        f"a static loop changes a list or dict of {name!r}, which is {what}",
+        f"begin with a copy: {name} = {name}.copy()",
+    )
 
 
 def _together(places: Places) -> Iterator[tuple[Path, Path]]:

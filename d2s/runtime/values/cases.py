@@ -238,6 +238,9 @@ _ARITHMETIC: Final = (
     "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul",
     "and_", "or_", "xor", "lshift", "rshift",
 )  # fmt: skip
+IN_PLACE: Final[dict[Operation, Operation]] = {}
+"""What ``+=`` and its like do to what cannot be changed, by the operator."""
+
 _COMPARISONS: Final = ("lt", "le", "gt", "ge", "eq", "ne")
 _ALONE: Final = ("neg", "pos", "invert", "abs")
 
@@ -268,6 +271,9 @@ for _name in _ARITHMETIC:
     _function = getattr(operator, _name)
     setattr(Operators, f"__{_name.strip('_')}__", _binary(_function))
     setattr(Operators, f"__r{_name.strip('_')}__", _binary(_function, swapped=True))
+    _in_place = f"i{_name.strip('_')}"
+    setattr(Operators, f"__{_in_place}__", _binary(getattr(operator, _in_place)))
+    IN_PLACE[getattr(operator, _in_place)] = _function
 for _name in _COMPARISONS:
     setattr(Operators, f"__{_name}__", _binary(getattr(operator, _name)))
 for _name in _ALONE:

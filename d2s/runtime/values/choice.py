@@ -25,7 +25,7 @@ from d2s.diagnostics.location import is_ours
 from d2s.errors import AmbiguousValueError, D2SError
 from d2s.runtime.trace import BranchNeededError, Capture, current, error_here, tentatively
 from d2s.runtime.values.callbacks import raise_when
-from d2s.runtime.values.cases import Cases, Operation, Operators
+from d2s.runtime.values.cases import IN_PLACE, Cases, Operation, Operators
 from d2s.runtime.values.constants import CONSTANTS
 from d2s.runtime.values.fields import attributes_of, is_object, keeps
 from d2s.runtime.values.objects import attribute, on_class
@@ -42,7 +42,7 @@ from d2s.runtime.values.tensors import (
     number_kind,
     shape,
 )
-from d2s.runtime.values.tree import is_plain_sequence
+from d2s.runtime.values.tree import is_mutable, is_plain_sequence
 from d2s.runtime.values.unbound import UNBOUND, unbound_error
 
 Use = Callable[[Any], Any]
@@ -225,6 +225,11 @@ class Choice(Cases, Operators):
         return each(lambda value: value(*args, **kwargs), self)
 
     def _operate(self, function: Operation, other: object, *, swapped: bool) -> object:
+        if function in IN_PLACE:
+            if all(_is_changed_by(function, leaf) for leaf in self.leaves()):
+                return self._operate_in_place(function, other)
+            if not any(map(_is_object, self.leaves())):
+                function = IN_PLACE[function]
         none = function in (operator.eq, operator.ne)  # ``None`` is a value like others there
         exact = False
         if self.plain and (
@@ -246,6 +251,13 @@ class Choice(Cases, Operators):
             exact=exact,
             plainly=plainly,
         )
+
+    def _operate_in_place(self, function: Operation, other: object) -> object:
+        def change(mine: object) -> None:
+            each(lambda theirs: function(mine, theirs), other)
+
+        each(change, self, plainly=_is_plain(other))
+        return self
 
     def _operate_alone(self, function: Operation) -> object:
         known = _folded(function, self) if self.plain else NotImplemented
@@ -293,6 +305,12 @@ def _has_method(thing: object, name: str) -> bool:
 
 def _is_object(thing: object) -> bool:
     return is_object(thing) or isinstance(thing, paddle.nn.Layer)
+
+
+def _is_changed_by(function: Operation, thing: object) -> bool:
+    """Whether ``thing`` is a container that ``function``, such as ``iadd``, changes in place."""
+    container = is_mutable(thing) or hasattr(type(thing), "d2s_freeze")
+    return container and hasattr(type(thing), f"__{function.__name__}__")
 
 
 def _item(thing: Any, index: int) -> Any:
