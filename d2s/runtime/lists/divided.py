@@ -59,7 +59,7 @@ def _join_in(value: Any, bind: Callable[[Any], object], select: Select, depth: i
         root = origin_of(value)
         if element is not None and not _is_known_elsewhere(value, root, bind):
             first = value.leaves()[0]
-            made = shell_of(first, value.name, element).like(_rows(value, element, select))
+            made = shell_of(first, value.name, element).like(rows_of_all(value, element, select))
             bind(made)
             note_form(root, made)
     elif depth and tree.is_indexed(value):
@@ -102,13 +102,13 @@ def _is_known_elsewhere(value: Choice, root: object, bind: Callable[[Any], objec
         bind(value)
 
 
-def _rows(value: Any, element: Element, select: Select) -> list[Any]:
+def rows_of_all(value: Any, element: Element, select: Select) -> list[Any]:
     """The rows of the list that holds, of all that ``value`` may be."""
     if isinstance(value, Choice):
         rows: list[Any] = select(
             value.flag,
-            lambda: _rows(value.true, element, select),
-            lambda: _rows(value.false, element, select),
+            lambda: rows_of_all(value.true, element, select),
+            lambda: rows_of_all(value.false, element, select),
         )
         return rows
     if isinstance(value, DynamicList):

@@ -8,15 +8,18 @@ from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.holders import names_of
 from d2s.runtime.aliasing.snapshots import Frozen, container_of, thaw
 from d2s.runtime.control_flow.cond import select
-from d2s.runtime.lists.becoming import of_python
+from d2s.runtime.lists.becoming import KINDS, are_alike, of_python, shell_of
+from d2s.runtime.lists.divided import rows_of_all
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.structures import union
+from d2s.runtime.lists.merging import joint_element
 from d2s.runtime.loops.carriers.carrier import Carrier, opens, seed
 from d2s.runtime.loops.carriers.mismatch import in_words, mismatch
 from d2s.runtime.loops.carriers.plans import Plan, Replan
-from d2s.runtime.trace import current, error_here, tentatively
+from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import carried, mark_number
+from d2s.runtime.values.tree import is_indexed, is_mapping
 
 
 class GrowingList(Carrier):
@@ -157,32 +160,23 @@ def refuse_other_names(container: object, path: str) -> None:
 
 
 def one_list(value: Choice, path: str) -> DynamicList | None:
-    """One list of the run out of several of alike items, of different lengths."""
-    leaves = value.leaves()
-    if not all(
-        isinstance(leaf, Frozen) and isinstance(leaf.container, list | DynamicList)
-        for leaf in leaves
-    ):
+    """One list or deque of the run out of several of alike items, of different lengths."""
+    if not all(isinstance(leaf, Frozen) for leaf in value.leaves()):
         return None
-    items = [item for leaf in leaves if type(leaf.container) is list for item in leaf.items]
-    lengths = {len(leaf.items) if type(leaf.container) is list else -1 for leaf in leaves}
-    if not items or len(lengths) == 1:
+    whole = thaw(value)
+    lists = whole.leaves()
+    of_run = [isinstance(each, DynamicList) for each in lists]
+    if not all(known or _is_list(each) for known, each in zip(of_run, lists, strict=True)):
         return None
-    with tentatively():
-        try:
-            # An item of the side that is not taken has any size: none is read out of its branch.
-            shared = DynamicList.for_items([thaw(item) for item in items], path)
-        except ContainerInGraphError:
-            return None
+    lengths = {-1 if known else len(each) for known, each in zip(of_run, lists, strict=True)}
+    if len(lengths) == 1 or not are_alike(lists):
+        return None
+    # An item of the side that is not taken has any size: none is read out of its branch.
+    element = joint_element(lists)
+    if element is None:
+        return None
+    return shell_of(lists[0], path, element).like(rows_of_all(whole, element, select))
 
-    def rows(part: object) -> tuple[paddle.Tensor, ...]:
-        if isinstance(part, Choice):
-            found: tuple[paddle.Tensor, ...] = select(
-                part.flag, lambda: rows(part.true), lambda: rows(part.false)
-            )
-            return found
-        made = shared.like(shared.need_rows(), path)
-        made.extend(thaw(part))
-        return tuple(made.need_rows())
 
-    return shared.like(list(rows(value)), path)
+def _is_list(container: object) -> bool:
+    return type(container) in KINDS and is_indexed(container) and not is_mapping(container)
