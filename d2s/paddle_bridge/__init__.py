@@ -145,6 +145,7 @@ from d2s.paddle_bridge.versions import (
     PROGRAM_NODES,
     check_version,
     ignored_modules,
+    leaves_out_empty_tensors,
     runs_as_it_is,
 )
 from d2s.paddle_bridge.walks import (
@@ -242,6 +243,7 @@ __all__ = [
     "key_in_program",
     "known_tensors",
     "layers_as_in_dygraph",
+    "leaves_out_empty_tensors",
     "length",
     "let_gradient_stop",
     "makes_sparse_gradients",

@@ -22,6 +22,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import inspect
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -141,6 +142,12 @@ def ignored_modules(known: int) -> list[Any]:
     """The modules that ``paddle.jit.ignore_module`` was given after the first ``known`` ones."""
     calls = _calls()
     return list(calls.BUILTIN_LIKELY_MODULES[known + len(calls.builtin_modules()) :])
+
+
+@functools.cache
+def leaves_out_empty_tensors() -> bool:
+    """Whether ``paddle.concat`` leaves out what has no elements, as that of 3.0 does."""
+    return ".count(0)" in inspect.getsource(inspect.unwrap(paddle.concat))
 
 
 def parameter_recorder() -> Any:

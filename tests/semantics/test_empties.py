@@ -122,3 +122,19 @@ def test_a_list_of_items_of_open_shape(body: str) -> None:
     spec = [InputSpec([None, None], stop_gradient=False), InputSpec([], "int64")]
     shapes = [tensor(*range(1, 7)).reshape([3, 2]), tensor(0.5, 2.0).reshape([1, 2])]
     assert_same(f, *((x, scalar(3)) for x in shapes), static=d2s.to_static(f, input_spec=spec))
+
+
+def test_parts_that_may_be_none_at_all() -> None:
+    """B2: what is joined where there is something to join."""
+
+    def f(hidden, counts):
+        parts = []
+        for j in range(hidden.shape[0]):
+            count = int(counts[j])
+            if count > 0:
+                parts.append(hidden[j].unsqueeze(0).expand([count, -1]))
+        return paddle.concat(parts) if parts else paddle.zeros([1, hidden.shape[1]])
+
+    hidden = paddle.arange(6, dtype="float32").reshape([3, 2])
+    counts = ([0, 0, 0], [2, 0, 1], [0, 1, 0])
+    assert_same(f, *[(hidden, paddle.to_tensor(each)) for each in counts])

@@ -378,7 +378,7 @@ def _check_parts(operation: Any, value: Any, axis: int = 0, *others: Any, **opti
 
 def _check_joined(operation: Any, values: Any, *others: Any, **options: Any) -> None:
     """Paddle 3.0 leaves out tensors without elements, and fails where all are."""
-    if isinstance(values, list) and not values:
+    if isinstance(values, list) and not values and bridge.leaves_out_empty_tensors():
         raise error_here(
             UnsupportedInGraphError,
             "tensors without elements are joined inside of a program here, and "
