@@ -401,3 +401,32 @@ def f(x, n):
         assert_same(f, *calls, static=converted)
     else:
         assert str(refusal.file).startswith("<test")
+
+
+@pytest.mark.parametrize("slots", ["", "__slots__ = ('items',)"])
+@pytest.mark.parametrize("change", ["c.items[1] = x", "c.items.update(a=x)", "c.items |= {2: x}"])
+def test_what_one_of_two_objects_holds(slots: str, change: str) -> None:
+    """B4: the dict of the other object stays as it is, also where attributes are in slots."""
+    function = function_of(
+        f"""
+        class Node:
+            {slots or "pass"}
+
+            def __init__(self):
+                self.items = {{}}
+
+        def f(x):
+            a, b = Node(), Node()
+            c = a if x.sum() > 5 else b
+            {change}
+            return len(a.items), len(b.items)
+        """,
+        "f",
+    )
+    static = d2s.to_static(function, full_graph=True)
+    for (x,) in X[:2]:
+        try:
+            got = static(x)
+        except ContainerInGraphError:
+            continue
+        assert got == function(x)

@@ -27,6 +27,7 @@ from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import is_ours
 from d2s.runtime.trace import Block, current
 from d2s.runtime.values.choice import Choice, possible
+from d2s.runtime.values.fields import Fields, slot_fields, slots_of
 from d2s.runtime.values.objects import dict_of, is_list
 from d2s.runtime.values.tree import any_leaf, children, is_mapping, pairs
 
@@ -280,7 +281,8 @@ class _Item:
     key: Any
 
     def identity(self) -> tuple[int, Any]:
-        return id(self.table), self.key
+        owner = self.table.owner if isinstance(self.table, Fields) else self.table
+        return id(owner), self.key
 
     def get(self) -> Any:
         return self.table[self.key]
@@ -438,6 +440,7 @@ def _places_in(value: Any, place: _Place) -> Iterator[tuple[str, object, _Place]
                 if not any(item is other for other in tables):
                     yield f".{key}", item, _Item(table, key)
     else:
-        fields = dict_of(value)
-        for key, item in list((fields or {}).items()):
-            yield f".{key}", item, _Item(fields, key)
+        slots = slot_fields(value) if slots_of(type(value)) else {}
+        for fields in (dict_of(value) or {}, slots):
+            for key, item in list(fields.items()):
+                yield f".{key}", item, _Item(fields, key)
