@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -174,9 +174,22 @@ def _each(use: Callable[[Any], Any], thing: Choice) -> Any:
     true, false = merger.outcomes
     merger.outcomes = [*true, None], [false[0], None, *false[1:]]  # each of them stays itself
     build = merger.merge(*sides.outcomes(0), thing.name)
+    changed = _changes(merger, before, sides.outcomes(1), thing)
+    results = sides.finish()
+    value = build(results)
+    for change in changed:
+        change(results)
+    sides.go_on()
+    return value
+
+
+def _changes(
+    merger: Merger, before: Sequence[Any], after: Sequence[Any], thing: Choice
+) -> list[Builder]:
+    """What the two sides have changed of the alternatives of ``thing``, as each run has it."""
     found = [
         {id(now.container): (was, now) for was, now in _containers(left, right)}
-        for left, right in zip(before, sides.outcomes(1), strict=True)
+        for left, right in zip(before, after, strict=True)
     ]
     changed: list[Callable[[list[Any]], Any]] = []
     for key in found[0] | found[1]:
@@ -195,12 +208,7 @@ def _each(use: Callable[[Any], Any], thing: Choice) -> Any:
         else:
             contents = merger.changed(key in found[0], *pairs[0], thing)
             changed.append(_filling(container, contents))
-    results = sides.finish()
-    value = build(results)
-    for change in changed:
-        change(results)
-    sides.go_on()
-    return value
+    return changed
 
 
 def _may_run_code(thing: object) -> bool:

@@ -280,9 +280,9 @@ class DynamicList(OrderedItems):
         """``other`` as a list like this one, if it is one of numbers."""
         if isinstance(other, DynamicList):
             return other if other._is_of_numbers() else None
-        if not all(number_kind(item) is not None for item in other):
-            return None
         kinds = {number_kind(item) for item in other}
+        if None in kinds:
+            return None
         widest = float if float in kinds else int if int in kinds else bool
         same = [cast_plain(as_value(item), NUMBER_DTYPES[widest]) for item in other]
         return DynamicList.of([mark_number(item, widest) for item in same], "list")

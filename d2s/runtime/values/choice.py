@@ -28,7 +28,7 @@ from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.cases import IN_PLACE, Cases, Operation, Operators
 from d2s.runtime.values.constants import CONSTANTS
 from d2s.runtime.values.fields import attributes_of, is_object, keeps
-from d2s.runtime.values.objects import attribute, on_class
+from d2s.runtime.values.objects import has_method
 from d2s.runtime.values.tables import bound_on, describe, listed, not_reached, noted
 from d2s.runtime.values.tensors import (
     NUMBER_DTYPES,
@@ -188,7 +188,7 @@ class Choice(Cases, Operators):
             raise AttributeError(name)
         usable = self._usable()
         constant = self.plain and len(usable) == self.size
-        if (constant or not self.single) and all(_has_method(value, name) for value in usable):
+        if (constant or not self.single) and all(has_method(value, name) for value in usable):
             return self.mapped(lambda side: getattr(side, name))
         if all(keeps(leaf, name) for leaf in self.leaves()):
             held = possible(self.spread(lambda side: attributes_of(side)[name]))
@@ -295,12 +295,6 @@ class Choice(Cases, Operators):
             "move the test into an if statement of the function",
             self.table(),
         )
-
-
-def _has_method(thing: object, name: str) -> bool:
-    """Whether an attribute can be called; a property is not asked, which may do anything."""
-    asked = isinstance(on_class(type(thing), name), property | functools.cached_property)
-    return not asked and callable(attribute(thing, name))
 
 
 def _is_object(thing: object) -> bool:

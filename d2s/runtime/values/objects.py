@@ -250,6 +250,12 @@ def attribute(thing: Any, name: str, default: Any = None) -> Any:
         return default
 
 
+def has_method(thing: Any, name: str) -> bool:
+    """Whether an attribute can be called; a property is not asked, which may do anything."""
+    asked = isinstance(on_class(type(thing), name), property | functools.cached_property)
+    return not asked and callable(attribute(thing, name))
+
+
 def owner_of(function: Any) -> Any:
     """The object that a method is bound to; ``None`` for anything else."""
     return function.__self__ if hasattr(type(function), "__self__") else None
