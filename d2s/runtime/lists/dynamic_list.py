@@ -486,9 +486,8 @@ def of_tensor(value: paddle.Tensor, name: str) -> DynamicList:
 def of_columns(element: Element, columns: list[paddle.Tensor], name: str) -> DynamicList:
     """A list of items like ``element``, whose leaves are the rows of ``columns``."""
     pairs = zip(element.leaves, columns, strict=True)
-    return DynamicList.of_rows(
-        name, element, [joined([zero_rows(leaf), column]) for leaf, column in pairs]
-    )
+    rows = [joined([zero_rows(leaf), column]) for leaf, column in pairs]
+    return DynamicList.of_rows(name, element, rows)
 
 
 def _inner(element: Element, rows: list[Any], frozen: bool) -> DynamicList:
