@@ -77,6 +77,7 @@ def f(x, timer):
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import copy
 import sys
@@ -149,7 +150,7 @@ class _Tries(ScopeTransformer):
         final = self.block(final)
         tried = self.ctx.names.fresh("tried")
         within = self.within(inner, None, names, tried, reads)
-        return self.ctx.quote(
+        made = self.ctx.quote(
             """
             try:
                 within
@@ -163,6 +164,8 @@ class _Tries(ScopeTransformer):
             tried=tried,
             final=final,
         )
+        ast.copy_location(made[0], node)  # a debugger may stop at ``try:``
+        return made
 
     def visit_With(self, node: Any) -> Any:
         if any(self.suppressed(item.context_expr) is not None for item in node.items[:-1]):
