@@ -44,6 +44,7 @@ from __future__ import annotations
 import paddle
 
 from d2s.paddle_bridge.versions import (
+    builtin_modules,
     check_version,
     no_compiler,
     parameter_recorder,
@@ -87,6 +88,7 @@ try:
     _global_inplace_map = _recorder._global_inplace_map
     _global_parameter_recorder = _recorder._global_parameter_recorder
     graph_tracing_guard = tracing_guard()
+    builtin_modules()  # imports modules: now, not while somebody steps through a call
     NO_COMPILER = no_compiler()
     Value = paddle.pir.Value
     EagerTensor = core.eager.Tensor

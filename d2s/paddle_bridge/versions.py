@@ -140,8 +140,13 @@ def runs_as_it_is(function: Any) -> bool:
 
 def ignored_modules(known: int) -> list[Any]:
     """The modules that ``paddle.jit.ignore_module`` was given after the first ``known`` ones."""
-    calls = _calls()
-    return list(calls.BUILTIN_LIKELY_MODULES[known + len(calls.builtin_modules()) :])
+    return list(_calls().BUILTIN_LIKELY_MODULES[known + builtin_modules() :])
+
+
+@functools.cache
+def builtin_modules() -> int:
+    """How many modules Paddle's converter ignores by itself; it imports some to find out."""
+    return len(_calls().builtin_modules())
 
 
 @functools.cache
