@@ -207,9 +207,10 @@ def misplaced(program: Any) -> tuple[Any, Any] | None:
     return check(program.global_block(), set())
 
 
-def is_visible(value: Any) -> bool:
-    """Whether the operation that is made next can use ``value``."""
-    block = paddle.pir.get_current_insertion_point().block()
+def is_visible(value: Any, block: Any = None) -> bool:
+    """Whether operations of ``block`` can use ``value``; ``None``: the one that is made next."""
+    if block is None:
+        block = paddle.pir.get_current_insertion_point().block()
     operation = value.get_defining_op()
     if operation is None:  # an argument of a block: of the loops around, the innermost ones'
         return True

@@ -9,7 +9,7 @@ from typing import Any
 import paddle
 
 from d2s.paddle_bridge.names import StaticPyLayerContext, build_if_op, build_while_op, cf_yield, pir
-from d2s.paddle_bridge.walks import blocks_of, tensor_operands, under
+from d2s.paddle_bridge.walks import blocks_of, is_visible, tensor_operands, under
 from d2s.paddle_bridge.walks import inside as all_inside
 
 
@@ -84,11 +84,25 @@ class WhileOp:
 
 
 def _taken_out(operation: Any) -> list[int]:
-    gone = [result.id for part in (operation, *all_inside(operation)) for result in part.results()]
-    for part in (operation, *all_inside(operation)):
+    """Take an operation out of its program; gives the ids of the values that go with it."""
+    parts = [operation, *all_inside(operation)]
+    gone = [result.id for part in parts for result in part.results()]
+    for part in parts:
         gone += [argument.id for block in blocks_of(part) for argument in block.args()]
+        _let_go(part)
     operation.get_parent_block().remove_op(operation)
     return gone
+
+
+def _let_go(operation: Any) -> None:
+    """Take from an operation that goes what it must not read: values of an ``if``'s other side.
+
+    Paddle ends the process when it destroys a value that a side further down still reads.
+    """
+    home = operation.get_parent_block()
+    for index, value in enumerate(operation.operands_source()):
+        if not pir.is_fake_value(value) and not is_visible(value, home):
+            operation.operand(index).set_source(pir.fake_value())
 
 
 def pass_into_blocks(

@@ -1,0 +1,29 @@
+"""Branches that are taken out of a program again (``paddle_bridge.capturing.blocks``)."""
+
+from __future__ import annotations
+
+from tests.processes import python
+
+LEAKS = """
+import paddle
+from d2s import paddle_bridge as bridge
+
+paddle.enable_static()
+program = paddle.static.Program()
+with paddle.static.program_guard(program):
+    x = paddle.static.data("x", [2, 3])
+    branch = bridge.IfOp(x.sum() > 0)
+    with branch.side(True):
+        part = x[0]
+    with branch.side(False):
+        paddle.add_n([part, part])
+    branch.drop()
+    left = paddle.static.default_main_program().global_block().ops
+    print([operation.name() for operation in left if operation.name() == "pd_op.if"])
+"""
+
+
+def test_a_branch_whose_sides_read_each_other_goes() -> None:
+    """C7: what a refused attempt leaves behind is taken out; Paddle alone ends the process."""
+    done = python("-c", LEAKS)
+    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
