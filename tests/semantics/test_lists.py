@@ -432,3 +432,30 @@ def f(x):
         split = d2s.to_static(f, full_graph=False)
         for x in calls:
             assert split(x) == f(x)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "sum(w for w, _, _ in kept)",
+        "[b for _, _, b in kept]",
+        "[_ for _, _, _ in kept]",
+        "[a for _, a, _ in kept if a > 0]",
+        "[(a, c) for a, (_, _), (_, c) in [(w, (w, b), (a, b)) for w, a, b in kept]]",
+    ],
+)
+def test_variables_of_a_target_that_nobody_reads(use: str) -> None:
+    """C6: ``_`` may stand there several times; the last one is what it means."""
+    function = function_of(
+        f"""
+        def f(x):
+            kept = []
+            for i in range(3):
+                if x[i] < 0:
+                    continue
+                kept.append((5 + i, x[i] - 1, x[i] * 2))
+            return {use}
+        """,
+        "f",
+    )
+    assert_same(function, tensor(1.0, 2.0, 3.0), tensor(1.0, -2.0, 0.5), tensor(-1.0, -1.0, -1.0))

@@ -144,6 +144,7 @@ class _Comprehensions(ScopeTransformer):
     def converted(self, node: Any, word: str, consumer: str) -> Any:
         """The comprehension ``node`` as a call of an operator, or as it is."""
         first = node.generators[0]
+        self.tell_apart(first.target)
         lazy = isinstance(node, gast.GeneratorExp) and not consumer
         suits = _suits(node) and not (lazy and first.ifs and _binds(node))
         if not suits or (not first.ifs and _plain(first.iter)):
@@ -177,6 +178,16 @@ class _Comprehensions(ScopeTransformer):
         if consumer and test is not None:
             call.keywords = [place(gast.keyword("consumer", place(constant(consumer), at)), at)]
         return call
+
+    def tell_apart(self, target: Any) -> None:
+        """Rename the first ones of equal variables of a target: ``for name, _, _ in rows``."""
+        names = [part for part in walk(target) if isinstance(part, gast.Name)]
+        bound = [part for part in names if isinstance(part.ctx, gast.Store)]
+        bound.sort(key=lambda part: (part.lineno, part.col_offset))
+        last = {part.id: part for part in bound}
+        for part in bound:
+            if last[part.id] is not part:
+                part.id = self.ctx.names.fresh(part.id)
 
     def lambda_of(
         self, wish: str, target: Any, value: Any, at: Span, hoisted: list[Any] | None
