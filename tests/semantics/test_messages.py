@@ -91,6 +91,7 @@ def warned(function: Callable[[Any], Any], value: Any) -> list[Any]:
     """File, line, text and type of each warning of a call."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        warnings.simplefilter("ignore", ResourceWarning)  # of objects that other tests have left
         function(value)
     return [(w.filename, w.lineno, str(w.message), w.category) for w in caught]
 

@@ -7,7 +7,7 @@ import os
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,16 @@ pytestmark = pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
 
 Made = tuple[dict[str, Any], Callable[[], Any]]
 """What a function finds in its globals, and what tells how often something has happened."""
+
+
+OPENED: list[Any] = []
+
+
+@pytest.fixture(autouse=True)
+def _nothing_stays_open() -> Iterator[None]:
+    yield
+    while OPENED:
+        OPENED.pop().close()
 
 
 def folder(tmp_path: Any) -> Made:
@@ -61,6 +71,7 @@ def a_semaphore(tmp_path: Any) -> Made:
 
 def a_database(tmp_path: Any) -> Made:
     base = sqlite3.connect(":memory:")
+    OPENED.append(base)
     base.execute("create table t(a)")
     return {"base": base}, lambda: base.total_changes
 
@@ -69,6 +80,7 @@ def a_file(tmp_path: Any) -> Made:
     path = tmp_path / "lines"
     path.write_text("one\ntwo\nthree\nfour\nfive\n")
     file = path.open()
+    OPENED.append(file)
     return {"file": file, "itertools": itertools}, file.tell
 
 
