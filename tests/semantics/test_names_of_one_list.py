@@ -309,7 +309,7 @@ def f(x):
     return a is b
 """
     )
-    with pytest.raises(UnsupportedInGraphError, match="on some runs only"):
+    with pytest.raises(UnsupportedInGraphError, match="come out of a static loop"):
         d2s.to_static(f, full_graph=True)(tensor(1.0))
 
 

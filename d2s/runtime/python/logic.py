@@ -92,37 +92,41 @@ def not_(operand: object, /) -> Any:
 
 
 def is_(left: object, right: object, /) -> Any:
-    """``left is right``; where a tensor decides what ``left`` is, a bool that the run knows."""
-    left = possible(left)
-    if isinstance(left, Choice):
-        answer = left.holds(lambda side: _is_one(side, right))
-        return answer if isinstance(answer, bool) else mark_number(answer, bool)
-    if type(right) is bool and number_kind(left) is bool and bridge.is_value(left):
-        return mark_number(paddle.assign(left), bool) if right else not_(left)
-    if _is_one(left, right):
+    """``left is right``; where a tensor decides what one of them is, a bool that the run knows."""
+    left, right = possible(left), possible(right)
+    answer = _each_of(left, lambda one: _each_of(right, lambda other: _is_one(one, other)))
+    return mark_number(answer, bool) if bridge.is_value(answer) else answer
+
+
+def _each_of(thing: object, test: Callable[[Any], Any]) -> Any:
+    return thing.holds(test) if isinstance(thing, Choice) else test(thing)
+
+
+def _is_one(left: object, right: object) -> Any:
+    """The answer for one alternative of each; a bool of the run where both are truth values."""
+    if left is right:
         return True
-    if bridge.is_value(left) and bridge.is_value(right):
-        for side in (left, right):
-            if bridge.is_chosen(side):
-                raise error_here(
-                    UnsupportedInGraphError,
-                    "'is' compares a tensor that a branch or loop has chosen, and which one that "
-                    "is only the run knows",
-                    "compare a flag that is set in the same places instead",
-                )
-    return False
-
-
-def _is_one(left: object, right: object) -> bool:
-    if left is not right and is_double(left) and is_double(right) and type(left) is type(right):
-        word = type(left).__name__
-        raise error_here(
-            UnsupportedInGraphError,
-            f"'is' compares a {word} that has come out of a static loop with another one, which "
-            "is the same one on some runs only",
-            "compare a flag that is set in the same places instead",
-        )
-    return left is right
+    of_the_run = bridge.is_value(left) or bridge.is_value(right)
+    kinds = number_kind(left), number_kind(right)
+    cure = "compare a flag that is set in the same places instead"
+    if is_double(left) and is_double(right) and type(left) is type(right):
+        what = f"a {type(left).__name__} that has come out of a static loop with another one"
+    elif kinds == (bool, bool):
+        same = eq(left, right)  # each of the two truth values is one object
+        return paddle.assign(same) if bridge.is_value(same) else same
+    elif of_the_run and kinds[0] is not None and kinds[0] is kinds[1]:
+        what, cure = "two numbers", "compare them with '=='"
+    elif not (bridge.is_value(left) and bridge.is_value(right)) or None not in kinds:
+        return False
+    elif bridge.is_chosen(left) or bridge.is_chosen(right):
+        what = "a tensor that a branch or loop has chosen"
+    else:
+        return False
+    raise error_here(
+        UnsupportedInGraphError,
+        f"'is' compares {what}, and which one it is only the run knows",
+        cure,
+    )
 
 
 def is_not(left: object, right: object, /) -> Any:

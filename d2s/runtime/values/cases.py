@@ -146,7 +146,7 @@ class Cases:
                 found.append((side, holds))
         return found
 
-    def holds(self, test: Callable[[Any], bool]) -> Any:
+    def holds(self, test: Callable[[Any], bool | paddle.Tensor]) -> Any:
         """A bool, or a bool value: whether the alternative that holds passes ``test``."""
         true, false = _test(self.true, test), _test(self.false, test)
         if true is True and false is True:
@@ -184,7 +184,7 @@ class Cases:
         return fresh.chosen_at(self.places, self.body_first)
 
 
-def _test(side: object, test: Callable[[Any], bool]) -> bool | paddle.Tensor:
+def _test(side: object, test: Callable[[Any], bool | paddle.Tensor]) -> bool | paddle.Tensor:
     return side.holds(test) if isinstance(side, Cases) else test(side)
 
 
