@@ -19,6 +19,7 @@ import os
 os.environ.setdefault("GLOG_minloglevel", "2")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import functools
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,10 +31,12 @@ warnings.filterwarnings("ignore")
 import typer
 
 from corpus import probes, record
+from corpus.language import Language, Text, same, section, table, write
 from corpus.record import CONVERTERS, Record, Verdict
 from corpus.rows import ROWS
 from corpus.runner import Result
-from corpus.support import BAD, cell, escape
+from corpus.support import BAD, cell, said
+from corpus.support import PEERS as TITLES
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "guide" / "facts.md"
 PROBES = record.RESULTS / "probes"
@@ -55,7 +58,7 @@ class Shown:
     """
 
     name: str
-    what: str
+    what: Text
     ast: str = ""
     sot: str = ""
 
@@ -70,162 +73,301 @@ class Defect:
 
     Attributes:
         key: ``fact N`` or ``row N``, which tests carry as a mark.
-        says: the defect, in words.
+        says: the defect, in words; nothing where it is the feature of its row.
         shown: what shows it.
         note: where the entry and what was measured here do not agree.
     """
 
     key: str
-    says: str
+    says: Text | None
     shown: tuple[Shown, ...]
-    note: str = ""
+    note: Text | None = None
 
 
-def _ast(name: str, what: str, kind: str = WRONG) -> Shown:
+def _ast(name: str, what: Text, kind: str = WRONG) -> Shown:
     return Shown(name, what, ast=kind)
 
 
-def _sot(name: str, what: str, kind: str = WRONG) -> Shown:
+def _sot(name: str, what: Text, kind: str = WRONG) -> Shown:
     return Shown(name, what, sot=kind)
 
 
-def _both(name: str, what: str, kind: str = WRONG) -> Shown:
+def _both(name: str, what: Text, kind: str = WRONG) -> Shown:
     return Shown(name, what, kind, kind)
 
 
 FACTS = (
     Defect(
         "fact 1",
-        "A value that leaves a branch or a loop and is also used inside of it loses a part of its "
-        "gradient; one value under two names gives wrong results.",
-        (
-            _ast("fanout_gradient_in_branch", "the gradient through a branch"),
-            _ast("one_value_under_two_names_in_branch", "two names: the result itself"),
-            _ast("fanout_gradient_in_while", "the gradient through a loop", FAILED),
+        Text(
+            "A value that leaves a branch or a loop and is also used inside of it loses a part of "
+            "its gradient; one value under two names gives wrong results.",
+            "离开分支或循环、又在其中被使用的值，会丢失一部分梯度；以两个名字出现的同一个值给出错误"
+            "的结果。",
         ),
-        "Through the converter the loop does not come as far as a wrong gradient: it ends in the "
-        "error of fact 2. With `paddle.static.gradients` on a program written by hand the gradient "
-        "of such a loop is 5 in place of 11.",
+        (
+            _ast(
+                "fanout_gradient_in_branch", Text("the gradient through a branch", "穿过分支的梯度")
+            ),
+            _ast(
+                "one_value_under_two_names_in_branch",
+                Text("two names: the result itself", "两个名字：结果本身"),
+            ),
+            _ast(
+                "fanout_gradient_in_while",
+                Text("the gradient through a loop", "穿过循环的梯度"),
+                FAILED,
+            ),
+        ),
+        Text(
+            "Through the converter the loop does not come as far as a wrong gradient: it ends in "
+            "the error of fact 2. With `paddle.static.gradients` on a program written by hand the "
+            "gradient of such a loop is 5 in place of 11.",
+            "经过该转换方式时，循环还没有走到错误的梯度，就以事实 2 的错误结束。"
+            "对手工编写的 Program 使用 `paddle.static.gradients`，这样的循环的梯度是 5，"
+            "而应当是 11。",
+        ),
     ),
     Defect(
         "fact 2",
-        "Training through a `while` fails: what the way back needs does not survive between the "
-        "two programs.",
+        Text(
+            "Training through a `while` fails: what the way back needs does not survive between "
+            "the two programs.",
+            "穿过 `while` 的训练会失败：反向所需的值没有在两个 Program 之间保留下来。",
+        ),
         (
-            _ast("while_and_condition", "a `while`", FAILED),
-            _ast("adaptive_ode", "a `while` over a dataclass", FAILED),
-            _ast("for_else_range_tensor", "a `for` over a range of a tensor", FAILED),
+            _ast("while_and_condition", Text("a `while`", "`while`"), FAILED),
+            _ast(
+                "adaptive_ode",
+                Text("a `while` over a dataclass", "对 dataclass 的 `while`"),
+                FAILED,
+            ),
+            _ast(
+                "for_else_range_tensor",
+                Text("a `for` over a range of a tensor", "以张量为边界的 range 上的 `for`"),
+                FAILED,
+            ),
         ),
     ),
     Defect(
         "fact 3",
-        "A loop variable that starts without a gradient never gets one: the gradient is missing, "
-        "and no error says so.",
+        Text(
+            "A loop variable that starts without a gradient never gets one: the gradient is "
+            "missing, and no error says so.",
+            "起初没有梯度的循环变量永远得不到梯度：梯度缺失，而没有任何报错。",
+        ),
         (
-            _ast("sum_from_zeros_gradient", "a sum from zeros"),
-            _ast("list_stack_gradient", "`append` and `stack`"),
-            _ast("lstm_tensor_steps", "an LSTM in training"),
+            _ast("sum_from_zeros_gradient", Text("a sum from zeros", "从零开始的求和")),
+            _ast("list_stack_gradient", Text("`append` and `stack`", "`append` 和 `stack`")),
+            _ast("lstm_tensor_steps", Text("an LSTM in training", "训练中的 LSTM")),
         ),
     ),
     Defect(
         "fact 4",
-        "The flag of an inner `break` is not reset, `else` of loops is skipped, a `:=` in the head "
-        "of a `while` and `itertools.count` do not end.",
+        Text(
+            "The flag of an inner `break` is not reset, `else` of loops is skipped, a `:=` in the "
+            "head of a `while` and `itertools.count` do not end.",
+            "内层 `break` 的标志不会复位，循环的 `else` 被跳过，`while` 条件里"
+            "的 `:=` 和 `itertools.count` 不会结束。",
+        ),
         (
-            _ast("inner_break_of_numbers", "`break` of an inner loop that is entered again"),
-            _ast("while_else_of_numbers", "`else` of a `while`"),
-            Shown("for_else_of_python_values", "`else` of a `for`", WRONG, WRONG),
-            _ast("walrus_in_while", "`:=` in the head of a `while`", HANGS),
-            _ast("itertools_count_break", "`itertools.count`", HANGS),
+            _ast(
+                "inner_break_of_numbers",
+                Text(
+                    "`break` of an inner loop that is entered again", "再次进入的内层循环的 `break`"
+                ),
+            ),
+            _ast("while_else_of_numbers", Text("`else` of a `while`", "`while` 的 `else`")),
+            Shown(
+                "for_else_of_python_values",
+                Text("`else` of a `for`", "`for` 的 `else`"),
+                WRONG,
+                WRONG,
+            ),
+            _ast(
+                "walrus_in_while",
+                Text("`:=` in the head of a `while`", "`while` 条件里的 `:=`"),
+                HANGS,
+            ),
+            _ast("itertools_count_break", same("`itertools.count`"), HANGS),
         ),
     ),
     Defect(
         "fact 5",
-        "In-place methods and writes through views are dropped while a program is captured.",
+        Text(
+            "In-place methods and writes through views are dropped while a program is captured.",
+            "捕获 Program 时，就地方法和通过视图的写入会丢失。",
+        ),
         (
-            _ast("add_in_place", "`y.add_(t)`"),
-            _both("inplace_update", "a step of momentum"),
-            _both("inplace_functions", "functions whose names end in an underscore"),
-            _both("view_of_reshape_written", "a write through a view"),
-            _both("view_written_then_base_read", "a write that a view has to see"),
+            _ast("add_in_place", same("`y.add_(t)`")),
+            _both("inplace_update", Text("a step of momentum", "momentum 的一步")),
+            _both(
+                "inplace_functions",
+                Text("functions whose names end in an underscore", "名字以下划线结尾的函数"),
+            ),
+            _both("view_of_reshape_written", Text("a write through a view", "通过视图写入")),
+            _both(
+                "view_written_then_base_read",
+                Text("a write that a view has to see", "视图应当看到的写入"),
+            ),
         ),
     ),
     Defect(
         "fact 6",
-        "Several threads that call one captured function crash the process.",
-        (_ast("threads_on_a_warm_function", "four threads, 500 calls each", ANY),),
-        "Chance decides what comes: an exception in a thread, another thread's result, no answer, "
-        "or the end of the process.",
+        Text(
+            "Several threads that call one captured function crash the process.",
+            "多个线程调用同一个已捕获的函数，会使进程崩溃。",
+        ),
+        (
+            _ast(
+                "threads_on_a_warm_function",
+                Text("four threads, 500 calls each", "四个线程，各调用 500 次"),
+                ANY,
+            ),
+        ),
+        Text(
+            "Chance decides what comes: an exception in a thread, another thread's result, no "
+            "answer, or the end of the process.",
+            "出现哪一种由偶然决定：某个线程里的异常、另一个线程的结果、没有回答，或进程结束。",
+        ),
     ),
     Defect(
         "fact 7",
-        "An error of an operation in a branch does not say which line of the program it was; an "
-        "`assert` loses its type and message.",
+        Text(
+            "An error of an operation in a branch does not say which line of the program it was; "
+            "an `assert` loses its type and message.",
+            "分支里算子的错误不指出是程序的哪一行；`assert` 会丢失其类型和消息。",
+        ),
         (
-            _ast("place_of_a_run_time_error", "the line of an error in a branch", FAILED),
-            _ast("assert_alone", "the type and message of an `assert`"),
+            _ast(
+                "place_of_a_run_time_error",
+                Text("the line of an error in a branch", "分支里错误的代码行"),
+                FAILED,
+            ),
+            _ast(
+                "assert_alone", Text("the type and message of an `assert`", "`assert` 的类型和消息")
+            ),
         ),
     ),
     Defect(
         "fact 8",
-        "What a program reads of globals, closures and attributes is frozen when it is captured.",
+        Text(
+            "What a program reads of globals, closures and attributes is frozen when it is "
+            "captured.",
+            "Program 从全局变量、闭包和属性读取的内容，在捕获时就固定下来。",
+        ),
         (
-            _ast("changed_global", "a global"),
-            _ast("changed_closure", "a variable of a closure"),
-            _ast("changed_attribute", "an attribute"),
-            _ast("captured_tensor_rebound", "a tensor that is replaced"),
+            _ast("changed_global", Text("a global", "全局变量")),
+            _ast("changed_closure", Text("a variable of a closure", "闭包变量")),
+            _ast("changed_attribute", Text("an attribute", "属性")),
+            _ast("captured_tensor_rebound", Text("a tensor that is replaced", "被替换的张量")),
         ),
     ),
     Defect(
         "fact 9",
-        "Under `no_grad` the program for training runs, which keeps what nobody will need.",
-        (_ast("memory_of_a_loop_without_gradients", "the memory of a loop", FAILED),),
-        "The time that it costs is in `make bench`; the memory is easier to tell apart.",
+        Text(
+            "Under `no_grad` the program for training runs, which keeps what nobody will need.",
+            "在 `no_grad` 下运行的是用于训练的 Program，它保留了没有人会用到的东西。",
+        ),
+        (
+            _ast(
+                "memory_of_a_loop_without_gradients",
+                Text("the memory of a loop", "循环的内存"),
+                FAILED,
+            ),
+        ),
+        Text(
+            "The time that it costs is in `make bench`; the memory is easier to tell apart.",
+            "它耗费的时间见 `make bench`；内存上的差别更容易分辨。",
+        ),
     ),
     Defect(
         "fact 10",
-        "`int()` of a tensor is an int32, and a Python float that meets a tensor becomes a "
-        "float64.",
+        Text(
+            "`int()` of a tensor is an int32, and a Python float that meets a tensor becomes a "
+            "float64.",
+            "张量的 `int()` 是 int32，与张量运算的 Python float 变成 float64。",
+        ),
         (
-            _ast("cast_int_beyond_32_bits", "`int()` of 2**40"),
-            _ast("weak_float_next_to_float64", "the dtype of what is computed with a float"),
+            _ast("cast_int_beyond_32_bits", Text("`int()` of 2**40", "2**40 的 `int()`")),
+            _ast(
+                "weak_float_next_to_float64",
+                Text("the dtype of what is computed with a float", "与 float 运算的结果的数据类型"),
+            ),
         ),
     ),
     Defect(
         "fact 11",
-        "`super()` over two levels recurses for ever, private names fail, and so do entry points "
-        "with `*args`, keyword-only arguments, decorators, class methods and partials.",
+        Text(
+            "`super()` over two levels recurses for ever, private names fail, and so do entry "
+            "points with `*args`, keyword-only arguments, decorators, class methods and partials.",
+            "跨两层的 `super()` 无限递归；私有名字会失败；带 `*args`、仅关键字参数、装饰器、"
+            "类方法和 partial 的入口也会失败。",
+        ),
         (
-            _ast("super_two_levels", "`super()` over two levels", FAILED),
-            _ast("private_names", "`self.__name`", FAILED),
-            _both("entry_varargs", "`*args`", FAILED),
-            _both("entry_keyword_only", "keyword-only arguments, bound by a partial", FAILED),
-            _both("entry_decorated_with_wraps", "a decorated function", FAILED),
-            _both("entry_classmethod", "a class method", FAILED),
-            _both("entry_partial", "a partial", FAILED),
+            _ast(
+                "super_two_levels", Text("`super()` over two levels", "跨两层的 `super()`"), FAILED
+            ),
+            _ast("private_names", same("`self.__name`"), FAILED),
+            _both("entry_varargs", same("`*args`"), FAILED),
+            _both(
+                "entry_keyword_only",
+                Text("keyword-only arguments, bound by a partial", "由 partial 绑定的仅关键字参数"),
+                FAILED,
+            ),
+            _both(
+                "entry_decorated_with_wraps", Text("a decorated function", "被装饰的函数"), FAILED
+            ),
+            _both("entry_classmethod", Text("a class method", "类方法"), FAILED),
+            _both("entry_partial", Text("a partial", "partial"), FAILED),
         ),
     ),
     Defect(
         "fact 12",
-        "Numbers are rounded to float32 while a program is made, whatever the tensors are that "
-        "they meet.",
-        (
-            _both("doubles_meet_numbers", "`x * 0.7` of a float64"),
-            _ast("linear_congruences", "`k * 1103515245` of an int64"),
+        Text(
+            "Numbers are rounded to float32 while a program is made, whatever the tensors are that "
+            "they meet.",
+            "生成 Program 时，数被舍入为 float32，无论与它们运算的张量是什么类型。",
         ),
-        "Found with d2s, which had inherited it.",
+        (
+            _both("doubles_meet_numbers", Text("`x * 0.7` of a float64", "float64 的 `x * 0.7`")),
+            _ast(
+                "linear_congruences",
+                Text("`k * 1103515245` of an int64", "int64 的 `k * 1103515245`"),
+            ),
+        ),
+        Text("Found with d2s, which had inherited it.", "由 d2s 发现，d2s 曾继承了这个问题。"),
     ),
     Defect(
         "fact 13",
-        "An operation that reads one tensor twice writes over it in between.",
-        (_both("one_tensor_read_twice", "`addmm(y, y, y)` and `scatter(y, k, y)`"),),
-        "Found with d2s, which had inherited it.",
+        Text(
+            "An operation that reads one tensor twice writes over it in between.",
+            "两次读取同一个张量的算子，会在两次之间覆盖它。",
+        ),
+        (
+            _both(
+                "one_tensor_read_twice",
+                Text(
+                    "`addmm(y, y, y)` and `scatter(y, k, y)`",
+                    "`addmm(y, y, y)` 和 `scatter(y, k, y)`",
+                ),
+            ),
+        ),
+        Text("Found with d2s, which had inherited it.", "由 d2s 发现，d2s 曾继承了这个问题。"),
     ),
     Defect(
         "fact 14",
-        "`paddle.to_tensor(x)` is `x` itself, and takes its gradient away.",
-        (_both("to_tensor_of_tensors", "a tensor, and a list with tensors"),),
-        "Found with d2s, which had inherited it.",
+        Text(
+            "`paddle.to_tensor(x)` is `x` itself, and takes its gradient away.",
+            "`paddle.to_tensor(x)` 就是 `x` 本身，并且拿走它的梯度。",
+        ),
+        (
+            _both(
+                "to_tensor_of_tensors",
+                Text("a tensor, and a list with tensors", "张量，以及含有张量的列表"),
+            ),
+        ),
+        Text("Found with d2s, which had inherited it.", "由 d2s 发现，d2s 曾继承了这个问题。"),
     ),
 )
 
@@ -233,167 +375,199 @@ FACTS = (
 SILENT = (
     Defect(
         "row 1",
-        "",
-        (_ast("fanout_gradient_in_branch", "gradients"),),
+        None,
+        (_ast("fanout_gradient_in_branch", Text("gradients", "梯度")),),
     ),
     Defect(
         "row 3",
-        "",
+        None,
         (
-            Shown("branch_name_unbound_at_return", "returned", WRONG, WRONG),
-            _ast("unbound_after_tensor_branch_in_loop", "set in a loop"),
+            Shown("branch_name_unbound_at_return", Text("returned", "被返回"), WRONG, WRONG),
+            _ast("unbound_after_tensor_branch_in_loop", Text("set in a loop", "在循环里设置")),
         ),
     ),
     Defect(
         "row 4",
-        "",
+        None,
         (
-            _ast("branch_none_returned", "returned"),
-            _ast("is_same_argument", "asked with `is None`"),
+            _ast("branch_none_returned", Text("returned", "被返回")),
+            _ast("is_same_argument", Text("asked with `is None`", "用 `is None` 判断")),
         ),
     ),
     Defect(
         "row 12",
-        "",
+        None,
         (
-            Shown("logic_value_of_and", "`and`", WRONG, FAILED),
-            Shown("logic_value_of_or", "`or`", WRONG, FAILED),
+            Shown("logic_value_of_and", same("`and`"), WRONG, FAILED),
+            Shown("logic_value_of_or", same("`or`"), WRONG, FAILED),
         ),
     ),
     Defect(
         "row 14",
-        "",
+        None,
         (
-            Shown("in_list_of_floats", "a list of floats", FAILED),
-            Shown("list_membership", "a list of tensors that grows", FAILED, HANGS),
+            Shown("in_list_of_floats", Text("a list of floats", "float 的列表"), FAILED),
+            Shown(
+                "list_membership",
+                Text("a list of tensors that grows", "增长的张量列表"),
+                FAILED,
+                HANGS,
+            ),
         ),
-        "A wrong answer of SOT was reported and did not come again on Paddle 3.3.1, in six forms "
-        "of the question; one of the programs does not end with it.",
+        Text(
+            "A wrong answer of SOT was reported and did not come again on Paddle 3.3.1, in six "
+            "forms of the question; one of the programs does not end with it.",
+            "曾有报告说 SOT 给出错误的答案，在飞桨 3.3.1 上以六种形式提问都没有再出现；"
+            "其中一个程序在 SOT 下不会结束。",
+        ),
     ),
     Defect(
         "row 18",
-        "",
-        (_ast("while_else_of_numbers", "the else is skipped"),),
+        None,
+        (_ast("while_else_of_numbers", Text("the else is skipped", "else 被跳过")),),
     ),
     Defect(
         "row 33",
-        "",
+        None,
         (
-            _ast("list_grows_while_iterated", "it grows"),
-            _ast("list_shrinks_while_iterated", "it shrinks"),
+            _ast("list_grows_while_iterated", Text("it grows", "列表增长")),
+            _ast("list_shrinks_while_iterated", Text("it shrinks", "列表缩短")),
         ),
     ),
     Defect(
         "row 35",
-        "",
-        (_ast("starred_target_of_numbers", "over tuples of numbers"),),
+        None,
+        (_ast("starred_target_of_numbers", Text("over tuples of numbers", "遍历数的元组")),),
     ),
     Defect(
         "row 36",
-        "",
-        (Shown("for_else_of_python_values", "over Python values", WRONG, WRONG),),
-        "That SOT is wrong here was not known: after a call that came to the `else`, a later call "
-        "that does not is given the value of the `else` too.",
+        None,
+        (
+            Shown(
+                "for_else_of_python_values",
+                Text("over Python values", "遍历 Python 值"),
+                WRONG,
+                WRONG,
+            ),
+        ),
+        Text(
+            "That SOT is wrong here was not known: after a call that came to the `else`, a later "
+            "call that does not is given the value of the `else` too.",
+            "SOT 在这里出错此前并不为人所知：一次调用走到 `else` 之后，之后没有走到 `else` 的调用也"
+            "会得到 `else` 的值。",
+        ),
     ),
     Defect(
         "row 38",
-        "",
+        None,
         (
-            _ast("inner_break_of_numbers", "numbers"),
-            _ast("insertion_sort", "a sort"),
+            _ast("inner_break_of_numbers", Text("numbers", "数")),
+            _ast("insertion_sort", Text("a sort", "排序")),
         ),
     ),
     Defect(
         "row 60",
-        "",
+        None,
         (
-            _ast("raise_caught_inside", "caught inside"),
-            _ast("raise_caught_in_tensor_loop", "in a loop"),
+            _ast("raise_caught_inside", Text("caught inside", "在内部捕获")),
+            _ast("raise_caught_in_tensor_loop", Text("in a loop", "在循环里")),
         ),
     ),
     Defect(
         "row 62",
-        "",
+        None,
         (
-            _ast("print_text_in_branch", "both texts, once"),
-            _ast("print_tensors", "the text of a tensor"),
+            _ast("print_text_in_branch", Text("both texts, once", "两段文本，各一次")),
+            _ast("print_tensors", Text("the text of a tensor", "张量的文本")),
         ),
     ),
     Defect(
         "row 67",
-        "",
-        (_ast("type_is_tensor_argument", "`type(x) is paddle.Tensor`"),),
+        None,
+        (_ast("type_is_tensor_argument", same("`type(x) is paddle.Tensor`")),),
     ),
     Defect(
         "row 68",
-        "",
+        None,
         (
-            _ast("branch_int_isinstance", "`isinstance`"),
-            _ast("branch_int_type", "`type`"),
+            _ast("branch_int_isinstance", same("`isinstance`")),
+            _ast("branch_int_type", same("`type`")),
         ),
     ),
     Defect(
         "row 73",
-        "",
+        None,
         (
-            _ast("random_module_per_call", "the `random` module"),
-            _ast("numpy_random_per_call", "`numpy.random`"),
+            _ast("random_module_per_call", Text("the `random` module", "`random` 模块")),
+            _ast("numpy_random_per_call", same("`numpy.random`")),
         ),
     ),
     Defect(
         "row 74",
-        "",
-        (_ast("list_stack_gradient", "the gradient"),),
+        None,
+        (_ast("list_stack_gradient", Text("the gradient", "梯度")),),
     ),
     Defect(
         "row 75",
-        "",
-        (_ast("list_grown_len_of_numbers", "`len`"),),
+        None,
+        (_ast("list_grown_len_of_numbers", same("`len`")),),
     ),
     Defect(
         "row 78",
-        "",
+        None,
         (
-            _ast("list_alias_in_branch", "two names"),
-            _ast("helper_mutates_arguments", "a helper"),
+            _ast("list_alias_in_branch", Text("two names", "两个名字")),
+            _ast("helper_mutates_arguments", Text("a helper", "辅助函数")),
         ),
     ),
     Defect(
         "row 81",
-        "",
-        (_ast("dict_constants_asked_in_loop", "`is True`"),),
+        None,
+        (_ast("dict_constants_asked_in_loop", same("`is True`")),),
     ),
     Defect(
         "row 88",
-        "",
+        None,
         (
-            _ast("add_in_place", "one name, one call"),
-            _both("inplace_update", "an in-place method"),
-            _both("setitem_through_slice_view", "a view"),
+            _ast("add_in_place", Text("one name, one call", "一个名字，一次调用")),
+            _both("inplace_update", Text("an in-place method", "就地方法")),
+            _both("setitem_through_slice_view", Text("a view", "视图")),
         ),
     ),
     Defect(
         "row 97",
-        "",
+        None,
         (
-            _ast("changed_global_dict", "a global"),
-            _ast("changed_attribute_list", "an attribute"),
+            _ast("changed_global_dict", Text("a global", "全局变量")),
+            _ast("changed_attribute_list", Text("an attribute", "属性")),
         ),
     ),
     Defect(
         "row 98",
-        "",
+        None,
         (
-            _ast("captured_tensor_rebound", "a name"),
-            _ast("sublayer_replaced", "a layer"),
+            _ast("captured_tensor_rebound", Text("a name", "名字")),
+            _ast("sublayer_replaced", Text("a layer", "Layer")),
         ),
     ),
     Defect(
         "row 100",
-        "",
-        (_both("grad_inside_two_steps", "two steps of `paddle.grad` with `create_graph`"),),
-        "On neither list: Paddle merges equal operations of a program, and its in-place pass then "
-        "overwrites what a second derivative still reads.",
+        None,
+        (
+            _both(
+                "grad_inside_two_steps",
+                Text(
+                    "two steps of `paddle.grad` with `create_graph`",
+                    "带 `create_graph` 的两步 `paddle.grad`",
+                ),
+            ),
+        ),
+        Text(
+            "On neither list: Paddle merges equal operations of a program, and its in-place pass "
+            "then overwrites what a second derivative still reads.",
+            "两份清单上都没有：飞桨会合并 Program 中相同的算子，之后它的就地 pass 会覆盖二阶导数还"
+            "要读取的值。",
+        ),
     ),
 )
 
@@ -401,7 +575,7 @@ DEFECTS = FACTS + SILENT
 NAMES = tuple(sorted({shown.name for defect in DEFECTS for shown in defect.shown}))
 
 
-def feature(defect: Defect) -> str:
+def feature(defect: Defect) -> Text:
     """What a defect is about: its own words, or those of its row in the support table."""
     if defect.says:
         return defect.says
@@ -420,7 +594,8 @@ def verdicts() -> dict[str, dict[str, Verdict]]:
 def problems(shown: Shown, known: Mapping[str, Verdict]) -> list[str]:
     """What is not as the list says, in verdicts by converter; nothing when all is.
 
-    >>> problems(_ast("p", "x"), {"d2s": Verdict("", "right"), "paddle-ast": Verdict("", "right")})
+    >>> right = Verdict("", "right")
+    >>> problems(_ast("p", same("x")), {"d2s": right, "paddle-ast": right})
     ['p: paddle-ast is right, the list says WRONG']
     """
     found = []
@@ -434,7 +609,8 @@ def problems(shown: Shown, known: Mapping[str, Verdict]) -> list[str]:
 
 # -- the page ------------------------------------------------------------------------------------
 
-_INTRO = """\
+_INTRO = Text(
+    """\
 # Where Paddle's converters go wrong
 
 Written by `make support` from the recorded verdicts on the programs named here; nobody typed in the
@@ -445,47 +621,76 @@ in one of these programs, or when a converter no longer does what it is blamed f
 
 Two lists: facts about Paddle's own path that d2s must not inherit, and features, with their numbers
 in the support table, on which one of Paddle's converters has been seen to be silently wrong.
-"""
+""",
+    """\
+# 飞桨转换方式的问题
+
+本页由 `make support` 根据这里列出的程序所记录的结论生成；没有一格是手工填写的。
+用词与[支持情况](support.md)相同：**WRONG** 指结果、梯度或文本与动态图不同，
+而没有任何报错；**failed** 指动态图不会抛出的错误，或进程崩溃。由 {versions}得到。如果 d2s 在其中某
+个程序上不正确，或某种转换方式不再有它被指出的问题，`tests/facts` 里的测试就会失败。
+
+共有两份清单：一份是关于飞桨自身转换途径的事实，d2s 不应当继承它们；另一份是曾看到飞桨的某种转换方式
+悄悄出错的功能，带有支持情况表中的编号。
+""",
+)
 
 
-def render(known: Mapping[str, Mapping[str, Verdict]], versions: str) -> str:
+def render(known: Mapping[str, Mapping[str, Verdict]], versions: Text, language: Language) -> str:
     """The text of the page."""
-    parts = [_INTRO.format(versions=versions), "## In total\n\n" + _totals(known)]
-    for title, defects in (("Facts", FACTS), ("Silently wrong features", SILENT)):
-        parts.append(f"## {title}\n")
-        parts += [_section(defect, known) for defect in defects]
+    parts = [
+        _INTRO[language].format(versions=versions[language]),
+        section(Text("In total", "合计"), _totals(known, language), language),
+    ]
+    lists = {
+        Text("Facts", "事实"): FACTS,
+        Text("Silently wrong features", "悄悄出错的功能"): SILENT,
+    }
+    for title, defects in lists.items():
+        parts.append(f"## {title[language]}\n")
+        parts += [_section(defect, known, language) for defect in defects]
     return "\n".join(parts)
 
 
-def _totals(known: Mapping[str, Mapping[str, Verdict]]) -> str:
-    lines = ["| | verdicts on the programs of this page |", "|---|---|"]
+def _totals(known: Mapping[str, Mapping[str, Verdict]], language: Language) -> str:
+    about = Text("verdicts on the programs of this page", "本页各程序的结论")
+    lines = [f"| | {about[language]} |", "|---|---|"]
     lines += [
-        f"| {title} | {cell([known[converter][name] for name in NAMES])} |"
+        f"| {title} | {cell([known[converter][name] for name in NAMES], language)} |"
         for converter, title in CONVERTERS.items()
     ]
     return "\n".join(lines) + "\n"
 
 
-def _section(defect: Defect, known: Mapping[str, Mapping[str, Verdict]]) -> str:
-    lines = [f"### {defect.key.capitalize()}\n", feature(defect).rstrip(".") + ".\n"]
-    lines += ["| what | shown by | " + " | ".join(CONVERTERS.values()) + " |", "|" + "---|" * 5]
+_KINDS = {"fact": Text("Fact", "事实"), "row": Text("Row", "行")}
+
+
+def _section(defect: Defect, known: Mapping[str, Mapping[str, Verdict]], language: Language) -> str:
+    kind, number = defect.key.split()
+    stop = Text(".", "。")[language]
+    lines = [f"### {_KINDS[kind][language]} {number}\n"]
+    lines.append(feature(defect)[language].rstrip(stop) + f"{stop}\n")
+    lines += table((Text("what", "内容"), Text("shown by", "展示它的程序"), *TITLES), language)
     for shown in defect.shown:
-        texts = [_said(known[converter][shown.name]) for converter in CONVERTERS]
-        lines.append("| " + " | ".join([shown.what, f"`{shown.name}`", *texts]) + " |")
+        texts = [_said(known[converter][shown.name], language) for converter in CONVERTERS]
+        lines.append(f"| {' | '.join([shown.what[language], f'`{shown.name}`', *texts])} |")
     if defect.note:
-        lines.append(f"\n{defect.note}")
+        lines.append(f"\n{defect.note[language]}")
     return "\n".join(lines) + "\n"
 
 
-def _said(verdict: Verdict) -> str:
-    text = escape(", ".join(part for part in (verdict.verdict, verdict.remark) if part))
+def _said(verdict: Verdict, language: Language) -> str:
+    text = said(verdict, language)
     return text.replace(WRONG, f"**{WRONG}**", 1) if text.startswith(WRONG) else text
 
 
-def versions() -> str:
+def versions() -> Text:
     """The Paddle and the Python that the peers were run with."""
     known = record.read(PEERS[0])
-    return f"paddlepaddle {known.paddle} on Python {known.python}"
+    return Text(
+        f"paddlepaddle {known.paddle} on Python {known.python}",
+        f"paddlepaddle {known.paddle} 和 Python {known.python} ",
+    )
 
 
 # -- running -------------------------------------------------------------------------------------
@@ -533,7 +738,7 @@ def main(
     if missing:
         print(f"no verdict on {', '.join(missing)}: run `make support`")
         raise typer.Exit(1)
-    PAGE.write_text(render(recorded, versions()), encoding="utf-8")
+    write(PAGE, functools.partial(render, recorded, versions()))
     for problem in bad:
         print(problem)
     raise typer.Exit(1 if bad else 0)

@@ -1,5 +1,8 @@
 """``python -m corpus.errors``: run the programs of the error catalogue, write ``docs/errors``.
 
+The Chinese pages, ``docs/zh/errors``, are made with them; ``corpus/translations/errors.md`` has
+their words.
+
 Each code has a program that ends with it, and mostly a form of it that works. Here they are run:
 the first for its message, the second in dygraph and as a program. What is printed goes into the
 pages, so that nobody types in what an error says.
@@ -16,6 +19,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ["D2S_FULL_GRAPH"] = "1"
 
 import contextlib
+import functools
 import inspect
 import io
 import linecache
@@ -34,16 +38,19 @@ import paddle
 
 import d2s
 import d2s.errors
+from corpus.language import LANGUAGES, Language, Text, page_in, table
 from corpus.messages import messages
+from corpus.translated import MissingTranslationError, link_in_chinese, translated
 from d2s import cli
-from d2s.diagnostics.catalogue import Block, Entry, codes, entry
+from d2s.diagnostics.catalogue import Block, Entry, Link, codes, entry
 from d2s.program.islands.breaks import REFUSALS
 
 PAGES = Path(__file__).resolve().parents[1] / "docs" / "errors"
 FILE = "net.py"
 """What the file of a program is called in messages."""
 
-INTRODUCTION = """\
+INTRODUCTION = Text(
+    """\
 # Error codes
 
 Every error of d2s ends with a code. Here is one page for each: what leads to it, a program that
@@ -55,18 +62,41 @@ are raised where a function has to be one: with `full_graph=True`, and by `d2s.s
 runs as [several programs](../guide/islands.md), and a warning ([D2S310](D2S310.md)) says why.
 
 <!-- Made by `make errors` from d2s/diagnostics/catalogue. -->
-"""
+""",
+    """\
+# 错误码
+
+d2s 的每个错误都以错误码结尾。这里每个错误码有一页：什么会引发它、一个引发它的程序、d2s 对该程序说什
+么，以及替代写法。`d2s explain D2S204` 在终端里打印同样的内容（英文），怎样阅读和捕获错误
+见[错误](../guide/errors.md)。
+
+关于不能成为一个 Program 的函数的错误（D2S101、D2S103、D2S2xx、D2S304、D2S305、D2S307），
+在函数必须是一个 Program 的地方抛出：使用 `full_graph=True` 时，以及在 `d2s.save` 中。在其他地方，
+函数作为[若干个 Program](../guide/islands.md) 运行，并有一条警告（[D2S310](D2S310.md)）说明原因。
+
+d2s 打印的消息是英文，这些页面原样给出。
+
+<!-- Made by `make errors` from d2s/diagnostics/catalogue and corpus/translations/errors.md. -->
+""",
+)
 
 
-SPLIT = (
+SPLIT = Text(
     "You see it where a function has to be one program: with `full_graph=True` (or "
     "`D2S_FULL_GRAPH=1`), as in the example below, and from `d2s.save`. Elsewhere the function "
     "runs as [several programs](../guide/islands.md), and the warning [D2S310](D2S310.md) says the "
-    "same once."
+    "same once.",
+    "它出现在函数必须是一个 Program 的地方：使用 `full_graph=True`（或 `D2S_FULL_GRAPH=1`）时，"
+    "如下面的示例，以及在 `d2s.save` 中。在其他地方，"
+    "函数作为[若干个 Program](../guide/islands.md) 运行，由警告 [D2S310](D2S310.md) 说一次同样的内"
+    "容。",
 )
 """What a page adds about an error that another way of running the function avoids."""
 
-MESSAGES_BEFORE = "All that ends with this code, with `…` for what is another each time:"
+MESSAGES_BEFORE = Text(
+    "All that ends with this code, with `…` for what is another each time:",
+    "以这个错误码结尾的全部消息，`…` 代表每次不同的内容：",
+)
 
 KINDS: dict[str, type[BaseException]] = {
     kind.code: kind
@@ -198,62 +228,88 @@ def _run(text: str, folder: Path) -> None:
 # -- pages -----------------------------------------------------------------------------------------
 
 
-def pages() -> dict[str, str]:
-    """The pages by file name, every example run.
+def pages() -> dict[Path, str]:
+    """The pages by file, in both languages, every example run.
 
     Raises:
         ExampleError: a program does not do what its entry says.
+        MissingTranslationError: a paragraph of the catalogue has no Chinese.
     """
     entries = [entry(code) for code in codes()]
-    made = {f"{found.code}.md": page(found, message_of(found)) for found in entries}
-    return {"index.md": index(entries), **made}
+    made = {}
+    for language in LANGUAGES:
+        made[page_in(language, PAGES / "index.md")] = index(entries, language)
+    for found in entries:
+        message = message_of(found)
+        for language in LANGUAGES:
+            file = page_in(language, PAGES / f"{found.code}.md")
+            made[file] = page(found, message, language)
+    return made
 
 
-def index(entries: Sequence[Entry]) -> str:
+def index(entries: Sequence[Entry], language: Language) -> str:
     """The page that lists all codes."""
+    titles = (Text("code", "错误码"), Text("what it is about", "关于什么"), Text("class", "类"))
     rows = [
-        f"| [{found.code}]({found.code}.md) | {found.title} | `{KINDS[found.code].__name__}` |"
+        f"| [{found.code}]({found.code}.md) | {translated('errors', found.title, language)} "
+        f"| `{KINDS[found.code].__name__}` |"
         for found in entries
     ]
-    return "\n".join(
-        [INTRODUCTION, "| code | what it is about | class |", "|---|---|---|", *rows, ""]
-    )
+    return "\n".join([INTRODUCTION[language], *table(titles, language), *rows, ""])
 
 
-def page(found: Entry, message: str) -> str:
+def page(found: Entry, message: str, language: Language) -> str:
     """The page of one code.
 
     Args:
         found: what the catalogue says.
         message: what d2s says to the example.
+        language: that of the page.
     """
     kind = KINDS[found.code]
     also = [base.__name__ for base in kind.__mro__ if base.__module__ == "builtins"]
     also = also[: also.index("Exception" if issubclass(kind, d2s.D2SError) else "UserWarning")]
-    caught = f"`d2s.errors.{kind.__name__}`"
-    if also:
-        caught += f", which is {'an' if also[0][0] in 'AEIOU' else 'a'} `{also[0]}` as well"
+    said = functools.partial(translated, "errors", language=language)
     parts = [
-        f"# {found.code}: {found.title}",
-        found.cause,
-        f"The class is {caught}.",
-        *([SPLIT] if issubclass(kind, REFUSALS) else []),
-        "## Example",
+        f"# {found.code}: {said(found.title)}",
+        said(found.cause),
+        _caught(kind, also)[language],
+        *([SPLIT[language]] if issubclass(kind, REFUSALS) else []),
+        f"## {Text('Example', '示例')[language]}",
         _fenced(found.example),
-        "d2s says:",
+        Text("d2s says:", "d2s 说：")[language],
         f"```text\n{message}\n```",
-        "## Cure",
-        found.cure,
+        f"## {Text('Cure', '修改建议')[language]}",
+        said(found.cure),
     ]
     if found.instead is not None:
-        parts += ["## Instead", _fenced(found.instead)]
-    said = messages().get(found.code)
-    if said:
-        parts += ["## Messages", MESSAGES_BEFORE, "```text\n" + "\n".join(said) + "\n```"]
+        parts += [f"## {Text('Instead', '替代写法')[language]}", _fenced(found.instead)]
+    texts = messages().get(found.code)
+    if texts:
+        parts += [f"## {Text('Messages', '消息')[language]}", MESSAGES_BEFORE[language]]
+        parts.append("```text\n" + "\n".join(texts) + "\n```")
     if found.see:
-        links = "\n".join(f"- [{link.text}](../guide/{link.target})" for link in found.see)
-        parts += ["## See", links]
+        parts.append(f"## {Text('See', '另见')[language]}")
+        parts.append("\n".join(f"- {_link(link, language)}" for link in found.see))
     return "\n\n".join(parts) + "\n"
+
+
+def _caught(kind: type[BaseException], also: Sequence[str]) -> Text:
+    name = f"`d2s.errors.{kind.__name__}`"
+    if not also:
+        return Text(f"The class is {name}.", f"对应的类是 {name}。")
+    article = "an" if also[0][0] in "AEIOU" else "a"
+    return Text(
+        f"The class is {name}, which is {article} `{also[0]}` as well.",
+        f"对应的类是 {name}，它也是一种 `{also[0]}`。",
+    )
+
+
+def _link(link: Link, language: Language) -> str:
+    if language == "en":
+        return f"[{link.text}](../guide/{link.target})"
+    text, target = link_in_chinese(f"guide/{link.target}")
+    return f"[{text}](../{target})"
 
 
 def _fenced(block: Block) -> str:
@@ -264,16 +320,18 @@ def main() -> int:
     """Write the pages; 1 when an example is wrong."""
     try:
         made = pages()
-    except ExampleError as error:
+    except (ExampleError, MissingTranslationError) as error:
         print(error, file=sys.stderr)
         return 1
-    PAGES.mkdir(exist_ok=True)
-    for old in PAGES.glob("*.md"):
-        if old.name not in made:
-            old.unlink()
-    for name, text in made.items():
-        (PAGES / name).write_text(text, encoding="utf-8")
-    print(f"{len(made) - 1} codes, in {PAGES}")
+    for language in LANGUAGES:
+        folder = page_in(language, PAGES)
+        folder.mkdir(exist_ok=True)
+        for old in folder.glob("*.md"):
+            if old not in made:
+                old.unlink()
+    for file, text in made.items():
+        file.write_text(text, encoding="utf-8")
+    print(f"{len(codes())} codes, in {PAGES} and {page_in('zh', PAGES)}")
     return 0
 
 

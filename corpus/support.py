@@ -26,8 +26,9 @@ import platform
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated
@@ -41,6 +42,9 @@ from corpus import evidence, record
 from corpus.case import Case, CaseError, load, load_all
 from corpus.converters import LEAVES, run_all_apart
 from corpus.evidence import EvidenceError
+from corpus.language import Language, Text, same, section
+from corpus.language import table as _table
+from corpus.language import write as write_page
 from corpus.record import CONVERTERS, Outcomes, Record, Verdict
 from corpus.rows import ROWS, Row
 
@@ -50,6 +54,15 @@ KINDS = ("right", "refused", "WRONG", "failed", "no answer")
 BAD = ("WRONG", "failed", "no answer")
 D2S_TIMEOUT = 120.0
 PEER_TIMEOUT = 20.0
+
+PEERS = tuple(same(title) for title in CONVERTERS.values())
+COUNTED = (
+    Text("programs", "程序数"),
+    same("right"),
+    Text("of these leave the graph", "其中离开图"),
+    *(same(kind) for kind in KINDS[1:]),
+)
+"""The heads of a table that counts verdicts."""
 
 
 @dataclass(frozen=True)
@@ -69,12 +82,19 @@ class Program:
 # -- cells ---------------------------------------------------------------------------------------
 
 
-def cell(verdicts: Sequence[Verdict]) -> str:
+COMMA = Text(", ", "，")
+NOT_RUN = Text("not run", "未运行")
+NO_TEST = Text("no test yet", "尚无测试")
+LEAVING = Text(LEAVES, "离开图")
+
+
+def cell(verdicts: Sequence[Verdict], language: Language) -> str:
     """The verdicts on the programs of a row, in few words.
 
-    >>> cell([Verdict("", "right"), Verdict("", "right", LEAVES)])
+    >>> cell([Verdict("", "right"), Verdict("", "right", LEAVES)], "en")
     'right 2/2, 1 leaves the graph'
-    >>> cell([Verdict("", "right"), Verdict("", "refused D2S205"), Verdict("", "WRONG value")])
+    >>> found = [Verdict("", "right"), Verdict("", "refused D2S205"), Verdict("", "WRONG value")]
+    >>> cell(found, "en")
     'right 1, refused 1 (D2S205), **WRONG 1**'
     """
     found = collections.Counter(verdict.kind for verdict in verdicts)
@@ -88,26 +108,40 @@ def cell(verdicts: Sequence[Verdict]) -> str:
         if kind == "WRONG":
             text = f"**{text}**"
         if kind == "right":
-            text += _leaving([each.remark for each in verdicts if each.kind == "right"])
+            text += _leaving([each.remark for each in verdicts if each.kind == "right"], language)
         parts.append(text)
-    return ", ".join(parts)
+    return COMMA[language].join(parts)
 
 
-def _leaving(remarks: Sequence[str]) -> str:
+def _leaving(remarks: Sequence[str], language: Language) -> str:
     count = remarks.count(LEAVES)
     if not count:
         return ""
     if count == len(remarks):
-        return f", {LEAVES}"
-    return f", {count} leave{'s' if count == 1 else ''} the graph"
+        return COMMA[language] + LEAVING[language]
+    leave = "leaves" if count == 1 else "leave"
+    return COMMA[language] + Text(f"{count} {leave} the graph", f"{count} 个离开图")[language]
 
 
-def outcome_cell(row: int, tests: Outcomes) -> str:
+_OUTCOMES: Mapping[str, Callable[[int, str], Text]] = {
+    "passed": lambda n, _: Text(f"{n} test{'s pass' if n > 1 else ' passes'}", f"{n} 个测试通过"),
+    "refused": lambda n, codes: Text(
+        f"refused in {n} test{'s' * (n > 1)} ({codes})", f"{n} 个测试中被拒绝（{codes}）"
+    ),
+    "skipped": lambda n, _: Text(f"{n} test{'s' * (n > 1)} skipped", f"{n} 个测试跳过"),
+    "failed": lambda n, _: Text(
+        f"**{n} test{'s fail' if n > 1 else ' fails'}**", f"**{n} 个测试失败**"
+    ),
+    "missing": lambda n, _: Text(f"**{n} test{'s' * (n > 1)} missing**", f"**缺少 {n} 个测试**"),
+}
+
+
+def outcome_cell(row: int, tests: Outcomes, language: Language) -> str:
     """How the tests of a row ended.
 
     >>> from corpus.evidence import Mark
-    >>> outcome_cell(1, Outcomes("", "", {"a": (Mark((1,)),), "b": (Mark((1, 2)),)},
-    ...                     {"a": "passed", "b": "failed"}))
+    >>> marks = {"a": (Mark((1,)),), "b": (Mark((1, 2)),)}
+    >>> outcome_cell(1, Outcomes("", "", marks, {"a": "passed", "b": "failed"}), "en")
     '1 test passes, **1 test fails**'
     """
     found: collections.Counter[str] = collections.Counter()
@@ -121,39 +155,51 @@ def outcome_cell(row: int, tests: Outcomes) -> str:
                 outcome = "refused"
                 codes.add(mark.refused)
             found[outcome] += 1
-    words = {
-        "passed": lambda n: f"{n} test{'s pass' if n > 1 else ' passes'}",
-        "refused": lambda n: f"refused in {n} test{'s' * (n > 1)} ({', '.join(sorted(codes))})",
-        "skipped": lambda n: f"{n} test{'s' * (n > 1)} skipped",
-        "failed": lambda n: f"**{n} test{'s fail' if n > 1 else ' fails'}**",
-        "missing": lambda n: f"**{n} test{'s' * (n > 1)} missing**",
-    }
-    return ", ".join(word(found[kind]) for kind, word in words.items() if found[kind])
+    said = ", ".join(sorted(codes))
+    return COMMA[language].join(
+        word(found[kind], said)[language] for kind, word in _OUTCOMES.items() if found[kind]
+    )
 
 
 def cells(
-    row: Row, programs: Sequence[Program], records: Mapping[str, Record], tests: Outcomes
+    row: Row,
+    programs: Sequence[Program],
+    records: Mapping[str, Record],
+    tests: Outcomes,
+    language: Language,
 ) -> list[str]:
     """The cells of a row: d2s first, then the peers."""
     mine = [program for program in programs if row.number in program.rows]
     out = []
     for converter in CONVERTERS:
         known = records[converter].cases
-        text = cell([known[each.name] for each in mine if each.name in known])
+        text = cell([known[each.name] for each in mine if each.name in known], language)
         missing = sum(each.name not in known for each in mine)
-        out.append(", ".join(part for part in (text, f"not run {missing}" * bool(missing)) if part))
-    shown = outcome_cell(row.number, tests)
-    out[0] = ", ".join(part for part in (out[0], shown) if part)
+        not_run = f"{NOT_RUN[language]} {missing}" * bool(missing)
+        out.append(_joined((text, not_run), language))
+    out[0] = _joined((out[0], outcome_cell(row.number, tests, language)), language)
     if row.measured:
-        return [f"measured: `{row.measured}`" for _ in out]
+        measured = Text(f"measured: `{row.measured}`", f"由 `{row.measured}` 测量")[language]
+        return [measured for _ in out]
     if not out[0]:
-        return ["no test yet", *("-" for _ in out[1:])]
+        return [NO_TEST[language], *("-" for _ in out[1:])]
     return [text or "-" for text in out]
+
+
+def _joined(parts: Iterable[str], language: Language) -> str:
+    return COMMA[language].join(part for part in parts if part)
+
+
+def said(verdict: Verdict, language: Language) -> str:
+    """A verdict with its remark, as words in a cell."""
+    remark = LEAVING[language] if verdict.remark == LEAVES else verdict.remark
+    return escape(_joined((verdict.verdict, remark), language))
 
 
 # -- the page ------------------------------------------------------------------------------------
 
-_INTRO = """\
+_INTRO = Text(
+    """\
 # What is supported
 
 One line for each thing that a program may contain or ask for, and what d2s and Paddle's own two
@@ -178,40 +224,92 @@ and writes this page.
 A program counts as right only if all of its calls are: both sides of each branch, none, one and
 many trips of each loop, train and eval where a layer has them, everything twice. So one program can
 be wrong for a reason that belongs to another of its rows.
-"""
+""",
+    """\
+# 支持情况
+
+程序可能包含或要求的每一件事占一行，并给出 d2s 和飞桨自带的两种转换方式的结果。没有一格是手工填写
+的：`corpus/` 的程序以动态图运行，再转换后运行，输入相同，逐次调用比较，单元格就是得到的结
+果。`make support` 运行这些程序并生成本页。
+
+{versions}
+
+- **right**（正确）：每个结果、数据类型、形状、梯度、异常、打印的文本和被改变的实参都与动态图相同。
+- **离开图**（leaves the graph）：正确，但不是一个 Program：SOT 把函数的一部分或全部作为 Python 运
+行。
+- **refused**（拒绝）：给出带错误码、代码行和修改建议的错误，而不是结果；
+替代写法见[限制](limits.md)。
+- **WRONG**（错误）：有与动态图不同之处，而没有任何报错。
+- **failed**（失败）：动态图不会抛出的错误，或进程崩溃。
+- **no answer**（没有回答）：进程在 {timeout:g} 秒之后被停止。
+- **测试**：由 d2s 的测试展示；飞桨的转换方式不在那里运行，写作 “-”。
+- **尚无测试**：没有任何东西展示它；它可能可用，也可能不可用。
+
+一个程序的所有调用都正确，才算 right：每个分支的两侧；每个循环的零次、一次和多次迭代；
+有 train 与 eval 之分的 Layer，两种模式都运行；全部各做两遍。因此，一个程序出错的原因可能属于它的另
+一行。
+""",
+)
 
 
-def render(programs: Sequence[Program], records: Mapping[str, Record], tests: Outcomes) -> str:
+def render(
+    programs: Sequence[Program],
+    records: Mapping[str, Record],
+    tests: Outcomes,
+    language: Language,
+) -> str:
     """The text of the page."""
-    parts = [_INTRO.format(versions=_versions(records), timeout=PEER_TIMEOUT)]
-    parts.append("## In total\n\n" + _totals(programs, records, tests))
-    parts.append("## By subject\n\n" + _subjects(programs, records))
+    versions = _versions(records)[language]
+    parts = [
+        _INTRO[language].format(versions=versions, timeout=PEER_TIMEOUT),
+        f"## {Text('In total', '合计')[language]}\n\n"
+        + _totals(programs, records, tests, language),
+        f"## {Text('By subject', '按主题')[language]}\n\n" + _subjects(programs, records, language),
+    ]
     for title, group in groupby(ROWS, key=lambda row: row.section):
-        lines = _table("#", "feature", *CONVERTERS.values())
+        lines = _table((same("#"), Text("feature", "功能"), *PEERS), language)
         for row in group:
-            feature = row.feature + "".join(f" ({thread})" for thread in row.threads)
-            lines.append(_line(str(row.number), feature, *cells(row, programs, records, tests)))
-        parts.append(f"## {title}\n\n" + _folded(f"{len(lines) - 2} features", "\n".join(lines)))
+            feature = row.feature[language] + "".join(f" ({thread})" for thread in row.threads)
+            lines.append(
+                _line(str(row.number), feature, *cells(row, programs, records, tests, language))
+            )
+        count = len(lines) - 2
+        folded = _folded(Text(f"{count} features", f"{count} 项功能")[language], "\n".join(lines))
+        parts.append(section(title, folded, language))
     return "\n".join(parts)
 
 
-_SHOWN = """\
+_SHOWN = Text(
+    """\
 # The programs of the support table
 
 What shows each row of [What is supported](support.md), and what became of each program in dygraph
 style with d2s and with Paddle's own converters; the words are those of that page. `make support`
 writes both.
-"""
+""",
+    """\
+# 支持情况表的程序
+
+[支持情况](support.md)的每一行由什么展示，以及每个动态图风格的程序在 d2s 和飞桨自带转换方式下的结
+果；用词与该页相同。两页都由 `make support` 生成。“内容”一列是程序自己的文档字符串，只有英文。
+""",
+)
 
 
 def render_programs(
-    programs: Sequence[Program], records: Mapping[str, Record], tests: Outcomes
+    programs: Sequence[Program],
+    records: Mapping[str, Record],
+    tests: Outcomes,
+    language: Language,
 ) -> str:
     """The text of the page that has each program."""
+    shows = Text("What shows each row", "每一行由什么展示")
     parts = [
-        _SHOWN,
-        "## What shows each row\n\n" + _evidence(programs, tests),
-        "## Every program\n\n" + _programs(programs, records),
+        _SHOWN[language],
+        section(shows, _evidence(programs, tests, language), language),
+        section(
+            Text("Every program", "每个程序"), _programs(programs, records, language), language
+        ),
     ]
     return "\n".join(parts)
 
@@ -219,26 +317,42 @@ def render_programs(
 def write_pages(
     programs: Sequence[Program], records: Mapping[str, Record], tests: Outcomes
 ) -> None:
-    """Write both pages."""
+    """Write both pages, in both languages."""
     for page, text in ((PAGE, render), (PAGE.with_name(PROGRAMS), render_programs)):
-        page.write_text(text(programs, records, tests), encoding="utf-8")
+        write_page(page, partial(text, programs, records, tests))
 
 
-def _versions(records: Mapping[str, Record]) -> str:
+def _versions(records: Mapping[str, Record]) -> Text:
     found = {(each.paddle, each.python) for each in records.values() if each.cases}
     if len(found) == 1:
         ((paddle_, python),) = found
-        return f"Made with paddlepaddle {paddle_} and Python {python}, on the CPU."
-    each = "; ".join(
-        f"{CONVERTERS[name]} with paddlepaddle {known.paddle} and Python {known.python}"
-        for name, known in records.items()
-        if known.cases
+        return Text(
+            f"Made with paddlepaddle {paddle_} and Python {python}, on the CPU.",
+            f"在 CPU 上用 paddlepaddle {paddle_} 和 Python {python} 得到。",
+        )
+    if not found:
+        return Text("Nothing has been run yet.", "还没有运行过任何程序。")
+    known = {CONVERTERS[name]: each for name, each in records.items() if each.cases}
+    each_ = [
+        Text(
+            f"{title} with paddlepaddle {each.paddle} and Python {each.python}",
+            f"{title} 用 paddlepaddle {each.paddle} 和 Python {each.python}",
+        )
+        for title, each in known.items()
+    ]
+    return Text(
+        f"Made on the CPU: {'; '.join(each.en for each in each_)}.",
+        f"在 CPU 上得到：{'；'.join(each.zh for each in each_)}。",
     )
-    return f"Made on the CPU: {each}." if each else "Nothing has been run yet."
 
 
-def _totals(programs: Sequence[Program], records: Mapping[str, Record], tests: Outcomes) -> str:
-    lines = _table("", "programs", "right", "of these leave the graph", *KINDS[1:], "right in %")
+def _totals(
+    programs: Sequence[Program],
+    records: Mapping[str, Record],
+    tests: Outcomes,
+    language: Language,
+) -> str:
+    lines = _table((same(""), *COUNTED, Text("right in %", "right 的百分比")), language)
     for converter, title in CONVERTERS.items():
         known = records[converter].cases
         mine = [known[each.name] for each in programs if each.name in known]
@@ -255,30 +369,41 @@ def _totals(programs: Sequence[Program], records: Mapping[str, Record], tests: O
         )
     ended = collections.Counter(tests.outcomes.values())
     shown = ", ".join(f"{count} {word}" for word, count in sorted(ended.items()))
-    open_ = [
-        str(row.number) for row in ROWS if cells(row, programs, records, tests)[0] == "no test yet"
-    ]
-    text = f"\nTests of d2s that show rows beside the programs: {shown or 'none yet'}.\n"
-    text += f"Rows without any test: {', '.join(open_) or 'none'}.\n"
-    return "\n".join(lines) + "\n" + text
-
-
-def _subjects(programs: Sequence[Program], records: Mapping[str, Record]) -> str:
-    """For each section how many programs show it, and how many each converter gets right."""
-    lines = _table(
-        "subject", "features", "programs", *(f"{each}: right" for each in CONVERTERS.values())
+    open_ = ", ".join(
+        str(row.number)
+        for row in ROWS
+        if cells(row, programs, records, tests, language)[0] == NO_TEST[language]
     )
+    text = Text(
+        f"Tests of d2s that show rows beside the programs: {shown or 'none yet'}.\n"
+        f"Rows without any test: {open_ or 'none'}.\n",
+        f"除程序之外，展示各行的 d2s 测试：{shown or '还没有'}。没有任何测试的"
+        f"行：{open_ or '无'}。\n",
+    )
+    return "\n".join(lines) + "\n\n" + text[language]
+
+
+def _subjects(
+    programs: Sequence[Program], records: Mapping[str, Record], language: Language
+) -> str:
+    """For each section how many programs show it, and how many each converter gets right."""
+    titles = [Text("subject", "主题"), Text("features", "功能数"), Text("programs", "程序数")]
+    titles += [Text(f"{each}: right", f"{each}：right") for each in CONVERTERS.values()]
+    lines = _table(tuple(titles), language)
     for title, group in groupby(ROWS, key=lambda row: row.section):
         rows = {row.number for row in group}
         mine = [each.name for each in programs if rows & {*each.rows}]
-        right = [_share(mine, records[converter]) for converter in CONVERTERS]
-        lines.append(_line(title, str(len(rows)), str(len(mine)), *right))
-    note = "\nThe features of each subject unfold below, and the programs are "
-    note += "[a page of their own](support-programs.md).\n"
-    return "\n".join(lines) + "\n" + note
+        right = [_share(mine, records[converter], language) for converter in CONVERTERS]
+        lines.append(_line(title[language], str(len(rows)), str(len(mine)), *right))
+    note = Text(
+        "The features of each subject unfold below, and the programs are "
+        "[a page of their own](support-programs.md).",
+        "各主题的功能在下面展开，程序另有[一页](support-programs.md)。",
+    )
+    return "\n".join(lines) + f"\n\n{note[language]}\n"
 
 
-def _share(names: Sequence[str], known: Record) -> str:
+def _share(names: Sequence[str], known: Record, language: Language) -> str:
     """How many of some programs are right, and how many of these leave the graph."""
     found = [known.cases[name] for name in names if name in known.cases]
     if not found:
@@ -286,10 +411,11 @@ def _share(names: Sequence[str], known: Record) -> str:
     right = [each for each in found if each.kind == "right"]
     leaving = sum(each.remark == LEAVES for each in right)
     verb = "leaves" if leaving == 1 else "leave"
-    return f"{len(right)}" + (f" ({leaving} {verb} the graph)" if leaving else "")
+    told = Text(f" ({leaving} {verb} the graph)", f"（{leaving} 个离开图）")[language]
+    return f"{len(right)}" + told * bool(leaving)
 
 
-def _evidence(programs: Sequence[Program], tests: Outcomes) -> str:
+def _evidence(programs: Sequence[Program], tests: Outcomes, language: Language) -> str:
     parts = []
     for title, group in groupby(ROWS, key=lambda row: row.section):
         lines = []
@@ -301,22 +427,24 @@ def _evidence(programs: Sequence[Program], tests: Outcomes) -> str:
                 if any(row.number in mark.rows for mark in marks)
             ]
             mine += [f"`{row.measured}`"] if row.measured else []
-            lines.append(f"- {row.number}: {', '.join(mine) or 'no test yet'}")
-        parts.append(_folded(title, "\n".join(lines)))
+            lines.append(f"- {row.number}: {', '.join(mine) or NO_TEST[language]}")
+        parts.append(_folded(title[language], "\n".join(lines)))
     return "\n".join(parts)
 
 
-def _programs(programs: Sequence[Program], records: Mapping[str, Record]) -> str:
+def _programs(
+    programs: Sequence[Program], records: Mapping[str, Record], language: Language
+) -> str:
     parts = []
     ordered = sorted(programs, key=lambda each: (each.group, each.name))
     for group, members in groupby(ordered, key=lambda each: each.group):
-        lines = _table("program", "what it is", *CONVERTERS.values())
+        titles = (Text("program", "程序"), Text("what it is", "内容"), *PEERS)
+        lines = _table(titles, language)
         for each in members:
             texts = []
             for converter in CONVERTERS:
-                verdict = records[converter].cases.get(each.name, Verdict("", "not run"))
-                said = ", ".join(part for part in (verdict.verdict, verdict.remark) if part)
-                texts.append(escape(said))
+                unknown = Verdict("", NOT_RUN[language])
+                texts.append(said(records[converter].cases.get(each.name, unknown), language))
             lines.append(_line(f"`{each.name}`", escape(each.summary), *texts))
         parts.append(_folded(f"corpus/programs/{group}", "\n".join(lines)))
     return "\n".join(parts)
@@ -331,10 +459,6 @@ def escape(text: str) -> str:
     return re.sub(
         r"[|*_`\\\[\]{}~^$]", lambda found: f"&#{ord(found[0])};", html.escape(text, quote=False)
     )
-
-
-def _table(*titles: str) -> list[str]:
-    return [_line(*titles), "|" + "---|" * len(titles)]
 
 
 def _line(*texts: str) -> str:

@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 
 import paddle
+import pytest
 
 from corpus.generation import page
 from corpus.generation.judge import judge, summary
 from corpus.generation.model import Loop, of_any_prompt, prompts
+from corpus.language import LANGUAGES, Language, page_in
 from tests.processes import python
 
 
-def test_page_is_made_of_the_results() -> None:
-    made = page.text_of(page.read(page.FIRST), page.read(page.RESULTS))
-    assert page.PAGE.read_text(encoding="utf-8") == made, "run python -m corpus.generation --page"
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_page_is_made_of_the_results(language: Language) -> None:
+    made = page.text_of(page.read(page.FIRST), page.read(page.RESULTS), language)
+    found = page_in(language, page.PAGE).read_text(encoding="utf-8")
+    assert found == made, "run python -m corpus.generation --page"
 
 
 def test_verdict_of_a_loop() -> None:

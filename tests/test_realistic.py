@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from corpus.language import LANGUAGES, Language, page_in
 from corpus.realistic import verdicts
 from corpus.realistic.run import BAD, items
 from corpus.realistic.verdicts import FIRST, NOW, PAGE, Verdict
@@ -77,7 +78,8 @@ def test_no_program_is_recorded_as_wrong_that_was_right_at_first() -> None:
     ]
 
 
-def test_page_has_the_counts_of_the_tables() -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    table = verdicts.counts(items(), verdicts.read(FIRST), KNOWN)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_page_has_the_counts_of_the_tables(language: Language) -> None:
+    text = page_in(language, PAGE).read_text(encoding="utf-8")
+    table = verdicts.counts(items(), verdicts.read(FIRST), KNOWN, language)
     assert verdicts.page(text, table) == text, "run `python -m corpus.realistic --render`"

@@ -8,6 +8,7 @@ import numpy as np
 import paddle
 import pytest
 
+from corpus.language import LANGUAGES, Language, page_in
 from corpus.zoo import page
 from corpus.zoo.compare import apart, difference, facts
 from corpus.zoo.model import Model, every_package, package
@@ -29,11 +30,11 @@ def test_names_of_models_are_unique() -> None:
         assert len(set(names)) == len(names), each.name
 
 
-def test_page_is_made_of_the_results() -> None:
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_page_is_made_of_the_results(language: Language) -> None:
     record = json.loads(page.RESULTS.read_text(encoding="utf-8"))
-    assert page.PAGE.read_text(encoding="utf-8") == page.text_of(record), (
-        "run python -m corpus.zoo --page"
-    )
+    found = page_in(language, page.PAGE).read_text(encoding="utf-8")
+    assert found == page.text_of(record, language), "run python -m corpus.zoo --page"
 
 
 def test_results_are_of_models_that_there_are() -> None:

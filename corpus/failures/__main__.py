@@ -14,6 +14,7 @@ import os
 os.environ.setdefault("GLOG_minloglevel", "3")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import functools
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
@@ -31,6 +32,7 @@ from corpus.failures import report
 from corpus.failures.failure import Failure, load, load_all, paths
 from corpus.failures.report import AST, CONVERTERS, D2S, DYGRAPH, Notes, Told
 from corpus.failures.shown import Shown, show_apart
+from corpus.language import write
 
 TIMEOUT = 60.0
 
@@ -61,7 +63,7 @@ def main(
     notes = {converter: report.read(converter) for converter in CONVERTERS}
     if not render_:
         _update(notes, failures, everything=all_, jobs=jobs)
-    report.PAGE.write_text(report.render(failures, notes), encoding="utf-8")
+    write(report.PAGE, functools.partial(report.render, failures, notes))
     judged = report.judge(failures, notes, D2S)
     bad = [each for each in judged if not (each.type and each.line)]
     for each in bad:

@@ -12,18 +12,21 @@ from types import ModuleType
 from typing import Any
 
 from corpus.case import CaseError
+from corpus.language import Text
 
 PROGRAMS = Path(__file__).parent / "programs"
 MARK = "# <- fails"
 
 GROUPS = {
-    "capture": "Errors while the program is captured",
-    "run": "Errors that only the run can meet",
-    "effects": "`assert` and `raise`",
-    "python": "Errors of plain Python on the way",
-    "rules": "What no static program can do",
-    "calls": "Calls, arguments, training steps, saved programs",
-    "sources": "Files and lines of every kind",
+    "capture": Text("Errors while the program is captured", "捕获 Program 时的错误"),
+    "run": Text("Errors that only the run can meet", "只有运行时才会遇到的错误"),
+    "effects": Text("`assert` and `raise`", "`assert` 和 `raise`"),
+    "python": Text("Errors of plain Python on the way", "途中普通 Python 的错误"),
+    "rules": Text("What no static program can do", "任何静态图 Program 都做不到的事"),
+    "calls": Text(
+        "Calls, arguments, training steps, saved programs", "调用、实参、训练步、保存的 Program"
+    ),
+    "sources": Text("Files and lines of every kind", "各种文件和代码行"),
 }
 
 

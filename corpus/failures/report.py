@@ -15,7 +15,9 @@ import paddle
 from corpus import record
 from corpus.failures.failure import GROUPS, Failure
 from corpus.failures.shown import Shown
-from corpus.support import escape
+from corpus.language import Language, Text, same, section, table
+from corpus.support import COMMA, NOT_RUN, escape
+from corpus.translated import translated
 
 FOLDER = record.RESULTS / "failures"
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "failures.md"
@@ -185,7 +187,8 @@ def judge(failures: Sequence[Failure], notes: Mapping[str, Notes], converter: st
 
 # -- the page ------------------------------------------------------------------------------------
 
-_INTRO = """\
+_INTRO = Text(
+    """\
 # When a program fails
 
 What a user is shown when a program fails: in dygraph, converted by Paddle's own converter
@@ -202,26 +205,50 @@ numbers: `make failures` runs the programs and writes this page.
 - **frames**: how many places in the user's code the whole text shows as frames, and how many in
   Paddle, d2s or Python's library.
 - **lines**: how many lines are printed when nobody catches the exception.
-"""
+""",
+    """\
+# 程序出错时
+
+程序失败时用户会看到什么：在动态图里，用飞桨自带的方式转换
+（`paddle.jit.to_static(full_graph=True)`），以及用 d2s 转换。共 {count} 个程序，
+位于 `corpus/failures/programs/`；每个程序标出了错误应当指出的代码行。没有一个数字是手工填写
+的：`make failures` 运行这些程序并生成本页。
+
+{versions}
+
+- **类型**：异常的类正是动态图所抛出的类。
+- **消息**：动态图异常的文本就是它的文本，或是其中的一部分。
+- **代码行**：文本最后指出的程序文件的行，就是失败的那一行。（对于 d2s 带错误码的错误，
+是错误所针对的行。）
+- **栈帧**：整段文本中显示了用户代码的多少处栈帧，以及飞桨、d2s 或 Python 标准库的多少处。
+- **行数**：没有人捕获异常时，打印出多少行。
+""",
+)
 
 
-def render(failures: Sequence[Failure], notes: Mapping[str, Notes]) -> str:
+def render(failures: Sequence[Failure], notes: Mapping[str, Notes], language: Language) -> str:
     """The text of the page."""
     plain = [each for each in failures if not each.code]
     ruled = [each for each in failures if each.code]
+    fail = Text("Programs that fail in dygraph", "在动态图里失败的程序")
+    cannot = Text("Programs that only a program cannot do", "只有静态图 Program 做不到的程序")
+    every = Text("Every program", "每个程序")
     parts = [
-        _INTRO.format(count=len(failures), versions=_versions(notes)),
-        "## Programs that fail in dygraph\n\n" + _totals(plain, notes),
-        "## Programs that only a program cannot do\n\n" + _rules(ruled, notes),
-        "## Every program\n\n" + _programs(failures, notes),
+        _INTRO[language].format(count=len(failures), versions=_versions(notes)[language]),
+        section(fail, _totals(plain, notes, language), language),
+        section(cannot, _rules(ruled, notes, language), language),
+        section(every, _programs(failures, notes, language), language),
     ]
     return "\n".join(parts)
 
 
-def _versions(notes: Mapping[str, Notes]) -> str:
+def _versions(notes: Mapping[str, Notes]) -> Text:
     found = sorted({(each.paddle, each.python) for each in notes.values() if each.told})
+    if not found:
+        return Text("Nothing has been run yet.", "还没有运行过任何程序。")
     made = " and ".join(f"paddlepaddle {name} on Python {python}" for name, python in found)
-    return f"Made with {made}, on the CPU." if made else "Nothing has been run yet."
+    with_ = "、".join(f"paddlepaddle {name}（Python {python}）" for name, python in found)
+    return Text(f"Made with {made}, on the CPU.", f"在 CPU 上用 {with_}得到。")
 
 
 def _share(flags: Sequence[bool]) -> str:
@@ -232,12 +259,21 @@ def _middle(numbers: Sequence[int]) -> str:
     return f"{median(numbers):g}" if numbers else "-"
 
 
-def _totals(failures: Sequence[Failure], notes: Mapping[str, Notes]) -> str:
-    lines = [
-        "| | programs | type kept | message kept | line named | user's frames (median) "
-        "| library frames (median) | lines printed (median) | lines printed (most) |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
+TOTALS = (
+    same(""),
+    Text("programs", "程序数"),
+    Text("type kept", "类型不变"),
+    Text("message kept", "消息不变"),
+    Text("line named", "指出代码行"),
+    Text("user's frames (median)", "用户的栈帧（中位数）"),
+    Text("library frames (median)", "库的栈帧（中位数）"),
+    Text("lines printed (median)", "打印行数（中位数）"),
+    Text("lines printed (most)", "打印行数（最多）"),
+)
+
+
+def _totals(failures: Sequence[Failure], notes: Mapping[str, Notes], language: Language) -> str:
+    lines = table(TOTALS, language)
     for converter, title in CONVERTERS.items():
         judged = judge(failures, notes, converter)
         told = [each.told for each in judged if each.fails]
@@ -256,12 +292,22 @@ def _totals(failures: Sequence[Failure], notes: Mapping[str, Notes]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _rules(failures: Sequence[Failure], notes: Mapping[str, Notes]) -> str:
-    text = (
+_RULES = (
+    same(""),
+    Text("programs", "程序数"),
+    Text("fail", "失败"),
+    Text("with the right code", "错误码正确"),
+    Text("line named", "指出代码行"),
+)
+
+
+def _rules(failures: Sequence[Failure], notes: Mapping[str, Notes], language: Language) -> str:
+    text = Text(
         "d2s answers these with an error that has a code, the line and a cure. Most of them run "
-        "in dygraph.\n\n"
+        "in dygraph.",
+        "对这些程序，d2s 给出带错误码、代码行和修改建议的错误。其中大多数能在动态图里运行。",
     )
-    lines = ["| | programs | fail | with the right code | line named |", "|---|---|---|---|---|"]
+    lines = table(_RULES, language)
     for converter in (AST, D2S):
         judged = judge(failures, notes, converter)
         coded = _share([each.type for each in judged]) if converter == D2S else "-"
@@ -274,25 +320,34 @@ def _rules(failures: Sequence[Failure], notes: Mapping[str, Notes]) -> str:
             _share([each.line for each in failed]),
         ]
         lines.append(f"| {' | '.join(cells)} |")
-    return text + "\n".join(lines) + "\n"
+    return f"{text[language]}\n\n" + "\n".join(lines) + "\n"
 
 
-def _programs(failures: Sequence[Failure], notes: Mapping[str, Notes]) -> str:
+_PROGRAMS = (
+    Text("program", "程序"),
+    Text("what goes wrong", "出了什么错"),
+    Text("raises", "抛出"),
+    *(same(title) for title in CONVERTERS.values()),
+)
+
+
+def _programs(failures: Sequence[Failure], notes: Mapping[str, Notes], language: Language) -> str:
     known = {
         converter: {each.failure.name: each for each in judge(failures, notes, converter)}
         for converter in CONVERTERS
     }
     parts = []
     for group, members in groupby(failures, key=lambda each: each.group):
-        titles = ["program", "what goes wrong", "raises", *CONVERTERS.values()]
-        lines = [f"| {' | '.join(titles)} |", "|" + "---|" * len(titles)]
+        lines = table(_PROGRAMS, language)
         for each in members:
             dygraph = known[DYGRAPH].get(each.name)
             raises = each.code or (_short(dygraph.told.type) if dygraph else "-")
-            cells = [f"`{each.name}`", escape(each.summary), escape(raises)]
-            cells += [_cell(known[converter].get(each.name)) for converter in CONVERTERS]
+            summary = escape(translated("failures", each.summary, language))
+            cells = [f"`{each.name}`", summary, escape(raises)]
+            cells += [_cell(known[converter].get(each.name), language) for converter in CONVERTERS]
             lines.append(f"| {' | '.join(cells)} |")
-        title = f"{escape(GROUPS[group])} (`corpus/failures/programs/{group}`)"
+        where = f"`corpus/failures/programs/{group}`"
+        title = escape(GROUPS[group][language]) + Text(f" ({where})", f"（{where}）")[language]
         parts.append(f"### {title}\n\n" + "\n".join(lines) + "\n")
     return "\n".join(parts)
 
@@ -301,19 +356,27 @@ def _short(type_: str) -> str:
     return type_.rpartition(".")[2]
 
 
-def _cell(judged: Judged | None) -> str:
+RUNS = Text("runs", "能运行")
+NO_LINE = Text("no line", "没有代码行")
+
+
+def _cell(judged: Judged | None, language: Language) -> str:
     """What happened to one program, in few words."""
     if judged is None:
-        return "not run"
+        return NOT_RUN[language]
     told = judged.told
     if told.lost:
         return f"**{escape(told.lost)}**"
     if not told.type:
-        return "runs" if judged.failure.code else "**runs**"
+        return RUNS[language] if judged.failure.code else f"**{RUNS[language]}**"
     wrong = [] if judged.type else [f"**{escape(_short(told.type))}**"]
     if not judged.line:
-        wrong.append(f"**line {told.line}**" if told.line else "**no line**")
+        line = Text(f"line {told.line}", f"第 {told.line} 行")
+        wrong.append(f"**{(line if told.line else NO_LINE)[language]}**")
     if not judged.failure.code and not judged.message:
-        wrong.append("other message")
-    size = f"{told.users} + {told.library} frames, {told.lines} lines"
-    return ", ".join([*wrong, size])
+        wrong.append(Text("other message", "消息不同")[language])
+    size = Text(
+        f"{told.users} + {told.library} frames, {told.lines} lines",
+        f"{told.users} + {told.library} 个栈帧，{told.lines} 行",
+    )
+    return COMMA[language].join([*wrong, size[language]])

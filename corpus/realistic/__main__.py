@@ -25,6 +25,7 @@ warnings.filterwarnings("ignore")
 
 import typer
 
+from corpus.language import LANGUAGES, page_in
 from corpus.realistic import verdicts
 from corpus.realistic.run import D2S, NONE, VERDICTS, Item, Judged, items, run_all
 
@@ -124,10 +125,13 @@ def main(
 
 
 def write_page(everything: Sequence[Item]) -> None:
-    """Write the counts of the recorded verdicts into the page."""
-    table = verdicts.counts(everything, verdicts.read(verdicts.FIRST), verdicts.read(verdicts.NOW))
-    text = verdicts.PAGE.read_text(encoding="utf-8")
-    verdicts.PAGE.write_text(verdicts.page(text, table), encoding="utf-8")
+    """Write the counts of the recorded verdicts into the page, in both languages."""
+    first, now = verdicts.read(verdicts.FIRST), verdicts.read(verdicts.NOW)
+    for language in LANGUAGES:
+        page = page_in(language, verdicts.PAGE)
+        table = verdicts.counts(everything, first, now, language)
+        text = verdicts.page(page.read_text(encoding="utf-8"), table)
+        page.write_text(text, encoding="utf-8")
 
 
 def matching(everything: Sequence[Item], names: Sequence[str]) -> list[Item]:

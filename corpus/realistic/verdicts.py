@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from corpus.language import Language, Text
 from corpus.realistic.run import VERDICTS, Item, Judged
 from corpus.record import tidy
 
@@ -66,14 +67,21 @@ def now(known: Mapping[str, Verdict], judged: Iterable[Judged], items: Sequence[
     return {item.name: found[item.name] for item in items if item.name in found}
 
 
-def counts(items: Sequence[Item], before: Mapping[str, Verdict], now: Mapping[str, Verdict]) -> str:
+def counts(
+    items: Sequence[Item],
+    before: Mapping[str, Verdict],
+    now: Mapping[str, Verdict],
+    language: Language,
+) -> str:
     """The table of counts: each file, first verdicts and those of today."""
     shown = VERDICTS[:-1]
-    rows = [["programs", "number", *shown], ["---"] + ["---:"] * (len(shown) + 1)]
+    titles = [Text("programs", "程序")[language], Text("number", "数目")[language], *shown]
+    rows = [titles, ["---"] + ["---:"] * (len(shown) + 1)]
     files: dict[str, list[Item]] = collections.defaultdict(list)
     for item in items:
         files[item.path.stem].append(item)
-    for title, group in [*((f"`{name}`", group) for name, group in files.items()), ("all", items)]:
+    all_ = Text("all", "全部")[language]
+    for title, group in [*((f"`{name}`", group) for name, group in files.items()), (all_, items)]:
         names = [item.name for item in group]
         rows.append([title, str(len(names)), *(_cell(v, names, before, now) for v in shown)])
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)

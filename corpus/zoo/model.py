@@ -10,6 +10,7 @@ from typing import Any
 
 import paddle
 
+from corpus.language import Text
 from corpus.zoo import packages
 
 Build = Callable[[], Any]
@@ -60,7 +61,7 @@ class Package:
     ready: Callable[[], object] | None = None
     absent: tuple[str, ...] = ()
     alone: bool = False
-    left_out: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, Text] = field(default_factory=dict)
 
 
 def words(text: str) -> tuple[str, ...]:

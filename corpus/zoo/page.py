@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import html
 import json
 import re
@@ -11,21 +12,33 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from corpus.zoo.model import every_package
+from corpus.language import Language, Text, same, section, table
+from corpus.language import write as write_page
+from corpus.zoo.model import Package, every_package
 
 RESULTS = Path(__file__).with_name("results.json")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "zoo.md"
 NAMES = {
-    "d2s": "With d2s",
-    "ast": "With Paddle's converter, `full_graph=True`",
-    "sot": "With Paddle's SOT, `full_graph=False`",
+    "d2s": Text("With d2s", "使用 d2s"),
+    "ast": Text(
+        "With Paddle's converter, `full_graph=True`", "使用飞桨自带的转换方式，`full_graph=True`"
+    ),
+    "sot": Text("With Paddle's SOT, `full_graph=False`", "使用飞桨的 SOT，`full_graph=False`"),
 }
-STAGES = {"eval": "the evaluation", "gradients": "the gradients"}
+STAGES = {"eval": Text("the evaluation", "评估"), "gradients": Text("the gradients", "梯度")}
+TIMES = {
+    "eval_ms": Text("evaluation", "评估"),
+    "gradients_ms": Text("forward and `backward()`", "前向和 `backward()`"),
+    "step_ms": Text("a whole training step", "一个完整的训练步"),
+}
+PACKAGE, MODEL = Text("package", "包"), Text("model", "模型")
+MODELS = Text("models", "模型数")
 KINDS = ("right", "refused", "failed", "WRONG", "crash", "hang")
 
 Verdicts = Mapping[str, Any]
 
-HEAD = """\
+HEAD = Text(
+    """\
 # Models of other people
 
 {total} models that nobody here wrote, from {packages} and from Paddle itself: built small, with
@@ -45,20 +58,39 @@ agrees in structure, dtype, shape and numbers: most bit by bit, the others withi
 largest number of a tensor (gradients, and parameters after a step, 1e-3). Dropout is switched off,
 as dygraph and static programs draw different numbers; of models that are random all the same only
 structures, dtypes and shapes count.
-"""
+""",
+    """\
+# 他人的模型
+
+{total} 个不是由本项目编写的模型，来自 {packages} 和飞桨本身：按小尺寸构建，使用随机权重，
+以动态图运行，再转换后运行，并比较两者。`make zoo` 把这些包安装到 `.cache/zoo`，运行这些模型并生成本
+页；`python -m corpus.zoo --help` 说明怎样运行其中的一部分；`make zooquick` 是 CI 的一部分，
+运行其中必须正确的十五个。测量时间：{dates}，d2s 是运行每个模型时的版本；
+命令为 `python -m corpus.zoo --json corpus/zoo/results.json`，如各表所注明，
+其中一些使用了 `--stage eval` 或 `--stage gradients`；使用飞桨 {paddle} 和 Python {python}，
+在 CPU 上，同时还有其他工作在运行；`corpus/zoo/results.json` 有每个模型的日期、阶段和时间。
+
+比较的内容是：评估模式下的三次调用；训练模式下两次调用的结果、移动统计量和梯度；三个完整训练步中每一
+步之后的损失、参数和 buffer；以及保存再加载的 Program 给出的结果。d2s 转换的是包含整个训练步的函数，
+飞桨的转换方式不接受训练步，转换的是 Layer。*right*（正确）指每个阶段的结构、数据类型、
+形状和数值都一致：大多数逐位相同，其余与张量中最大的数相比误差不超过 1e-4（梯度和训练步之后的参数
+为 1e-3）。dropout 已关闭，因为动态图与静态图抽取的随机数不同；对于仍然带有随机性的模型，
+只比较结构、数据类型和形状。
+""",
+)
 
 
-def text_of(record: Mapping[str, Any]) -> str:
+def text_of(record: Mapping[str, Any], language: Language) -> str:
     """The whole page."""
     packages = [each for each in every_package() if each.name in record["packages"]]
     names = [each.pins[0].replace("==", " ") for each in packages if each.pins]
     found = {each.name: record["packages"][each.name] for each in packages}
     tried = [(of, name) for of, models in found.items() for name, v in models.items() if _ran(v)]
     parts = [
-        HEAD.format(
+        HEAD[language].format(
             total=len(tried),
-            packages=", ".join(names) or "nowhere else",
-            dates=_dates(found),
+            packages=Text(", ", "、")[language].join(names) or "-",
+            dates=_dates(found)[language],
             paddle=record["paddle"],
             python=record["python"],
         )
@@ -66,21 +98,23 @@ def text_of(record: Mapping[str, Any]) -> str:
     waiting = sum(len(each.models()) for each in every_package())
     waiting -= sum(len(models) for models in found.values())
     if waiting > 0:
-        parts.append(
-            f"{waiting} more are listed (`python -m corpus.zoo --list`) and not yet run.\n"
+        more = Text(
+            f"{waiting} more are listed (`python -m corpus.zoo --list`) and not yet run.\n",
+            f"另有 {waiting} 个已列出（`python -m corpus.zoo --list`），尚未运行。\n",
         )
+        parts.append(more[language])
     for converter, title in NAMES.items():
-        table = _table(found, converter)
-        if table:
-            parts += [f"## {title}\n", table, _stages(found, converter)]
+        counts = _table(found, converter, language)
+        if counts:
+            parts += [f"## {title[language]}\n", counts, _stages(found, converter, language)]
             if converter == "d2s":
-                parts.append(_times(found))
-    parts.append(_reasons(found))
-    parts.append(_left_out(found, packages))
+                parts.append(_times(found, language))
+    parts.append(_reasons(found, language))
+    parts.append(_left_out(found, packages, language))
     return "\n".join(part for part in parts if part)
 
 
-def _dates(found: Mapping[str, Mapping[str, Any]]) -> str:
+def _dates(found: Mapping[str, Mapping[str, Any]]) -> Text:
     """When the models were run."""
     dates = sorted(
         {
@@ -90,7 +124,9 @@ def _dates(found: Mapping[str, Mapping[str, Any]]) -> str:
             for verdict in verdicts.values()
         }
     )
-    return f"on {dates[0]}" if len(dates) == 1 else f"from {dates[0]} to {dates[-1]}"
+    if len(dates) == 1:
+        return Text(f"on {dates[0]}", dates[0])
+    return Text(f"from {dates[0]} to {dates[-1]}", f"{dates[0]} 至 {dates[-1]}")
 
 
 def _ran(verdicts: Mapping[str, Verdicts]) -> bool:
@@ -102,7 +138,7 @@ def _kind(verdict: Verdicts) -> str:
     return "left out" if text.startswith("left out") else text.split()[0]
 
 
-def _table(found: Mapping[str, Mapping[str, Any]], converter: str) -> str:
+def _table(found: Mapping[str, Mapping[str, Any]], converter: str, language: Language) -> str:
     rows, total = [], collections.Counter[str]()
     for of, models in found.items():
         count = collections.Counter[str]()
@@ -118,12 +154,19 @@ def _table(found: Mapping[str, Mapping[str, Any]], converter: str) -> str:
             total += count
     if not rows:
         return ""
-    head = "| package | models | right | of these bit by bit | " + " | ".join(KINDS[1:]) + " |\n"
-    line = "|---|" + "---:|" * (2 + len(KINDS)) + "\n"
-    return head + line + "\n".join([*rows, _row("**all**", total)]) + "\n"
+    titles = (MODELS, same("right"), Text("of these bit by bit", "其中逐位相同"))
+    head = _figures((PACKAGE, *titles, *map(same, KINDS[1:])), language)
+    all_ = Text("**all**", "**全部**")[language]
+    return "\n".join([*head, *rows, _row(all_, total)]) + "\n"
 
 
-def _stages(found: Mapping[str, Mapping[str, Any]], converter: str) -> str:
+def _figures(titles: tuple[Text, ...], language: Language) -> list[str]:
+    """The head of a table of figures: all columns but the first are aligned to the right."""
+    head, line = table(titles, language)
+    return [head, line[:5] + line[5:].replace("---|", "---:|")]
+
+
+def _stages(found: Mapping[str, Mapping[str, Any]], converter: str, language: Language) -> str:
     """Of how many models not all stages were run."""
     count = collections.Counter(
         tuple(verdicts[converter]["stages"])
@@ -132,12 +175,15 @@ def _stages(found: Mapping[str, Mapping[str, Any]], converter: str) -> str:
         if converter in verdicts and _kind(verdicts[converter]) in KINDS
     )
     few = [
-        f"Of {number} of these models only {' and '.join(STAGES[each] for each in stages)} "
-        f"{'was' if len(stages) == 1 else 'were'} run."
+        Text(
+            f"Of {number} of these models only {' and '.join(STAGES[each].en for each in stages)} "
+            f"{'was' if len(stages) == 1 else 'were'} run.",
+            f"其中 {number} 个模型只运行了{'和'.join(STAGES[each].zh for each in stages)}。",
+        )
         for stages, number in sorted(count.items())
         if stages in (("eval",), ("eval", "gradients"))
     ]
-    return " ".join(few) + "\n" if few else ""
+    return Text(" ", "")[language].join(each[language] for each in few) + "\n" if few else ""
 
 
 def _row(name: str, count: Mapping[str, int]) -> str:
@@ -145,14 +191,10 @@ def _row(name: str, count: Mapping[str, int]) -> str:
     return f"| {name} | " + " | ".join(str(cell) for cell in cells) + " |"
 
 
-def _times(found: Mapping[str, Mapping[str, Any]]) -> str:
+def _times(found: Mapping[str, Mapping[str, Any]], language: Language) -> str:
     """The first and a later call, as multiples of a call in dygraph; a shared machine measured."""
     rows = []
-    for stage, what in (
-        ("eval_ms", "evaluation"),
-        ("gradients_ms", "forward and `backward()`"),
-        ("step_ms", "a whole training step"),
-    ):
+    for stage, what in TIMES.items():
         times = [
             verdicts["d2s"][stage]
             for models in found.values()
@@ -165,21 +207,29 @@ def _times(found: Mapping[str, Mapping[str, Any]]) -> str:
         plain = statistics.median(dygraph for dygraph, _, _ in times)
         warm = statistics.median(warm / dygraph for dygraph, _, warm in times if dygraph)
         rows.append(
-            f"| {what} | {len(times)} | {plain:.0f} ms | {first / 1000:.1f} s | {warm:.2f} |"
+            f"| {what[language]} | {len(times)} | {plain:.0f} ms | {first / 1000:.1f} s | "
+            f"{warm:.2f} |"
         )
     if not rows:
         return ""
-    return (
+    text = Text(
         "What a call takes, the median of all models; the later call is the faster of the second "
         "and the third. Measured beside other work on the machine, and so no benchmark "
-        "([Performance](../performance.md) has those):\n\n"
-        "| | models | dygraph | first call | later call / dygraph |\n|---|---:|---:|---:|---:|\n"
-        + "\n".join(rows)
-        + "\n"
+        "([Performance](../performance.md) has those):",
+        "一次调用的用时，取所有模型的中位数；后续调用取第二次和第三次中较快的一次。测量时机器上还有"
+        "其他工作，所以不是基准测试（基准测试见[性能数据](../performance.md)）：",
     )
+    titles = (
+        same(""),
+        MODELS,
+        Text("dygraph", "动态图"),
+        Text("first call", "首次调用"),
+        Text("later call / dygraph", "后续调用 ÷ 动态图"),
+    )
+    return "\n".join([text[language], "", *_figures(titles, language), *rows]) + "\n"
 
 
-def _reasons(found: Mapping[str, Mapping[str, Any]]) -> str:
+def _reasons(found: Mapping[str, Mapping[str, Any]], language: Language) -> str:
     """Every model that is not right with d2s."""
     rows = []
     for of, models in found.items():
@@ -191,26 +241,37 @@ def _reasons(found: Mapping[str, Mapping[str, Any]]) -> str:
                 )
     if not rows:
         return ""
-    head = "| package | model | verdict | stage and message |\n|---|---|---|---|\n"
-    return "## Not right with d2s\n\n" + head + "\n".join(rows) + "\n"
+    titles = (
+        PACKAGE,
+        MODEL,
+        Text("verdict", "结论"),
+        Text("stage and message", "阶段与消息"),
+    )
+    title = Text("Not right with d2s", "使用 d2s 时不正确的")
+    return section(title, "\n".join([*table(titles, language), *rows]) + "\n", language)
 
 
-def _left_out(found: Mapping[str, Mapping[str, Any]], packages: Iterable[Any]) -> str:
+def _left_out(
+    found: Mapping[str, Mapping[str, Any]], packages: Iterable[Package], language: Language
+) -> str:
     rows = []
     for each in packages:
         for name, reason in each.left_out.items():
-            rows.append(f"| {each.name} | {name} | {_cell(reason)} |")
+            rows.append(f"| {each.name} | {name} | {_cell(reason[language])} |")
         for name, verdicts in found[each.name].items():
             if not _ran(verdicts):
-                reason = next(iter(verdicts.values())).get("detail", "")
-                rows.append(f"| {each.name} | {name} | {_cell(reason)} |")
+                detail = next(iter(verdicts.values())).get("detail", "")
+                rows.append(f"| {each.name} | {name} | {_cell(detail)} |")
     if not rows:
         return ""
-    head = "| package | model | why |\n|---|---|---|\n"
-    return (
-        "## Left out\n\nWhat does not run in dygraph, under this Paddle and with these "
-        "settings, or is too large for this page:\n\n" + head + "\n".join(rows) + "\n"
+    text = Text(
+        "What does not run in dygraph, under this Paddle and with these settings, or is too large "
+        "for this page:",
+        "在动态图里、在这个飞桨版本和这些设置下不能运行的，或者对本页来说太大的：",
     )
+    head = table((PACKAGE, MODEL, Text("why", "原因")), language)
+    body = "\n".join([text[language], "", *head, *rows]) + "\n"
+    return section(Text("Left out", "没有包括的"), body, language)
 
 
 def _cell(text: str, most: int = 260) -> str:
@@ -222,4 +283,4 @@ def _cell(text: str, most: int = 260) -> str:
 
 def write() -> None:
     """Write the page."""
-    PAGE.write_text(text_of(json.loads(RESULTS.read_text(encoding="utf-8"))), encoding="utf-8")
+    write_page(PAGE, functools.partial(text_of, json.loads(RESULTS.read_text(encoding="utf-8"))))

@@ -22,6 +22,7 @@ from corpus.failures.__main__ import main
 from corpus.failures.failure import GROUPS, Failure, load, load_all, marked_line, paths
 from corpus.failures.report import CONVERTERS, D2S, DYGRAPH, Notes, Told, message_kept
 from corpus.failures.shown import Shown, show
+from corpus.language import LANGUAGES, Language, page_in
 
 GOLDEN = Path(__file__).parent / "golden"
 MADE_ON = (3, 11)
@@ -115,10 +116,11 @@ def test_the_notes_speak_of_the_programs_as_they_are(by: str) -> None:
     assert not problems, f"{HOW}: {'; '.join(problems[:5])} ({len(problems)} in all)"
 
 
-def test_the_page_is_what_the_notes_say() -> None:
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_page_is_what_the_notes_say(language: Language) -> None:
     """Nobody edits the page."""
-    page = report.render(load_all(), {by: notes(by) for by in CONVERTERS})
-    assert report.PAGE.read_text(encoding="utf-8") == page, HOW
+    page = report.render(load_all(), {by: notes(by) for by in CONVERTERS}, language)
+    assert page_in(language, report.PAGE).read_text(encoding="utf-8") == page, HOW
 
 
 def test_there_are_enough_programs_in_each_group() -> None:
@@ -169,10 +171,10 @@ def test_a_program_that_ends_is_no_failure() -> None:
 def test_a_wrong_answer_makes_the_page_stale() -> None:
     """The page depends on each note."""
     known = {by: notes(by) for by in CONVERTERS}
-    before = report.render(load_all(), known)
+    before = report.render(load_all(), known, "en")
     changed = dict(known[D2S].told, matmul_sizes=Told("", "TypeError", line=1))
     known[D2S] = Notes(D2S, known[D2S].paddle, known[D2S].python, changed)
-    after = report.render(load_all(), known)
+    after = report.render(load_all(), known, "en")
     assert after != before
     assert "**TypeError**, **line 1**, other message" in after
 

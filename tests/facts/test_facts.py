@@ -30,6 +30,7 @@ from corpus.defects import (
     verdicts,
     versions,
 )
+from corpus.language import LANGUAGES, Language, page_in
 from corpus.record import CONVERTERS, Record, Verdict
 from corpus.rows import NUMBERS
 from corpus.support import BAD
@@ -108,15 +109,17 @@ def test_each_probe_has_its_verdict(converter: str) -> None:
     assert record.stale(record.read(converter, PROBES), probes.paths()) == [], HOW
 
 
-def test_the_page_is_what_the_results_say() -> None:
-    assert PAGE.read_text(encoding="utf-8") == render(known(), versions()), HOW
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_page_is_what_the_results_say(language: Language) -> None:
+    made = render(known(), versions(), language)
+    assert page_in(language, PAGE).read_text(encoding="utf-8") == made, HOW
 
 
 def test_a_verdict_that_changes_makes_the_page_stale() -> None:
     name = "inner_break_of_numbers"
     changed = {converter: dict(cases) for converter, cases in known().items()}
     changed["paddle-ast"][name] = Verdict("", "right")
-    assert render(changed, versions()) != render(known(), versions())
+    assert render(changed, versions(), "en") != render(known(), versions(), "en")
 
 
 @pytest.mark.parametrize(

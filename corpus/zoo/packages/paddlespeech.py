@@ -8,6 +8,7 @@ from typing import Any
 
 import paddle
 
+from corpus.language import Text
 from corpus.zoo.model import Inputs, Model, Package, words
 
 Settings = dict[str, Any]
@@ -328,7 +329,11 @@ PACKAGE = Package(
     ),
     models=models,
     left_out={
-        "paddlespeech.s2t": "its own Conv1D, Conv2D and LayerNorm hand arguments by position that "
-        "Paddle 3.3 takes by name only; recognition and Whisper need them"
+        "paddlespeech.s2t": Text(
+            "its own Conv1D, Conv2D and LayerNorm hand arguments by position that Paddle 3.3 takes "
+            "by name only; recognition and Whisper need them",
+            "它自己的 Conv1D、Conv2D 和 LayerNorm 按位置传递飞桨 3.3 只按名字接受的参数；"
+            "语音识别和 Whisper 需要它们",
+        ),
     },
 )

@@ -11,6 +11,7 @@ from typing import Any
 
 import paddle
 
+from corpus.language import Text
 from corpus.zoo.model import Inputs, Model, Package, image, noise, words
 
 Settings = dict[str, Any]
@@ -219,9 +220,14 @@ PACKAGE = Package(
     absent=words("skimage imageio librosa numba munch natsort matplotlib paddle.fluid"),
     models=models,
     left_out={
-        "FAN": "it is not built without its trained weights",
-        "BasicVSRNet, BasicVSRPlusPlus, IconVSR": "a call takes ten seconds and more",
+        "FAN": Text("it is not built without its trained weights", "没有训练好的权重就不能构建"),
+        "BasicVSRNet, BasicVSRPlusPlus, IconVSR": Text(
+            "a call takes ten seconds and more", "一次调用需要十秒以上"
+        ),
         "Wav2Lip and its discriminators, StyleGANv2, StarGANv2Generator, GPEN, LapStyle's Encoder, "
-        "NetworkR": "too many weights or channels for this page, whatever their settings",
+        "NetworkR": Text(
+            "too many weights or channels for this page, whatever their settings",
+            "无论怎样设置，权重或通道都太多，不适合本页",
+        ),
     },
 )

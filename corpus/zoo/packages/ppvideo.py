@@ -8,6 +8,7 @@ from typing import Any
 
 import paddle
 
+from corpus.language import Text
 from corpus.zoo.model import Inputs, Model, Package, image, noise, words
 
 Settings = dict[str, Any]
@@ -163,5 +164,7 @@ PACKAGE = Package(
     ready=_ready,
     absent=words("decord av skimage SimpleITK lmdb paddle.fluid"),
     models=models,
-    left_out={"CFBI": "60 million weights, whatever its settings"},
+    left_out={
+        "CFBI": Text("60 million weights, whatever its settings", "无论怎样设置都有六千万个权重")
+    },
 )

@@ -4,7 +4,8 @@ One file per code lies beside this one, ``D2S204.md``, and is the only source: `
 prints it, ``docs/errors`` is generated from it, and a test runs its programs.  Reads those files
 and nothing else.
 
-A new code is a class in ``d2s.errors``, a file here, and a run of ``make errors``.
+A new code is a class in ``d2s.errors``, a file here, its Chinese in
+``corpus/translations/errors.md``, and a run of ``make errors``.
 
 A file has a fixed form, which :func:`parse` holds it to:
 

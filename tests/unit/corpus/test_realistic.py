@@ -376,7 +376,7 @@ def test_verdicts_of_today_replace_and_forget() -> None:
 def test_counts() -> None:
     items = [Item("a", Path("x.py")), Item("b", Path("x.py")), Item("c", Path("y.py"))]
     first = {"a": Verdict("WRONG"), "b": Verdict("right"), "c": Verdict("refused")}
-    table = verdicts.counts(items, first, {**first, "a": Verdict("right")})
+    table = verdicts.counts(items, first, {**first, "a": Verdict("right")}, "en")
     assert table.splitlines()[2:] == [
         "| `x` | 2 | 1 → 2 |  |  | 1 → 0 |  |  |  |",
         "| `y` | 1 |  |  | 1 → 1 |  |  |  |  |",

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from corpus import evidence, record, support
+from corpus import evidence, language, record, support
 from corpus.case import load, load_all, paths
 from corpus.converters import LEAVES, NO_ANSWER, Frame, leaves, run_all_apart
 from corpus.evidence import EvidenceError, Mark
+from corpus.language import LANGUAGES, Language, page_in
 from corpus.record import CONVERTERS, Outcomes, Record, Verdict, tidy
 from corpus.rows import LAST, NUMBERS, ROWS
 from corpus.runner import Result
@@ -43,10 +44,12 @@ def test_each_marked_test_has_its_outcome() -> None:
     assert record.read_tests().marks == evidence.marks(), HOW
 
 
-def test_the_pages_are_what_the_results_say() -> None:
-    assert support.PAGE.read_text(encoding="utf-8") == render(*ours()), HOW
-    programs = support.PAGE.with_name(support.PROGRAMS)
-    assert programs.read_text(encoding="utf-8") == render_programs(*ours()), HOW
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_pages_are_what_the_results_say(language: Language) -> None:
+    made = {support.PAGE: render, support.PAGE.with_name(support.PROGRAMS): render_programs}
+    for page, text in made.items():
+        found = page_in(language, page).read_text(encoding="utf-8")
+        assert found == text(*ours(), language), HOW
 
 
 def test_d2s_is_nowhere_wrong() -> None:
@@ -58,7 +61,8 @@ def test_d2s_is_nowhere_wrong() -> None:
 def test_rows_are_numbered_without_a_gap() -> None:
     assert [row.number for row in ROWS] == [*range(1, LAST + 1)]
     assert len(NUMBERS) == LAST >= 114
-    assert len({row.feature for row in ROWS}) == LAST
+    assert len({row.feature.en for row in ROWS}) == LAST
+    assert len({row.feature.zh for row in ROWS}) == LAST
 
 
 # -- cells ---------------------------------------------------------------------------------------
@@ -90,7 +94,7 @@ def verdicts(*texts: str) -> list[Verdict]:
     ],
 )
 def test_a_cell(texts: list[str], says: str) -> None:
-    assert cell(verdicts(*texts)) == says
+    assert cell(verdicts(*texts), "en") == says
 
 
 def ended(**outcomes: str) -> Outcomes:
@@ -111,8 +115,8 @@ def ended(**outcomes: str) -> Outcomes:
     ],
 )
 def test_a_cell_of_tests(outcomes: dict[str, str], says: str) -> None:
-    assert outcome_cell(104, ended(**outcomes)) == says
-    assert outcome_cell(105, ended(**outcomes)) == ""
+    assert outcome_cell(104, ended(**outcomes), "en") == says
+    assert outcome_cell(105, ended(**outcomes), "en") == ""
 
 
 def row(number: int) -> Any:
@@ -145,7 +149,7 @@ TESTS = ended(**{"tests/a.py::test_a": "passed"})
 
 
 def test_the_cells_of_a_row() -> None:
-    of = lambda number: cells(row(number), PROGRAMS, RECORDS, TESTS)
+    of = lambda number: cells(row(number), PROGRAMS, RECORDS, TESTS, "en")
     assert of(10) == ["right 1/1", "**WRONG 1/1**", "right 1/1, leaves the graph"]
     assert of(17) == [
         "right 1, refused 1 (D2S205)",
@@ -158,20 +162,20 @@ def test_the_cells_of_a_row() -> None:
 
 
 def test_a_row_that_only_tests_show_says_nothing_of_the_peers() -> None:
-    assert cells(row(104), PROGRAMS[:2], RECORDS, TESTS) == ["1 test passes", "-", "-"]
+    assert cells(row(104), PROGRAMS[:2], RECORDS, TESTS, "en") == ["1 test passes", "-", "-"]
 
 
 def test_a_case_without_a_verdict_is_seen() -> None:
     records = records_of(newton=("right", "", "right"))
-    assert cells(row(10), PROGRAMS[:1], records, TESTS)[1] == "not run 1"
-    assert cells(row(17), PROGRAMS[:2], records, TESTS)[0] == "right 1/1, not run 1"
+    assert cells(row(10), PROGRAMS[:1], records, TESTS, "en")[1] == "not run 1"
+    assert cells(row(17), PROGRAMS[:2], records, TESTS, "en")[0] == "right 1/1, not run 1"
 
 
 # -- the page ------------------------------------------------------------------------------------
 
 
 def test_the_page() -> None:
-    page = render(PROGRAMS, RECORDS, TESTS)
+    page = render(PROGRAMS, RECORDS, TESTS, "en")
     lines = page.splitlines()
     assert "| Paddle AST | 3 | 1 | 0 | 0 | 1 | 0 | 1 | 33.3 |" in lines
     assert "| d2s | 3 | 2 | 0 | 1 | 0 | 0 | 0 | 66.6 |" in lines  # rounded down
@@ -180,11 +184,22 @@ def test_the_page() -> None:
     assert "Tests of d2s that show rows beside the programs: 1 passed." in lines
     assert "| 18 | `else` of a `while` loop | no test yet | - | - |" in lines
     assert "`make support`" in page
-    assert all(f"| {each.number} | {each.feature}" in page for each in ROWS)
+    assert all(f"| {each.number} | {each.feature.en}" in page for each in ROWS)
+
+
+def test_the_page_in_chinese() -> None:
+    lines = render(PROGRAMS, RECORDS, TESTS, "zh").splitlines()
+    assert "| 18 | `while` 循环的 `else` | 尚无测试 | - | - |" in lines
+    (found,) = (line for line in lines if line.startswith("| 17 |"))
+    assert found.endswith(
+        "| right 1，refused 1 (D2S205) | **WRONG 1**，no answer 1 | right 2/2，1 个离开图 |"
+    )
+    (found,) = (line for line in lines if line.startswith("| 104 |"))
+    assert "| right 1/1，1 个测试通过 | right 1/1 | failed 1/1 |" in found
 
 
 def test_the_page_of_programs() -> None:
-    page = render_programs(PROGRAMS, RECORDS, TESTS)
+    page = render_programs(PROGRAMS, RECORDS, TESTS, "en")
     lines = page.splitlines()
     assert "- 104: `net`, `tests/a.py::test_a`" in lines
     assert "- 18: no test yet" in lines
@@ -196,14 +211,14 @@ def test_the_page_of_programs() -> None:
 
 
 def test_what_the_subjects_come_to() -> None:
-    lines = render(PROGRAMS, RECORDS, TESTS).splitlines()
+    lines = render(PROGRAMS, RECORDS, TESTS, "en").splitlines()
     assert "| Branches and logic | 16 | 1 | 1 | 0 | 1 (1 leaves the graph) |" in lines
     assert "| Loops | 24 | 2 | 1 | 0 | 2 (1 leaves the graph) |" in lines
     assert "| Return | 6 | 0 | - | - | - |" in lines
 
 
 def test_rows_without_a_test_are_counted_up() -> None:
-    page = render(PROGRAMS, RECORDS, TESTS)
+    page = render(PROGRAMS, RECORDS, TESTS, "en")
     (line,) = (line for line in page.splitlines() if line.startswith("Rows without any test: "))
     numbers = line.removeprefix("Rows without any test: ").removesuffix(".").split(", ")
     assert {int(number) for number in numbers} == NUMBERS - {10, 17, 104, 114}
@@ -211,7 +226,7 @@ def test_rows_without_a_test_are_counted_up() -> None:
 
 def test_versions_that_differ_are_told_apart() -> None:
     records = {**RECORDS, "d2s": dataclasses.replace(RECORDS["d2s"], python="3.13.0")}
-    text = render(PROGRAMS, records, TESTS)
+    text = render(PROGRAMS, records, TESTS, "en")
     assert "d2s with paddlepaddle 3.3.1 and Python 3.13.0; Paddle AST with" in text
 
 
@@ -416,6 +431,8 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     app = support.typer.Typer()
     app.command()(support.main)
     monkeypatch.setattr(support, "PAGE", tmp_path / "support.md")
+    monkeypatch.setattr(language, "DOCS", tmp_path)
+    monkeypatch.setattr(language, "CHINESE", tmp_path / "zh")
     monkeypatch.setattr(support.record, "RESULTS", tmp_path)
     for function in ("read", "read_tests"):
         original = getattr(record, function)

@@ -12,6 +12,7 @@ import pytest
 import d2s
 from corpus import errors
 from corpus.errors import KINDS, PAGES, ExampleError, message_of, results_of
+from corpus.language import LANGUAGES, Language, page_in
 from corpus.messages import messages, pattern
 from d2s.diagnostics.catalogue import Block, Entry, codes, entry, parse
 
@@ -102,7 +103,9 @@ def test_the_example_ends_with_its_code_and_the_page_shows_what_it_says(code: st
     found = entry(code)
     message = message_of(found)
     assert message.rstrip().endswith(f"[{code}]")
-    assert (PAGES / f"{code}.md").read_text(encoding="utf-8") == errors.page(found, message), HOW
+    for language in LANGUAGES:
+        page = page_in(language, PAGES / f"{code}.md").read_text(encoding="utf-8")
+        assert page == errors.page(found, message, language), HOW
 
 
 @pytest.mark.parametrize("code", [code for code in codes() if entry(code).instead])
@@ -139,12 +142,14 @@ def test_no_error_is_made_of_a_text_that_is_not_found() -> None:
     assert [text for text in texts if text not in everything] == []
 
 
-def test_no_page_is_missing_or_left_over() -> None:
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_page_is_missing_or_left_over(language: Language) -> None:
     """The folder holds the pages of the catalogue, and the list of them."""
-    names = {path.name for path in PAGES.glob("*.md")}
+    folder = page_in(language, PAGES)
+    names = {path.name for path in folder.glob("*.md")}
     assert names == {"index.md", *(f"{code}.md" for code in codes())}, HOW
-    listed = errors.index([entry(code) for code in codes()])
-    assert (PAGES / "index.md").read_text(encoding="utf-8") == listed, HOW
+    listed = errors.index([entry(code) for code in codes()], language)
+    assert (folder / "index.md").read_text(encoding="utf-8") == listed, HOW
 
 
 def test_the_guide_quotes_what_is_said() -> None:
