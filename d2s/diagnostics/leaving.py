@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import traceback
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -51,6 +52,16 @@ def is_untouched(error: BaseException) -> bool:
 def forget_untouched(error: BaseException) -> None:
     """Take the note off an exception that the user is to see as dygraph raises it."""
     vars(error).pop("untouched", None)
+
+
+def forget_frames(error: BaseException) -> None:
+    """Let go of the variables of a call that ``error`` has ended and that nobody is told of.
+
+    Those of the user's would live until the next garbage collection, as a variable of the call
+    holds ``error`` itself.
+    """
+    traceback.clear_frames(error.__traceback__)
+    error.__traceback__ = None
 
 
 def leaving(function: F) -> F:

@@ -152,12 +152,16 @@ def _captured(wanted: Wanted, state: Capture) -> Captured:
     recording = _Recording(wanted, state)
     with noting() as notes:
         try:
-            recording.run()
-        finally:
-            recording.watch.undo()
-            recording.arguments.opaque.restore()
-        recording.check()
-        made = recording.captured()
+            try:
+                recording.run()
+            finally:
+                recording.watch.undo()
+                recording.arguments.opaque.restore()
+            recording.check()
+            made = recording.captured()
+        except BaseException:
+            recording.forget()
+            raise
     made.notes = notes
     return made
 
@@ -346,6 +350,15 @@ class _Recording:
             check_results(main, notes, self.results.given, known, arrays)
         self.names = [operation.name() for operation in bridge.operations(main)]
         _check_choices(self.names)
+
+    def forget(self) -> None:
+        """Let go of the user's objects, which would live until the next garbage collection."""
+        for part in (self.watch, self.arguments):
+            vars(part).clear()
+        rolled = self.state.rolled
+        vars(self.state).clear()
+        self.state.rolled = rolled
+        vars(self).clear()
 
     def captured(self) -> Captured:
         """The program with all that is known of it."""

@@ -40,6 +40,7 @@ from d2s.errors import (
     TensorRecursionError,
     UnsupportedInGraphError,
 )
+from d2s.runtime.values.objects import WEAK_CURE
 
 
 @dataclass(frozen=True)
@@ -181,17 +182,22 @@ def note(error: Exception, code: types.CodeType, seconds: float) -> Break | None
     if refused is not None and _holds(code, refused):
         chain.insert(0, (home, refused))
     mine = [line for each, line in chain if each is home and _holds(code, line)]
+    if isinstance(error, D2SError) and error.cure == WEAK_CURE:
+        # Islands before and behind it would keep alive what they are given.
+        told = [note_whole(error, each, line) for each, line in (chain or [(home, 0)])]
+        return next((made for made in reversed(told) if made is not None), None)
     if not mine or _of(home).seconds > LONGEST:
         return note_whole(error, code)
     new = [made for each, line in chain if (made := _add(each, line, error)) is not None]
     return new[-1] if new else None
 
 
-def note_whole(error: Exception, code: types.CodeType) -> Break | None:
+def note_whole(error: Exception, code: types.CodeType, line: int = 0) -> Break | None:
     """Note that ``error`` keeps all of a function from being converted; see :func:`note`."""
     known = _of(code)
     changed()
-    told = None if known.whole else _described(error, code.co_filename, code.co_firstlineno)
+    line = line or code.co_firstlineno
+    told = None if known.whole else _described(error, code.co_filename, line)
     known.whole = known.whole or told
     return told
 
