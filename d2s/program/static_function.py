@@ -21,13 +21,7 @@ from d2s import config
 from d2s import paddle_bridge as bridge
 from d2s.conversion import trace_of
 from d2s.diagnostics.defects import as_defect
-from d2s.diagnostics.leaving import (
-    forget_frames,
-    forget_untouched,
-    is_untouched,
-    leave,
-    mark_untouched,
-)
+from d2s.diagnostics.leaving import forget_untouched, is_untouched, leave, mark_untouched
 from d2s.errors import D2SError, NotAFunctionError, StaticModeError
 from d2s.markup.listing import Generated
 from d2s.program.capture.capture import Wanted, capture
@@ -357,7 +351,6 @@ class StaticFunction(ConcretePrograms):
         self._kinds, self._programs.known.warm = Kinds(), None
         function = replaceable(self.d2s_original)
         found = note(error, function.__code__, seconds)
-        forget_frames(error)
         self._driver = Driver(function, functools.partial(StaticFunction, **self._options))
         if found is not None:
             events.broken(self._name, self._new.written, found.line, found.code, found.cause)

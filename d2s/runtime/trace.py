@@ -254,6 +254,7 @@ class Capture:
             what they hold, and where the static loop is that has left them.
         lent: objects that were taken out of lists of the run or put into them; see ``lists``.
         found: dicts, and keys of the run that are in them wherever the program goes on.
+        set_at: the last line on which something was set for the whole process.
     """
 
     branching: Branching
@@ -313,6 +314,7 @@ class Capture:
     doubles: dict[int, Any] = field(default_factory=dict)
     lent: list[Any] = field(default_factory=list)
     found: dict[tuple[int, int], tuple[Any, Any, tuple[Block, ...]]] = field(default_factory=dict)
+    set_at: Location | None = None
 
     @contextmanager
     def block(

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
+import decimal
+import functools
+import gc
 import itertools
+import logging
 import os
 import queue
 import sqlite3
+import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -28,8 +36,17 @@ OPENED: list[Any] = []
 
 
 @pytest.fixture(autouse=True)
-def _nothing_stays_open() -> Iterator[None]:
-    yield
+def _nothing_stays() -> Iterator[None]:
+    known = np.geterr(), np.get_printoptions(), decimal.getcontext().prec, gc.get_threshold()
+    interval, depth = sys.getswitchinterval(), sys.getrecursionlimit()
+    with warnings.catch_warnings():
+        yield
+    np.seterr(**known[0])
+    np.set_printoptions(**known[1])
+    decimal.getcontext().prec = known[2]
+    gc.set_threshold(*known[3])
+    sys.setswitchinterval(interval)
+    sys.setrecursionlimit(depth)
     while OPENED:
         OPENED.pop().close()
 
@@ -105,7 +122,83 @@ def a_module(tmp_path: Any) -> Made:
     return {}, lambda: 0
 
 
+MODE: contextvars.ContextVar[int] = contextvars.ContextVar("MODE", default=0)
+
+
+def settings(tmp_path: Any) -> Made:
+    """What Python keeps for the whole process, as it is at first."""
+    MODE.set(0)
+    np.seterr(all="warn")
+    np.set_printoptions(precision=3)
+    decimal.getcontext().prec = 9
+    gc.set_threshold(700)
+    sys.setswitchinterval(0.005)
+    sys.setrecursionlimit(3000)
+    kept = [each for each in warnings.filters if not (each[1] and each[1].pattern.isdigit())]
+    warnings.filters[:] = kept
+    made: dict[str, Any] = {
+        **{"MODE": MODE, "np": np, "decimal": decimal, "gc": gc, "sys": sys, "warnings": warnings},
+        **{"kinds": {"warn": "ignore", "ignore": "print", "print": "warn"}, "paddle": paddle},
+        "contextlib": contextlib,
+    }
+    return made, lambda: (
+        *(MODE.get(), np.geterr()["over"], np.get_printoptions()["precision"]),
+        *(decimal.getcontext().prec, gc.get_threshold()[0], round(sys.getswitchinterval(), 6)),
+        *(paddle.get_default_dtype(), len(warnings.filters), sys.getrecursionlimit()),
+    )
+
+
+def a_logger(tmp_path: Any) -> Made:
+    logger, handler = logging.Logger("d2s_test_world"), logging.NullHandler()
+    return {"logger": logger, "handler": handler, "logging": logging}, lambda: (
+        *(logger.level, logger.propagate, logger.disabled, len(logger.handlers), handler.level),
+        logger.isEnabledFor(3),
+    )
+
+
+def remembering(tmp_path: Any) -> Made:
+    calls: list[int] = []
+
+    @functools.lru_cache
+    def known(key):
+        calls.append(key)
+        return key * 2
+
+    known(1)
+    return {"known": known}, lambda: len(calls)
+
+
+def a_bit_generator(tmp_path: Any) -> Made:
+    rng = np.random.default_rng(3)
+    return {"rng": rng}, lambda: rng.bit_generator.state["state"]["state"]
+
+
+def a_view(tmp_path: Any) -> Made:
+    view = memoryview(bytearray(3))
+    return {"view": view}, view.tobytes
+
+
 CASES = {
+    "context variable": (settings, "r = MODE.set(MODE.get() + 1) is None"),
+    "errors of NumPy": (settings, "np.seterr(over=kinds[np.geterr()['over']])"),
+    "printing of NumPy": (
+        settings,
+        "np.set_printoptions(precision=np.get_printoptions()['precision'] + 1)",
+    ),
+    "collector": (settings, "gc.set_threshold(gc.get_threshold()[0] + 1)"),
+    "switching": (settings, "sys.setswitchinterval(sys.getswitchinterval() + 0.001)"),
+    "recursion": (settings, "sys.setrecursionlimit(sys.getrecursionlimit() + 1)"),
+    "filters": (settings, "warnings.filterwarnings('ignore', str(len(warnings.filters)))"),
+    "standard output": (
+        settings,
+        "with contextlib.redirect_stdout(None): r = print(x.shape)",
+    ),
+    "level": (a_logger, "logger.setLevel(logger.level + 1)"),
+    "handler": (a_logger, "logger.addHandler(logging.NullHandler())"),
+    "level of a handler": (a_logger, "handler.setLevel(handler.level + 1)"),
+    "what is remembered": (remembering, "r = known(1), known.cache_clear()"),
+    "bit generator": (a_bit_generator, "rng.bit_generator.advance(3)"),
+    "text that is run": (a_module, "exec('r = 2', {})"),
     "made folder": (folder, "os.mkdir(os.path.join(folder, str(len(os.listdir(folder)))))"),
     "touched path": (folder, "(folder / str(len(os.listdir(folder)))).touch()"),
     "saved array": (folder, "np.save(folder / str(len(os.listdir(folder))), np.zeros(2))"),
@@ -126,12 +219,27 @@ CASES = {
 }
 
 
+AT_THE_HEAD = {
+    "decimals": (settings, "decimal.getcontext().prec += 1"),
+    "attribute of a logger": (a_logger, "logger.propagate = not logger.propagate"),
+    "disabled logger": (a_logger, "logger.disabled = not logger.disabled"),
+    "view of bytes": (a_view, "view[0] += 1"),
+    "standard output by name": (
+        settings,
+        "before, sys.stdout = sys.stdout, None\n    print(3)\n    sys.stdout = before",
+    ),
+}
+"""What is refused with the first line of the function."""
+
+
 def text_of(body: str, tail: str) -> str:
     return f"def f(x):\n    r = 0\n    {body}\n    y = x * 2 - x.mean() {tail}\n    return y, r"
 
 
 @pytest.mark.parametrize("tail", ["", "+ x.numpy().tobytes()[0]"], ids=["alone", "before a break"])
-@pytest.mark.parametrize(("make", "body"), CASES.values(), ids=CASES)
+@pytest.mark.parametrize(
+    ("make", "body"), [*CASES.values(), *AT_THE_HEAD.values()], ids=[*CASES, *AT_THE_HEAD]
+)
 def test_by_default_it_happens_as_in_dygraph(
     make: Any, body: str, tail: str, tmp_path: Any
 ) -> None:
@@ -158,6 +266,84 @@ def test_one_program_refuses_it_before_it_happens(make: Any, body: str, tmp_path
         f(tensor(1.0, 2.0))
     assert caught.value.line == 3
     assert state() == before
+
+
+@pytest.mark.parametrize(("make", "body"), AT_THE_HEAD.values(), ids=AT_THE_HEAD)
+def test_one_program_leaves_it_as_it_was(make: Any, body: str, tmp_path: Any) -> None:
+    """F4: what was changed while the program was captured is undone."""
+    scope, state = make(tmp_path)
+    before = state()
+    f = d2s.to_static(function_of(text_of(body, ""), **scope), full_graph=True)
+    with pytest.raises(UnsupportedInGraphError):
+        f(tensor(1.0, 2.0))
+    assert state() == before
+
+
+BALANCED = {
+    "context variable": "token = MODE.set(5)\n    r = MODE.get()\n    MODE.reset(token)",
+    "errors of NumPy": "with np.errstate(all='ignore'): r = np.geterr()['over']",
+    "decimals": "with decimal.localcontext() as now:\n        now.prec = 2\n"
+    "        r = str(decimal.Decimal(1) / 3)",
+    "filters": "with warnings.catch_warnings():\n        warnings.simplefilter('error')",
+    "dtype": "paddle.set_default_dtype('float64')\n    x = x + paddle.ones([2]).astype('float32')\n"
+    "    paddle.set_default_dtype('float32')",
+}
+
+
+@pytest.mark.parametrize("body", BALANCED.values(), ids=BALANCED)
+def test_what_ends_as_it_began_is_part_of_a_program(body: str, tmp_path: Any) -> None:
+    """F4: a setting that the function itself takes back changes nothing outside."""
+    scope, state = settings(tmp_path)
+    before = state()
+    plain, made = (function_of(text_of(body, ""), **scope) for _ in range(2))
+    f = d2s.to_static(made, full_graph=True)
+    for _ in range(2):
+        want, got = plain(tensor(1.0, 2.0)), f(tensor(1.0, 2.0))
+        assert (want[0].tolist(), want[1]) == (got[0].tolist(), got[1])
+    assert state() == before
+
+
+def test_attributes_of_modules_and_classes_of_libraries() -> None:
+    """F4: each run assigns them, as those of the user's modules."""
+    import json
+
+    body = (
+        "json.d2s_count += 1\n    kind.d2s_count = kind.d2s_count + 2\n    sys.d2s_list.append(1)"
+    )
+    kind = paddle.nn.Linear
+    seen = []
+    for full_graph in (None, True):
+        json.d2s_count, kind.d2s_count, sys.d2s_list = 0, 0, []  # type: ignore[attr-defined]
+        text = text_of(body, "")
+        f = function_of(text, json=json, kind=kind, sys=sys)
+        f = f if full_graph is None else d2s.to_static(f, full_graph=True)
+        seen.append([])
+        for _ in range(4):
+            f(tensor(1.0, 2.0))
+            seen[-1].append((json.d2s_count, kind.d2s_count, list(sys.d2s_list)))
+    del json.d2s_count, kind.d2s_count, sys.d2s_list  # type: ignore[attr-defined]
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("name", ["Accuracy", "Precision", "Recall"])
+def test_a_capture_that_is_given_up_has_not_counted(name: str) -> None:
+    """F4, H1: a metric of Paddle's that computes with NumPy counts each call once."""
+    seen = []
+    for convert in (lambda f: f, d2s.to_static(full_graph=False)):
+        metric = getattr(paddle.metric, name)()
+
+        @convert
+        def f(x, metric=metric):
+            y = paddle.tanh(x) * 2 - x.mean()
+            labels = paddle.to_tensor([[1]] if name == "Accuracy" else [[1], [0]])
+            correct = metric.compute(x.reshape([len(labels), -1]), labels)
+            metric.update(*correct) if isinstance(correct, tuple) else metric.update(correct)
+            return y
+
+        for _ in range(3):
+            f(tensor(0.25, 0.75))
+        seen.append((metric.accumulate(), {k: str(v) for k, v in vars(metric).items()}))
+    assert seen[0] == seen[1]
 
 
 @pytest.mark.parametrize(

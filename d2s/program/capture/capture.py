@@ -14,6 +14,7 @@ Then the program is looked at: ``leaks``, ``views``, ``opaque``.
 
 from __future__ import annotations
 
+import contextvars
 import functools
 import sys
 from collections.abc import Callable, Iterable
@@ -27,10 +28,10 @@ from d2s.diagnostics.blame import is_defect
 from d2s.diagnostics.frames import is_part
 from d2s.diagnostics.location import is_hidden
 from d2s.diagnostics.notes import noting
-from d2s.errors import AmbiguousValueError, D2SError
+from d2s.errors import D2SError
 from d2s.program.capture.captured import Captured, Run
 from d2s.program.capture.draws import Draws
-from d2s.program.capture.leaks import check_leaks
+from d2s.program.capture.leaks import check_choices, check_leaks
 from d2s.program.capture.parameters import Making
 from d2s.program.capture.results import Results
 from d2s.program.capture.shadows import Shadows
@@ -153,7 +154,7 @@ def _captured(wanted: Wanted, state: Capture) -> Captured:
     with noting() as notes:
         try:
             try:
-                recording.run()
+                contextvars.copy_context().run(recording.run)
             finally:
                 recording.watch.undo()
                 recording.arguments.opaque.restore()
@@ -204,6 +205,7 @@ class _Recording:
     def _watch_state(self) -> None:
         watch, state = self.watch, self.state
         watch.handed = state.handed
+        watch.opaque.add_process()
         for root in self.wanted.roots:
             watch.add(root, type(root).__name__)
         for change in self.wanted.lifted:
@@ -271,7 +273,8 @@ class _Recording:
             args, kwargs = self._enter()
             result = self._called(args, kwargs)
             check_on_host(self.state.wanting)
-            check_opaque((self.watch.opaque, self.arguments.opaque), self.wanted.function)
+            watched = (self.watch.opaque, self.arguments.opaque)
+            check_opaque(watched, self.wanted.function, self.state.set_at)
             check_tables((self.watch, self.arguments), self.wanted.function)
             self._take(result)
             if self.state.export:
@@ -349,7 +352,7 @@ class _Recording:
             arrays = [each for each in self.results.kept if is_array(each)]
             check_results(main, notes, self.results.given, known, arrays)
         self.names = [operation.name() for operation in bridge.operations(main)]
-        _check_choices(self.names)
+        check_choices(self.names)
 
     def forget(self) -> None:
         """Let go of the user's objects, which would live until the next garbage collection."""
@@ -419,33 +422,6 @@ class _Recording:
             ],
             effects=state.effects,
             callers=results.callers or bool(self.apart.arguments),
-        )
-
-
-_CHOOSING: Final = frozenset(("pd_op.bitwise_and", "pd_op.bitwise_or", "pd_op.bitwise_not"))
-
-_MOST_CHOICES: Final = 10_000
-"""So many operations may say which of several values is meant; Paddle takes minutes to prepare
-more of them.
-"""
-
-
-def _check_choices(names: list[str]) -> None:
-    """Refuse a program that does little but decide what its values are.
-
-    Args:
-        names: those of its operations.
-
-    Raises:
-        AmbiguousValueError: (D2S203).
-    """
-    choices = sum(name in _CHOOSING for name in names)
-    if choices > max(_MOST_CHOICES, len(names) // 2):
-        raise AmbiguousValueError(
-            f"{choices} of the {len(names)} operations of the program say which of several values "
-            "of Python's is meant, as many trips of a Python loop choose under a tensor condition",
-            cure="keep what the loop chooses in a tensor, by paddle.where, or give the loop fewer "
-            "trips",
         )
 
 

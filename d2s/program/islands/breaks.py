@@ -20,6 +20,7 @@ import gast
 from d2s.analysis.walk import walk
 from d2s.conversion import origin_of
 from d2s.diagnostics.defects import defect_of
+from d2s.diagnostics.leaving import forget_frames
 from d2s.diagnostics.location import is_ours, user_level
 from d2s.errors import (
     AmbiguousValueError,
@@ -174,6 +175,7 @@ def note(error: Exception, code: types.CodeType, seconds: float) -> Break | None
     home = home_of(code)
     _of(home).seconds += seconds
     chain = list(_chain(error))
+    forget_frames(error)
     for (each, line), (callee, _) in itertools.pairwise(chain):
         if callee is not each:
             _of(each).calls.setdefault(line, set()).add(callee)

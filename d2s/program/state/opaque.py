@@ -12,15 +12,19 @@ import collections
 import inspect
 import io
 import itertools
+import logging
 import operator
 import queue
+import threading
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 import numpy as np
 
+from d2s.diagnostics.location import Location
 from d2s.errors import UnsupportedInGraphError
+from d2s.program.state.process import SETTINGS, Setting
 from d2s.runtime.host.world import is_stateful
 from d2s.runtime.values.objects import KEEP_ELSEWHERE, changes
 
@@ -72,6 +76,8 @@ _LOOKS: Final[dict[type, Callable[[Any], Any]]] = {
     np.ndarray: _array,
     array.array: bytes,
     bytearray: bytes,
+    memoryview: bytes,
+    Setting: lambda thing: thing.get(),
     io.StringIO: lambda thing: None if thing.closed else (thing.getvalue(), thing.tell()),
     io.BytesIO: lambda thing: None if thing.closed else (thing.getvalue(), thing.tell()),
     queue.Queue: _queue,
@@ -101,7 +107,23 @@ _BY_ID: Final = {id(kind): look for kind, look in _LOOKS.items()}
 
 def is_opaque(thing: Any) -> bool:
     """Whether only Python can change what ``thing`` holds."""
-    return id(type(thing)) in _BY_ID
+    return _look_of(thing) is not None
+
+
+def _look_of(thing: Any) -> Callable[[Any], Any] | None:
+    """How to see what ``thing`` holds; ``None`` if it is nothing that only Python can change."""
+    if isinstance(thing, logging.Filterer | threading.Thread):
+        return _attributes
+    return _BY_ID.get(id(type(thing)))
+
+
+def _attributes(thing: Any) -> dict[str, Any]:
+    """Those of a logger, a handler or a thread, with what is in lists."""
+    return {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in vars(thing).items()
+        if name != "_cache"
+    }
 
 
 class Opaque:
@@ -112,11 +134,16 @@ class Opaque:
 
     def add(self, thing: Any, path: str) -> None:
         """Look at ``thing``, which a reader would call ``path``."""
-        look = _BY_ID.get(id(type(thing)))
+        look = _look_of(thing)
         if look is None and is_stateful(type(thing)):
             look = _unseen
         if look is not None and id(thing) not in self._known:
             self._known[id(thing)] = (thing, path, look(thing))
+
+    def add_process(self) -> None:
+        """Look at what Python keeps for the whole process."""
+        for setting in SETTINGS:
+            self.add(setting, setting.name)
 
     def path(self, thing: Any) -> str | None:
         """What a reader would call ``thing``, if it was there before."""
@@ -126,7 +153,7 @@ class Opaque:
     def changed(self) -> Iterator[tuple[Any, str]]:
         """Those that hold something else now, as they were again where that is possible."""
         for thing, path, before in self._known.values():
-            look = _BY_ID.get(id(type(thing)))
+            look = _look_of(thing)
             if look is not None and look(thing) != before:
                 _restore(thing, before)
                 yield thing, path
@@ -140,7 +167,11 @@ class Opaque:
 def _restore(thing: Any, before: Any) -> None:
     if isinstance(thing, np.ndarray) and not thing.dtype.hasobject:
         thing[...] = np.frombuffer(before, thing.dtype).reshape(thing.shape)
-    elif isinstance(thing, bytearray):
+    elif isinstance(thing, Setting):
+        thing.put(before)
+    elif isinstance(thing, logging.Filterer | threading.Thread):
+        _restore_attributes(thing, before)
+    elif isinstance(thing, bytearray | memoryview):
         thing[:] = before
     elif isinstance(thing, array.array):
         thing[:] = array.array(thing.typecode, before)
@@ -152,8 +183,28 @@ def _restore(thing: Any, before: Any) -> None:
         thing.seek(position)
 
 
-def check_opaque(watched: Iterable[Opaque], function: Callable[..., object]) -> None:
+def _restore_attributes(thing: Any, before: dict[str, Any]) -> None:
+    held = vars(thing)
+    for name in held.keys() - before.keys() - {"_cache"}:
+        del held[name]
+    for name, value in before.items():
+        if isinstance(held.get(name), list) and type(value) is tuple:
+            held[name][:] = value
+        else:
+            held[name] = value
+    if isinstance(thing, logging.Logger):  # which levels are shown is remembered
+        held["_cache"].clear()
+
+
+def check_opaque(
+    watched: Iterable[Opaque], function: Callable[..., object], place: Location | None
+) -> None:
     """Refuse a function that changes what no run of a program can change.
+
+    Args:
+        watched: what was looked at.
+        function: the function.
+        place: the line on which it has called what sets something for the whole process.
 
     Raises:
         UnsupportedInGraphError: (D2S205) it writes into an array of NumPy, asks an iterator for
@@ -163,10 +214,16 @@ def check_opaque(watched: Iterable[Opaque], function: Callable[..., object]) -> 
     if not found:
         return
     thing, path = found[0]
+    cause, cure = changes(thing, path), KEEP_ELSEWHERE
+    if isinstance(thing, Setting):
+        cause = f"the function sets {path}, which a run of its program would not do"
+        cure = "set it outside of the converted function, or in a with statement that ends in it"
+        if place is not None:
+            raise UnsupportedInGraphError(cause, cure=cure, file=place.file, line=place.line)
     code = getattr(inspect.unwrap(function), "__code__", None)
     raise UnsupportedInGraphError(
-        changes(thing, path),
-        cure=KEEP_ELSEWHERE,
+        cause,
+        cure=cure,
         file=None if code is None else code.co_filename,
         line=None if code is None else code.co_firstlineno,
     )

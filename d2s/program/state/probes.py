@@ -15,6 +15,9 @@ attribute.
 from __future__ import annotations
 
 import contextlib
+import dis
+import types
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Any, Final
 
@@ -158,3 +161,26 @@ class _Probe:
         if self._name not in fields:
             raise AttributeError(f"{type(thing).__name__!r} object has no attribute {self._name!r}")
         del fields[self._name]
+
+
+_assigned: Final[weakref.WeakKeyDictionary[types.CodeType, frozenset[str]]] = (
+    weakref.WeakKeyDictionary()
+)
+"""What :func:`stored_by` has found, for as long as somebody has the code."""
+
+
+def stored_by(code: types.CodeType) -> frozenset[str]:
+    """Names of attributes that ``code`` assigns, or a function in it."""
+    known = _assigned.get(code)
+    if known is not None:
+        return known
+    found = {
+        step.argval
+        for step in dis.get_instructions(code)
+        if step.opname in ("STORE_ATTR", "DELETE_ATTR")
+    }
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found |= stored_by(constant)
+    known = _assigned[code] = frozenset(found)
+    return known

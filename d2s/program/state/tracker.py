@@ -12,12 +12,10 @@ objects that can be reached from there.  Afterwards:
 
 from __future__ import annotations
 
-import dis
 import enum
 import functools
 import sys
 import types
-import weakref
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, Final
@@ -26,6 +24,7 @@ import paddle
 
 from d2s.analysis.reads import Reads
 from d2s.conversion import codes_in, reads_of
+from d2s.errors import UnsupportedInGraphError
 from d2s.program.state.opaque import Opaque
 from d2s.program.state.places import (
     ABSENT,
@@ -36,10 +35,11 @@ from d2s.program.state.places import (
     Place,
     Slot,
 )
-from d2s.program.state.probes import BUFFERING, WHOLE, Probes
+from d2s.program.state.probes import BUFFERING, WHOLE, Probes, stored_by
 from d2s.program.state.records import Change, Record, Reordered, entries, is_symbol
 from d2s.runtime.values.fields import Fields, class_fields, slot_fields, slots_of
 from d2s.runtime.values.objects import (
+    HEAP_TYPE,
     LAYER_FIELDS,
     dict_of,
     fields_of,
@@ -119,7 +119,7 @@ class Watch:
         self.opaque = Opaque()
         self.adopt: Callable[[Any], None] | None = None
         self._classes: dict[int, type] = {}
-        self._modules: dict[int, dict[str, Any]] = {}
+        self._modules: dict[int, tuple[dict[str, Any], bool]] = {}
         self._functions: set[int] = set()
         self._found: set[int] = set()
         self._made: set[int] = set()
@@ -147,14 +147,14 @@ class Watch:
         self._made.update(map(id, codes_in((converted or function).__code__)))
         if id(function.__code__) in self._made and id(function) not in self._found:
             return
-        stored = _stored(function.__code__)
+        stored = stored_by(function.__code__)
         new = set(reads.attributes) - self.names
         self.probes.watch(self.records.values(), stored - self.names, new)
         self.names.update(reads.attributes)
         self.stored |= stored
         self.says(reads)
-        for scope in list(self._modules.values()):
-            for name in set(reads.attributes) & scope.keys() | self.stored:
+        for scope, whole in list(self._modules.values()):
+            for name in self._named(scope, set(reads.attributes), whole=whole):
                 self._global(scope, name)
         self.called.append(function)
         asks = reads.catches or _ASKING.intersection(function.__code__.co_names)
@@ -295,6 +295,14 @@ class Watch:
             self._note_all(Record(cell, name))
 
     def _global(self, scope: dict[str, Any], name: str) -> None:
+        if scope is vars(sys) and name in _STREAMS & self.stored:
+            code = self.called[-1].__code__ if self.called else None
+            raise UnsupportedInGraphError(
+                f"the function sets sys.{name}, and a run of its program prints to the real one",
+                cure="set it outside of the converted function",
+                file=None if code is None else code.co_filename,
+                line=None if code is None else code.co_firstlineno,
+            )
         record = self.records.get(id(scope))
         if record is None:
             record = self.records[id(scope)] = Record(scope, "", names=set(), before={})
@@ -367,7 +375,11 @@ class Watch:
 
     def _class(self, kind: type) -> None:
         """The attributes of a class of the user's, and of its bases."""
-        if id(kind) in self._classes or not is_user_class(kind) or issubclass(kind, enum.Enum):
+        if id(kind) in self._classes or issubclass(kind, enum.Enum):
+            return
+        if not is_user_class(kind):
+            if kind.__flags__ & HEAP_TYPE:
+                self._scope(class_fields(kind), kind.__name__, whole=False)
             return
         self._classes[id(kind)] = kind
         if self.adopt is not None:
@@ -378,17 +390,31 @@ class Watch:
                 self._note_all(Record(scope, base.__name__, object=base, fields=True))
 
     def _module(self, module: types.ModuleType, path: str) -> None:
-        """The attributes of a module of the user's that the captured code mentions."""
+        """The attributes of a module that the captured code mentions."""
         file = getattr(module, "__file__", None)
-        if is_library(file) if file is not None else module.__spec__ is not None:
-            return
-        scope = vars(module)
+        foreign = is_library(file) if file is not None else module.__spec__ is not None
+        self._scope(vars(module), path, whole=not foreign)
+
+    def _scope(self, scope: dict[str, Any], path: str, *, whole: bool) -> None:
+        """Attributes of a module, or of a class of a library, that the captured code mentions.
+
+        Args:
+            scope: all its attributes.
+            path: how a reader would write it.
+            whole: it is the user's; of a library's, only what is assigned or a container counts.
+        """
         if id(scope) not in self._modules:
-            self._modules[id(scope)] = scope
+            self._modules[id(scope)] = scope, whole
             if id(scope) not in self.records:
                 self.records[id(scope)] = Record(scope, path, names=set(), before={})
-            for name in self.names & scope.keys() | self.stored:
+            for name in self._named(scope, self.names, whole=whole):
                 self._global(scope, name)
+
+    def _named(self, scope: dict[str, Any], names: set[str], *, whole: bool) -> set[str]:
+        found = names & scope.keys()
+        if not whole:
+            found = {name for name in found if isinstance(scope[name], CONTAINERS)}
+        return found | self.stored
 
     def _layer(self, layer: Any, path: str) -> None:
         if id(layer.__dict__) in self.records or id(layer) in self._born:
@@ -459,30 +485,6 @@ _BOUND: Final[dict[type, tuple[str, ...]]] = {
 }
 """Callables that hold what they are called with, and under which names."""
 
+_STREAMS: Final = frozenset(("stdin", "stdout", "stderr"))
+
 _ASKING: Final = frozenset(("hasattr", "getattr", "AttributeError", "Exception"))
-
-
-_assigned: Final[weakref.WeakKeyDictionary[types.CodeType, frozenset[str]]] = (
-    weakref.WeakKeyDictionary()
-)
-"""What :func:`_stored` has found, for as long as somebody has the code."""
-
-
-def _stored(code: types.CodeType) -> frozenset[str]:
-    """Names of attributes that ``code`` assigns, or a function in it."""
-    known = _assigned.get(code)
-    if known is not None:
-        return known
-    found = {
-        step.argval
-        for step in dis.get_instructions(code)
-        if step.opname in ("STORE_ATTR", "DELETE_ATTR")
-    }
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            found |= _stored(constant)
-    known = _assigned[code] = frozenset(found)
-    return known
-
-
-# -- guards --------------------------------------------------------------------------------------

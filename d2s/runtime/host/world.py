@@ -14,11 +14,15 @@ So they are refused before anything has happened.
 from __future__ import annotations
 
 import collections.abc
+import contextlib
+import contextvars
 import datetime
 import functools
 import io
+import logging
 import pathlib
 import subprocess
+import sys
 import types
 from collections.abc import Callable
 from typing import Final, NoReturn
@@ -26,9 +30,11 @@ from typing import Final, NoReturn
 import numpy as np
 import paddle
 
+from d2s.diagnostics.location import here
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.trace import Capture, current, error_here
 from d2s.runtime.values.objects import (
+    HEAP_TYPE,
     KEEP_ELSEWHERE,
     attribute,
     changes,
@@ -54,9 +60,11 @@ _FILES: Final = frozenset(
         "ftruncate", "kill", "link", "makedirs", "mkdir", "mkfifo", "open", "pipe", "popen",
         "putenv", "read", "remove", "removedirs", "rename", "renames", "replace", "rmdir",
         "sendfile", "spawnv", "startfile", "symlink", "system", "truncate", "unlink", "unsetenv",
-        "urandom", "utime", "write",
+        "urandom", "utime", "write", "fchdir", "nice", "setpriority", "umask",
     )
 )  # fmt: skip
+
+_SIGNALS: Final = frozenset(("alarm", "setitimer", "signal"))
 
 _NAMES: Final[dict[str, frozenset[str]]] = {
     "time": _CLOCK,
@@ -65,9 +73,44 @@ _NAMES: Final[dict[str, frozenset[str]]] = {
     "os": _FILES,
     "uuid": frozenset(("uuid1", "uuid4")),
     "urllib.request": frozenset(("urlopen", "urlretrieve")),
-    "numpy": frozenset(("save", "savez", "savez_compressed", "savetxt")),
-    "paddle": frozenset(("save", "seed")),
+    "numpy": frozenset(
+        ("save", "savetxt", "savez", "savez_compressed", "setbufsize", "seterrcall")
+    ),
+    "paddle": frozenset(("save", "seed", "set_rng_state", "set_cuda_rng_state")),
+    "atexit": frozenset(("register", "unregister")),
+    "builtins": frozenset(("exec", "input")),
+    "_codecs": frozenset(("register",)),
+    "_locale": frozenset(("setlocale",)),
+    "_signal": _SIGNALS,
+    "locale": frozenset(("resetlocale", "setlocale")),
+    "logging": frozenset(("addLevelName", "basicConfig", "captureWarnings", "setLoggerClass")),
+    "logging.config": frozenset(("dictConfig", "fileConfig")),
+    "signal": _SIGNALS,
+    "sys": frozenset(("setprofile", "setrecursionlimit", "settrace")),
+    "threading": frozenset(("setprofile", "settrace")),
 }
+
+_OF_LOGGERS: Final = frozenset(
+    ("addFilter", "addHandler", "removeFilter", "removeHandler", "setFormatter", "setLevel")
+)
+
+_CLASSES: Final = (
+    subprocess.Popen, contextlib.redirect_stdout, contextlib.redirect_stderr, contextlib.chdir,
+) if sys.version_info >= (3, 11) else (
+    subprocess.Popen, contextlib.redirect_stdout, contextlib.redirect_stderr,
+)  # fmt: skip
+
+_SETS: Final[dict[str, frozenset[str]]] = {
+    "_contextvars": frozenset(("reset", "set")),
+    "_decimal": frozenset(("setcontext",)),
+    "gc": frozenset(("disable", "enable", "freeze", "set_threshold")),
+    "logging": frozenset(("disable",)),
+    "numpy": frozenset(("set_printoptions", "seterr")),
+    "paddle": frozenset(("set_default_dtype",)),
+    "sys": frozenset(("setswitchinterval",)),
+    "warnings": frozenset(("filterwarnings", "resetwarnings", "simplefilter")),
+}
+"""What may be as it was when the function ends; its line is remembered, for where it is not."""
 
 _STATEFUL: Final = frozenset(
     (
@@ -78,9 +121,6 @@ _STATEFUL: Final = frozenset(
     )
 )  # fmt: skip
 """Modules of the standard library whose objects have a state that nobody else sees."""
-
-_HEAP_TYPE: Final = 1 << 9
-"""The flag of classes that are made by ``class``; most of those of C do not have it."""
 
 _OF_PATHS: Final = frozenset(
     (
@@ -103,7 +143,7 @@ _ASKING: Final = frozenset(("isinstance", "issubclass", "type", "id", "hasattr",
 
 def is_stateful(kind: type) -> bool:
     """Whether objects of ``kind`` go on from where the last call has left them."""
-    if kind.__flags__ & _HEAP_TYPE and is_user_class(kind):
+    if kind.__flags__ & HEAP_TYPE and is_user_class(kind):
         return False
     if issubclass(kind, collections.abc.Iterator | io.IOBase | paddle.io.DataLoader):
         return True
@@ -124,6 +164,8 @@ def reached_by(callee: object) -> Callable[..., object] | None:
         return None
     if _asks(callee):
         return functools.partial(_refuse, callee)
+    if _sets(callee):
+        capture.set_at = here()
     owner = owner_of(callee)
     path = None if owner is None else _path(capture, owner)
     if (
@@ -159,10 +201,11 @@ def check_given(function: object, given: list[object]) -> None:
 
 def _asks(callee: object) -> bool:
     owner = owner_of(callee)
-    if isinstance(owner, pathlib.Path):
-        return attribute(callee, "__name__", "") in _OF_PATHS
+    for kind, names in _METHODS.items():
+        if isinstance(owner, kind):
+            return attribute(callee, "__name__", "") in names
     if type(callee) not in _FUNCTIONS:
-        return callee is subprocess.Popen
+        return any(callee is each for each in _CLASSES)
     if isinstance(owner, type):
         dates = issubclass(owner, datetime.date)
         return dates and attribute(callee, "__name__", "") in ("now", "today", "utcnow")
@@ -174,6 +217,20 @@ def _asks(callee: object) -> bool:
     is_method = "." in attribute(callee, "__qualname__", "")
     return names is not None and name in names and not is_method
 
+
+def _sets(callee: object) -> bool:
+    owner = owner_of(callee)
+    home = "_contextvars" if isinstance(owner, contextvars.ContextVar) else None
+    names = _SETS.get(home or attribute(callee, "__module__", None) or "")
+    return names is not None and attribute(callee, "__name__", "") in names
+
+
+_METHODS: Final[dict[type, frozenset[str]]] = {
+    pathlib.Path: _OF_PATHS,
+    logging.Filterer: _OF_LOGGERS,
+    np.random.BitGenerator: frozenset(("advance",)),
+    type(functools.lru_cache(lambda: None)): frozenset(("cache_clear", "cache_info")),
+}
 
 _FUNCTIONS: Final = (types.FunctionType, types.BuiltinFunctionType, type(np.save))
 

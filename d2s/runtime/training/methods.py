@@ -15,6 +15,7 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.aliasing import inplace
 from d2s.runtime.trace import Capture, error_here
+from d2s.runtime.training import schedulers
 from d2s.runtime.training.optimizers import Pairs
 from d2s.runtime.training.steps import Steps, steps, steps_here
 from d2s.runtime.training.tensor_attributes import TENSOR_ATTRIBUTES
@@ -43,14 +44,6 @@ def _refused(what: str, cure: str) -> Callable[[Method], Method]:
         raise error_here(UnsupportedInGraphError, what, cure)
 
     return _instead(refuse)
-
-
-@_instead
-def _scheduled(
-    state: Steps, original: Method, scheduler: LRScheduler, *arguments: object, **options: object
-) -> None:
-    """A scheduler's ``step``: each run calls it at its end."""
-    state.optimizers.later(original.__get__(scheduler), *arguments, **options)
 
 
 @_instead
@@ -159,9 +152,7 @@ def _replacements() -> Iterator[tuple[tuple[type, str], Any]]:
         for name, make in _OF_OPTIMIZERS.items():
             if name in vars(kind):
                 yield (kind, name), make(vars(kind)[name])
-    for kind in _classes(paddle.optimizer.lr, LRScheduler):
-        if "step" in vars(kind):
-            yield (kind, "step"), _scheduled(vars(kind)["step"])
+    yield from schedulers.replacements(_classes(paddle.optimizer.lr, LRScheduler))
     for kind in paddle.amp.GradScaler.__mro__:
         for name in _OF_SCALERS:
             if name in vars(kind):

@@ -56,13 +56,13 @@ class Optimizers:
         self._leaves = leaves
         self._gradients = gradients
         self._parameters = parameters
-        self._rates: dict[int, bridge.Value] = {}
+        self._rates: dict[object, bridge.Value] = {}
 
     def step(self, optimizer: Optimizer) -> Pairs:
         """``optimizer.step()``; the parameters with their gradients."""
         self._record.check(f"{type(optimizer).__name__}.step()", branches=True)
         _refuse_unknown(optimizer)
-        if any(owner_of(function) is optimizer._learning_rate for function, _, _ in self.after):
+        if self.moved(optimizer._learning_rate):
             raise _late(optimizer)
         self._record.used = True
         self.stepped[id(optimizer)] = optimizer
@@ -179,15 +179,22 @@ class Optimizers:
 
     def rate(self, optimizer: Optimizer) -> bridge.Value:
         """``optimizer.get_lr()``, which each run asks for."""
-        if any(owner_of(function) is optimizer._learning_rate for function, _, _ in self.after):
+        if self.moved(optimizer._learning_rate):
             raise _late(optimizer)
-        rate = self._rates.get(id(optimizer))
-        if rate is None:
-            asked = self._record.capture.ask
-            assert asked is not None
-            rate = asked(f"lr_{len(self._rates)}", lambda: float(_GET_LR(optimizer)))
-            self._rates[id(optimizer)] = rate
-        return mark_number(rate, float)
+        return mark_number(self.asked(id(optimizer), lambda: float(_GET_LR(optimizer))), float)
+
+    def moved(self, scheduler: object) -> bool:
+        """Whether a step of ``scheduler`` is what each run makes at its end."""
+        return any(owner_of(function) is scheduler for function, _, _ in self.after)
+
+    def asked(self, key: object, number: Callable[[], Any]) -> bridge.Value:
+        """``number()``, which each run asks for once, under ``key``, when it begins."""
+        found = self._rates.get(key)
+        if found is None:
+            ask = self._record.capture.ask
+            assert ask is not None
+            found = self._rates[key] = ask(f"lr_{len(self._rates)}", number)
+        return found
 
     def set_rate(self, optimizer: Optimizer, rate: object, keep: Callable[[object], None]) -> None:
         """``optimizer.set_lr(rate)``, which each run calls with ``keep`` at its end."""

@@ -132,12 +132,16 @@ _OF_THE_PROCESS: Final = frozenset(
 """Modules whose objects are no data: threads, loggers, descriptors, managers, tests."""
 
 
+HEAP_TYPE: Final = 1 << 9
+"""The flag of classes that are made by ``class``; most of those of C do not have it."""
+
+
 def _holds_data(kind: type) -> bool:
     """Whether objects of a library's class are their attributes, as those of user's classes are.
 
     So are those of classes that the standard library writes in Python, as ``UserDict``.
     """
-    if issubclass(kind, paddle.distribution.Distribution):
+    if issubclass(kind, paddle.distribution.Distribution | paddle.metric.Metric):
         return True
     if kind.__dictoffset__ == 0:
         return False

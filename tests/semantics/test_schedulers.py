@@ -1,0 +1,93 @@
+"""Schedulers of learning rates in converted functions: runs ask them, and step them last."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import paddle
+import pytest
+
+import d2s
+from tests.helpers import function_of, tensor
+
+RATES = {
+    "NoamDecay": lambda: paddle.optimizer.lr.NoamDecay(64, 10),
+    "ExponentialDecay": lambda: paddle.optimizer.lr.ExponentialDecay(0.5, 0.9),
+    "MultiplicativeDecay": lambda: paddle.optimizer.lr.MultiplicativeDecay(0.5, lambda _: 0.9),
+    "LinearWarmup": lambda: paddle.optimizer.lr.LinearWarmup(0.5, 3, 0.0, 0.5),
+    "OneCycleLR": lambda: paddle.optimizer.lr.OneCycleLR(0.5, 20),
+    "ReduceOnPlateau": lambda: paddle.optimizer.lr.ReduceOnPlateau(0.5, patience=1),
+}
+"""Schedulers of learning rates."""
+
+ASKED = {
+    "epoch": "r = rate.last_epoch",
+    "rate": "r = rate.last_lr",
+    "call": "r = rate()",
+    "condition": "r = 2 if rate.last_epoch % 2 else 1",
+    "by the optimizer": "r = optimizer._learning_rate.last_lr",
+    "in a callee": "r = (lambda which: which.last_epoch + 1)(rate)",
+    "before a step": "r = rate.last_epoch, rate.last_lr\n    rate.step(*metric)",
+}
+"""What one program says of a scheduler."""
+
+SEEN = {
+    "epoch behind": "rate.step(*metric)\n    r = rate.last_epoch",
+    "rate behind": "rate.step(*metric)\n    r = rate.last_lr",
+    "call behind": "rate.step(*metric)\n    r = rate()",
+    "between": "rate.step(*metric)\n    r = rate.last_epoch\n    rate.step(*metric)",
+    "all of it": "r = dict(rate.state_dict())\n    rate.step(*metric)",
+    "set": "rate.last_epoch = 3\n    rate.step(*metric)\n    r = 1",
+    "said": "rate.verbose = True\n    rate.step(*metric)\n    rate.verbose = False",
+    "loaded": "rate.set_state_dict({**rate.state_dict(), 'last_epoch': 5})",
+}
+"""What is refused as one program."""
+
+
+def of_scheduler(kind: str, body: str, convert: Any) -> list[Any]:
+    """What calls and the scheduler say, also when it has stepped outside."""
+    rate = RATES[kind]()
+    metric = (0.5,) if kind == "ReduceOnPlateau" else ()
+    weight = paddle.create_parameter([2], "float32")
+    optimizer = paddle.optimizer.SGD(rate, parameters=[weight])
+    text = f"def f(x):\n    r = 0\n    {body}\n    return paddle.tanh(x) * 2 + x.mean(), r"
+    f = convert(function_of(text, rate=rate, optimizer=optimizer, metric=metric))
+    seen = []
+    for _ in range(4):
+        y, r = f(tensor(1.0, 2.0))
+        seen += [y.tolist(), r, rate.last_epoch, rate.last_lr]
+        rate.step(*metric)
+    return seen
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
+@pytest.mark.parametrize("kind", RATES)
+@pytest.mark.parametrize("body", [*ASKED.values(), *SEEN.values()], ids=[*ASKED, *SEEN])
+def test_what_a_scheduler_holds_by_default(kind: str, body: str) -> None:
+    """F3, H1: as in dygraph, before a step and behind it."""
+    want = of_scheduler(kind, body, lambda f: f)
+    assert repr(of_scheduler(kind, body, d2s.to_static(full_graph=False))) == repr(want)
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("kind", RATES)
+@pytest.mark.parametrize("body", ASKED.values(), ids=ASKED)
+def test_each_run_asks_a_scheduler(kind: str, body: str) -> None:
+    """F3: one program serves all epochs."""
+    made = []
+
+    def convert(f):
+        made.append(d2s.to_static(f, full_graph=True))
+        return made[0]
+
+    assert of_scheduler(kind, body, convert) == of_scheduler(kind, body, lambda f: f)
+    assert len(made[0].programs) == 1
+
+
+@pytest.mark.parametrize("body", SEEN.values(), ids=SEEN)
+def test_a_scheduler_behind_its_step_is_refused(body: str) -> None:
+    """F3: with the line; the scheduler steps when the program has run."""
+    with pytest.raises(d2s.errors.UnsupportedInGraphError, match="scheduler") as caught:
+        of_scheduler("ExponentialDecay", body, d2s.to_static(full_graph=True))
+    assert caught.value.line in (3, 4)
