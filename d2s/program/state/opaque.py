@@ -117,13 +117,13 @@ def _look_of(thing: Any) -> Callable[[Any], Any] | None:
     return _BY_ID.get(id(type(thing)))
 
 
-def _attributes(thing: Any) -> dict[str, Any]:
+def _attributes(thing: Any) -> list[tuple[str, Any, Any]]:
     """Those of a logger, a handler or a thread, with what is in lists."""
-    return {
-        name: tuple(value) if isinstance(value, list) else value
+    return [
+        (name, value, list(value) if isinstance(value, list) else None)
         for name, value in vars(thing).items()
         if name != "_cache"
-    }
+    ]
 
 
 class Opaque:
@@ -183,15 +183,14 @@ def _restore(thing: Any, before: Any) -> None:
         thing.seek(position)
 
 
-def _restore_attributes(thing: Any, before: dict[str, Any]) -> None:
+def _restore_attributes(thing: Any, before: list[tuple[str, Any, Any]]) -> None:
     held = vars(thing)
-    for name in held.keys() - before.keys() - {"_cache"}:
+    for name in held.keys() - {name for name, _, _ in before} - {"_cache"}:
         del held[name]
-    for name, value in before.items():
-        if isinstance(held.get(name), list) and type(value) is tuple:
-            held[name][:] = value
-        else:
-            held[name] = value
+    for name, value, items in before:
+        held[name] = value
+        if items is not None:
+            value[:] = items
     if isinstance(thing, logging.Logger):  # which levels are shown is remembered
         held["_cache"].clear()
 

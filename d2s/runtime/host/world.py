@@ -201,9 +201,9 @@ def check_given(function: object, given: list[object]) -> None:
 
 def _asks(callee: object) -> bool:
     owner = owner_of(callee)
-    for kind, names in _METHODS.items():
+    for kind, methods in _METHODS.items():
         if isinstance(owner, kind):
-            return attribute(callee, "__name__", "") in names
+            return attribute(callee, "__name__", "") in methods
     if type(callee) not in _FUNCTIONS:
         return any(callee is each for each in _CLASSES)
     if isinstance(owner, type):
