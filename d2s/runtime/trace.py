@@ -254,6 +254,7 @@ class Capture:
             what they hold, and where the static loop is that has left them.
         lent: objects that were taken out of lists of the run or put into them; see ``lists``.
         found: dicts, and keys of the run that are in them wherever the program goes on.
+        only_static: something that dygraph does not do is a part of the program.
         set_at: the last line on which something was set for the whole process.
     """
 
@@ -314,6 +315,7 @@ class Capture:
     doubles: dict[int, Any] = field(default_factory=dict)
     lent: list[Any] = field(default_factory=list)
     found: dict[tuple[int, int], tuple[Any, Any, tuple[Block, ...]]] = field(default_factory=dict)
+    only_static: bool = False
     set_at: Location | None = None
 
     @contextmanager

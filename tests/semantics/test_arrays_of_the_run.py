@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import paddle
 import pytest
+from paddle.static import InputSpec
 
 import d2s
 from d2s.errors import D2SError, NotStaticError, SaveError, UnsupportedInGraphError
@@ -382,3 +383,72 @@ def test_what_no_sample_can_stand_for(function) -> None:
     split = d2s.to_static(function, full_graph=False)
     for each in (x, x * -2):
         np.testing.assert_array_equal(split(each), function(each))
+
+
+def test_save_names_each_line_that_needs_python(tmp_path: Path) -> None:
+    """E5: those in callees, branches, loops and comprehensions, and of ``d2s.host``, too."""
+    twice = d2s.host(result=InputSpec([3], "float32"))(lambda x: x.numpy() * 2)
+    function = function_of(
+        """
+        def helper(y):
+            return paddle.to_tensor(np.unique(y.numpy())).sum()
+
+        def f(x):
+            y = x * 2 + np.percentile(x.numpy(), 30)
+            if y.sum() > 3:
+                y = y - np.histogram(y.numpy(), bins=3)[0].max()
+            for _ in range(y.sum().astype("int64")):
+                y = y * float(np.median(y.numpy()))
+            z = [float(np.ptp(each.numpy())) for each in (x, y)]
+            out = paddle.zeros_like(x)
+            paddle.static.py_func(np.tanh, x, out)
+            return y + twice(y) + helper(y) + sum(z) + out
+        """,
+        np=np, twice=twice,
+    )  # fmt: skip
+    with pytest.raises(SaveError) as caught:
+        d2s.save(d2s.to_static(function), str(tmp_path / "m"), input_spec=[InputSpec([3])])
+    for line in (2, 5, 7, 9, 10, 12, 13):
+        assert f":{line})" in str(caught.value), line
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        "np.multiply(x.numpy(), 2, out=made)",
+        "np.add(x.numpy(), 1, made)",
+        "np.cumsum(x.numpy(), out=made)",
+        "x.numpy().take([0, 1, 0], out=made)",
+        "np.stack([x.numpy()[0], x.numpy()[1], x.numpy()[0]], out=made)",
+    ],
+)
+@pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
+def test_results_written_into_an_array_that_no_run_decides(write: str) -> None:
+    """E5, H1: refused with the line, and right by default; it was a ValueError of NumPy's."""
+    text = f"def f(x):\n    made = np.zeros(3, 'float32')\n    {write}\n    return made + 1"
+    x = tensor(1.0, 2.0, 3.0)
+    with pytest.raises(NotStaticError) as caught:
+        d2s.to_static(function_of(text, np=np), full_graph=True)(x)
+    assert caught.value.line == 3
+    got = d2s.to_static(function_of(text, np=np), full_graph=False)
+    for k in range(3):
+        assert got(x * k).tolist() == function_of(text, np=np)(x * k).tolist()
+
+
+@pytest.mark.parametrize("what", ["1 / x.numpy()", "np.log(x.numpy())", "x.numpy() * 1e38 * 1e38"])
+@pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
+def test_numpy_is_told_to_raise(what: str) -> None:
+    """E5, H1: only the run knows whether it does; a program said nothing, and went on."""
+    text = (
+        "def f(x):\n    try:\n        with np.errstate(all='raise'):\n"
+        f"            return ({what}).tolist()\n"
+        "    except FloatingPointError:\n        return 'raised'"
+    )
+    plain = function_of(text, np=np)
+    with pytest.raises(UnsupportedInGraphError) as caught:
+        d2s.to_static(function_of(text, np=np), full_graph=True)(tensor(1.0, 2.0))
+    assert caught.value.line == 4
+    got = d2s.to_static(function_of(text, np=np), full_graph=False)
+    for x in (tensor(1.0, 2.0), tensor(0.0, 2.0), tensor(3.0, 4.0)):
+        assert got(x) == plain(x)

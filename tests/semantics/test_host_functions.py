@@ -274,6 +274,27 @@ def test_py_func_of_several() -> None:
     assert lines == [1.0, 1.0]
 
 
+def test_py_func_stays_a_program_by_default() -> None:
+    """E5, H1: calls are not tried in dygraph, where Paddle refuses it."""
+
+    @d2s.to_static(full_graph=False)
+    def f(x):
+        out = paddle.zeros_like(x)
+        paddle.static.py_func(np.tanh, x, out, lambda x, y, g: g * (1 - y**2))
+        for _ in range(x.sum().astype("int64") * 0 + 2):
+            out = out * 2
+        return out
+
+    for call in range(60):
+        x = tensor(1.0, float(call))
+        x.stop_gradient = False
+        y = f(x)
+        y.sum().backward()
+        np.testing.assert_allclose(y.numpy(), np.tanh(x.numpy()) * 4, rtol=1e-5)
+        np.testing.assert_allclose(x.grad.numpy(), 4 - y.numpy() ** 2 / 4, rtol=1e-4, atol=1e-5)
+    assert not f.breaks
+
+
 def test_py_func_in_dygraph_is_paddles() -> None:
     """E5: outside of a program it stays what Paddle makes of it."""
     with pytest.raises(AssertionError, match="static graph mode"):

@@ -421,6 +421,7 @@ class _Recording:
                 if value.id in state.asked
             ],
             effects=state.effects,
+            only_static=state.only_static,
             callers=results.callers or bool(self.apart.arguments),
         )
 

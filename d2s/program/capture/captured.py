@@ -90,6 +90,7 @@ class Captured:
         effects: a host operator does more than raise.
         stops: outputs that stop gradients on some runs, and the outputs that say on which.
         asked: tensors outside of it whose gradients ``paddle.grad`` gives.
+        only_static: it does what dygraph does not.
         notes: what became of constructs while it was captured.
         callers: a run needs the caller's own containers, or those that Python makes of a call.
     """
@@ -122,5 +123,6 @@ class Captured:
     stops: list[tuple[int, int]] = field(default_factory=list)
     asked: list[Any] = field(default_factory=list)
     effects: bool = False
+    only_static: bool = False
     notes: Notes = field(default_factory=Notes)
     callers: bool = False

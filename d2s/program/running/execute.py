@@ -219,13 +219,15 @@ class Runner(Trainable):
     @property
     def goes_back_once(self) -> bool:
         """Whether a second backward through a call of now is refused, ``retain_graph`` or not."""
-        return self.training and (self.captured.has_loop or self.wanted.is_open)
+        once = self.training and (self.captured.has_loop or self.wanted.is_open)
+        return once and not self.captured.only_static
 
     @property
     def draws(self) -> bool:
-        """Whether a run draws random numbers, or trains."""
+        """Whether a run draws random numbers, trains, or does what dygraph does not."""
         captured = self.captured
-        return bool(captured.draws or captured.has_random or captured.steps)
+        known = captured.draws or captured.has_random or captured.steps
+        return bool(known or captured.only_static)
 
     @property
     def repeatable(self) -> bool:

@@ -41,8 +41,10 @@ def py_func(
     skip_vars_in_backward_input: object = None,
 ) -> Any:
     """``paddle.static.py_func``."""
-    if current() is None:
+    capture = current()
+    if capture is None:
         return paddle.static.py_func(func, x, out, backward_func, skip_vars_in_backward_input)
+    capture.only_static = True
     given, outs = _listed(x), _listed(out)
     described = [
         paddle.static.InputSpec([None if size < 0 else size for size in each.shape], each.dtype)

@@ -23,6 +23,7 @@ from d2s.errors import NotStaticError
 from d2s.runtime.host.text import Shipment
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.python.arrays.contents import KNOWN, RunArray
+from d2s.runtime.python.arrays.ufuncs import check_errors
 from d2s.runtime.python.arrays.views import unknown_view, write
 from d2s.runtime.trace import error_here
 from d2s.runtime.values.callbacks import host_values
@@ -77,11 +78,13 @@ class _Call:
         arrays: the arrays among them.
         writable: the function changes some of its arguments.
         locked: the array that may not be written all the same.
+        constant: an array that no run decides is among them, too; it is never written.
     """
 
     def __init__(self, function: Function, arguments: list[Any], options: dict[str, Any]) -> None:
         self.function = function
         self.arrays: list[RunArray] = []
+        self.constant = False
         self._shipment = Shipment()
         self._rest = self._shipment.pack([self._slotted(arguments), self._slotted(options)])
         self.writable = False
@@ -94,6 +97,7 @@ class _Call:
             self.arrays.extend([] if known else [thing])
             return _Slot(known[0] if known else len(self.arrays) - 1)
         if isinstance(thing, np.ndarray):
+            self.constant = True
             copy = thing.copy()
             copy.flags.writeable = False
             return copy
@@ -279,6 +283,8 @@ def _form_of(call: _Call) -> _Form:
             if "read-only" in str(error) and not call.writable:
                 call.writable = True
                 return _form_of(call)
+            if "read-only" in str(error) and call.constant:
+                raise _refused(call, "writes into an array that no run decides") from None
             raised.append(error)
             continue
         changed = {
@@ -353,6 +359,7 @@ def call(function: Function, arguments: list[Any], options: dict[str, Any]) -> A
             chosen,
             none=True,
         )
+    check_errors()
     made = _Call(function, arguments, options)
     saves = any(function is each for each in _SAVING)
     if saves or any(hasattr(each, "write") for each in arguments):

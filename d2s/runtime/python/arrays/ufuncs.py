@@ -9,7 +9,9 @@ import numpy as np
 import paddle
 
 from d2s import paddle_bridge as bridge
+from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.python.arrays.contents import RunArray
+from d2s.runtime.trace import error_here
 from d2s.runtime.values.tensors import cast_plain, number_kind
 
 Operation = Callable[..., paddle.Tensor]
@@ -45,8 +47,24 @@ _LOGICAL: Final[dict[Any, Operation]] = {
 }
 
 
+def check_errors() -> None:
+    """Refuse to compute where NumPy is to do more than warn of what a division gives.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) ``np.errstate(all="raise")``.
+    """
+    if not {"raise", "call", "print", "log"}.isdisjoint(np.geterr().values()):
+        raise error_here(
+            UnsupportedInGraphError,
+            "NumPy is to raise or to print where an operation divides by zero or overflows "
+            "(np.errstate, np.seterr), which only the run knows",
+            "let it be ignored, and look at what comes out with np.isfinite",
+        )
+
+
 def lowered(function: np.ufunc, inputs: tuple[Any, ...]) -> RunArray | None:
     """``function(*inputs)`` as an operation of the program; ``None`` where Paddle has none."""
+    check_errors()
     if not all(is_number_like(item) for item in inputs):
         return None
     samples = [sample_like(item) for item in inputs]
