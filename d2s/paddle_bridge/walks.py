@@ -153,6 +153,15 @@ def implied(flag: Any, truth: bool, known: Facts) -> Facts:
     return found
 
 
+def known_truth(flag: object, facts: Facts) -> bool | None:
+    """What is known of the bool value ``flag``."""
+    for truth in (True, False):
+        for number, (_, holds) in implied(flag, truth, facts).items():
+            if number in facts and facts[number][1] is not holds:
+                return not truth
+    return None
+
+
 def _implied_by_if(
     operation: Any, result: Any, truth: bool, known: Facts
 ) -> list[tuple[Any, bool]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import functools
 from datetime import date, timedelta
 from decimal import Decimal
@@ -329,3 +330,41 @@ def test_a_class_that_does_not_take_what_the_run_decides() -> None:
     with pytest.raises(NotStaticError, match="timedelta") as caught:
         d2s.to_static(function, full_graph=True)(scalar(3.0))
     assert (caught.value.code, caught.value.line) == ("D2S208", 2)
+
+
+DESCRIBED = {
+    "names of classes": ("A()", "B()", "type(k).__name__, k.__class__.__qualname__, k.__module__"),
+    "the class": ("A()", "B()", "type(k) is A, k.__class__ is B, k.__class__.__mro__[1] is A"),
+    "functions": ("max", "min", "k.__name__, k.__doc__[:3], k.__module__"),
+    "methods": ("A().go", "B().go", "k.__name__, k.__func__ is A.go, type(k.__self__).__name__"),
+    "asdict": ("C(1.0)", "C(2.0, x)", "asdict(k)['a'], asdict(k)['b'] is None"),
+    "astuple": ("C(1.0)", "C(2.0, x)", "astuple(k)[0], len(astuple(k))"),
+    "replace": ("C(1.0)", "C(2.0, x)", "replace(k, a=k.a + 1).a, replace(k, b=1).b"),
+    "deepcopy": ("C(1.0, [x])", "C(2.0, [x, x])", "deepcopy(k).a, len(deepcopy(k).b)"),
+    "deepcopy of what holds it": ("C(1.0)", "C(2.0)", "deepcopy([k, {'k': k.a}])[1]['k']"),
+}
+
+
+@pytest.mark.parametrize("name", DESCRIBED)
+def test_what_describes_it(name: str) -> None:
+    """A1: names, documents and classes are those of the thing that is meant, not of ours."""
+
+    class A:
+        def go(self) -> None:
+            """Go."""
+
+    class B(A):
+        pass
+
+    @dataclasses.dataclass(frozen=True)
+    class C:
+        a: float = 0.5
+        b: Any = None
+
+    true, false, use = DESCRIBED[name]
+    scope = {"A": A, "B": B, "C": C, "deepcopy": copy.deepcopy, "replace": dataclasses.replace}
+    scope |= {"asdict": dataclasses.asdict, "astuple": dataclasses.astuple}
+    function = chosen(true, false, f"return {use}", **scope)
+    converted = d2s.to_static(function, full_graph=True)
+    for given in SIGNS:
+        assert converted(*given) == function(*given)

@@ -51,6 +51,7 @@ from d2s.runtime.values.tensors import (
     is_tensor,
     mark_number,
     number_kind,
+    passing,
 )
 from d2s.runtime.values.tree import like
 
@@ -165,6 +166,7 @@ def _at(items: list[Any], position: bridge.Value) -> Any:
     return picked(items, position)
 
 
+@passing
 def _reordered(items: list[Any], order: bridge.Value) -> list[Any]:
     """The items at the positions that the 1-D tensor ``order`` holds."""
     columns = _columns(items)

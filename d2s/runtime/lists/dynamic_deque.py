@@ -19,9 +19,10 @@ import paddle
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.positions import as_index
 from d2s.runtime.values.callbacks import raise_when
-from d2s.runtime.values.tensors import mark_number
+from d2s.runtime.values.tensors import mark_number, passing_in
 
 
+@passing_in
 class DynamicDeque(DynamicList):
     """See the module's text."""
 

@@ -22,10 +22,11 @@ from d2s.runtime.lists.items.structures import Structure
 from d2s.runtime.trace import error_here
 from d2s.runtime.values.callbacks import raise_when, raise_where
 from d2s.runtime.values.choice import Choice
-from d2s.runtime.values.tensors import mark_number, number_kind
+from d2s.runtime.values.tensors import mark_number, number_kind, passing_in
 from d2s.runtime.values.tree import is_mapping
 
 
+@passing_in
 class DynamicKeys(DynamicList):
     """What a dict and a set have in common."""
 
@@ -103,6 +104,7 @@ def first_and_last(keys: DynamicList) -> tuple[paddle.Tensor, paddle.Tensor, Any
     return first, last, same.sum(1)
 
 
+@passing_in
 class DynamicDict(DynamicKeys):
     """A dict whose keys the run decides."""
 
@@ -252,6 +254,7 @@ for _operator in ("or", "and", "add", "sub"):
         setattr(DynamicDict, _name, _refused_operator)
 
 
+@passing_in
 class DynamicSet(DynamicKeys):
     """A set whose items the run decides."""
 

@@ -31,10 +31,12 @@ from d2s.runtime.values.tensors import (
     is_tensor,
     mark_number,
     number_kind,
+    passing_in,
 )
 from d2s.runtime.values.tree import PYTHONS, bare, is_mapping, refill
 
 
+@passing_in
 class DynamicList(OrderedItems):
     """See the module's text."""
 
@@ -138,9 +140,6 @@ class DynamicList(OrderedItems):
 
     def _item(self, position: paddle.Tensor) -> Any:
         return self.taken(self._built(position), position)
-
-    def _built(self, position: paddle.Tensor) -> Any:
-        return self.element.build([row[position + 1] for row in self.need_rows()])
 
     def write_back(self, item: object, position: paddle.Tensor) -> None:
         moves, self.writing = self.moves, True

@@ -11,15 +11,20 @@ from d2s.runtime.lists.items.ordering import columns_of_order, places_in_order
 from d2s.runtime.lists.items.rows import opened, sharing
 from d2s.runtime.lists.storage import ItemStore
 from d2s.runtime.trace import error_here
+from d2s.runtime.values.tensors import passing_in
 
 Kept = TypeVar("Kept", bound="OrderedItems")
 
 
+@passing_in
 class OrderedItems(ItemStore):
     """See the module's text."""
 
     def _item(self, position: paddle.Tensor) -> Any:
         raise NotImplementedError
+
+    def _built(self, position: paddle.Tensor) -> Any:
+        return self.element.build([row[position + 1] for row in self.need_rows()])
 
     def item_rows(self) -> list[paddle.Tensor]:
         """The rows of the items, whose objects somebody else may know from here on."""

@@ -38,7 +38,7 @@ from d2s.runtime.lists.items.rows import joined, opened, sharing, zero_rows
 from d2s.runtime.lists.items.structures import element_of, union
 from d2s.runtime.trace import OnceMoreError, current, error_here
 from d2s.runtime.values.choice import Choice
-from d2s.runtime.values.tensors import carried, mark_number, zeros_of
+from d2s.runtime.values.tensors import carried, mark_number, passing_in, zeros_of
 from d2s.runtime.values.tree import bare, children, entries, is_indexed
 
 Store = TypeVar("Store", bound="ItemStore")
@@ -76,6 +76,7 @@ class ListSnapshot(NamedTuple):
     placed: bool
 
 
+@passing_in
 class ItemStore(OfRunLength):
     """See the module's text; :class:`DynamicList` adds what a reader sees.
 

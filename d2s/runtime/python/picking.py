@@ -24,6 +24,7 @@ from d2s.runtime.values.tensors import (
     is_tensor,
     mark_number,
     number_kind,
+    passing,
 )
 
 FEW: Final = 4
@@ -69,6 +70,7 @@ def _are_stackable(items: list[Any]) -> bool:
     return len(forms) == 1 and all(size >= 0 for size in next(iter(forms))[1:])
 
 
+@passing
 def _out_of_stack(items: list[Any], position: paddle.Tensor) -> paddle.Tensor:
     item = paddle.stack([as_value(item) for item in items])[position]
     kind = number_kind(items[0])

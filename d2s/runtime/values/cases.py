@@ -11,6 +11,7 @@ How such a value is used, is the matter of :class:`~d2s.runtime.values.choice.Ch
 
 from __future__ import annotations
 
+import copy
 import operator
 import re
 from collections.abc import Callable, Iterator
@@ -32,6 +33,19 @@ MOST: Final = 64
 
 _NAMELESS: Final = {"value": "a value", "item": "an item of a container", "result": "the result"}
 """What is said of values that have a name of ours, that of no variable."""
+
+DESCRIBING: Final = {
+    *(
+        "__annotations__",
+        "__bases__",
+        "__dataclass_fields__",
+        "__defaults__",
+        "__dict__",
+        "__doc__",
+    ),
+    *("__func__", "__members__", "__module__", "__mro__", "__name__", "__qualname__", "__self__"),
+}
+"""Attributes of classes, functions and objects that Python gives, and that code of users reads."""
 
 Mine = TypeVar("Mine", bound="Cases")
 
@@ -145,6 +159,10 @@ class Cases:
             else:
                 found.append((side, holds))
         return found
+
+    def __deepcopy__(self: Mine, memo: dict[int, Any]) -> Mine:
+        """A copy of each alternative: what ``copy.deepcopy`` meets in the attributes of others."""
+        return self.mapped(lambda side: copy.deepcopy(side, memo))
 
     def holds(self, test: Callable[[Any], bool | paddle.Tensor]) -> Any:
         """A bool, or a bool value: whether the alternative that holds passes ``test``."""

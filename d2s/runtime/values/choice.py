@@ -25,7 +25,7 @@ from d2s.diagnostics.location import is_ours
 from d2s.errors import AmbiguousValueError, D2SError
 from d2s.runtime.trace import BranchNeededError, Capture, current, error_here, tentatively
 from d2s.runtime.values.callbacks import raise_when
-from d2s.runtime.values.cases import IN_PLACE, Cases, Operation, Operators
+from d2s.runtime.values.cases import DESCRIBING, IN_PLACE, Cases, Operation, Operators
 from d2s.runtime.values.constants import CONSTANTS
 from d2s.runtime.values.fields import attributes_of, is_object, keeps
 from d2s.runtime.values.objects import has_method
@@ -40,6 +40,7 @@ from d2s.runtime.values.tensors import (
     joint_kind,
     mark_number,
     number_kind,
+    passing,
     shape,
 )
 from d2s.runtime.values.tree import is_mutable, is_plain_sequence
@@ -117,6 +118,7 @@ class Choice(Cases, Operators):
         shapes = {(str(value.dtype), *value.shape) for value in usable}
         return len(shapes) == 1 and all(size >= 0 for size in usable[0].shape)
 
+    @passing
     def _selected(self) -> Any:
         """One value out of several of one type and shape, by selection; ``None`` if impossible."""
         usable = self._usable()
@@ -170,20 +172,23 @@ class Choice(Cases, Operators):
 
     def __getattribute__(self, name: str) -> Any:
         """Ours for our own code; what the user reads, ``.name`` say, is the value's."""
+        ours = is_ours(sys._getframe(1).f_code.co_filename)
         if name == "__class__":
-            return self._class(ours=is_ours(sys._getframe(1).f_code.co_filename))
-        if name.startswith("__") or is_ours(sys._getframe(1).f_code.co_filename):
-            return object.__getattribute__(self, name)
-        return self.__getattr__(name)
+            return self._class(ours=ours)
+        if not ours and (name in DESCRIBING or not name.startswith("__")):
+            return self.__getattr__(name)
+        return object.__getattribute__(self, name)
 
     def _class(self, *, ours: bool) -> Any:
         """The class, which the user's code takes for that of the value where it is one."""
         kinds = {type(leaf) for leaf in self.leaves()}
-        if ours or len(kinds) > 1 or any(issubclass(kind, bridge.Value) for kind in kinds):
+        if ours or any(issubclass(kind, bridge.Value) for kind in kinds):
             return type(self)
-        return kinds.pop()
+        return self.spread(type) if len(kinds) > 1 else kinds.pop()
 
     def __getattr__(self, name: str) -> Any:
+        if name in DESCRIBING and not any(leaf is UNBOUND for leaf in self.leaves()):
+            return simplified(self.spread(lambda side: getattr(side, name)))
         if name.startswith(("__", "d2s_")):
             raise AttributeError(name)
         usable = self._usable()
@@ -329,20 +334,11 @@ def possible(value: object, more: bridge.Facts | None = None) -> Any:
 def _possible(value: Any, facts: bridge.Facts) -> Any:
     if not isinstance(value, Choice):
         return value
-    truth = _truth_of(value.flag, facts)
+    truth = bridge.known_truth(value.flag, facts)
     if truth is not None:
         return _possible(value.true if truth else value.false, facts)
     true, false = _possible(value.true, facts), _possible(value.false, facts)
     return value if true is value.true and false is value.false else value._with([true, false])
-
-
-def _truth_of(flag: object, facts: bridge.Facts) -> bool | None:
-    """What is known of the bool value ``flag``."""
-    for truth in (True, False):
-        for number, (_, holds) in bridge.implied(flag, truth, facts).items():
-            if number in facts and facts[number][1] is not holds:
-                return not truth
-    return None
 
 
 def simplified(value: object) -> Any:

@@ -7,10 +7,11 @@ the tensor's dtype, as a Python number does; leaving the function it is a Python
 
 from __future__ import annotations
 
+import functools
 import math
 import types
-from collections.abc import Iterable, Sequence
-from typing import Any, Final, SupportsIndex, TypeGuard
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, ParamSpec, SupportsIndex, TypeGuard, TypeVar
 
 import numpy as np
 import paddle
@@ -18,6 +19,10 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import ConditionError, D2SError, NotStaticError, UnsupportedInGraphError
 from d2s.runtime.trace import current, error_here
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Kind = TypeVar("Kind")
 
 NUMBER_DTYPES: Final[dict[type, str]] = {bool: "bool", int: "int64", float: "float64"}
 
@@ -149,6 +154,45 @@ def adapt_operand(other_of: Any, operand: Any) -> Any:
     else:
         wanted = weak_dtype(kind, other_of.dtype)
     return cast_plain(operand, wanted)
+
+
+def passing(function: Callable[P, R]) -> Callable[P, R]:
+    """Let gradients through a function that picks among tensors, also under ``no_grad``.
+
+    Dygraph hands on the very tensor there, with the gradient that it has.
+    """
+
+    @functools.wraps(function)
+    def run(*arguments: P.args, **options: P.kwargs) -> R:
+        if bridge.has_grad():
+            return function(*arguments, **options)
+        with paddle.enable_grad():
+            return function(*arguments, **options)
+
+    return run
+
+
+_HANDING_ON: Final = frozenset(
+    [
+        *("appendleft", "clear", "copy", "d2s_freeze", "insert", "item_rows", "need_rows", "of"),
+        *("picked", "pop", "popleft", "reverse", "rotate", "stacked"),
+    ]
+)
+"""Public methods of lists of the run that run no code of the user's."""
+
+
+def passing_in(kind: type[Kind]) -> type[Kind]:
+    """Let gradients through the methods of a list of the run, which computes no item of its own.
+
+    The others iterate over what the user gives them, which may be a generator under ``no_grad``.
+    """
+    for name, method in list(vars(kind).items()):
+        if name in _HANDING_ON or (name.startswith("_") and not name.startswith("__")):
+            if isinstance(method, classmethod):
+                setattr(kind, name, classmethod(passing(method.__func__)))
+            elif isinstance(method, types.FunctionType):
+                setattr(kind, name, passing(method))
+    return kind
 
 
 def carried(value: Any) -> Any:

@@ -1,0 +1,72 @@
+"""Tensors that are picked, kept or handed on under ``no_grad`` keep their gradient (rule F1)."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import deque
+
+import paddle
+import pytest
+
+import d2s
+from tests.helpers import function_of, tensor
+
+PICKED = {
+    "an item of a list": "r = [x, x * 2, x][int(x.sum() > 0) + int(x.sum() > 4)]",
+    "an item of a dict": "r = {0: x, 1: x * 2}[int(x.sum() > 0)]",
+    "a side of a conditional": "r = x if x.sum() > 0 else x + 0",
+    "the greatest": "r = max([x[0], x[1]], key=lambda v: v.abs()) + max((x, x * 2), key=total)",
+    "the first that passes": "r = next((v for v in (x, x * 2) if v.sum() > 2), x)",
+    "sorted": "q = sorted([x, x * 2, x * 0.1], key=total); r, s = q[0], q[-1]",
+    "a loop variable": "a, b = x, x * 2\nfor i in range(9):\n    a, b = b, a\n"
+    "    if a.sum() > i: break\nr = a",
+}
+
+KEPT = {
+    "an item": "r = q[0] if q else x",
+    "a slice": "r = sum(q[1:], x) if len(q) > 1 else x",
+    "pop": "r = q.pop(0) if q else x",
+    "a loop over it": "r = x\nfor v in q:\n    if v.sum() > 5: r = v",
+    "reversed": "q.reverse(); q.insert(0, x); r = q[-1]",
+    "put in": "q.append(x); q[0] = x * 1; q[-1] = x; r = q[-1]",
+    "the greatest": "q.append(x); r = max(q, key=lambda v: v.sum())",
+    "sorted": "q.append(x); r = sorted(q, key=lambda v: -v.sum())[0]",
+    "filtered": "p = [v for v in q if v.sum() > 5]; r = p[0] if p else x",
+    "a generator": "q.extend(v * 2 for v in (x, x * 3)); r = q[-1]",
+    "a deque": "d = deque(q, maxlen=2); d.append(x); r = d[0]",
+    "tuples": "p = [(v, 1) for v in q]; p.append((x, 2)); r, k = p[0]",
+    "a dict": "d = {}\nfor v in (x, x * 2):\n    d[int(v.sum())] = v\nr = d.get(3, x)",
+    "left while": "q.append(x)\nwhile len(q) > 1 and q[-1].sum() > 1:\n    q.pop()\nr = q[0]",
+    "a static loop": "i, z = 0, [x]\nwhile i < x.abs().sum():\n    z.append(x)\n    i += 1\n"
+    "r = z[0]",
+}
+
+LIST = "q = []\nfor v in (x, x * 2, x * 3):\n    if v.sum() > 2: q.append(v)\n"
+
+
+def held(body: str) -> None:
+    lines = textwrap.indent(body.replace("; ", "\n"), " " * 8)
+    text = f"def f(x):\n    with paddle.no_grad():\n{lines}\n    return (r * 2).sum() + x.sum()\n"
+    function = function_of(text, total=lambda v: v.sum(), deque=deque, paddle=paddle)
+    static = d2s.to_static(function, full_graph=True)
+    for values in ((2.0, 1.0), (-1.0, -3.0), (5.0, 1.0)):
+        found = []
+        for f in (function, static):
+            x = tensor(*values)
+            x.stop_gradient = False
+            y = f(x)
+            y.backward()
+            found.append((y.tolist(), x.grad.tolist()))
+        assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("body", PICKED.values(), ids=PICKED)
+def test_picked(body: str) -> None:
+    """B2, E1: it is the very tensor in dygraph, which has a gradient."""
+    held(body)
+
+
+@pytest.mark.parametrize("body", KEPT.values(), ids=KEPT)
+def test_out_of_a_list_of_the_run(body: str) -> None:
+    """D2: also where all that happens to the list happens under ``no_grad``."""
+    held(LIST + body)
