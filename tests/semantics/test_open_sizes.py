@@ -8,8 +8,10 @@ from typing import Any
 import paddle
 import paddle.nn.functional as F
 import pytest
+from paddle.static import InputSpec
 
-from tests.helpers import assert_same, scalar, tensor
+import d2s
+from tests.helpers import assert_same, function_of, scalar, tensor
 
 CALLS: dict[str, Callable[..., Any]] = {
     "kl_div": lambda x, y, n: F.kl_div(F.log_softmax(x), F.softmax(y), reduction="batchmean"),
@@ -88,3 +90,40 @@ def test_a_sum_of_no_rows_of_an_open_size() -> None:
         return sum([x * i for i in range(n)], x * 0.5)
 
     assert_same(f, (X[:, 0], scalar(2)), (X[1:, 0], scalar(0)), (X[:, 0], scalar(0)))
+
+
+REST = {
+    "of the rows of a layer": "x.shape[:-1] + [4, -1]",
+    "of what a layer was given": "[given.shape[0], given.shape[1], 4, -1]",
+    "in another order": "[x.shape[1], 4, -1, x.shape[0]]",
+    "of a moved dimension": "[x.transpose([2, 1, 0]).shape[2], x.shape[1], 3, -1]",
+}
+OTHER_REST = {
+    "a size asked for twice": "[x.shape[0], x.shape[0], 4, -1]",
+    "one of two sizes": "[x.shape[0], 4, -1]",
+    "a product": "[x.shape[0] * x.shape[1], -1]",
+    "the rows of another tensor": "[weight.shape[0] - 4, x.shape[1], -1]",
+}
+SPECS = [InputSpec(shape) for shape in ([None, None, 6], [None, 24], [24])]
+
+
+def _reshaping(shape: str, result: str) -> Any:
+    return function_of(
+        "def f(given, weight, bias):\n"
+        "    x = paddle.nn.functional.gelu(given @ weight + bias)\n"
+        f"    y = x.reshape({shape})\n"
+        f"    return {result}, paddle.reshape(x, {shape})\n"
+    )
+
+
+@pytest.mark.parametrize("name", [*REST, *OTHER_REST])
+def test_the_rest_of_a_shape(name: str) -> None:
+    """E4: what -1 stands for is known where the other open sizes are those of the tensor."""
+    axis = 2 if name == "in another order" else -1
+    parts = f"paddle.split(y, y.shape[{axis}], {axis})"  # into as many as Python knows
+    f = _reshaping({**REST, **OTHER_REST}[name], parts if name in REST else "[y]")
+    given = [paddle.rand([2, 2, 6]), paddle.rand([6, 24]), paddle.rand([24])]
+    converted = d2s.to_static(f, input_spec=SPECS, full_graph=True)
+    (expected, other), (found, same) = f(*given), converted(*given)
+    for mine, wanted in zip([*found, same], [*expected, other], strict=True):
+        assert mine.shape == wanted.shape and mine.tolist() == wanted.tolist()

@@ -69,3 +69,31 @@ def test_tables_of_a_layer_out_of_which_an_attribute_moves(name: str) -> None:
     plain, converted = made(), d2s.to_static(made(), full_graph=False)
     for value in (-1.0, 1.0, 2.0):
         assert converted(scalar(value)) == plain(scalar(value))
+
+
+def test_tables_of_a_layer_with_a_number_of_the_run() -> None:
+    """F3: a size that the run decides is a Python number in dygraph, and moves nowhere."""
+
+    class Caching(paddle.nn.Layer):
+        def __init__(self) -> None:
+            super().__init__()
+            self.cached: Any = None
+            self.scale = 1.0
+
+        def forward(self, x: Any) -> Any:
+            rows = x.shape[0]
+            if rows != self.cached:
+                self.cached = rows
+            if rows > 3:
+                self.scale = rows * 2.0
+            return x * self.cached * self.scale, "cached" in self.__dict__
+
+    plain, layer = Caching(), Caching()
+    spec = [paddle.static.InputSpec([None, 4])]
+    converted = d2s.to_static(layer.forward, input_spec=spec, full_graph=True)
+    for rows in (2, 5, 3):
+        x = paddle.ones([rows, 4])
+        (found, asked), (expected, kept) = converted(x), plain.forward(x)
+        assert found.tolist() == expected.tolist() and asked == kept
+        assert (layer.cached, layer.scale) == (plain.cached, plain.scale)
+        assert type(layer.cached) is int

@@ -15,7 +15,7 @@ import paddle
 from d2s.errors import UnsupportedInGraphError
 from d2s.program.state.tracker import Watch
 from d2s.runtime.values.cases import Cases
-from d2s.runtime.values.tensors import is_tensor
+from d2s.runtime.values.tensors import is_tensor, number_kind
 
 _TABLES: Final = frozenset(("__dict__", "_buffers"))
 
@@ -42,7 +42,9 @@ def check_tables(watched: Iterable[Watch], function: Callable[..., object]) -> N
 
 
 def _may_be_tensor(value: Any) -> bool:
-    return any(map(is_tensor, value.leaves() if isinstance(value, Cases) else [value]))
+    """Whether ``value`` is a tensor in dygraph, too: a number that the run decides is none."""
+    leaves = value.leaves() if isinstance(value, Cases) else [value]
+    return any(is_tensor(leaf) and number_kind(leaf) is None for leaf in leaves)
 
 
 def _refusal(path: str, function: Callable[..., object]) -> UnsupportedInGraphError:

@@ -30,7 +30,7 @@ _MOVING: Final = frozenset(("cpu", "cuda", "to", "view", "view_as"))
 
 STOOD_IN: Final = (
     *("lerp", "masked_fill", "put_along_axis", "repeat", "repeat_interleave"),
-    *("squeeze", "tile", "view", "view_as", "where"),
+    *("reshape", "squeeze", "tile", "view", "view_as", "where"),
 )
 """Methods of tensors that are functions of Paddle with a stand-in."""
 

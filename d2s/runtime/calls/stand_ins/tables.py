@@ -141,6 +141,7 @@ class StandIns:
                 for function, operator in ranked.OF_PYTHON.items()
             },
             paddle.nn.functional.pad: shapes.pad,
+            paddle.reshape: shapes.reshape,
             paddle.squeeze: shapes.squeeze,
             paddle.stack: joining.stack,
             paddle.concat: joining.concat,
