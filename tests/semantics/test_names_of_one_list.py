@@ -425,3 +425,36 @@ def test_what_one_of_two_objects_holds(slots: str, change: str) -> None:
     )
     with pytest.raises(ContainerInGraphError, match="one of several dicts"):
         d2s.to_static(function, full_graph=True)(*X[0])
+
+
+OUT_OF_BRANCHES = {
+    "a list": ("[x]", "[a[0] + x]"),
+    "pairs in a list": ("[(Pair(x, x), x)]", "[(Pair(a[0][0].k + x, x), a[0][1])]"),
+    "a list in a dict": ("{'k': [x]}", "{'k': [a['k'][0] + x]}"),
+}
+LEFT = """
+import collections
+
+Pair = collections.namedtuple("Pair", "k v")
+
+def f(x):
+    a, b = {made}, {made}
+    if x.sum() > 0:
+        while x.sum() < 10:
+            a = {again}
+            b = a
+            x = x + 1
+    return {end}
+"""
+
+
+@pytest.mark.parametrize("name", OUT_OF_BRANCHES)
+def test_a_static_loop_in_a_branch_leaves_two_names_of_one(name: str) -> None:
+    """B4: a branch that hands a list on does not change it; what comes behind it may."""
+    made, again = OUT_OF_BRANCHES[name]
+    f = function_of(LEFT.format(made=made, again=again, end="a, b, x"), "f")
+    assert_same(f, *X)
+    change = "b.update(k=[x]), a" if "dict" in name else "b.append(x), a"
+    f = function_of(LEFT.format(made=made, again=again, end=change), "f")
+    with pytest.raises(ContainerInGraphError, match="on some runs only"):
+        d2s.to_static(f, full_graph=True)(*X[0])

@@ -126,4 +126,5 @@ def test_the_rest_of_a_shape(name: str) -> None:
     converted = d2s.to_static(f, input_spec=SPECS, full_graph=True)
     (expected, other), (found, same) = f(*given), converted(*given)
     for mine, wanted in zip([*found, same], [*expected, other], strict=True):
-        assert mine.shape == wanted.shape and mine.tolist() == wanted.tolist()
+        assert mine.shape == wanted.shape
+        assert mine.tolist() == wanted.tolist()

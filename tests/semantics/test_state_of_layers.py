@@ -94,6 +94,7 @@ def test_tables_of_a_layer_with_a_number_of_the_run() -> None:
     for rows in (2, 5, 3):
         x = paddle.ones([rows, 4])
         (found, asked), (expected, kept) = converted(x), plain.forward(x)
-        assert found.tolist() == expected.tolist() and asked == kept
+        assert found.tolist() == expected.tolist()
+        assert asked == kept
         assert (layer.cached, layer.scale) == (plain.cached, plain.scale)
         assert type(layer.cached) is int

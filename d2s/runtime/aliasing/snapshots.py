@@ -158,6 +158,13 @@ def check_doubles() -> None:
             raise error
 
 
+def renew_doubles() -> None:
+    """A branch is over, whose sides were checked: what it hands out holds its results now."""
+    doubles = open_trace().doubles
+    for key, (was, place) in doubles.items():
+        doubles[key] = freeze(was.container), place
+
+
 def changed_double(container: object) -> D2SError:
     """The refusal to change a list or dict that may be the same as another one."""
     word = type(container).__name__

@@ -18,7 +18,7 @@ from d2s.runtime.aliasing.holders import choices_with
 from d2s.runtime.aliasing.origins import Origins, note_form
 from d2s.runtime.aliasing.replays import calling
 from d2s.runtime.aliasing.slots import Attribute, Slot
-from d2s.runtime.aliasing.snapshots import Frozen, freeze, same_items, thaw
+from d2s.runtime.aliasing.snapshots import Frozen, freeze, renew_doubles, same_items, thaw
 from d2s.runtime.aliasing.storage import relink
 from d2s.runtime.aliasing.variables import State
 from d2s.runtime.control_flow.effects import BlockLeft, error, raise_later
@@ -309,6 +309,7 @@ class _Sides:
 
     def go_on(self) -> None:
         """What follows runs only where no side has raised; never when both have."""
+        renew_doubles()
         if self.ends[0].left and self.ends[1].left:
             leave(self._raised)
         if self._raised is not None:

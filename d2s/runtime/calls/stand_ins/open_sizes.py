@@ -13,14 +13,14 @@ from d2s import paddle_bridge as bridge
 Origin = tuple[int, int]
 """A value of the program, by its id, and a dimension of it."""
 
-_ALIKE: Final = frozenset(
-    """
+_NAMES: Final = """
     abs assign bitwise_not cast celu clip cos dropout elu erf exp floor full_like gelu
     hardsigmoid hardswish hardtanh layer_norm leaky_relu log log_softmax logical_not logsigmoid
     mish pow relu relu6 rms_norm round rsqrt scale selu share_data sigmoid sign silu sin softmax
     softplus softsign sqrt square swish tanh tril triu
-    """.split()
-)
+"""
+
+_ALIKE: Final = frozenset(_NAMES.split())
 """Operations whose result has the shape of their first operand."""
 
 _BROADCASTING: Final = frozenset(("add", "divide", "maximum", "minimum", "multiply", "subtract"))
