@@ -18,7 +18,7 @@ import re
 import sys
 import types
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import paddle
@@ -195,6 +195,7 @@ def _holders(is_it: Callable[[Any], bool]) -> list[Holder]:
     if capture is None:
         return []
     found: list[Holder] = []
+    walk = _Walk(is_it)
     blocks, left = list(capture.blocks), []
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None and frame is not capture.entry:
@@ -202,7 +203,7 @@ def _holders(is_it: Callable[[Any], bool]) -> list[Holder]:
             left.append(blocks.pop())
         if not is_ours(frame.f_code.co_filename):
             for name, value in list(frame.f_locals.items()):
-                for path, place in _paths(name, value, is_it, _Local(frame, name), DEPTH):
+                for path, place in walk.paths(name, value, _Local(frame, name), DEPTH):
                     fixed = isinstance(place, _Fixed)
                     live = (path != name and not fixed) or _is_read_later(frame, name)
                     found.append(
@@ -411,36 +412,71 @@ def _names(step: dis.Instruction, name: str) -> bool:
     return step.argval == name or (isinstance(step.argval, tuple) and name in step.argval)
 
 
-def _paths(
-    path: str, value: Any, is_it: Callable[[Any], bool], place: _Place, depth: int
-) -> Iterator[tuple[str, _Place]]:
-    if is_it(value):
-        yield path, place
-        return
-    if depth == 0 or isinstance(value, types.ModuleType | type | types.FunctionType):
-        return
-    if hasattr(type(value), "d2s_freeze") or hasattr(type(value), "d2s_keeps"):
-        return  # what an operator's own object keeps is no name
-    for step, item, inside in _places_in(value, place):
-        yield from _paths(f"{path}{step}", item, is_it, inside, depth - 1)
+@dataclass
+class _Walk:
+    """What is looked for below the variables of all frames, which hold much in common.
+
+    Attributes:
+        is_it: whether a thing is looked for.
+        barren: how deep below an object there is nothing of it, by the object's id.
+    """
+
+    is_it: Callable[[Any], bool]
+    barren: dict[int, int] = field(default_factory=dict)
+
+    def paths(self, path: str, value: Any, place: _Place, depth: int) -> Iterator[_Path]:
+        """The paths from a variable to what is looked for, and the place at the end of each."""
+        if self.is_it(value):
+            yield path, place
+            return
+        if depth == 0 or isinstance(value, types.ModuleType | type | types.FunctionType):
+            return
+        if hasattr(type(value), "d2s_freeze") or hasattr(type(value), "d2s_keeps"):
+            return  # what an operator's own object keeps is no name
+        if self.barren.get(id(value), 0) >= depth:
+            return
+        found = False
+        for step, key, item, table in _parts(value):
+            if type(item) in _LEAVES and not self.is_it(item):
+                continue
+            inside = _Fixed(place, key) if table is None else _Item(table, key)
+            for each in self.paths(f"{path}{step.format(key)}", item, inside, depth - 1):
+                found = True
+                yield each
+        if not found:
+            self.barren[id(value)] = depth
 
 
-def _places_in(value: Any, place: _Place) -> Iterator[tuple[str, object, _Place]]:
-    """What is right below a container or object: the step of its path, the item and its place."""
+_Path = tuple[str, _Place]
+
+_LEAVES: Final = frozenset((int, float, bool, str, bytes, type(None), bridge.Value))
+"""Types of what has nothing below it."""
+
+_KEY: Final = "[{!r}]"
+_ATTRIBUTE: Final = ".{}"
+
+
+def _parts(value: Any) -> Iterator[tuple[str, Any, object, Any]]:
+    """What is right below a container or object.
+
+    Yields:
+        The form of the step of its path, its key, the item, and the table in which it is bound;
+        ``None`` for an item of a tuple.
+    """
     if is_list(value) or is_mapping(value):
         for key, item in pairs(value):
-            yield f"[{key!r}]", item, _Item(value, key)
+            yield _KEY, key, item, value
     elif type(value) is tuple:
         for index, item in enumerate(value):
-            yield f"[{index}]", item, _Fixed(place, index)
+            yield _KEY, index, item, None
     elif isinstance(value, paddle.nn.Layer):
         tables = (value._parameters, value._buffers, value._sub_layers)
         for table in (*tables, value.__dict__):
             for key, item in list(table.items()):
                 if not any(item is other for other in tables):
-                    yield f".{key}", item, _Item(table, key)
+                    yield _ATTRIBUTE, key, item, table
     else:
         slots = slot_fields(value) if slots_of(type(value)) else {}
         for fields in (dict_of(value) or {}, slots):
             for key, item in list(fields.items()):
-                yield f".{key}", item, _Item(fields, key)
+                yield _ATTRIBUTE, key, item, fields

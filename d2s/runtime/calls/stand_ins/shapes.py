@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import paddle
@@ -63,7 +62,7 @@ def reshape(x: object, shape: object, name: str | None = None) -> Any:
     return applied(paddle.reshape, [x, shape], {})
 
 
-def _without_rest(x: Any, sizes: Sequence[Any]) -> Any:
+def _without_rest(x: Any, sizes: Any) -> Any:
     """``sizes`` with a number in the place of -1; as they are where only the run knows it."""
     rest = [at for at, size in enumerate(sizes) if type(size) is int and size == -1]
     numbers = [size for size in sizes if type(size) is not int]
