@@ -1,7 +1,7 @@
 """The generated parts of docs/performance.md: tables between markers, and the plots beside it.
 
 What stands between ``<!-- bench: NAME -->`` and ``<!-- /bench -->`` is written anew; the rest of
-the page is written by people.
+the page is written by people.  The parts of the Chinese page are made of those of the English one.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks import plots, tables
+from benchmarks.chinese import in_chinese
 from d2s.bench.environment import in_one_line
 
 FOLDER: Final = Path(__file__).resolve().parents[1] / "docs"
 PAGE: Final = "performance.md"
+CHINESE: Final = "zh/performance.md"
 IMAGES: Final = "performance"
 
-_PART: Final = re.compile(r"(<!-- bench: (\w+) -->\n).*?(<!-- /bench -->)", re.DOTALL)
+_PART: Final = re.compile(r"(<!-- bench: (\w+) -->\n)(.*?)(<!-- /bench -->)", re.DOTALL)
 
 
 _NOTHING: Final = "Not measured in this run.\n"
@@ -50,10 +52,26 @@ def write(report: Mapping[str, Any], folder: Path = FOLDER) -> list[Path]:
     def part(found: re.Match[str]) -> str:
         if found[2] not in made:
             raise PageError(f"{path} asks for {found[2]!r}; there is {', '.join(made)}")
-        return f"{found[1]}\n{made[found[2]]}\n{found[3]}"
+        return f"{found[1]}\n{made[found[2]]}\n{found[4]}"
 
     path.write_text(_PART.sub(part, path.read_text(encoding="utf-8")), encoding="utf-8")
-    return written
+    return [*written, write_in_chinese(folder)]
+
+
+def write_in_chinese(folder: Path = FOLDER) -> Path:
+    """Write the parts of the English page into the Chinese one."""
+    path = folder / CHINESE
+    text = rendered_in_chinese(
+        path.read_text(encoding="utf-8"), (folder / PAGE).read_text(encoding="utf-8")
+    )
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def rendered_in_chinese(page: str, english: str) -> str:
+    """The Chinese page with the parts of the English one."""
+    shown = {name: text for _, name, text, _ in _PART.findall(english)}
+    return _PART.sub(lambda found: f"{found[1]}{in_chinese(shown[found[2]])}{found[4]}", page)
 
 
 def pictures(report: Mapping[str, Any]) -> dict[str, str]:

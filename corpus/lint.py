@@ -23,6 +23,8 @@ from typing import Any
 
 import d2s.errors
 from corpus.failures.failure import load, paths
+from corpus.language import Language, Text, page_in, write
+from corpus.language import table as head
 from d2s.diagnostics.catalogue import codes, entry
 from d2s.lint.check import check_text, files_in
 from d2s.lint.findings import Finding
@@ -66,7 +68,7 @@ class Judged:
 class Tally:
     """What a group of programs comes to."""
 
-    name: str
+    name: Text
     judged: list[Judged] = field(default_factory=list)
 
     @property
@@ -126,7 +128,7 @@ class _Calls(ast.NodeTransformer):
 def cases() -> Tally:
     """The programs of ``corpus/programs``, with the verdicts of the last run."""
     recorded = json.loads((HERE / "results" / "d2s.json").read_text())["cases"]
-    tally = Tally("programs of the corpus")
+    tally = Tally(Text("programs of the corpus", "语料的程序"))
     for path in sorted((HERE / "programs").rglob("*.py")):
         if path.stem not in recorded:
             continue
@@ -140,7 +142,7 @@ def cases() -> Tally:
 
 def examples() -> Tally:
     """The examples of the error catalogue, and what it advises instead."""
-    tally = Tally("examples of the error catalogue")
+    tally = Tally(Text("examples of the error catalogue", "错误目录的示例"))
     for code in codes():
         found = entry(code)
         if not code.startswith(_STATIC) or found.example.language != "python":
@@ -155,7 +157,7 @@ def examples() -> Tally:
 
 def rules() -> Tally:
     """The failing programs of ``corpus/failures`` that no static program can do."""
-    tally = Tally("programs that no static program can do")
+    tally = Tally(Text("programs that no static program can do", "任何静态程序都做不到的程序"))
     settings = Settings(converters=("to_static",))
     for name, path in paths().items():
         if path.parent.name == "rules":
@@ -167,7 +169,7 @@ def rules() -> Tally:
 def realistic() -> Tally:
     """The realistic programs that were right, or refused, when they were last run."""
     recorded = json.loads((HERE / "realistic" / "verdicts.json").read_text())
-    tally = Tally("realistic programs")
+    tally = Tally(Text("realistic programs", "真实程序"))
     settings = Settings(converters=("convert",))
     for path in sorted((HERE / "realistic" / "programs").glob("*.py")):
         text = path.read_text(encoding="utf-8")
@@ -215,20 +217,33 @@ def packages(folder: Path) -> dict[str, Any]:
 # -- the page -------------------------------------------------------------------------------------
 
 
-def table(groups: Sequence[Tally]) -> str:
+_GROUPS = (
+    Text("programs", "程序"),
+    Text("number", "数目"),
+    Text("refused", "被拒绝"),
+    Text("foreseen", "已预见"),
+    Text("errors", "error 数"),
+    Text("false", "误报"),
+)
+_PACKAGES = (
+    Text("package", "包"),
+    Text("files", "文件数"),
+    Text("findings", "结果数"),
+    Text("confirmed", "经确认"),
+)
+
+
+def table(groups: Sequence[Tally], language: Language) -> str:
     """The counts, as the page shows them."""
-    lines = [
-        "| programs | number | refused | foreseen | errors | false |",
-        "|---|---|---|---|---|---|",
-    ]
+    lines = head(_GROUPS, language)
     for one in groups:
         foreseen = len(one.refused) - len(one.missed)
         lines.append(
-            f"| {one.name} | {len(one.judged)} | {len(one.refused)} | {foreseen} "
+            f"| {one.name[language]} | {len(one.judged)} | {len(one.refused)} | {foreseen} "
             f"| {len(one.said)} | {len(one.false)} |"
         )
     found = json.loads(JUDGED.read_text(encoding="utf-8"))
-    lines += ["", "| package | files | findings | confirmed |", "|---|---|---|---|"]
+    lines += ["", *head(_PACKAGES, language)]
     for name, counts in found["packages"].items():
         verdicts = [v for key, v in found["findings"].items() if key.startswith(f"{name}/")]
         confirmed = verdicts.count("confirmed")
@@ -252,16 +267,19 @@ def main() -> None:
         found = packages(arguments.packages)
         JUDGED.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     groups = tallies()
-    print(table(groups), end="")
+    print(table(groups, "en"), end="")
     for tally in groups if arguments.show else ():
         for one in tally.missed:
             print(f"  missed {one.name} {one.code}; said {[f.code for f in one.findings]}")
         for finding in tally.false:
             print(f"  false  {finding}")
     if arguments.page:
-        head, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
-        tail = rest.split(END)[1]
-        PAGE.write_text(f"{head}{BEGIN}\n{table(groups)}\n{END}{tail}", encoding="utf-8")
+        write(PAGE, lambda language: _page(groups, language))
+
+
+def _page(groups: Sequence[Tally], language: Language) -> str:
+    before, rest = page_in(language, PAGE).read_text(encoding="utf-8").split(BEGIN)
+    return f"{before}{BEGIN}\n{table(groups, language)}\n{END}{rest.split(END)[1]}"
 
 
 if __name__ == "__main__":

@@ -13,6 +13,9 @@ from typing import Final
 import paddle
 
 from corpus import record
+from corpus.language import Language, Text, page_in, same
+from corpus.language import table as heads
+from corpus.language import write as write_in_both
 
 FILE = Path(__file__).parent / "results.json"
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "islands.md"
@@ -82,25 +85,37 @@ def stale(found: Mapping[str, Found], paths: Mapping[str, Path]) -> list[str]:
     ]
 
 
-_HEAD = (
-    "| programs | tried | right | not right | not one program | breaks | programs in their place "
-    "| operations inside | time beside dygraph, median | slowest | SOT right | SOT cuts |\n"
-    "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n"
+_TITLES = (
+    Text("programs", "程序"),
+    Text("tried", "试过"),
+    same("right"),
+    Text("not right", "不正确"),
+    Text("not one program", "不是一个 Program"),
+    Text("breaks", "切开处"),
+    Text("programs in their place", "代替它们的 Program"),
+    Text("operations inside", "其内的算子"),
+    Text("time beside dygraph, median", "与动态图之比，中位数"),
+    Text("slowest", "最慢"),
+    Text("SOT right", "SOT 正确"),
+    Text("SOT cuts", "SOT 切开处"),
 )
+_LINE = "|---|" + "---:|" * (len(_TITLES) - 1)
 
 
-def table(found: Mapping[str, Found]) -> str:
+def table(found: Mapping[str, Found], language: Language) -> str:
     """The counts of each suite, and the programs that are not right or slower by more than 5 %."""
     suites: dict[str, list[tuple[str, Found]]] = collections.defaultdict(list)
     for key, each in sorted(found.items()):
         suite, _, name = key.partition("/")
         suites[suite].append((name, each))
-    rows = "".join(_row(f"`{suite}`", each) for suite, each in suites.items())
-    rows += _row("all", [each for some in suites.values() for each in some])
-    return f"{_HEAD}{rows}\n{_exceptions(found)}"
+    rows = [_row(f"`{suite}`", each, language) for suite, each in suites.items()]
+    every = [each for some in suites.values() for each in some]
+    rows.append(_row(Text("all", "全部")[language], every, language))
+    head = heads(_TITLES, language)[0]
+    return "\n".join([head, _LINE, *rows, "", _exceptions(found, language)])
 
 
-def _row(title: str, programs: Iterable[tuple[str, Found]]) -> str:
+def _row(title: str, programs: Iterable[tuple[str, Found]], language: Language) -> str:
     every = [each for _, each in programs]
     cut = [each for each in every if each.breaks]
     right = sum(each.verdict == "right" for each in every)
@@ -119,13 +134,17 @@ def _row(title: str, programs: Iterable[tuple[str, Found]]) -> str:
         share,
         f"{statistics.median(times):.2f}" if times else "-",
         f"{max(times):.2f}" if times else "-",
-        f"{sum(each.sot == 'right' for each in peers)} of {len(peers)}" if peers else "-",
+        _of(sum(each.sot == "right" for each in peers), len(peers))[language] if peers else "-",
         str(sum(each.sot_pieces for each in peers)) if peers else "-",
     ]
-    return f"| {' | '.join(cells)} |\n"
+    return f"| {' | '.join(cells)} |"
 
 
-def _exceptions(found: Mapping[str, Found]) -> str:
+def _of(some: int, all_: int) -> Text:
+    return Text(f"{some} of {all_}", f"{all_} 个中 {some} 个")
+
+
+def _exceptions(found: Mapping[str, Found], language: Language) -> str:
     """The programs that are not as they should be, one line for each."""
     lines = []
     for key, each in sorted(found.items()):
@@ -133,19 +152,30 @@ def _exceptions(found: Mapping[str, Found]) -> str:
             text = each.detail.replace("|", "/").replace("<", "&lt;")
             lines.append(f"- `{key}`: {each.verdict}: {text[:140].rstrip()}")
         elif each.is_slow:
-            took = f"takes {each.ratio:.2f} times as long as dygraph"
-            more = f", {each.extra_us:.1f} us more" if each.extra_us else ""
-            lines.append(f"- `{key}`: {took}{more}")
+            took = Text(
+                f"takes {each.ratio:.2f} times as long as dygraph",
+                f"用时为动态图的 {each.ratio:.2f} 倍",
+            )
+            more = Text(f", {each.extra_us:.1f} us more", f"，多 {each.extra_us:.1f} us")
+            lines.append(f"- `{key}`: {took[language]}{more[language] * bool(each.extra_us)}")
     short = sum(each.ratio > _MORE and not each.is_slow for each in found.values())
-    said = (
-        f"{short} more take at most {_CALL_US:g} us longer than dygraph, in calls so short that "
-        "this is more than 5 %: what it takes to find out that the plain function is called.\n"
+    calls = Text(
+        f"\n{short} more take at most {_CALL_US:g} us longer than dygraph, in calls so short that "
+        "this is more than 5 %: what it takes to find out that the plain function is called.\n",
+        f"\n另有 {short} 个比动态图最多慢 {_CALL_US:g} us，而调用非常短，因此超过 5%："
+        "这是判断要调用原函数所需的时间。\n",
     )
-    said = f"\n{said}" if short else ""
+    said = calls[language] * bool(short)
     if not lines:
-        return f"All are right, and none is slower than dygraph by more than 5 %.\n{said}"
-    head = "Not right, or slower than dygraph by more than 5 %:\n\n"
-    return head + "\n".join(lines) + "\n" + said
+        none = Text(
+            "All are right, and none is slower than dygraph by more than 5 %.",
+            "全部正确，没有一个比动态图慢 5% 以上。",
+        )
+        return f"{none[language]}\n{said}"
+    head = Text(
+        "Not right, or slower than dygraph by more than 5 %:", "不正确，或比动态图慢 5% 以上："
+    )
+    return f"{head[language]}\n\n" + "\n".join(lines) + "\n" + said
 
 
 def page(text: str, shown: str) -> str:
@@ -156,6 +186,10 @@ def page(text: str, shown: str) -> str:
 
 
 def write_page(found: Mapping[str, Found]) -> None:
-    """Write the table into the page."""
-    text = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(page(text, table(found)), encoding="utf-8")
+    """Write the table into the page, in both languages."""
+
+    def rendered(language: Language) -> str:
+        text = page_in(language, PAGE).read_text(encoding="utf-8")
+        return page(text, table(found, language))
+
+    write_in_both(PAGE, rendered)

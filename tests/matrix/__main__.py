@@ -27,7 +27,7 @@ from typing import Any
 
 import tomllib
 
-from tests.matrix.page import PAGE, RESULTS, ROOT, rendered, results
+from tests.matrix.page import RESULTS, ROOT, results, write_page
 
 PADDLES = ("3.0.0", "3.1.1", "3.2.2", "3.3.0", "3.3.1")
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
@@ -124,7 +124,7 @@ def _note(result: dict[str, Any]) -> None:
     key = ("paddle", "python", "part")
     kept = [each for each in results() if any(each[name] != result[name] for name in key)]
     RESULTS.write_text(json.dumps([*kept, result], indent=1) + "\n")
-    PAGE.write_text(rendered(PAGE.read_text(), results()))
+    write_page()
 
 
 def main(arguments: list[str]) -> int:

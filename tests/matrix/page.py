@@ -6,6 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from corpus.language import Language, Text, page_in, same, write
+from corpus.language import table as heads
+
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = Path(__file__).with_name("results.json")
 PAGE = ROOT / "docs" / "guide" / "versions.md"
@@ -17,28 +20,40 @@ def results() -> list[dict[str, Any]]:
     return list(json.loads(RESULTS.read_text()))
 
 
-def _row(result: dict[str, Any]) -> str:
+def _row(result: dict[str, Any], language: Language) -> str:
     failed = ", ".join(f"`{name}`" for name in result["failed"][:3])
-    more = len(result["failed"]) - 3
-    shown = f"{len(result['failed'])}" + (f": {failed}" if failed else "")
+    count, more = len(result["failed"]), len(result["failed"]) - 3
+    shown = Text(f"{count}: {failed}", f"{count}：{failed}")[language] if failed else f"{count}"
     cells = (
         result["paddle"],
         result["python"],
         f"{result['part']} ({of})" if (of := result.get("of")) else result["part"],
         str(result["passed"]),
         str(result["refused"]),
-        shown + (f" and {more} more" if more > 0 else ""),
+        shown + Text(f" and {more} more", f"，另有 {more} 个")[language] * (more > 0),
         result["note"],
         result["date"],
     )
     return "| " + " | ".join(cells) + " |"
 
 
-def table(found: list[dict[str, Any]]) -> str:
+_TITLES = (
+    Text("Paddle", "飞桨"),
+    same("Python"),
+    Text("tests", "测试"),
+    Text("passed", "通过"),
+    Text("refused", "被拒绝"),
+    Text("failed", "失败"),
+    Text("note", "备注"),
+    Text("on", "日期"),
+)
+
+
+def table(found: list[dict[str, Any]], language: Language) -> str:
     """The table of the page."""
-    head = "| Paddle | Python | tests | passed | refused | failed | note | on |"
     ordered = sorted(found, key=lambda result: _order(result), reverse=True)
-    return "\n".join([head, "|---" * 8 + "|", *map(_row, ordered)])
+    rows = [_row(result, language) for result in ordered]
+    return "\n".join([*heads(_TITLES, language), *rows])
 
 
 def _order(result: dict[str, Any]) -> tuple[Any, ...]:
@@ -46,8 +61,16 @@ def _order(result: dict[str, Any]) -> tuple[Any, ...]:
     return (*numbers, result["part"])
 
 
-def rendered(page: str, found: list[dict[str, Any]]) -> str:
+def rendered(page: str, found: list[dict[str, Any]], language: Language) -> str:
     """The page with the table of ``found`` in its place."""
     before, rest = page.split(BEGIN)
     _, after = rest.split(END)
-    return f"{before}{BEGIN}\n\n{table(found)}\n\n{END}{after}"
+    return f"{before}{BEGIN}\n\n{table(found, language)}\n\n{END}{after}"
+
+
+def write_page() -> None:
+    """Write the table into the page, in both languages."""
+    write(
+        PAGE,
+        lambda language: rendered(page_in(language, PAGE).read_text("utf-8"), results(), language),
+    )

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 import sys
 
+import pytest
+
+from corpus.language import LANGUAGES, Language, page_in
 from d2s.paddle_bridge.versions import TRIED
 from tests.matrix.page import PAGE, ROOT, rendered, results
 
@@ -14,9 +17,10 @@ else:
     import tomli as tomllib
 
 
-def test_the_page_is_up_to_date() -> None:
-    text = PAGE.read_text()
-    assert rendered(text, results()) == text, "run python -m tests.matrix"
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_page_is_up_to_date(language: Language) -> None:
+    text = page_in(language, PAGE).read_text("utf-8")
+    assert rendered(text, results(), language) == text, "run python -m tests.matrix"
 
 
 def test_what_is_called_tried_has_run() -> None:

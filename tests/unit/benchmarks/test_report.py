@@ -16,9 +16,12 @@ from rich.console import Console
 
 from benchmarks import __main__ as command
 from benchmarks import goals, growth, memory, page, tables
+from benchmarks.chinese import PHRASES, UntranslatedError, in_chinese, phrase
 from benchmarks.goals import Goal, judge
-from benchmarks.growth import Curve
+from benchmarks.growth import CURVES, Curve
+from benchmarks.scenarios import SCENARIOS
 from d2s.bench.rounds import Measured, Settings
+from d2s.bench.texts import TITLES
 from d2s.bench.work import Work
 from tests.helpers import function_of
 from tests.processes import python
@@ -304,7 +307,55 @@ def test_two_files_are_compared_row_by_row(report, tmp_path: Path, capsys) -> No
 # -- the page -------------------------------------------------------------------------------------
 
 
+def chinese(folder: Path, *names: str) -> None:
+    """A Chinese page with some parts."""
+    (folder / "zh").mkdir()
+    parts = "".join(f"<!-- bench: {name} -->\n<!-- /bench -->\n" for name in names)
+    (folder / "zh" / "performance.md").write_text(f"前\n{parts}", encoding="utf-8")
+
+
+def test_the_chinese_page_has_the_parts_of_the_english_one() -> None:
+    english, said = ((page.FOLDER / each).read_text("utf-8") for each in (page.PAGE, page.CHINESE))
+    assert page.rendered_in_chinese(said, english) == said, "run `make benchdocs`"
+
+
+def test_what_every_scenario_and_curve_is_called_has_chinese() -> None:
+    words = [each.summary for each in SCENARIOS.values()]
+    words += [word for each in CURVES.values() for word in (each.summary, each.axis)]
+    assert {*words, *TITLES.values()} - {"d2s", "Paddle AST", "Paddle SOT"} <= PHRASES.keys()
+
+
+@pytest.mark.parametrize(
+    ("english", "said"),
+    [
+        (
+            "≥ 8x faster than Paddle AST: level (1.01 of the limit)",
+            "比 Paddle AST 快 ≥ 8 倍：持平（限值的 1.01）",
+        ),
+        ("≤ 1.15x floor (no slower than dygraph): unknown", "≤ 1.15x 下限（不慢于 dygraph）：未知"),
+        (
+            "no slower than the best: missed (1.30 of the limit)",
+            "不慢于最快者：未达到（限值的 1.30）",
+        ),
+        (
+            "capture linear in lines (exponent ≤ 1.2): met (0.78 of the limit)",
+            "捕获的用时与行数成线性（指数 ≤ 1.2）：达到（限值的 0.78）",
+        ),
+        ("fails: ValueError", "失败：ValueError"),
+        ("51.49x", "51.49x"),
+    ],
+)
+def test_a_cell_in_chinese(english: str, said: str) -> None:
+    assert phrase(english) == said
+
+
+def test_words_without_chinese_are_an_error() -> None:
+    with pytest.raises(UntranslatedError, match="no Chinese for 'a new scenario'"):
+        in_chinese("| a new scenario | 1.2 ms |")
+
+
 def test_only_what_is_between_the_markers_changes(report, tmp_path: Path) -> None:
+    chinese(tmp_path, "environment", "memory")
     (tmp_path / "performance.md").write_text(
         "Before\n<!-- bench: environment -->\nold\n<!-- /bench -->\nAfter\n"
         "<!-- bench: memory -->\n<!-- /bench -->\n",
@@ -319,8 +370,11 @@ def test_only_what_is_between_the_markers_changes(report, tmp_path: Path) -> Non
     assert "Made by `python -m benchmarks`: 15 rounds" in once
     assert "| recurrence | 10 | d2s, forward |" in once
     assert sorted(path.name for path in written) == [
-        *("lines.svg", "memory.svg", "performance.md", "ratios.svg")
+        *("lines.svg", "memory.svg", "performance.md", "performance.md", "ratios.svg")
     ]
+    said = (tmp_path / "zh" / "performance.md").read_text(encoding="utf-8")
+    assert said.startswith("前\n<!-- bench: environment -->\n\n由 `python -m benchmarks` 得到：")
+    assert "| recurrence | 10 | d2s，前向 |" in said
     pictures = {path: path.read_bytes() for path in written}
     page.write(report, tmp_path)
     assert {path: path.read_bytes() for path in written} == pictures
@@ -328,10 +382,11 @@ def test_only_what_is_between_the_markers_changes(report, tmp_path: Path) -> Non
 
 def test_the_page_of_the_documentation_asks_for_parts_that_there_are(report) -> None:
     asked = page._PART.findall((page.FOLDER / page.PAGE).read_text(encoding="utf-8"))
-    assert {name for _, name, _ in asked} == set(page.parts(report))
+    assert {name for _, name, _, _ in asked} == set(page.parts(report))
 
 
 def test_what_was_not_measured_is_not_drawn(report, tmp_path: Path) -> None:
+    chinese(tmp_path, "memory")
     (tmp_path / "performance.md").write_text("<!-- bench: memory -->\n<!-- /bench -->\n")
     page.write(report, tmp_path)
     page.write(report | {"memory": [], "growth": {}}, tmp_path)

@@ -7,6 +7,7 @@ import pytest
 from corpus.islands import record
 from corpus.islands.record import Found
 from corpus.islands.suites import STRANGERS, SUITES, everything
+from corpus.language import LANGUAGES, Language, page_in
 
 PATHS = {each.key: each.path for suite in SUITES for each in everything(suite)}
 KEPT = {
@@ -16,9 +17,10 @@ KEPT = {
 }
 
 
-def test_the_page_shows_what_is_kept() -> None:
-    text = record.PAGE.read_text(encoding="utf-8")
-    assert record.page(text, record.table(record.read())) == text
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_page_shows_what_is_kept(language: Language) -> None:
+    text = page_in(language, record.PAGE).read_text(encoding="utf-8")
+    assert record.page(text, record.table(record.read(), language)) == text
 
 
 def test_what_is_kept_is_of_the_programs_of_today() -> None:
@@ -35,7 +37,7 @@ def test_what_is_kept_is_of_the_programs_of_today() -> None:
     ],
 )
 def test_the_table_names_what_is_not_as_it_should_be(found: Found, said: str) -> None:
-    assert said in record.table({"a/b": found})
+    assert said in record.table({"a/b": found}, "en")
 
 
 def test_another_file_is_stale() -> None:
