@@ -30,7 +30,7 @@ from d2s.lint.reading.values import (
 _LEVELS: Final = frozenset(
     ("debug", "info", "warning", "warn", "error", "critical", "exception", "log")
 )
-_CONTAINERS: Final = (Kind.MANY, Kind.TABLE, Kind.DEQUE, Kind.SET, Kind.PLAIN)
+_CONTAINERS: Final = (Kind.MANY, Kind.TABLE, Kind.SET, Kind.PLAIN)
 
 
 def call(reader: Reader, node: Any) -> Value:

@@ -216,7 +216,6 @@ class Follower(Reader):
     def _while(self, node: Any) -> None:
         test = self.of(node.test)
         rules.condition(self, node.test, test)
-        rules.while_test(self, node, test)
         self._loop(node, decided=test.decided)
 
     def _for(self, node: Any) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import gast
 
 from d2s.analysis.exits import jumps, returns
-from d2s.analysis.scopes import changes_in, dotted, own_nodes, reads_in
+from d2s.analysis.scopes import dotted, own_nodes, reads_in
 from d2s.lint.reading import tables
 from d2s.lint.reading.reader import Reader
 from d2s.lint.reading.values import UNKNOWN, VECTOR, Kind, Value
@@ -141,24 +141,6 @@ def set_iterated(reader: Reader, node: Any, value: Value) -> None:
             "a set whose items only the run knows is iterated, in the order of their hashes",
             "iterate over sorted(...) of it, or keep a list",
         )
-
-
-def while_test(reader: Reader, node: Any, test: Value) -> None:
-    """D2S207: a deque that a tensor fills decides how long a loop goes on."""
-    if test.kind is not Kind.DEQUE or not isinstance(node.test, gast.Name):
-        return
-    name = node.test.id
-    branches = [item for item in own_nodes(node.body) if isinstance(item, gast.If)]
-    for branch in branches:
-        filled = name in changes_in(branch.body).mutated
-        if filled and reader.of(branch.test).decided:
-            reader.report(
-                branch,
-                "D2S207",
-                f"a tensor decides what the deque {name!r} holds, and it decides the loop",
-                "use a list, or tensors of a fixed size with a count",
-            )
-            return
 
 
 def raised(reader: Reader, node: Any, *, decided: bool) -> None:

@@ -172,7 +172,7 @@ def of_named(dotted: str, arguments: list[Value]) -> Value:
     if head == "numpy":
         return ARRAY if any(value.decided for value in arguments) else PLAIN
     if dotted == "collections.deque":
-        return Value(Kind.DEQUE, arguments[0].item if arguments else None)
+        return Value(Kind.MANY, arguments[0].item if arguments else None)
     if head in ("collections", "itertools", "functools", "random", "math", "time", "os"):
         decided = any(value.holds_decided for value in arguments)
         return UNKNOWN if decided or head in ("itertools", "functools") else PLAIN

@@ -23,9 +23,8 @@ class Kind(enum.Enum):
     NUMBER = enum.auto()  # of Python's in dygraph, decided by the run: x.item(), int(x)
     TEXT = enum.auto()  # with tensors in it
     ARRAY = enum.auto()  # NumPy's, made from a tensor
-    MANY = enum.auto()  # a list or tuple
+    MANY = enum.auto()  # a list, tuple or deque
     TABLE = enum.auto()  # a dict
-    DEQUE = enum.auto()
     SET = enum.auto()
     ITERATOR = enum.auto()
     NAMED = enum.auto()  # something of another module, by its dotted name
@@ -106,7 +105,7 @@ def together(values: Iterable[Value]) -> Value:
     return PLAIN if found is None else found
 
 
-ITERABLE: Final = (Kind.MANY, Kind.DEQUE, Kind.SET, Kind.ITERATOR)
+ITERABLE: Final = (Kind.MANY, Kind.SET, Kind.ITERATOR)
 """Kinds of what is iterated item by item."""
 
 

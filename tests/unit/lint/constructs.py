@@ -357,6 +357,18 @@ def shapes_in_a_list(x):
 
 
 @d2s.to_static
+def queue_that_decides_the_loop(x):
+    queue = deque([x])
+    total = paddle.zeros([])
+    while queue:
+        part = queue.popleft()
+        total = total + part.sum()
+        if part.sum() > 1:
+            queue.append(part * 0.5)
+    return total
+
+
+@d2s.to_static
 def grown_and_unpacked(x):
     states = [x]
     while x.sum() < 20:
