@@ -17,6 +17,7 @@ import sys
 import types
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -430,6 +431,19 @@ def test_program_cache() -> None:
     assert concrete.main_program is net.forward.main_program
     assert np.allclose(layer([X.reshape([2, 1, 4])]), net(X.reshape([2, 1, 4])))
     assert [each.main_program for each in cache.concrete_programs()][1] is concrete.main_program
+
+
+@pytest.mark.parametrize("convert", [partial(paddle.jit.to_static, full_graph=True), d2s.to_static])
+def test_a_program_cache_is_emptied(convert: Any) -> None:
+    """As in Paddle: the programs are dropped, and an empty cache has no last one."""
+    static = convert(plain)
+    with pytest.raises(AssertionError, match="No valid cached program in ProgramCache"):
+        static.program_cache.last()
+    static(X)
+    static.program_cache.clear()
+    assert len(static.program_cache) == static.get_traced_count() == 0
+    assert np.allclose(static(X), plain(X))
+    assert static.get_traced_count() == 1
 
 
 def test_a_method_without_its_layer() -> None:

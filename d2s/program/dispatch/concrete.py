@@ -9,7 +9,7 @@ import abc
 import inspect
 import sys
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 import paddle
@@ -28,11 +28,26 @@ from d2s.runtime.values.tree import is_list_or_tuple
 
 
 class ProgramCache(dict[Any, Any]):
-    """Paddle's records of programs, each with what runs it, by the key of the calls."""
+    """Paddle's records of programs, each with what runs it, by the key of the calls.
+
+    Args:
+        records: the records of now; programs that are captured later are not added.
+        forget: drops the programs of the function.
+    """
+
+    def __init__(self, records: Iterable[tuple[Any, Any]], forget: Callable[[], None]) -> None:
+        super().__init__(records)
+        self._forget = forget
 
     def last(self) -> Any:
         """The key of the program captured last, and the program."""
+        assert self, "No valid cached program in ProgramCache."
         return list(self.items())[-1]
+
+    def clear(self) -> None:
+        """Drop the programs of the function; the next call captures afresh."""
+        super().clear()
+        self._forget()
 
     def concrete_programs(self) -> list[Any]:
         """Paddle's records, the oldest first."""
@@ -82,6 +97,10 @@ class ConcretePrograms(bridge.ASTStaticFunction):  # type: ignore[misc]
     def _captured(self, call: Call, *, export: bool = False, hooks: bool = False) -> Captured:
         """A program for ``call``, of the layer with its hooks if they are asked for."""
 
+    @abc.abstractmethod
+    def clear_programs(self) -> None:
+        """Drop every program; the next call captures afresh."""
+
     def get_traced_count(self) -> int:
         """How many programs there are."""
         return len(self._programs.entries)
@@ -106,7 +125,8 @@ class ConcretePrograms(bridge.ASTStaticFunction):  # type: ignore[misc]
             [
                 (entry.key, (self._concrete(entry.runner.captured), self._layer_of(entry)))
                 for entry in self._programs.entries
-            ]
+            ],
+            self.clear_programs,
         )
 
     def _layer_of(self, entry: Entry) -> Callable[[Sequence[Any]], Any]:
