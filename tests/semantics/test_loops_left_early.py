@@ -237,6 +237,20 @@ def python_leaves_first(x):
     return x, i
 
 
+def a_bracket_without_an_end(x):
+    low, high, step = 0.0, None, 1.0
+    for _ in range(12):
+        y = (x * step).sum()
+        if y > 60.0:
+            high = step
+        elif y < 50.0:
+            low = step
+        else:
+            break
+        step = 2.0 * low if high is None else 0.5 * (low + high)
+    return step, y
+
+
 ROLLED = [
     newton,
     returns_from_within,
@@ -258,6 +272,7 @@ ROLLED = [
     swaps_of_tensors,
     none_before_the_first_trip,
     python_leaves_first,
+    a_bracket_without_an_end,
 ]
 
 

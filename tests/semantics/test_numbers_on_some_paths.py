@@ -9,7 +9,7 @@ import paddle
 import pytest
 
 import d2s
-from tests.helpers import function_of, scalar
+from tests.helpers import assert_same, function_of, scalar
 
 
 def seen(found: Any) -> Any:
@@ -127,3 +127,22 @@ def test_the_sum_of_no_items(name: str) -> None:
     converted = d2s.to_static(plain, full_graph=True)
     for value in (0.0, 5.0, 2.0):
         assert seen(converted(scalar(value))) == seen(plain(scalar(value)))
+
+
+OPERATORS = "+ - * / // % ** @ & | ^ << >>".split()
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("start", ["1", "2.5", "True"])
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_computing_with_what_is_none_on_some_paths(
+    operator: str, start: str, swapped: bool
+) -> None:
+    """F1: the run raises what Python raises for a number and None, in its words."""
+    use = f"m {operator} n" if swapped else f"n {operator} m"
+    plain = function_with(
+        f"n, m = {start}, None\nif x > 0:\n    n = n + n if n is not True else False\n"
+        f"if x > 5:\n    m = {start}\nreturn {use}"
+    )
+    assert_same(plain, scalar(-1.0), scalar(1.0))

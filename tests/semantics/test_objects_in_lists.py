@@ -230,3 +230,50 @@ def f(x, n):
     with pytest.raises(d2s.D2SError) as caught:
         static(tensor(1.0, 2.0), paddle.to_tensor(3))
     assert caught.value.code == "D2S207"
+
+
+TOLD_APART = {
+    "__eq__ raises": """
+class Box:
+    def __init__(self, v): self.v = v
+    def __eq__(self, other): raise RuntimeError('compared')
+def f(x):
+    xs = []
+    while x.sum() < 20:
+        xs.append(Box(x))
+        x = x * 2
+    p = xs[0]
+    y = p.v
+    q = xs[1]
+    y = y + q.v
+    for r in xs:
+        y = y + r.v
+    return y + p.v
+""",
+    "a data class": """
+from dataclasses import dataclass
+@dataclass
+class Box:
+    v: object
+def f(x):
+    xs, ys = [], []
+    while x.sum() < 20:
+        xs.append(Box(x))
+        ys.append(Box(x + 1))
+        x = x * 2
+    p, q = xs[0], ys[0]
+    q.v = q.v * 3
+    z = ys[0].v
+    r = xs[1]
+    return z + r.v, p.v, ys[1].v
+""",
+}
+
+
+@pytest.mark.parametrize("name", TOLD_APART)
+def test_how_objects_compare_plays_no_part(name: str) -> None:
+    """D3: which item was read is found by its identity; its ``__eq__`` is not called."""
+    plain = function_of(TOLD_APART[name], "f")
+    assert_same(
+        plain, tensor(1.0, 2.0), tensor(3.0, 0.5), static=d2s.to_static(plain, full_graph=True)
+    )

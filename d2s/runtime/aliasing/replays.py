@@ -13,6 +13,7 @@ import dis
 import functools
 import inspect
 import math
+import operator
 import types
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
@@ -78,6 +79,11 @@ class Method:
         self.name = name
 
     def __call__(self, owner: object, *others: object, **options: object) -> Any:
+        if isinstance(owner, int | float) and len(others) == 1:
+            if hasattr(operator, self.name):  # which a number may lack, and which raises
+                return getattr(operator, self.name)(owner, *others)
+            if swapped := getattr(operator, self.name.replace("__r", "__", 1), None):
+                return swapped(*others, owner)
         return getattr(owner, self.name)(*others, **options)
 
 

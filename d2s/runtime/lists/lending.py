@@ -29,7 +29,7 @@ from d2s.runtime.values.fields import attributes_of, is_object
 from d2s.runtime.values.tree import DEPTH, children, is_indexed
 
 
-@dataclass
+@dataclass(eq=False)  # an entry is itself: items may define or refuse `==`
 class Lent:
     """An item that holds objects, taken out of a list or put into it.
 

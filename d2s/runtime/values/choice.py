@@ -249,13 +249,12 @@ class Choice(Cases, Operators):
         plainly = _is_plain(other)
         if swapped:
             return each(lambda mine: function(other, mine), self, exact=exact, plainly=plainly)
-        return each(
-            lambda mine: each(lambda theirs: function(mine, theirs), other, none=none, exact=exact),
-            self,
-            none=none,
-            exact=exact,
-            plainly=plainly,
-        )
+        both = functools.partial(each, none=none, exact=exact)
+
+        def beside(mine: object) -> object:
+            return both(functools.partial(function, mine), other, plainly=_is_plain(mine))
+
+        return both(beside, self, plainly=plainly)
 
     def _operate_in_place(self, function: Operation, other: object) -> object:
         def change(mine: object) -> None:
@@ -477,8 +476,9 @@ def _none_error(name: str, use: Use | None) -> Exception:
 
 
 def _is_plain(thing: object) -> bool:
-    """Whether operators of ``thing`` run no code of the user's."""
-    return is_numeric(thing) or type(thing) in CONSTANTS
+    """Whether operators of ``thing``, or of whatever it may be, run no code of the user's."""
+    leaves = thing.leaves() if isinstance(thing, Choice) else [thing]
+    return all(is_numeric(leaf) or type(leaf) in CONSTANTS for leaf in leaves)
 
 
 def bound(value: object) -> Any:
