@@ -58,6 +58,7 @@ SERVED = (
     Text("any length", "任意长度"),
     Text("one size", "一种尺寸"),
 )
+NOT_RUN_AGAIN = Text("not run again", "没有再运行")
 TITLES = (
     Text("package", "包"),
     Text("loop", "循环"),
@@ -83,7 +84,8 @@ def text_of(first: dict[str, Any], now: dict[str, Any], language: Language) -> s
         firsts, known = first.get(of, {}), now.get(of, {})
         for name in sorted({*firsts, *known}):
             before = firsts.get(name, {})
-            answer = known.get(name, {"verdict": "not run again", "detail": _detail(before)})
+            unknown = {"verdict": NOT_RUN_AGAIN[language], "detail": _detail(before)}
+            answer = known.get(name, unknown)
             if answer["verdict"] == "left out":
                 continue
             counts[answer["verdict"]] += 1
@@ -92,8 +94,8 @@ def text_of(first: dict[str, Any], now: dict[str, Any], language: Language) -> s
                 f"| {_serves(answer, language)} | {_cell(answer.get('detail', ''))} |"
             )
     parts = [HEAD[language].format(total=len(rows))]
-    counted = ", ".join(f"{number} {kind}" for kind, number in counts.most_common())
-    parts.append(Text(f"{counted}.\n\n", f"{counted}。\n\n")[language])
+    counted = [f"{number} {kind}" for kind, number in counts.most_common()]
+    parts.append(Text(f"{', '.join(counted)}.\n\n", f"{'，'.join(counted)}。\n\n")[language])
     return "".join(parts) + "\n".join([*table(TITLES, language), *rows]) + "\n"
 
 
