@@ -106,8 +106,8 @@ _BY_ID: Final = {id(kind): look for kind, look in _LOOKS.items()}
 
 
 def is_opaque(thing: Any) -> bool:
-    """Whether only Python can change what ``thing`` holds."""
-    return _look_of(thing) is not None
+    """Whether only Python can change what ``thing`` holds, and a run makes it no further."""
+    return id(type(thing)) in _BY_ID
 
 
 def _look_of(thing: Any) -> Callable[[Any], Any] | None:
