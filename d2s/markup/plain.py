@@ -23,7 +23,7 @@ _COMPARISONS: Final[dict[str, type]] = {
     "eq": gast.Eq,
     "ne": gast.NotEq,
 }
-_FIRST: Final = frozenset(("read", "result", "unpacked", "keywords", "subject"))
+_FIRST: Final = frozenset(("read", "result", "seen", "unpacked", "keywords", "subject"))
 """Words that stand for their first argument."""
 
 

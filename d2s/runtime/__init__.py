@@ -22,7 +22,7 @@ from d2s.runtime.python.items import getitem
 from d2s.runtime.python.kinds import class_
 from d2s.runtime.python.logic import and_, compare, in_, is_, is_not, not_, not_in, or_
 from d2s.runtime.python.stores import setitem
-from d2s.runtime.values.reading import read, result, subject
+from d2s.runtime.values.reading import read, result, seen, subject
 from d2s.runtime.values.tensors import shape
 from d2s.syntax.vocabulary import WORDS
 
@@ -63,6 +63,7 @@ _defined = {
     "probe": probe,
     "read": read,
     "result": result,
+    "seen": seen,
     "setitem": setitem,
     "settle": settle,
     "shape": shape,

@@ -47,6 +47,7 @@ WORDS: Final[dict[str, str]] = {
     "keywords": "keywords(options): what stands behind ** in a call",
     "probe": "probe(kind, name, value): what a statement has bound, for the self-check",
     "read": "read(value, name): a variable that may be unbound on some path",
+    "seen": "seen(found, hidden, named): locals(), vars() or dir() without names of generated code",
     "result": "result(value): the value that leaves the function",
     "getitem": "getitem(container, key): container[key], where the run may know the key",
     "setitem": "setitem(value, container, key): the container after container[key] = value",

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import paddle
+import pytest
 
 import d2s
 from tests.helpers import assert_same, function_of, tensor
@@ -114,3 +115,47 @@ def annotated_in_blocks(x):
 def test_annotations_without_a_value_in_blocks() -> None:
     """A5: they make a variable local, and nothing more."""
     assert_same(annotated_in_blocks, tensor(1.0, 2.0), tensor(4.0, 5.0))
+
+
+@pytest.mark.parametrize("full_graph", [True, False])
+@pytest.mark.parametrize(
+    "found", ["locals()", "vars()", "dir()", "'{a.shape} {k}'.format(**locals())"]
+)
+def test_variables_that_are_shown_are_the_users(found: str, full_graph: bool) -> None:
+    """A3: neither ``d2s`` nor the functions that branches and loops became are among them."""
+    function = function_of(
+        f"""
+        def f(x, k=2):
+            a = x * 2 if x.sum() > 0 else x
+            if a.sum() > 3:
+                a = a + 1
+            else:
+                a = a - 1
+            for i in range(k):
+                a = a + i
+            shown = {found}
+            return a, shown if isinstance(shown, str) else sorted(shown)
+        """
+    )
+    converted = d2s.to_static(function, full_graph=full_graph)
+    for x in (tensor(1.0, 2.0), tensor(3.0, 4.0)):
+        want, got = function(x), converted(x)
+        assert (want[0].tolist(), want[1]) == (got[0].tolist(), got[1])
+
+
+def test_variables_that_only_some_runs_have() -> None:
+    """A3: ``locals()`` behind a branch that binds one is refused, and right by default."""
+    text = "def f(x):\n    if x.sum() > 1:\n        b = x\n    return sorted(locals()), x + 1"
+    with pytest.raises(d2s.errors.AmbiguousValueError, match="'b'"):
+        d2s.to_static(function_of(text), full_graph=True)(tensor(1.0))
+    converted = d2s.to_static(function_of(text), full_graph=False)
+    assert [converted(tensor(value))[0] for value in (1.0, 2.0, 1.0)] == [["x"], ["b", "x"], ["x"]]
+
+
+def test_a_variable_called_locals() -> None:
+    """A3: a function of the user's under that name is called as any other."""
+
+    def f(x, locals, dir=lambda: 3):
+        return x * locals() + dir()
+
+    assert d2s.to_static(f, full_graph=True)(tensor(1.0), lambda: 2).tolist() == [5.0]

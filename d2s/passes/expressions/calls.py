@@ -21,6 +21,7 @@ def f(x, outs, **options):
 
 from __future__ import annotations
 
+import builtins
 import types
 from typing import Any, Final
 
@@ -74,9 +75,20 @@ class _Calls(Rewriter):
             return node
         if isinstance(function, gast.Name) and (function.id == "super" or function.id in self.made):
             return node
+        if self._shows_variables(function) and not (node.args or node.keywords):
+            hidden = " ".join(sorted({self.ctx.namespace, *self.made}))
+            named, function.id = function.id == "dir", "locals"
+            template = f"d2s.seen(found, {hidden!r}, {named})"
+            return self.ctx.expr(template, span_of(node), found=node)
         word = "call_unpacked" if self._unpack(node) else "call"
         node.func = self.ctx.expr(f"d2s.{word}(function)", span_of(function), function=function)
         return node
+
+    def _shows_variables(self, function: Any) -> bool:
+        """Whether ``function`` is plainly one that shows the variables of who calls it."""
+        name = function.id if isinstance(function, gast.Name) else ""
+        plain = name in ("locals", "vars", "dir") and self.locals_.isdisjoint((name, "locals"))
+        return plain and self.ctx.resolve(name) is getattr(builtins, name)
 
     def _unpack(self, node: Any) -> bool:
         """Route what stands behind ``*`` and ``**`` through operators; whether there is any."""

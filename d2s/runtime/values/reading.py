@@ -74,6 +74,30 @@ def result(value: object) -> Any:
     return bound(value)
 
 
+def seen(variables: dict[str, Any], hidden: str, named: bool) -> Any:
+    """What ``locals()`` or ``vars()`` has given, without names of generated code.
+
+    Args:
+        variables: that.
+        hidden: the names, with spaces between them.
+        named: the names alone are wanted, as ``dir()`` gives them.
+
+    Raises:
+        AmbiguousValueError: (D2S203) only the run knows whether one of them is bound.
+    """
+    names = hidden.split()
+    found = {key: value for key, value in variables.items() if key not in names}
+    for key, value in found.items():
+        if isinstance(value, Choice) and any(each is UNBOUND for each in value.leaves()):
+            raise error_here(
+                AmbiguousValueError,
+                f"all variables are asked for, and only the run knows whether {key!r} is one",
+                "bind it on both sides of the branch, or name the variables",
+            )
+    found = {key: value for key, value in found.items() if value is not UNBOUND}
+    return sorted(found) if named else found
+
+
 def _check_missing(value: object, when: paddle.Tensor | None) -> None:
     if not isinstance(value, Choice):
         return
