@@ -421,3 +421,19 @@ def test_batches_are_others_on_each_call(body: str) -> None:
     with pytest.raises(UnsupportedInGraphError) as caught:
         d2s.to_static(function_of(text, loader=loader), full_graph=True)(tensor(1.0))
     assert caught.value.line == 2
+
+
+def test_what_another_thread_sets_meanwhile_is_no_matter_of_the_program() -> None:
+    """F4, G4: a function was refused as another thread was within ``catch_warnings``."""
+
+    @paddle.jit.not_to_static
+    def elsewhere():
+        thread = threading.Thread(target=warnings.simplefilter, args=("ignore",))
+        thread.start()
+        thread.join()
+
+    def f(x):
+        elsewhere()
+        return x * 2
+
+    assert d2s.to_static(f, full_graph=True)(tensor(1.0, 2.0)).tolist() == [2.0, 4.0]

@@ -205,7 +205,7 @@ class _Recording:
     def _watch_state(self) -> None:
         watch, state = self.watch, self.state
         watch.handed = state.handed
-        watch.opaque.add_process()
+        watch.opaque.add_process(state)
         for root in self.wanted.roots:
             watch.add(root, type(root).__name__)
         for change in self.wanted.lifted:

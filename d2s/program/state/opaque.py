@@ -15,7 +15,6 @@ import itertools
 import logging
 import operator
 import queue
-import threading
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
@@ -26,6 +25,7 @@ from d2s.diagnostics.location import Location
 from d2s.errors import UnsupportedInGraphError
 from d2s.program.state.process import SETTINGS, Setting
 from d2s.runtime.host.world import is_stateful
+from d2s.runtime.trace import Capture
 from d2s.runtime.values.objects import KEEP_ELSEWHERE, changes
 
 LARGEST: Final = 1_000_000
@@ -112,18 +112,21 @@ def is_opaque(thing: Any) -> bool:
 
 def _look_of(thing: Any) -> Callable[[Any], Any] | None:
     """How to see what ``thing`` holds; ``None`` if it is nothing that only Python can change."""
-    if isinstance(thing, logging.Filterer | threading.Thread):
+    if isinstance(thing, logging.Filterer):
         return _attributes
     return _BY_ID.get(id(type(thing)))
 
 
 def _attributes(thing: Any) -> list[tuple[str, Any, Any]]:
-    """Those of a logger, a handler or a thread, with what is in lists."""
+    """Those that say what a logger or a handler does, with what is in lists."""
     return [
         (name, value, list(value) if isinstance(value, list) else None)
         for name, value in vars(thing).items()
-        if name != "_cache"
+        if name in _OF_LOGGERS
     ]
+
+
+_OF_LOGGERS: Final = ("disabled", "filters", "formatter", "handlers", "level", "propagate")
 
 
 class Opaque:
@@ -131,6 +134,7 @@ class Opaque:
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Any, str, Any]] = {}
+        self._capture: Capture | None = None
 
     def add(self, thing: Any, path: str) -> None:
         """Look at ``thing``, which a reader would call ``path``."""
@@ -140,8 +144,9 @@ class Opaque:
         if look is not None and id(thing) not in self._known:
             self._known[id(thing)] = (thing, path, look(thing))
 
-    def add_process(self) -> None:
-        """Look at what Python keeps for the whole process."""
+    def add_process(self, capture: Capture) -> None:
+        """Look at what Python keeps for the whole process, while ``capture`` is under way."""
+        self._capture = capture
         for setting in SETTINGS:
             self.add(setting, setting.name)
 
@@ -154,9 +159,15 @@ class Opaque:
         """Those that hold something else now, as they were again where that is possible."""
         for thing, path, before in self._known.values():
             look = _look_of(thing)
+            if isinstance(thing, Setting) and thing.shared and not self._sets():
+                continue
             if look is not None and look(thing) != before:
                 _restore(thing, before)
                 yield thing, path
+
+    def _sets(self) -> bool:
+        """Whether the captured code has called what sets something for the whole process."""
+        return self._capture is not None and self._capture.set_at is not None
 
     def restore(self) -> None:
         """Let them hold what they held at first, where that is possible."""
@@ -169,7 +180,7 @@ def _restore(thing: Any, before: Any) -> None:
         thing[...] = np.frombuffer(before, thing.dtype).reshape(thing.shape)
     elif isinstance(thing, Setting):
         thing.put(before)
-    elif isinstance(thing, logging.Filterer | threading.Thread):
+    elif isinstance(thing, logging.Filterer):
         _restore_attributes(thing, before)
     elif isinstance(thing, bytearray | memoryview):
         thing[:] = before
@@ -184,15 +195,12 @@ def _restore(thing: Any, before: Any) -> None:
 
 
 def _restore_attributes(thing: Any, before: list[tuple[str, Any, Any]]) -> None:
-    held = vars(thing)
-    for name in held.keys() - {name for name, _, _ in before} - {"_cache"}:
-        del held[name]
     for name, value, items in before:
-        held[name] = value
+        vars(thing)[name] = value
         if items is not None:
             value[:] = items
     if isinstance(thing, logging.Logger):  # which levels are shown is remembered
-        held["_cache"].clear()
+        vars(thing)["_cache"].clear()
 
 
 def check_opaque(

@@ -34,11 +34,14 @@ class Setting:
         name: what a reader would call it.
         get: tells how it is.
         put: makes it so again.
+        shared: other threads may set it meanwhile, so it counts only where the function has called
+            what sets something.
     """
 
     name: str
     get: Callable[[], Any]
     put: Callable[[Any], object]
+    shared: bool = True
 
 
 def _decimals() -> list[Any]:
@@ -74,17 +77,17 @@ def _filters(known: list[Any]) -> None:
 
 
 SETTINGS: Final = (
-    Setting("np.geterr()", np.geterr, lambda known: np.seterr(**known)),
+    Setting("np.geterr()", np.geterr, lambda known: np.seterr(**known), shared=False),
     Setting(
         "np.get_printoptions()",
         np.get_printoptions,
         lambda known: np.set_printoptions(**known),
     ),
-    Setting("decimal.getcontext()", _decimals, _put_decimals),
+    Setting("decimal.getcontext()", _decimals, _put_decimals, shared=False),
     Setting("warnings.filters", lambda: list(warnings.filters), _filters),
     Setting("logging.root.manager.disable", lambda: logging.root.manager.disable, logging.disable),
     Setting("sys.getswitchinterval()", sys.getswitchinterval, sys.setswitchinterval),
     Setting("paddle.get_default_dtype()", paddle.get_default_dtype, paddle.set_default_dtype),
     Setting("gc", lambda: (gc.isenabled(), gc.get_threshold()), _collector),
-    Setting("contextvars.copy_context()", _variables, lambda known: None),
+    Setting("contextvars.copy_context()", _variables, lambda known: None, shared=False),
 )
