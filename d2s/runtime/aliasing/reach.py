@@ -27,6 +27,15 @@ REACH: Final = 2000
 """So many objects are looked at for what a body may change."""
 
 
+_CONTAINERS: Final[tuple[Any, ...]] = ([], (), {}.keys(), {}.values(), {}.items())
+
+_ITERATORS: Final[tuple[type, ...]] = (
+    *(type(iter(made)) for made in _CONTAINERS),
+    *(type(reversed([])), enumerate, filter, map, zip),
+)
+"""Iterators of Python's whose ``__reduce__`` tells what they go over, and takes nothing."""
+
+
 def is_container(value: object) -> bool:
     """Whether ``value`` is, or holds, something whose contents may change."""
     if isinstance(value, Choice):
@@ -133,6 +142,12 @@ class Reach:
                 self._seen[id(value)] = value
                 queue.extend(self._parts(path, value))
 
+    def hold(self, function: Any) -> None:
+        """Look at the items that ``function``, the body of a loop, is given."""
+        path = function.__code__.co_varnames[:1] if hasattr(function, "held") else ()
+        for name, value in self._held("".join(path), *getattr(function, "held", ())):
+            self.add(name, value)
+
     def _parts(self, path: str, value: object) -> Iterator[tuple[str, Any]]:
         if isinstance(value, PYTHONS):
             if is_sequence(value) or is_mapping(value):
@@ -151,6 +166,10 @@ class Reach:
         elif isinstance(value, functools.partial):
             yield path, value.func
             yield from self._held(path, value.args, value.keywords)
+        elif isinstance(value, types.GeneratorType):
+            yield from ({} if value.gi_frame is None else value.gi_frame.f_locals).items()
+        elif isinstance(value, _ITERATORS):
+            yield path, value.__reduce__()[1]
         elif isinstance(value, types.BuiltinMethodType | types.MethodWrapperType):
             yield from self._held(path, value.__self__)
         elif isinstance(value, paddle.nn.Layer):

@@ -50,6 +50,8 @@ class State:
         reach = Reach()
         for name, cell in cells.items():
             reach.add(name, Cell(cell).get())
+        for function in functions:
+            reach.hold(function)
         capture = current()
         self._watched = list if capture is None else capture.watched
         self._scopes = {key: scope.note() for key, scope in reach.found().items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from d2s.diagnostics.notes import note
 from d2s.errors import ContainerInGraphError, D2SError
 from d2s.runtime.aliasing.holders import choices_with
 from d2s.runtime.aliasing.origins import Origins, note_form
+from d2s.runtime.aliasing.reach import Reach, Scope
 from d2s.runtime.aliasing.replays import calling
 from d2s.runtime.aliasing.slots import Attribute, Slot
 from d2s.runtime.aliasing.snapshots import Frozen, freeze, renew_doubles, same_items, thaw
@@ -151,6 +152,11 @@ def _each(use: Callable[[Any], Any], thing: Choice) -> Any:
     subjects = _subject(thing.true), _subject(thing.false)
     before = freeze(subjects[0]), freeze(subjects[1])
     turn = iter((0, 1))
+    reach = Reach()
+    for leaf in thing.leaves():
+        if not callable(leaf):
+            reach.add(thing.name, leaf)
+    objects = [scope.note() for scope in reach.found().values() if scope.owner is not None]
 
     def side(alternative: object) -> Body:
         def run() -> None:
@@ -158,6 +164,7 @@ def _each(use: Callable[[Any], Any], thing: Choice) -> Any:
             if alternative is UNBOUND:
                 raise thing.unbound()
             outcome[0] = freeze(use(alternative))
+            _refuse_changed(objects, thing)
 
         return run
 
@@ -233,6 +240,22 @@ def _each_with_code(use: Callable[[Any], Any], thing: Choice) -> Any:
 
     body, orelse = side(thing.true), side(thing.false)
     return choose(thing.flag, body, orelse, (body, orelse, *map(side, thing.leaves())))
+
+
+def _refuse_changed(objects: Iterable[Scope], thing: Choice) -> None:
+    """Objects in one of several lists must not be changed by an expression that goes over it."""
+    for scope in objects:
+        for name in {**scope.base, **dict.fromkeys(scope.keys())}:
+            slot, base = scope.slot(name), scope.base.get(name, UNBOUND)
+            if not same_items(base, freeze(slot.get())):
+                slot.set(thaw(base))
+                raise error_here(
+                    ContainerInGraphError,
+                    f"{scope.path_of(name)!r} is changed by an expression that goes over "
+                    f"{thing.name!r}, one of several {plural(thing.leaves()[0])} as a tensor "
+                    "decides",
+                    "change it in a for statement",
+                )
 
 
 def _filling(container: object, contents: Builder) -> Builder:

@@ -213,7 +213,9 @@ class DynamicDict(DynamicKeys):
         return self._as_list(pair.parts[1], self.need_rows()[count:])
 
     def _as_list(self, element: Element, rows: list[paddle.Tensor]) -> DynamicList:
-        return DynamicList.of_rows(self.name, element, rows)
+        made = DynamicList.of_rows(self.name, element, rows)
+        made.shared = made.element.has_mutable or made.element.has_objects  # this knows them, too
+        return made
 
     def as_list(self) -> DynamicList:
         return self.keys()

@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
+from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, ValuesView
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -50,9 +50,16 @@ ENDLESS = 2**62
 
 
 class WithClosure:
-    """A function that runs ``run``, and has the closure of ``body``: the state is found by it."""
+    """A function that runs ``run``, and has the closure of ``body``: the state is found by it.
 
-    def __init__(self, body: Callable[..., object], run: Callable[..., object]) -> None:
+    Attributes:
+        held: the items that ``run`` goes over; what they hold is state, too.
+    """
+
+    def __init__(
+        self, body: Callable[..., object], run: Callable[..., object], held: Iterable[object] = ()
+    ) -> None:
+        self.held = tuple(held)
         self.__code__ = body.__code__
         self.__closure__ = body.__closure__
         self.__globals__ = body.__globals__
@@ -78,9 +85,10 @@ class Trips:
     stop: Callable[[], object] | None = None
     others: tuple[Callable[..., object], ...] = field(default=())
 
-    def state(self) -> State:
-        """What they change."""
-        return State(self.names, self.body, self.stop, *self.others)
+    def state(self, items: Iterable[object] = ()) -> State:
+        """What they change, given these items."""
+        body = WithClosure(self.body, self.body, items)
+        return State(self.names, body, self.stop, *self.others)
 
     def stopped(self) -> Any:
         """Whether a ``break`` has happened: a bool, or a bool value."""
@@ -112,7 +120,7 @@ class OneOfSeveral:
         """A branch, with a loop on each side."""
 
         def over(side: object) -> Callable[[], object]:
-            return WithClosure(trips.body, lambda: source_of(side).run(trips))
+            return WithClosure(trips.body, lambda: source_of(side).run(trips), _known_items(side))
 
         if_(self.choice.flag, over(self.choice.true), over(self.choice.false), trips.names)
 
@@ -218,7 +226,7 @@ class PythonValues:
             return True
         if not self.tried and self._rolled(trips):
             return True
-        state = trips.state()
+        state = trips.state(self._ahead())
         if hold_values(state):
             return False
         self.depth = deeper(self.depth, self.attempt)
@@ -233,6 +241,16 @@ class PythonValues:
             except StopIteration:
                 return
             yield item
+
+    def _ahead(self) -> Iterable[object]:
+        """The items that are left, or what gives them."""
+        if type(self.iter_) is list:
+            return self.iter_[self.done :]
+        if not is_still(self.iter_):
+            return (self.iterator,)
+        items = list(self.iterator)
+        self.iterator = iter(items)
+        return items
 
     def _rolled(self, trips: Trips) -> bool:
         """Whether the items that are left have become one static loop."""
@@ -336,6 +354,14 @@ def _check_iterator(iter_: object) -> None:
         )
 
 
+def _known_items(thing: object) -> Iterable[object]:
+    """The items of ``thing``, or of all that it may be, where that is no iterator or tensor."""
+    if isinstance(thing, Choice):
+        return [item for leaf in thing.leaves() for item in _known_items(leaf)]
+    known = is_still(thing) and not isinstance(thing, Iterator) and not is_tensor(thing)
+    return list(thing) if known else ()  # type: ignore[call-overload]
+
+
 def _bound(body: Callable[..., object], item: object) -> Callable[[], object]:
     """``body`` with its item."""
-    return WithClosure(body, lambda: body(item))
+    return WithClosure(body, lambda: body(item), (item,))
