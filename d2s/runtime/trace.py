@@ -215,6 +215,8 @@ class Capture:
         grown: lists that a static loop has grown: ``id`` of the list -> the list, and what it
             has become.
         callers: the containers of the caller's among the arguments, as the capture has them.
+        overwritten: containers that a branch has changed, and put others in the place of, by their
+            ids.
         forms: for the identities of lists and dicts among which a choice is made, the container
             that they stand for, and the choice.
         leaving: what an exception of the run that is captured here leaves changed: the values
@@ -284,6 +286,7 @@ class Capture:
     watched: Callable[[], list[Any]] = list
     grown: dict[int, tuple[Any, Any]] = field(default_factory=dict)
     callers: dict[int, Any] = field(default_factory=dict)
+    overwritten: dict[int, Any] = field(default_factory=dict)
     forms: dict[tuple[int, ...], tuple[Any, Any]] = field(default_factory=dict)
     leaving: Callable[[], tuple[list[Any], Callable[[Any, list[Any]], None]]] | None = None
     stored: dict[int, Any] = field(default_factory=dict)

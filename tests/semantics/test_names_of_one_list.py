@@ -7,7 +7,9 @@ or refused, never lost.
 
 from __future__ import annotations
 
+import contextlib
 import re
+from typing import Any
 
 import paddle
 import pytest
@@ -23,6 +25,9 @@ from tests.helpers import assert_same, function_of, tensor
 
 X = [(tensor(value, 0.5),) for value in (0.5, 6.5, 19.5, -3.0, 1.5)]
 """The sum is one of a few trips, of many, and of none."""
+
+ONE_OF_TWO = [(tensor(*pair),) for pair in ((1.0, 2.0), (-1.0, -2.0), (0.1, 0.2), (-4.0, 2.0))]
+"""Each of two branches is taken, or not."""
 
 ONE = {
     "both sides bind two keys to one list": """
@@ -458,3 +463,152 @@ def test_a_static_loop_in_a_branch_leaves_two_names_of_one(name: str) -> None:
     f = function_of(LEFT.format(made=made, again=again, end=change), "f")
     with pytest.raises(ContainerInGraphError, match="on some runs only"):
         d2s.to_static(f, full_graph=True)(*X[0])
+
+
+CHOSEN = {
+    "list": ("[x]", "[x * 2]"),
+    "lists of two lengths": ("[x]", "[x * 2, x]"),
+    "dict": ("{0: x}", "{0: x * 2}"),
+    "deque": ("deque([x], 3)", "deque([x * 2], 3)"),
+    "set": ("{1, 2}", "{3}"),
+    "object": ("Box(x)", "Box(x * 2)"),
+    "tuple": ("([x], 1)", "([x * 2], 2)"),
+}
+
+WAYS = {
+    "item": {"set": "t.add(5)", "object": "t.v = x * 7", "tuple": "t[0][0] = x * 7"},
+    "longer": {
+        "dict": "t[1] = x",
+        "set": "t |= {5}",
+        "object": "t.items.append(x)",
+        "tuple": "t[0].append(x)",
+    },
+    "augmented": {
+        "dict": "t |= {1: x}",
+        "set": "t -= {1}",
+        "object": "t.v += x",
+        "tuple": "t[0][0] += x",
+    },
+    "shorter": {"set": "t.discard(1)", "object": "del t.items[0]", "tuple": "del t[0][0]"},
+}
+"""Changes of ``t``; those of a list where a kind has none of its own."""
+
+OF_A_LIST = {
+    "item": "t[0] = x * 7",
+    "longer": "t.append(x)",
+    "augmented": "t += [x]",
+    "shorter": "del t[0]",
+}
+
+PLACES = {
+    "here": "CHANGE",
+    "branch": "if x.max() > 1:\n        CHANGE",
+    "other side": "if x.max() > 1:\n        pass\n    else:\n        CHANGE",
+    "both sides": "if x.max() > 1:\n        CHANGE\n    else:\n        CHANGE",
+    "inner branch": "if x.max() > 1:\n        if x.min() > 0.5:\n            CHANGE",
+    "two branches": "if x.max() > 1:\n        CHANGE\n    if x.min() > 0:\n        CHANGE",
+    "Python loop": "for i in range(2):\n        if x.max() > i:\n            CHANGE",
+    "static loop": "n = x.max()\n    while n > 1:\n        n = n - 1\n        CHANGE",
+    "branch in a loop": "n = x.max()\n    while n > 0:\n        if n > 1:\n            CHANGE\n"
+    "        n = n - 1",
+    "callee": "change(t, x)",
+}
+
+KNOWN_AS = {
+    "another variable": ("s = a if x.sum() > 0 else b; t = s", "s"),
+    "the first one": ("s = a if x.sum() > 0 else b; t = a", "s"),
+    "an attribute": ("o = Box(0); o.v = t = a if x.sum() > 0 else b", "o.v"),
+    "two items": ("t = a if x.sum() > 0 else b; s = [t, t]", "s"),
+    "an item of a tuple": ("t = a if x.sum() > 0 else b; s = (t, 1)", "s"),
+    "one of more": ("t = a if x.sum() > 0 else b; s = t if x.min() > -1 else OTHER", "s"),
+    "what may be absent": ("s = a if x.sum() > 0 else None; t = OTHER if s is None else s", "s"),
+}
+
+KINDS_PLACES_NAMES = [
+    pytest.param(kind, way, place, name, id=f"{kind}-{way}-{place}-{name}")
+    for kind in CHOSEN
+    for way in WAYS
+    for place in PLACES
+    for name in KNOWN_AS
+]
+
+RIGHT = {
+    ("list", "longer", "branch", "another variable"),
+    ("list", "item", "branch", "another variable"),
+    ("list", "longer", "callee", "an attribute"),
+    ("list", "longer", "inner branch", "one of more"),
+    ("dict", "longer", "other side", "another variable"),
+    ("list", "item", "two branches", "another variable"),
+    ("deque", "longer", "branch", "another variable"),
+    ("set", "longer", "branch", "another variable"),
+    ("tuple", "item", "branch", "what may be absent"),
+}
+"""Some that must not be refused."""
+
+
+def two_names(kind: str, way: str, place: str, name: str) -> Any:
+    """``t`` is one of two containers, which something else holds too, and is changed."""
+    first, second = CHOSEN[kind]
+    change = WAYS[way].get(kind) or OF_A_LIST[way]
+    names, held = KNOWN_AS[name]
+    return function_of(
+        f"""
+from collections import deque
+
+
+class Box:
+    def __init__(self, v):
+        self.v = v
+        self.items = [v]
+
+
+def change(t, x):
+    if x.max() > 1:
+        {change}
+
+
+def f(x):
+    a = {first}
+    b = {second}
+    {names.replace("OTHER", second)}
+    a = b = None
+    {PLACES[place].replace("CHANGE", change)}
+    return shown({held}), shown(t)
+
+
+def shown(thing):
+    if isinstance(thing, Box):
+        return shown(thing.v), thing.items
+    return [shown(each) for each in thing] if isinstance(thing, (list, tuple, deque)) else thing
+""",
+        "f",
+    )
+
+
+def right_or_refused(function: Any, calls: list[Any], *, right: bool) -> None:
+    """Hold a function against dygraph, unless what it does to lists is refused."""
+    converted = d2s.to_static(function, full_graph=True)
+    try:
+        for call in calls:
+            with contextlib.suppress(IndexError, KeyError):  # as in dygraph
+                converted(*call)
+    except (ContainerInGraphError, LoopMismatchError, AmbiguousValueError) as error:
+        if right or not str(error.file).startswith("<test"):
+            raise
+    else:
+        assert_same(function, *calls, static=converted, grad=False)
+
+
+@pytest.mark.sampled(40)
+@pytest.mark.parametrize(("kind", "way", "place", "name"), KINDS_PLACES_NAMES)
+def test_a_change_of_one_of_two_reaches_every_name(
+    kind: str, way: str, place: str, name: str
+) -> None:
+    """B4: what holds the chosen container under another name sees the change, or it is refused."""
+    right_or_refused(two_names(kind, way, place, name), ONE_OF_TWO, right=False)
+
+
+@pytest.mark.parametrize(("kind", "way", "place", "name"), sorted(RIGHT))
+def test_a_change_of_one_of_two_on_a_side(kind: str, way: str, place: str, name: str) -> None:
+    """B4: a change on one side of a branch is seen through the other names, not refused."""
+    right_or_refused(two_names(kind, way, place, name), ONE_OF_TWO, right=True)

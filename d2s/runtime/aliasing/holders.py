@@ -27,9 +27,9 @@ from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import is_ours
 from d2s.runtime.trace import Block, current
 from d2s.runtime.values.choice import Choice, possible
-from d2s.runtime.values.fields import Fields, slot_fields, slots_of
+from d2s.runtime.values.fields import Fields, attributes_of, is_object, slot_fields, slots_of
 from d2s.runtime.values.objects import dict_of, is_list
-from d2s.runtime.values.tree import any_leaf, children, is_mapping, pairs
+from d2s.runtime.values.tree import children, is_mapping, pairs
 
 DEPTH = 3
 """How far to look into containers and attributes of a variable."""
@@ -125,9 +125,26 @@ def holders_of_alternative(things: list[Any]) -> list[Holder]:
     return _holders(is_it)
 
 
-def holders_of_form(form: object) -> list[Holder]:
-    """Who holds a container, or a choice between the same things under the same conditions."""
-    return _holders(lambda value: is_same_choice(value, form))
+def holders_of_form(form: object, instead: object = None) -> list[Holder]:
+    """Who holds a container or choice, also as an alternative of another choice.
+
+    Args:
+        form: it, or a choice between the same things under the same conditions.
+        instead: what has taken its place already, and may have it as an alternative.
+    """
+    return _holders(lambda value: with_form(value, form, instead) is not value)
+
+
+def with_form(value: Any, form: object, instead: object) -> Any:
+    """``value``, a choice maybe, with ``instead`` in the places of ``form``."""
+    if is_same_choice(value, instead):
+        return value
+    if is_same_choice(value, form):
+        return instead
+    if not isinstance(value, Choice):
+        return value
+    sides = with_form(value.true, form, instead), with_form(value.false, form, instead)
+    return value if sides[0] is value.true and sides[1] is value.false else value.like(*sides)
 
 
 def is_same_choice(one: object, other: object) -> bool:
@@ -167,27 +184,33 @@ def choices_with(thing: object, apart: Choice | None = None, *, live: bool = Fal
     return sorted({each.path for each in _holders(is_other) if each.live or not live})
 
 
-def is_in_an_alternative(thing: object, facts: bridge.Facts | None = None) -> bool:
-    """Whether an alternative of a choice that somebody holds has ``thing`` in it.
+def is_in_an_alternative(
+    thing: object, facts: bridge.Facts | None = None, apart: frozenset[int] = frozenset()
+) -> bool:
+    """Whether an alternative of a choice that somebody may read has ``thing`` in it.
 
     It is none of :func:`names_of`: what is held under a condition may be changed under it.
 
     Args:
         thing: any object.
         facts: leave out the alternatives that these rule out.
+        apart: the ids of choices that are left out.
     """
 
-    def is_it(part: object) -> bool:
-        return part is thing
+    def has_it(part: object, depth: int) -> bool:
+        return part is thing or (depth > 0 and any(has_it(each, depth - 1) for each in below(part)))
+
+    def below(part: object) -> list[object]:
+        return [*attributes_of(part).values()] if is_object(part) else children(part)
 
     def holds_it(value: object) -> bool:
-        if not isinstance(value, Choice):
+        if not isinstance(value, Choice) or id(value) in apart:
             return False
         left = possible(value, facts)
         leaves = left.leaves() if isinstance(left, Choice) else [left]
-        return any(any_leaf(is_it, part) for leaf in leaves for part in children(leaf))
+        return any(has_it(part, DEPTH) for leaf in leaves for part in below(leaf))
 
-    return bool(_holders(holds_it))
+    return any(holder.live for holder in _holders(holds_it))
 
 
 def _holders(is_it: Callable[[Any], bool]) -> list[Holder]:

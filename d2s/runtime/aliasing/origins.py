@@ -13,10 +13,20 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from d2s.errors import ContainerInGraphError
-from d2s.runtime.aliasing.holders import holders_of_form, is_handed_on, is_same_choice
-from d2s.runtime.aliasing.snapshots import Frozen, freeze, same_items
+from d2s.runtime.aliasing.holders import (
+    choices_with,
+    holders_of_form,
+    is_handed_on,
+    is_in_an_alternative,
+    is_same_choice,
+    names_of,
+    with_form,
+)
+from d2s.runtime.aliasing.reach import REACH
+from d2s.runtime.aliasing.snapshots import Frozen, freeze, same_containers, same_items
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.fields import attributes_of, is_object
 from d2s.runtime.values.tree import get, is_indexed, is_mutable, kind_of, pairs, put
 
 Path = tuple[Any, ...]
@@ -109,24 +119,33 @@ class Origins:
         for index in counted:
             self.capture.grown.update(self.ends[index])
         settled = set(self.dropped)
+        now = frozenset(id(choice) for choice in _choices_in(values))
         for path, root in self._common(counted):
             value = _at(path, values)
             if value is root:
                 self.capture.grown.pop(id(root), None)
                 settled.add(id(root))
             elif _leaves(value) is not None:
-                _bind_other_names(root, self.grown.get(id(root), (root, root))[1], value)
+                old = self.grown.get(id(root), (root, root))[1]
+                if not is_same_choice(old, value):
+                    _bind_other_names(root, old, value, now)
                 note_form(root, value)
                 settled.add(id(root))
         for key, (root, _) in self.before.items():
             changed = any(self._is_changed(key, index) for index in counted)
-            if changed and key not in settled and self._is_known(root):
-                raise _lost(root)
+            if changed and key not in settled:
+                if self._is_known(root, now):
+                    raise _lost(root)
+                self.capture.overwritten[key] = root
 
-    def _is_known(self, root: object) -> bool:
-        """Whether somebody may still look into ``root``."""
+    def _is_known(self, root: object, now: frozenset[int]) -> bool:
+        """Whether somebody may still look into ``root`` other than through the choices ``now``."""
         old = self.grown.get(id(root), (root, root))[1]
-        return is_outer(root) or any(holder.live for holder in holders_of_form(old))
+        return (
+            is_outer(root)
+            or any(holder.live and id(holder.get()) not in now for holder in holders_of_form(old))
+            or is_in_an_alternative(root, apart=now)
+        )
 
     def _common(self, counted: list[int]) -> Iterator[tuple[Path, Any]]:
         """The places that stand for one container on every side that counts."""
@@ -162,26 +181,53 @@ def _items(thing: object) -> dict[Any, Any]:
 
 
 def _origins(snapshot: list[Any]) -> Iterator[tuple[Path, Any]]:
-    """The container that each variable, and each part of one, stands for."""
+    """The container that each variable, and each part or alternative of one, stands for."""
     queue: list[tuple[Path, Any]] = [((index,), thing) for index, thing in enumerate(snapshot)]
     while queue:
         path, thing = queue.pop()
-        if isinstance(thing, Frozen | Choice):
-            root = origin_of(thing)
-            if root is not None:
-                yield path, root
+        root = origin_of(thing) if isinstance(thing, Frozen | Choice) else None
+        if root is not None:
+            yield path, root
         if len(path) < 20:
-            queue.extend(((*path, key), item) for key, item in _items(thing).items())
+            below = _sides(thing) if root is None else _items(thing)
+            queue.extend(((*path, key), item) for key, item in below.items())
+
+
+def _sides(thing: object) -> dict[Any, Any]:
+    """The alternatives of a choice, by its flag and the truth of that; the parts of a snapshot."""
+    if isinstance(thing, Choice):
+        return {(id(thing.flag), True): thing.true, (id(thing.flag), False): thing.false}
+    return _items(thing)
 
 
 def _at(path: Path, values: list[Any]) -> Any:
     """What stands at a place now; ``None`` if there is no such place."""
     thing: Any = values
     for key in path:
-        if kind_of(thing) is None:
+        if isinstance(thing, Choice):
+            thing = _sides(thing).get(key)
+        elif kind_of(thing) is not None:
+            thing = get(thing, key, None)
+        else:
             return None
-        thing = get(thing, key, None)
     return thing
+
+
+def _choices_in(values: list[Any]) -> Iterator[Choice]:
+    """The choices among ``values``, and in their containers and objects."""
+    queue, seen = list(values), set[int]()
+    while queue and len(seen) < REACH:
+        thing = queue.pop()
+        if id(thing) in seen:
+            continue
+        seen.add(id(thing))
+        if isinstance(thing, Choice):
+            yield thing
+            queue += (thing.true, thing.false)
+        elif is_indexed(thing):
+            queue.extend(item for _, item in pairs(thing))
+        elif is_object(thing):
+            queue.extend(attributes_of(thing).values())
 
 
 def note_form(root: object, form: object) -> None:
@@ -251,23 +297,24 @@ def other_places(root: object) -> Iterator[tuple[str, Callable[[Any], None]]]:
                     yield "part of an argument", functools.partial(put, container, key)
 
 
-def _bind_other_names(root: object, old: object, new: object) -> None:
+def _bind_other_names(root: object, old: object, new: object, now: frozenset[int]) -> None:
     """Let the variables, attributes and items that stood for ``root`` show what it is now.
 
     Args:
         root: the container.
         old: what it was before the branch: itself, or a choice.
         new: what it is now.
+        now: the ids of the choices that show that already.
 
     Raises:
         ContainerInGraphError: (D2S207) one of them cannot be bound: it is an item of a tuple, or
             lies outside of a loop, or of the function.
     """
-    if is_same_choice(old, new):
-        return
     for path, _ in other_places(root):
         raise _known_too(root, path)
-    holders = [holder for holder in holders_of_form(old) if holder.live]
+    if is_in_an_alternative(root, apart=now):
+        raise _known_too(root, "a part of one of several things")
+    holders = [holder for holder in holders_of_form(old, new) if holder.live]
     for holder in holders:
         if holder.fixed or any(block.kind == "loop" for block in holder.left):
             raise _known_too(root, holder.path)
@@ -276,7 +323,7 @@ def _bind_other_names(root: object, old: object, new: object) -> None:
             if block.state is not None and not is_handed_on(holder, block):
                 block.state.join(holder.path, holder)
     for holder in holders:
-        holder.set(new)
+        holder.set(with_form(holder.get(), old, new))
 
 
 def _known_too(root: object, path: str) -> Exception:
@@ -295,6 +342,22 @@ def is_outer(root: object) -> bool:
         return False
     return capture.callers.get(id(root)) is root or any(
         record.scope is root for record in capture.watched()
+    )
+
+
+def is_same_among(true: object, false: object) -> bool:
+    """Whether both sides leave one choice with containers in it that each stand for themselves."""
+    held = bool(snapshots_in([true]))
+    return held and same_containers(true, false) and origin_of(true) is None
+
+
+def is_known(container: object, name: str | None = None) -> bool:
+    """Whether somebody but the variable ``name`` will see a later change of ``container``."""
+    return bool(
+        names_of(container, name)
+        or is_known_outside(container)
+        or is_in_an_alternative(container)
+        or any(path != name for path in choices_with(container, live=True))
     )
 
 

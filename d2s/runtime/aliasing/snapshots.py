@@ -116,6 +116,21 @@ def same_items(one: object, other: object) -> bool:
     return one is other or (not isinstance(one, Frozen) and _same_key(one, other))
 
 
+def same_containers(one: object, other: object) -> bool:
+    """Whether two snapshots are choices between the same containers, whatever these held."""
+    if isinstance(one, Choice) and isinstance(other, Choice):
+        return (
+            one.flag is other.flag
+            and same_containers(one.true, other.true)
+            and same_containers(one.false, other.false)
+        )
+    if isinstance(one, Frozen) and isinstance(other, Frozen):
+        return one.container is other.container
+    if type(one) is tuple and type(other) is tuple and len(one) == len(other):
+        return all(same_containers(a, b) for a, b in zip(one, other, strict=True))
+    return one is other
+
+
 def _same_key(one: object, other: object) -> bool:
     return type(one) is type(other) and isinstance(one, str | int | bool) and one == other
 

@@ -17,12 +17,11 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.holders import (
-    choices_with,
     holders_of,
     is_in_an_alternative,
     names_of,
 )
-from d2s.runtime.aliasing.origins import is_known_outside
+from d2s.runtime.aliasing.origins import is_known, is_known_outside, is_same_among
 from d2s.runtime.aliasing.snapshots import (
     Frozen,
     as_double,
@@ -238,15 +237,12 @@ class Merger(Keeping):
         if not (isinstance(true, Frozen) and isinstance(false, Frozen)):
             return self.either(true, false, name)
         first, second = true.container, false.container
-        if first is second:
-            return self.contained(true, false, name)
-        if not self.partners.are_one(first, second):
+        if first is not second and not self.partners.are_one(first, second):
             return self.either(true, false, name)
         known = self._pairs.get((id(first), id(second)))
         if known is None:  # two names of one list stay names of one
-            known = self._pairs[id(first), id(second)] = once(
-                self.two_containers(true, false, name)
-            )
+            made = self.contained if first is second else self.two_containers
+            known = self._pairs[id(first), id(second)] = once(made(true, false, name))
             self._kept += [first, second]
         return known
 
@@ -258,7 +254,7 @@ class Merger(Keeping):
             if joined is not None:
                 return joined
         # A later change must reach the one that is meant.
-        if any(map(_is_known, (first, second))) or not are_alike((first, second)):
+        if any(map(is_known, (first, second))) or not are_alike((first, second)):
             return self.either(true, false, name)
         return self.contained(true, false, name)
 
@@ -353,6 +349,8 @@ class Merger(Keeping):
         few = self.by_form(true, false, name)
         if few is not None:
             return few
+        if isinstance(true, Choice) and is_same_among(true, false):
+            return self.alternatives(true, false, name)
         flag = self.flag()
         kept = self.kept(True, true), self.kept(False, false)
 
@@ -363,6 +361,16 @@ class Merger(Keeping):
             return simplified(Choice(flag(results), left, right, name).chosen_at(places_of(), True))
 
         return build
+
+    def alternatives(self, true: Any, false: Any, name: str) -> Builder:
+        """One choice on both sides, whose containers have changed: each stays itself."""
+        if not isinstance(true, Choice):
+            return self.merge(true, false, name)
+        parts = [
+            self.alternatives(*pair, name)
+            for pair in ((true.true, false.true), (true.false, false.false))
+        ]
+        return lambda results: true.like(*(part(results) for part in parts))
 
     def by_form(self, true: object, false: object, name: str) -> Builder | None:
         """Many alternatives of few forms: which form holds, and one set of leaves for each.
@@ -405,7 +413,7 @@ class Merger(Keeping):
         container = container_of(thing)
         if is_plain(container):
             held = thing if isinstance(thing, Frozen) else freeze(thing)
-            known = self.partners.is_shared(side, container) or _is_known(container, name)
+            known = self.partners.is_shared(side, container) or is_known(container, name)
             return not known and all(
                 self.is_value_like(side, each, name) for each in held.by_key().values()
             )
@@ -486,14 +494,4 @@ def _outlives_a_trip(target: object) -> bool:
     known = any(any_leaf(lambda part: part is target, values) for _, values in capture.loops)
     return known or any(
         block.kind == "loop" for holder in holders_of(target) for block in holder.left
-    )
-
-
-def _is_known(container: object, name: str | None = None) -> bool:
-    """Whether somebody but the variable ``name`` will see a later change of ``container``."""
-    return bool(
-        names_of(container, name)
-        or is_known_outside(container)
-        or is_in_an_alternative(container)
-        or any(path != name for path in choices_with(container, live=True))
     )

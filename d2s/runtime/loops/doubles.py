@@ -18,7 +18,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from d2s.errors import ContainerInGraphError, D2SError
-from d2s.runtime.aliasing.holders import choices_with, holders_of, names_of
+from d2s.runtime.aliasing.holders import (
+    choices_with,
+    holders_of,
+    is_in_an_alternative,
+    names_of,
+)
 from d2s.runtime.aliasing.origins import is_known_outside
 from d2s.runtime.aliasing.reach import REACH
 from d2s.runtime.aliasing.snapshots import Frozen, freeze, is_double, note_doubles, same_items
@@ -122,6 +127,8 @@ class Doubles:
         known = [each for each in choices_with(container, live=True) if each != name]
         if known:
             raise _changes(name, f"one of several of {known[0]!r} too, which a tensor decides")
+        if is_in_an_alternative(container):
+            raise _changes(name, "a part of one of several things too, which a tensor decides")
         if several and _is_known(container):
             known = names_of(container, name) or ["a name outside of the function"]
             raise _changes(name, f"one of several there, which a tensor decides, and {known[0]!r}")
@@ -156,8 +163,11 @@ def _becomes(container: object, now: list[Any]) -> bool:
 
 
 def _is_changed(was: Frozen) -> bool:
-    now = freeze(was.container)
-    return not same_items(now, was)
+    """Whether a trip has changed a container: itself, or what a branch has put in its place."""
+    trace, key = open_trace(), id(was.container)
+    return (
+        key in trace.grown or key in trace.overwritten or not same_items(freeze(was.container), was)
+    )
 
 
 def _is_known(container: object) -> bool:

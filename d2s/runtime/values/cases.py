@@ -23,9 +23,10 @@ from d2s.analysis.assignments import Side
 from d2s.diagnostics.location import Location, here
 from d2s.errors import AmbiguousValueError, Row
 from d2s.runtime.trace import error_here
+from d2s.runtime.values.fields import is_object
 from d2s.runtime.values.tables import MOST_ROWS, describe, listed, row, sides_at
 from d2s.runtime.values.tensors import is_numeric
-from d2s.runtime.values.tree import kind_of
+from d2s.runtime.values.tree import is_mutable, kind_of
 from d2s.runtime.values.unbound import UNBOUND
 
 MOST: Final = 64
@@ -296,3 +297,29 @@ for _name in _COMPARISONS:
     setattr(Operators, f"__{_name}__", _binary(getattr(operator, _name)))
 for _name in _ALONE:
     setattr(Operators, f"__{_name}__", _unary(getattr(operator, _name)))
+
+
+def is_object_or_layer(thing: object) -> bool:
+    """Whether ``thing`` is an object of the user's, or a layer."""
+    return is_object(thing) or isinstance(thing, paddle.nn.Layer)
+
+
+def is_changed_by(function: Operation, thing: object) -> bool:
+    """Whether ``thing`` is a container that ``function``, such as ``iadd``, changes in place."""
+    container = is_mutable(thing) or hasattr(type(thing), "d2s_freeze")
+    return container and hasattr(type(thing), f"__{function.__name__}__")
+
+
+def changing(function: Operation, things: list[Any]) -> Operation:
+    """``function``, such as ``iadd``, of one of ``things``: it changes what can be changed."""
+    known = [
+        thing for thing in things if is_object_or_layer(thing) or is_changed_by(function, thing)
+    ]
+    if not known:
+        return IN_PLACE[function]
+
+    def operate(mine: object, other: object) -> object:
+        changes = any(mine is thing for thing in known)
+        return (function if changes else IN_PLACE[function])(mine, other)
+
+    return operate

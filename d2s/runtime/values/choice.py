@@ -25,9 +25,18 @@ from d2s.diagnostics.location import is_ours
 from d2s.errors import AmbiguousValueError, D2SError
 from d2s.runtime.trace import BranchNeededError, Capture, current, error_here, tentatively
 from d2s.runtime.values.callbacks import raise_when
-from d2s.runtime.values.cases import DESCRIBING, IN_PLACE, Cases, Operation, Operators
+from d2s.runtime.values.cases import (
+    DESCRIBING,
+    IN_PLACE,
+    Cases,
+    Operation,
+    Operators,
+    changing,
+    is_changed_by,
+    is_object_or_layer,
+)
 from d2s.runtime.values.constants import CONSTANTS
-from d2s.runtime.values.fields import attributes_of, is_object, keeps
+from d2s.runtime.values.fields import attributes_of, keeps
 from d2s.runtime.values.objects import has_method
 from d2s.runtime.values.tables import bound_on, describe, listed, not_reached, noted
 from d2s.runtime.values.tensors import (
@@ -43,7 +52,7 @@ from d2s.runtime.values.tensors import (
     passing,
     shape,
 )
-from d2s.runtime.values.tree import is_mutable, is_plain_sequence
+from d2s.runtime.values.tree import is_plain_sequence
 from d2s.runtime.values.unbound import UNBOUND, unbound_error
 
 Use = Callable[[Any], Any]
@@ -195,10 +204,14 @@ class Choice(Cases, Operators):
         constant = self.plain and len(usable) == self.size
         if (constant or not self.single) and all(has_method(value, name) for value in usable):
             return self.mapped(lambda side: getattr(side, name))
-        if all(keeps(leaf, name) for leaf in self.leaves()):
-            held = possible(self.spread(lambda side: attributes_of(side)[name]))
+        sure = possible(self)
+        proper = sure._usable() if isinstance(sure, Choice) else []
+        if len(proper) > 1 and all(keeps(leaf, name) for leaf in proper):
+            if len(proper) < sure.size:
+                sure._check(lambda value: getattr(value, name))
+            held = possible(bound(sure, None).spread(lambda side: attributes_of(side)[name]))
             leaves = held.leaves() if isinstance(held, Choice) else []
-            if any(map(_is_object, leaves)) and not any(leaf is UNBOUND for leaf in leaves):
+            if any(map(is_object_or_layer, leaves)) and not any(leaf is UNBOUND for leaf in leaves):
                 return held  # objects are not merged: the next one is asked for each of them
             return each(lambda value: value, held, none=True, plainly=True)
         return each(lambda value: getattr(value, name), self, plainly=True)
@@ -231,10 +244,10 @@ class Choice(Cases, Operators):
 
     def _operate(self, function: Operation, other: object, *, swapped: bool) -> object:
         if function in IN_PLACE:
-            if all(_is_changed_by(function, leaf) for leaf in self.leaves()):
+            usable = self._usable()
+            if usable and all(is_changed_by(function, leaf) for leaf in usable):
                 return self._operate_in_place(function, other)
-            if not any(map(_is_object, self.leaves())):
-                function = IN_PLACE[function]
+            function = changing(function, usable)
         none = function in (operator.eq, operator.ne)  # ``None`` is a value like others there
         exact = False
         if self.plain and (
@@ -299,16 +312,6 @@ class Choice(Cases, Operators):
             "move the test into an if statement of the function",
             self.table(),
         )
-
-
-def _is_object(thing: object) -> bool:
-    return is_object(thing) or isinstance(thing, paddle.nn.Layer)
-
-
-def _is_changed_by(function: Operation, thing: object) -> bool:
-    """Whether ``thing`` is a container that ``function``, such as ``iadd``, changes in place."""
-    container = is_mutable(thing) or hasattr(type(thing), "d2s_freeze")
-    return container and hasattr(type(thing), f"__{function.__name__}__")
 
 
 def _item(thing: Any, index: int) -> Any:
@@ -481,14 +484,14 @@ def _is_plain(thing: object) -> bool:
     return all(is_numeric(leaf) or type(leaf) in CONSTANTS for leaf in leaves)
 
 
-def bound(value: object) -> Any:
-    """``value`` without its unbound alternatives."""
+def bound(value: object, absent: object = UNBOUND) -> Any:
+    """``value`` without its unbound alternatives, and without those that are ``absent``."""
     if not isinstance(value, Choice):
         return value
-    true, false = bound(value.true), bound(value.false)
-    if true is UNBOUND:
+    true, false = bound(value.true, absent), bound(value.false, absent)
+    if true is UNBOUND or true is absent:
         return false
-    if false is UNBOUND:
+    if false is UNBOUND or false is absent:
         return true
     fresh = Choice(value.flag, true, false, value.name)
     return fresh.chosen_at(value.places, value.body_first)
