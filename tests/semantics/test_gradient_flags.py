@@ -19,6 +19,7 @@ from paddle.nn import functional as F
 
 import d2s
 from d2s.errors import UnsupportedInGraphError
+from tests.helpers import function_of
 
 Scene = Callable[[], tuple[Callable[..., Any], list[Any]]]
 
@@ -386,6 +387,58 @@ def test_what_has_a_derivative_says_so_too() -> None:
     want = [each.stop_gradient for each in with_derivatives()[0](x)]
     got = [each.stop_gradient for each in d2s.to_static(with_derivatives()[0])(x)]
     assert got == want == [False] * len(want)
+
+
+INDICES = ("paddle.topk(w, 2)[1]", "paddle.argsort(w)[:2]", "(w * 3).astype('int64')[:2]")
+
+INDEXED = (
+    "paddle.gather(x, i)",
+    "paddle.gather_nd(x, i.unsqueeze(-1))",
+    "paddle.index_select(x, i, axis=0)",
+    "paddle.index_sample(x[:2], paddle.stack([i, i]))",
+    "paddle.index_add(x, i, 0, paddle.ones([2, 4]))",
+    "paddle.index_fill(x, i, 0, 1.0)",
+    "paddle.index_put(x, (i,), paddle.ones([4]))",
+    "paddle.take_along_axis(x, i.unsqueeze(-1), 0)",
+    "paddle.put_along_axis(x, i.unsqueeze(-1), 1.0, 0)",
+    "paddle.take(x, i)",
+    "paddle.scatter(x, i, paddle.ones([2, 4]))",
+    "paddle.scatter_nd_add(x, i.unsqueeze(-1), paddle.ones([2, 4]))",
+    "paddle.where(i.astype('bool'), paddle.ones([2]), paddle.zeros([2]))",
+    "paddle.masked_fill(x[:2], i.astype('bool').unsqueeze(-1), 1.0)",
+    "paddle.multiplex([x[:2], x[:2]], i.clip(0, 1).unsqueeze(-1).astype('int32'))",
+    "paddle.repeat_interleave(x[:2], i + 1, 0)",
+    "F.embedding(i, x)",
+    "F.cross_entropy(x[:2], i)",
+    "F.nll_loss(F.log_softmax(x[:2]), i)",
+    "x[i]",
+    "x[i, i]",
+    "x[..., i]",
+    "x[i.min():]",
+    "x.reshape([i.max() * 0 + 2, -1])",
+    "x[:1].expand([i.max() + 1, 4])",
+    "x.tile([i.max() + 1, 1])",
+    "assigned(x, i)",
+)
+
+
+def assigned(x: Any, i: Any) -> Any:
+    x = x.clone()
+    x[i] = 1.0
+    return x
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("index", INDICES)
+@pytest.mark.parametrize("use", INDEXED)
+def test_an_index_counts_for_nothing(use: str, index: str) -> None:
+    """C7: what is picked has the flag of what it is picked from, also by indices of ``topk``."""
+    f = function_of(f"def f(x, w):\n    i = {index}\n    return {use}", F=F, assigned=assigned)
+    static = d2s.to_static(f, full_graph=True)
+    for x in (numbers(4, 4), leaf(4, 4)):
+        w = paddle.to_tensor([0.1, 0.9, 0.3, 0.5], stop_gradient=False)
+        want, got = f(x, w), static(x, w)
+        compare(seen(got), seen(want), "result")
 
 
 # -- gradients themselves --------------------------------------------------------------------------

@@ -3,6 +3,8 @@
 ==============================  ==========================================================
 ``x.argmax()``, ``x.isnan()``   have no derivative: dygraph says ``stop_gradient=True`` of
                                 what comes of them, a program what it says of ``x``
+``paddle.gather(x, index)``      depends on ``index`` without a derivative: dygraph says what it
+                                says of ``x``, a program what it says of both
 ``y.stop_gradient = False``     of what was made under ``no_grad``, or by ``detach``: a
                                 gradient arrives there, and goes no further
 ==============================  ==========================================================
@@ -41,12 +43,57 @@ WITHOUT_DERIVATIVE: Final = names_in(
 """Operations of ``paddle._C_ops`` for which dygraph makes no node of its graph."""
 
 
+DERIVATIVE_OF: Final[dict[str, tuple[int, ...]]] = {
+    "embedding": (1,),
+    **dict.fromkeys(
+        names_in(
+            """
+            cross_entropy_with_softmax expand gather gather_nd index_elementwise_get index_sample
+            index_select kthvalue margin_cross_entropy masked_select multiplex nll_loss
+            repeat_interleave_with_tensor_index reshape roll segment_pool send_u_recv slice split
+            strided_slice take_along_axis tile topk unpool unpool3d
+            """
+        ),
+        (0,),
+    ),
+    **dict.fromkeys(("send_ue_recv", "send_uv"), (0, 1)),
+    **dict.fromkeys(
+        names_in(
+            """
+            index_add index_elementwise_put_with_tensor index_put masked_fill put_along_axis scatter
+            scatter_nd_add
+            """
+        ),
+        (0, 2),
+    ),
+    "where": (1, 2),
+}
+"""Operations with indices, sizes or conditions, and which arguments they have a derivative of."""
+
+
+def _of_some(original: Callable[..., Any], counted: tuple[int, ...]) -> Callable[..., Any]:
+    def operation(*arguments: Any, **options: Any) -> Any:
+        result = original(*arguments, **options)
+        given = [arguments[at] for at in counted if at < len(arguments)]
+        if len(given) == len(counted) and all(
+            getattr(each, "stop_gradient", True) for each in paddle.utils.flatten(given)
+        ):
+            _stop(result)
+        return result
+
+    return operation
+
+
+def _stop(result: Any) -> None:
+    for each in paddle.utils.flatten(result):
+        if is_value(each):
+            each.stop_gradient = True
+
+
 def _stopping(original: Callable[..., Any]) -> Callable[..., Any]:
     def operation(*arguments: Any, **options: Any) -> Any:
         result = original(*arguments, **options)
-        for each in paddle.utils.flatten(result):
-            if is_value(each):
-                each.stop_gradient = True
+        _stop(result)
         return result
 
     return operation
@@ -57,10 +104,14 @@ def derivatives_as_in_dygraph() -> Iterator[None]:
     """While a program is captured, let operations without a derivative stop gradients."""
     operations = paddle._C_ops
     before = {
-        name: getattr(operations, name) for name in WITHOUT_DERIVATIVE if hasattr(operations, name)
+        name: getattr(operations, name)
+        for name in (*WITHOUT_DERIVATIVE, *DERIVATIVE_OF)
+        if hasattr(operations, name)
     }
     for name, original in before.items():
-        setattr(operations, name, _stopping(original))
+        counted = DERIVATIVE_OF.get(name)
+        stopping = _stopping(original) if counted is None else _of_some(original, counted)
+        setattr(operations, name, stopping)
     try:
         yield
     finally:
