@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import d2s
 from tests.helpers import assert_same, function_of, tensor
 
 NODES = """
@@ -89,3 +90,73 @@ def f(x):
         "f",
     )
     assert_same(function, *INPUTS)
+
+
+LOOPS = {
+    "items": "for node in nodes: node.value = node.value + 1",
+    "enumerate": "for i, node in enumerate(nodes): node.value = node.value + i + 1",
+    "zip": "for node, k in zip(nodes, (5, 6)): node.value = node.value * k",
+    "two names": "for node in nodes:\n        kept = node\n        kept.value = kept.value + 1",
+}
+
+
+@pytest.mark.parametrize("loop", LOOPS.values(), ids=LOOPS)
+def test_a_loop_over_one_of_two_lists_changes_the_objects_in_it(loop: str) -> None:
+    """B4: refused as a tensor that leaks out of a branch before; the other list stays as it is."""
+    function = function_of(
+        f"""{NODES}
+def f(x):
+    a, b = [Node(x)], [Node(x * 2), Node(x * 3)]
+    nodes = a if x.sum() > 2 else b
+    {loop}
+    return [node.value for node in a], [node.value for node in b]
+""",
+        "f",
+    )
+    assert_same(function, *INPUTS, static=d2s.to_static(function, full_graph=True))
+
+
+def test_a_loop_over_one_of_two_dicts_changes_the_objects_in_it() -> None:
+    """B4: the values of a dict, too."""
+    function = function_of(
+        f"""{NODES}
+def f(x):
+    a, b = {{0: Node(x)}}, {{1: Node(x * 2), 2: Node(x * 3)}}
+    nodes = a if x.sum() > 2 else b
+    for node in nodes.values():
+        node.value = node.value + 1
+    return [node.value for node in a.values()], [node.value for node in b.values()]
+""",
+        "f",
+    )
+    assert_same(function, *INPUTS, static=d2s.to_static(function, full_graph=True))
+
+
+@pytest.mark.parametrize("times", [1, 2, 3, 30])
+@pytest.mark.parametrize("first", ["[Node(x), Node(x * 2)]", "step(None, x)"])
+@pytest.mark.parametrize("leave", ["if x.sum() > 4: break", "if x.sum() > 4: continue"])
+def test_objects_are_handed_on_in_a_new_list(leave: str, first: str, times: int) -> None:
+    """B4, C1: the caches of a decoder, which a tensor may stop from being handed on once more."""
+    function = function_of(
+        f"""{NODES}
+from itertools import zip_longest
+
+def step(nodes, x):
+    new = []
+    for k, node in zip_longest(range(2), nodes or []):
+        node = node if node is not None else Node(x * k)
+        node.value = node.value + 1
+        new.append(node)
+    return new
+
+def f(x):
+    nodes = {first}
+    for trip in range({times}):
+        {leave}
+        nodes = step(nodes, x)
+        x = x + 1
+    return [node.value for node in nodes], x
+""",
+        "f",
+    )
+    assert_same(function, *INPUTS, static=d2s.to_static(function, full_graph=True))

@@ -368,3 +368,11 @@ def test_what_describes_it(name: str) -> None:
     converted = d2s.to_static(function, full_graph=True)
     for given in SIGNS:
         assert converted(*given) == function(*given)
+
+
+@pytest.mark.parametrize("false", ["None", "2.0", "[x]", "'ab'"])
+def test_what_only_some_alternatives_iterate(false: str) -> None:
+    """E1: the class of what may be a tuple is asked for by Python's abstract classes, too."""
+    assert_same(
+        chosen("(x, x * 2)", false, "return [e for e in k] if isinstance(k, tuple) else x"), *SIGNS
+    )

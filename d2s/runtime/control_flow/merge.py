@@ -254,7 +254,7 @@ class Merger(Keeping):
             if joined is not None:
                 return joined
         # A later change must reach the one that is meant.
-        if any(map(is_known, (first, second))) or not are_alike((first, second)):
+        if any(is_known(each, name) for each in (first, second)) or not are_alike((first, second)):
             return self.either(true, false, name)
         return self.contained(true, false, name)
 

@@ -122,7 +122,20 @@ class OneOfSeveral:
         def over(side: object) -> Callable[[], object]:
             return WithClosure(trips.body, lambda: source_of(side).run(trips), _known_items(side))
 
-        if_(self.choice.flag, over(self.choice.true), over(self.choice.false), trips.names)
+        def holds() -> object:
+            return items  # which the trips may change
+
+        choice = self.choice
+        items = [_held_by(leaf) for leaf in choice.leaves()]
+        state = State(trips.names, over(choice.true), over(choice.false), holds)
+        decide(choice.flag, over(choice.true), over(choice.false), state)
+
+
+def _held_by(thing: object) -> list[object]:
+    """What a loop over ``thing`` finds, as far as Python tells without going on."""
+    if isinstance(thing, ValuesView | ItemsView):
+        return [*thing]
+    return [thing, *lists_behind(thing)]
 
 
 class _Counter(Slot):

@@ -10,6 +10,7 @@ can be meant (tensors of two dtypes, a list of two or of three items), each is u
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import functools
 import operator
@@ -63,6 +64,10 @@ MANY: Final = 4
 
 MOST_USES: Final = 512
 """So often one use is captured at most, where several such values meet in it."""
+
+
+_ABSTRACT: Final = abc.ABCMeta.__instancecheck__.__code__.co_filename
+"""Whose ``isinstance`` of an abstract class wants a class, whoever asks."""
 
 
 class Choice(Cases, Operators):
@@ -181,7 +186,8 @@ class Choice(Cases, Operators):
 
     def __getattribute__(self, name: str) -> Any:
         """Ours for our own code; what the user reads, ``.name`` say, is the value's."""
-        ours = is_ours(sys._getframe(1).f_code.co_filename)
+        file = sys._getframe(1).f_code.co_filename
+        ours = is_ours(file) or file == _ABSTRACT
         if name == "__class__":
             return self._class(ours=ours)
         if not ours and (name in DESCRIBING or not name.startswith("__")):
@@ -204,12 +210,8 @@ class Choice(Cases, Operators):
         constant = self.plain and len(usable) == self.size
         if (constant or not self.single) and all(has_method(value, name) for value in usable):
             return self.mapped(lambda side: getattr(side, name))
-        sure = possible(self)
-        proper = sure._usable() if isinstance(sure, Choice) else []
-        if len(proper) > 1 and all(keeps(leaf, name) for leaf in proper):
-            if len(proper) < sure.size:
-                sure._check(lambda value: getattr(value, name))
-            held = possible(bound(sure, None).spread(lambda side: attributes_of(side)[name]))
+        if all(keeps(leaf, name) for leaf in self.leaves()):
+            held = possible(self.spread(lambda side: attributes_of(side)[name]))
             leaves = held.leaves() if isinstance(held, Choice) else []
             if any(map(is_object_or_layer, leaves)) and not any(leaf is UNBOUND for leaf in leaves):
                 return held  # objects are not merged: the next one is asked for each of them
@@ -484,14 +486,14 @@ def _is_plain(thing: object) -> bool:
     return all(is_numeric(leaf) or type(leaf) in CONSTANTS for leaf in leaves)
 
 
-def bound(value: object, absent: object = UNBOUND) -> Any:
-    """``value`` without its unbound alternatives, and without those that are ``absent``."""
+def bound(value: object) -> Any:
+    """``value`` without its unbound alternatives."""
     if not isinstance(value, Choice):
         return value
-    true, false = bound(value.true, absent), bound(value.false, absent)
-    if true is UNBOUND or true is absent:
+    true, false = bound(value.true), bound(value.false)
+    if true is UNBOUND:
         return false
-    if false is UNBOUND or false is absent:
+    if false is UNBOUND:
         return true
     fresh = Choice(value.flag, true, false, value.name)
     return fresh.chosen_at(value.places, value.body_first)
