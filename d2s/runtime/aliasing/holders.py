@@ -25,6 +25,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import is_ours
+from d2s.runtime.aliasing.snapshots import with_form
 from d2s.runtime.trace import Block, current
 from d2s.runtime.values.choice import Choice, possible
 from d2s.runtime.values.fields import Fields, attributes_of, is_object, slot_fields, slots_of
@@ -133,29 +134,6 @@ def holders_of_form(form: object, instead: object = None) -> list[Holder]:
         instead: what has taken its place already, and may have it as an alternative.
     """
     return _holders(lambda value: with_form(value, form, instead) is not value)
-
-
-def with_form(value: Any, form: object, instead: object) -> Any:
-    """``value``, a choice maybe, with ``instead`` in the places of ``form``."""
-    if is_same_choice(value, instead):
-        return value
-    if is_same_choice(value, form):
-        return instead
-    if not isinstance(value, Choice):
-        return value
-    sides = with_form(value.true, form, instead), with_form(value.false, form, instead)
-    return value if sides[0] is value.true and sides[1] is value.false else value.like(*sides)
-
-
-def is_same_choice(one: object, other: object) -> bool:
-    """Whether two things are one, or choices between the same under the same conditions."""
-    if isinstance(one, Choice) and isinstance(other, Choice):
-        return (
-            one.flag is other.flag
-            and is_same_choice(one.true, other.true)
-            and is_same_choice(one.false, other.false)
-        )
-    return one is other
 
 
 def choices_with(thing: object, apart: Choice | None = None, *, live: bool = False) -> list[str]:

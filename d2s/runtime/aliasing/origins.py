@@ -18,12 +18,17 @@ from d2s.runtime.aliasing.holders import (
     holders_of_form,
     is_handed_on,
     is_in_an_alternative,
-    is_same_choice,
     names_of,
-    with_form,
 )
 from d2s.runtime.aliasing.reach import REACH
-from d2s.runtime.aliasing.snapshots import Frozen, freeze, same_containers, same_items
+from d2s.runtime.aliasing.snapshots import (
+    Frozen,
+    freeze,
+    is_same_choice,
+    same_containers,
+    same_items,
+    with_form,
+)
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import attributes_of, is_object

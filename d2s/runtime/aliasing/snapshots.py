@@ -116,6 +116,29 @@ def same_items(one: object, other: object) -> bool:
     return one is other or (not isinstance(one, Frozen) and _same_key(one, other))
 
 
+def with_form(value: Any, form: object, instead: object) -> Any:
+    """``value``, a choice maybe, with ``instead`` in the places of ``form``."""
+    if is_same_choice(value, instead):
+        return value
+    if is_same_choice(value, form):
+        return instead
+    if not isinstance(value, Choice):
+        return value
+    sides = with_form(value.true, form, instead), with_form(value.false, form, instead)
+    return value if sides[0] is value.true and sides[1] is value.false else value.like(*sides)
+
+
+def is_same_choice(one: object, other: object) -> bool:
+    """Whether two things are one, or choices between the same under the same conditions."""
+    if isinstance(one, Choice) and isinstance(other, Choice):
+        return (
+            one.flag is other.flag
+            and is_same_choice(one.true, other.true)
+            and is_same_choice(one.false, other.false)
+        )
+    return one is other
+
+
 def same_containers(one: object, other: object) -> bool:
     """Whether two snapshots are choices between the same containers, whatever these held."""
     if isinstance(one, Choice) and isinstance(other, Choice):
