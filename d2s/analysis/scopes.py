@@ -206,6 +206,8 @@ def _called(found: _Collector, node: Any) -> None:
         _mutated(found, node.func.value)
         if node.args and _is_inplace(word):  # a function such as F.relu_(y)
             _mutated(found, node.args[0])
+    elif word == "delitem" and len(node.args) == 2:
+        _mutated(found, node.args[0])
     elif _is_store(node):
         _mutated(found, node.args[1])
     elif word == "assign":  # paddle.assign(x, output)

@@ -17,11 +17,14 @@ from typing import Final
 from d2s.diagnostics.location import Location, Span
 
 _OPERATORS: Final = ("BINARY_OP", "COMPARE_OP", "CONTAINS_OP", "UNARY_", "IS_OP")
-_SUBSCRIPTS: Final = ("BINARY_SUBSCR", "BINARY_SLICE", "STORE_SUBSCR", "STORE_SLICE")
+_SUBSCRIPTS: Final = (
+    *("BINARY_SUBSCR", "BINARY_SLICE", "STORE_SUBSCR", "STORE_SLICE"),
+    "DELETE_SUBSCR",
+)
 _AS_OPERATOR: Final = frozenset({"operator", "compare", "in_", "not_in"})
 """Functions of ours that stand for an operator of the user's."""
 
-_AS_SUBSCRIPT: Final = frozenset({"getitem", "setitem"})
+_AS_SUBSCRIPT: Final = frozenset({"getitem", "setitem", "delitem"})
 _LAMBDA: Final = "<lambda>"
 
 _NAMELESS: Final = frozenset({_LAMBDA, "layer"})

@@ -21,7 +21,7 @@ from d2s.runtime.python.comparing import eq, ne
 from d2s.runtime.python.items import getitem
 from d2s.runtime.python.kinds import class_
 from d2s.runtime.python.logic import and_, compare, in_, is_, is_not, not_, not_in, or_
-from d2s.runtime.python.stores import setitem
+from d2s.runtime.python.stores import delitem, setitem
 from d2s.runtime.values.reading import read, result, seen, subject
 from d2s.runtime.values.tensors import shape
 from d2s.syntax.vocabulary import WORDS
@@ -65,6 +65,7 @@ _defined = {
     "result": result,
     "seen": seen,
     "setitem": setitem,
+    "delitem": delitem,
     "settle": settle,
     "shape": shape,
     "subject": subject,

@@ -51,6 +51,7 @@ WORDS: Final[dict[str, str]] = {
     "result": "result(value): the value that leaves the function",
     "getitem": "getitem(container, key): container[key], where the run may know the key",
     "setitem": "setitem(value, container, key): the container after container[key] = value",
+    "delitem": "delitem(container, key): del container[key], where the run may know the key",
     "shape": "shape(thing): thing.shape, open dimensions as tensors",
     "class_": "class_(thing): thing.__class__, of a value the class that dygraph has there",
     "percent": "percent(template, things): template % things, where the template is text",

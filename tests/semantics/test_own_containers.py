@@ -16,7 +16,7 @@ import paddle
 import pytest
 
 import d2s
-from tests.helpers import tensor
+from tests.helpers import assert_same, function_of, tensor
 
 CALLS = (tensor(1.0, 2.0), tensor(4.0, 5.0), tensor(1.0, 1.0))
 
@@ -500,3 +500,37 @@ def test_a_saved_program_gives_the_items_of_an_output_once(tmp_path: Path) -> No
     assert [value.shape for value in got] == [value.shape for value in want.values()]
     for value, other in zip(got, want.values(), strict=True):
         assert paddle.allclose(value, other)
+
+
+OWN = """
+import collections
+
+class Output(collections.OrderedDict):
+    def __setitem__(self, key, value):
+        super().__setitem__(key, value)
+        super().__setattr__(key, value)
+
+def f(x):
+    cache = None
+    if x.sum() > 0:
+        cache = x * 2
+    found = Output()
+    {change}
+    kept = found["cache"]
+    return x if kept is None else x + kept, len(found), list(found)
+"""
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "found['cache'] = cache",
+        "found.update(x=x, cache=cache)",
+        "found.update({'cache': cache}, x=x)",
+        "found.setdefault('cache', cache)",
+    ],
+)
+def test_what_a_tensor_has_chosen_is_put_into_a_dict(change: str) -> None:
+    """B4, D2: it is put there as it is, by ``super()`` too; the dict has one length."""
+    f = function_of(OWN.format(change=change), "f")
+    assert_same(f, (tensor(1.0, 2.0),), (tensor(-1.0, 0.5),))

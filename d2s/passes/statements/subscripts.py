@@ -10,6 +10,7 @@ the operator gives it the new one.  The value comes first, as Python evaluates i
 ...     x[i, 1:] += 2
 ...     self.cache[0][i] = x
 ...     self.seen[i] += 1
+...     del self.seen[i], self.cache[0]
 ...     return x
 ... ''')
 def f(self, x, i):
@@ -22,6 +23,8 @@ def f(self, x, i):
     value_2 = container[i]
     value_2 += 1
     d2s.setitem(value_2, container, i)
+    d2s.delitem(self.seen, i)
+    del self.cache[0]
     return x
 
 ``x[i] += f()`` looks ``x`` and ``i`` up before ``f()`` is called, which may bind them anew.
@@ -130,12 +133,35 @@ class _Stores(ScopeTransformer):
         )
         return statements + self.store(target, place(name(value), at), at)
 
+    def visit_Delete(self, node: Any) -> Any:
+        """A constant key is no number of the run."""
+        if all(_is_kept(target) for target in node.targets):
+            return node
+        statements: list[Any] = []
+        for target in node.targets:
+            at = span_of(target)
+            if _is_kept(target):
+                statements.append(place(gast.Delete([target]), at))
+            else:
+                statements += self.ctx.quote(
+                    "d2s.delitem(container, key)",
+                    at,
+                    container=target.value,
+                    key=key_of(target.slice),
+                )
+        return statements
+
     def moved_by(self, value: Any) -> Callable[[str], bool]:
         """Whether evaluating ``value`` may bind a variable anew: by ``:=``, or in a function."""
         parts = list(walk(value))
         walrus = {part.target.id for part in parts if isinstance(part, gast.NamedExpr)}
         quiet = all(isinstance(part, gast.Name | gast.Constant) for part in parts)
         return lambda name: name in walrus or not (quiet or name in self.rebindable)
+
+
+def _is_kept(target: Any) -> bool:
+    """Whether ``del target`` stays Python's own."""
+    return not isinstance(target, gast.Subscript) or isinstance(target.slice, gast.Constant)
 
 
 def _repeatable(key: Any) -> bool:

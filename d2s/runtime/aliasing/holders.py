@@ -425,7 +425,7 @@ class _Walk:
     is_it: Callable[[Any], bool]
     barren: dict[int, int] = field(default_factory=dict)
 
-    def paths(self, path: str, value: Any, place: _Place, depth: int) -> Iterator[_Path]:
+    def paths(self, path: str, value: object, place: _Place, depth: int) -> Iterator[_Path]:
         """The paths from a variable to what is looked for, and the place at the end of each."""
         if self.is_it(value):
             yield path, place

@@ -17,7 +17,7 @@ from d2s.runtime.builtins import heaps, iterators, keyed, maths, ranked, reducti
 from d2s.runtime.control_flow import effects
 from d2s.runtime.host import streams
 from d2s.runtime.lists import iteration
-from d2s.runtime.python import casts, comparing, items, kinds, logic, texts
+from d2s.runtime.python import casts, comparing, items, kinds, logic, stores, texts
 
 OPERATORS: Final[dict[Any, Callable[..., Any]]] = {
     builtins.abs: casts.abs_,
@@ -78,6 +78,12 @@ METHODS: Final[dict[tuple[type, str], Callable[..., Any]]] = {
     **{(kind, "count"): items.count_of for kind in (list, tuple)},
 }
 """Methods of built-in types."""
+
+AT_POSITIONS: Final[dict[tuple[type, str], Callable[..., Any]]] = {
+    (list, "insert"): stores.insert,
+    (list, "pop"): stores.pop,
+}
+"""Methods of built-in types that take a position, for one that the run decides."""
 
 KEYED_METHODS: Final[dict[tuple[type, str], Callable[..., Any]]] = {
     (list, "sort"): reductions.sort_,

@@ -85,8 +85,12 @@ def plain(function: Any, call: Callable[[Any], Any]) -> Any:
             raise changed_double(owner)
     if isinstance(owner, BaseException):  # its ``args``
         return function
-    if name in _STORING and not isinstance(function, types.FunctionType):  # not ``paddle.add``
-        if is_hashed(owner):
+    held = is_hashed(owner)
+    if held and name == "update" and not isinstance(function, types.FunctionType):
+        return functools.partial(_updated, function)
+    stores = name in _STORING or (held and name == "__setitem__")  # of ``super()``
+    if stores and not isinstance(function, types.FunctionType):  # not ``paddle.add``
+        if held:
             return functools.partial(_into_hashed, function, owner)
         return run if is_tensor(owner) else functools.partial(_stored, function)
     return run
@@ -142,6 +146,14 @@ def _stored(function: Any, *arguments: Any, **options: Any) -> Any:
     return function(*map(possible, arguments), **options)
 
 
+def _updated(function: Callable[..., Any], *arguments: object, **options: object) -> None:
+    """``update`` of a set or dict: what has a name is kept as it is."""
+    if arguments:
+        applied(function, list(arguments), {})
+    if options or not arguments:
+        function(**{name: possible(item) for name, item in options.items()})
+
+
 def _into_hashed(function: Any, owner: Any, *arguments: Any, **options: Any) -> Any:
     """``add`` or ``setdefault`` of a set or dict."""
     if _by_hash(owner, arguments):
@@ -191,7 +203,7 @@ _STORING: Final = frozenset(
 _CHANGING: Final = frozenset(
     [
         *("append", "insert", "extend", "pop", "remove", "clear", "sort", "reverse"),
-        *("update", "setdefault", "popitem"),
+        *("update", "setdefault", "popitem", "__setitem__"),
     ]
 )
 """Methods that change a list or dict in place."""

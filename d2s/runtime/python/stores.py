@@ -6,6 +6,8 @@ item that may be meant.
 
 from __future__ import annotations
 
+import functools
+import itertools
 import os
 from collections.abc import Callable
 from typing import Any, Final
@@ -31,12 +33,12 @@ from d2s.runtime.python.keys import (
     with_choice,
     without_arrays,
 )
-from d2s.runtime.python.picking import likely, position_in, refuse_others, was_found
+from d2s.runtime.python.picking import likely, picked, position_in, refuse_others, was_found
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import Choice, each, possible
 from d2s.runtime.values.constants import holds_tensors
 from d2s.runtime.values.objects import KEEP_ELSEWHERE, changes, is_list
-from d2s.runtime.values.tensors import as_value, is_array, is_tensor
+from d2s.runtime.values.tensors import as_value, cast_plain, is_array, is_tensor
 from d2s.runtime.values.tree import is_mapping
 from d2s.runtime.values.unbound import UNBOUND
 
@@ -71,6 +73,62 @@ def setitem(value: object, container: Any, key: Any) -> Any:
             return container
         if is_mapping(container) and is_late_key(key):
             return _store_under_number(value, container, key)
+    _check_changed(container)
+    container[key] = value
+    return container
+
+
+def delitem(container: Any, key: object) -> None:
+    """``del container[key]``."""
+    if current() is not None and bridge.capturing():
+        if isinstance(container, Choice):
+            each(lambda found: delitem(found, key), container, plainly=True)
+            return
+        if isinstance(key, Choice):
+            each(lambda found: delitem(container, found), key)
+            return
+        key = without_arrays(key, tensors=False)
+        if is_list(container) and is_tensor(key):
+            _check_changed(container)
+            _close_up(container, position_in(key, len(container), "list assignment"))
+            return
+    del container[key]
+
+
+def pop(container: list[Any], key: object) -> Any:
+    """``list.pop``, at a position that the run decides."""
+    _check_changed(container)
+    if not container:
+        return container.pop()
+    position = position_in(without_arrays(key, tensors=False), len(container), "pop")
+    gone = picked(list(container), position)
+    _close_up(container, position)
+    return gone
+
+
+def insert(container: list[Any], key: object, item: object) -> None:
+    """``list.insert``, at a position that the run decides."""
+    _check_changed(container)
+    before, length, item = list(container), len(container), possible(item)
+    container.append(before[-1] if before else item)
+    value = cast_plain(as_value(without_arrays(key, tensors=False)), "int64").reshape([])
+    position = paddle.clip(paddle.where(value < 0, value + length, value), 0, length)
+    for index in range(length + 1 if before else 0):
+        moved = _kept(before[max(index - 1, 0)])
+        here = functools.partial(select, position == index, _kept(item), moved)
+        stays = before[min(index, length - 1)]
+        container[index] = select(position > index, _kept(stays), here)
+
+
+def _close_up(items: list[Any], position: paddle.Tensor) -> None:
+    """Take an item out of a list of Python: what is behind it moves up."""
+    for index, (item, following) in enumerate(itertools.pairwise(list(items))):
+        items[index] = select(position <= index, _kept(following), _kept(item))
+    items[-1:] = []
+
+
+def _check_changed(container: object) -> None:
+    """Refuse to change a container that a run of the program would not find changed."""
     capture = current()
     if capture is not None:
         if capture.placed:
@@ -78,8 +136,6 @@ def setitem(value: object, container: Any, key: Any) -> Any:
         _check_kept(container, None if capture.outside is None else capture.outside(container))
     if is_double(container):
         raise changed_double(container)
-    container[key] = value
-    return container
 
 
 def _check_kept(container: object, path: str | None) -> None:

@@ -21,6 +21,7 @@ import paddle.distributed.fleet.utils
 from paddle.distributed.fleet.recompute import recompute as _recompute
 
 from d2s.runtime.builtins import dispatch, ranked
+from d2s.runtime.calls.applying import plain
 from d2s.runtime.calls.spellings import in_pythons_words, spelt
 from d2s.runtime.calls.stand_ins import (
     between_processes,
@@ -40,6 +41,7 @@ from d2s.runtime.python.arrays.array import array, asarray, memoryview_
 from d2s.runtime.trace import current
 from d2s.runtime.training import clip_functions
 from d2s.runtime.training import functions as training
+from d2s.runtime.values.tensors import is_array, is_tensor
 
 Table = dict[Any, Callable[..., Any]]
 """From functions, classes and objects of Paddle that are called to their operators."""
@@ -206,6 +208,11 @@ class StandIns:
         key = (type(owner), method.__name__)
         if key in dispatch.METHODS:
             return in_pythons_words(method, partial(dispatch.METHODS[key], owner))
+        if key in dispatch.AT_POSITIONS:
+            usual, late = plain(method, self._call), partial(dispatch.AT_POSITIONS[key], owner)
+            return lambda *given, **options: (
+                late if given and (is_tensor(given[0]) or is_array(given[0])) else usual
+            )(*given, **options)
         if key in dispatch.KEYED_METHODS:
             operator = self._keyed(dispatch.KEYED_METHODS[key])
             return in_pythons_words(method, partial(operator, owner))
