@@ -90,7 +90,7 @@ class IslandTree:
         lines: the first and the last line of the stretch.
         arguments: the variables that it takes.
         results: the variables that it gives back; ``None`` if it returns for the function.
-        inplace: the function may change tensors in place.
+        inplace: the function may change tensors in place, or ask which one a tensor is.
     """
 
     number: int
@@ -145,10 +145,25 @@ def split(
     splitter.stay = stay
     left = splitter.block(tree.body, tail=True, handled=frozenset())
     through = _Through(ctx, splitter.bounds.flow.locals_, calls)
-    inplace = bool(splitter.changes.mutated) or any(map(through.may_change, left))
+    told_apart = any(map(_tells_apart, left))
+    inplace = told_apart or bool(splitter.changes.mutated) or any(map(through.may_change, left))
     tree.body = [through.visit(statement) for statement in left]
     islands = tuple(replace(island, inplace=inplace) for island in splitter.islands)
     return Parts(tree, islands, ctx.namespace, through.drives)
+
+
+def _tells_apart(statement: Any) -> bool:
+    """Whether ``statement`` asks which object something is, or has to do with its flag."""
+    return any(
+        (isinstance(node, gast.Name) and node.id == "id")
+        or (isinstance(node, gast.Attribute) and node.attr == "stop_gradient")
+        or (
+            isinstance(node, gast.Compare)
+            and any(isinstance(symbol, gast.Is | gast.IsNot) for symbol in node.ops)
+            and not any(isinstance(part, gast.Constant) for part in node.comparators)
+        )
+        for node in walk(statement)
+    )
 
 
 def taking_numbers(island: IslandTree, kinds: dict[str, str]) -> IslandTree:

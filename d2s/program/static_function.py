@@ -351,7 +351,9 @@ class StaticFunction(ConcretePrograms):
         self._kinds, self._programs.known.warm = Kinds(), None
         function = replaceable(self.d2s_original)
         found = note(error, function.__code__, seconds)
-        self._driver = Driver(function, functools.partial(StaticFunction, **self._options))
+        part = bool(self._options.get("part"))
+        converted = functools.partial(StaticFunction, **self._options)
+        self._driver = Driver(function, converted, part=part)
         if found is not None:
             events.broken(self._name, self._new.written, found.line, found.code, found.cause)
             whole = self._driver.rests or self._driver.plain

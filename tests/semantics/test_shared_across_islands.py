@@ -9,7 +9,7 @@ import paddle
 import pytest
 
 import d2s
-from tests.helpers import tensor
+from tests.helpers import function_of, tensor
 
 pytestmark = pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
 
@@ -60,6 +60,43 @@ def variables(x: Any) -> Any:
     size(a)
     b = a * 3 + a.sum() - a.mean() * a.max()
     return sorted(locals()), sorted(vars()), eval("a"), b
+
+
+HEAD = """
+    def f(x):
+        a, b = x * 2 + 1 - 1, x * 3 + 2 - 2
+        z = (a + b).tanh().exp() + 1
+        c = {choice}
+        n = size(c)
+        {use}
+"""
+
+USES = {
+    "is": "return c is a, c is b, z",
+    "id": "return len({id(t) for t in (a, b, c)})",
+    "an in-place method": "c.add_(paddle.ones([3])); return a, b, c, (a + 1).tanh().exp() + b",
+    "an item": "c[0] = 7.0; return a, b, c, (a + 1).tanh().exp() + b",
+    "a callee": "fill(c); return a, b, c",
+    "a flag": "c.stop_gradient = False; return a.stop_gradient, b.stop_gradient",
+}
+
+CHOICES = {
+    "a conditional": "a if x[0] > 0 else b",
+    "the greatest": "max(a, b, key=lambda v: v.sum())",
+    "an item": "[a, b][int(x[0] > 0)]",
+}
+
+
+@pytest.mark.parametrize("choice", CHOICES.values(), ids=CHOICES)
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_a_tensor_that_is_one_of_several(choice: str, use: str) -> None:
+    """B5, F3: which one it is, code outside of the island sees as in dygraph."""
+    text = HEAD.format(choice=choice, use=use.replace("; ", "\n        "))
+    function = function_of(text, size=size, fill=fill, paddle=paddle)
+    converted = d2s.to_static(function, full_graph=False)
+    for values in ((2.0, 1.0, 3.0), (-1.0, -3.0, 1.0)):
+        got, want = (f(tensor(*values)) for f in (converted, function))
+        assert str(got) == str(want)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from typing import Any, Final
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import user_line
 from d2s.errors import InplaceError
+from d2s.runtime.aliasing.storage import may_be
 from d2s.runtime.python.arrays.views import memory_of
 from d2s.runtime.trace import ValueNotes
 
@@ -309,6 +310,11 @@ def check_results(
     Raises:
         InplaceError: (D2S304) a change of one would be seen through the other.
     """
+    given = {value.id for value in (*results, *others)}
+    for value in results:
+        chosen = bridge.is_chosen(value) or value.id in notes.sharing
+        if chosen and not given.isdisjoint(_chosen_from(value, notes)):
+            raise _apart("a tensor is the same one as another on some runs", ".clone()", value)
     known = _Program(program, notes, ())
     seen = {known.storages.find(value.id) for value in others}
     for value in results:
@@ -323,6 +329,19 @@ def check_results(
         if memory in memories:
             raise _apart("an array of NumPy is a view of another one", ".copy()", array.value)
         memories.add(memory)
+
+
+def _chosen_from(value: Any, notes: ValueNotes) -> set[int]:
+    """The ids of the values that are the same tensor as ``value`` in dygraph, on some runs."""
+    found: set[int] = set()
+    queue = [value]
+    while queue:
+        at = queue.pop()
+        for other in (*may_be(at, notes), *notes.sharing.get(at.id, (at, ()))[1]):
+            if other.id not in found:
+                found.add(other.id)
+                queue.append(other)
+    return found - {value.id}
 
 
 def _apart(what: str, cure: str, value: Any) -> InplaceError:

@@ -51,14 +51,18 @@ class Driver:
     Args:
         function: the user's function.
         converted: converts an island.
+        part: it is a part of a function that changes tensors in place elsewhere.
 
     Attributes:
         islands: those of the present form.
         left: those that were, and that are faster in dygraph, or without a driver around them.
     """
 
-    def __init__(self, function: types.FunctionType, converted: Converted) -> None:
+    def __init__(
+        self, function: types.FunctionType, converted: Converted, *, part: bool = False
+    ) -> None:
         self.function = function
+        self.part = part
         self.islands: tuple[Island, ...] = ()
         self.left: tuple[Island, ...] = ()
         self._converted = converted
@@ -215,7 +219,8 @@ class Driver:
         known = self._kept.get(key)
         if known is None:
             belongs_to(function.__code__, self.function.__code__)
-            known = self._kept[key] = Island(tree, function, self._converted)
+            mine = dataclasses.replace(tree, inplace=tree.inplace or self.part)
+            known = self._kept[key] = Island(mine, function, self._converted)
         return known
 
 

@@ -10,7 +10,7 @@ have new contents, and their gradient goes where it went (dygraph records nothin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.runtime.aliasing.snapshots import Frozen
-from d2s.runtime.trace import current
+from d2s.runtime.trace import ValueNotes, current
 
 UNKNOWN: Final = frozenset(
     f"pd_op.{name}"
@@ -246,7 +246,7 @@ def views_of(value: paddle.Tensor) -> Iterator[Link]:
                     yield link
 
 
-def may_be(value: paddle.Tensor) -> Iterator[Any]:
+def may_be(value: paddle.Tensor, notes: ValueNotes | None = None) -> Iterator[Any]:
     """Values that are the same tensor as ``value`` in dygraph, on some runs and not on others.
 
     A branch that hands a tensor on, or a loop without a trip, leaves the tensor that there was::
@@ -254,24 +254,32 @@ def may_be(value: paddle.Tensor) -> Iterator[Any]:
         z = y                   y is what ``z`` may be behind the ``if``, and the other way round
         if x.sum() > 0:
             z = z + 1
+
+    Args:
+        value: the value.
+        notes: what the capture knows of its values; ``None`` for the one that goes on.
     """
+    capture = current()
+    if notes is None and capture is not None:
+        notes = capture.notes
+    copies: Container[int] = () if notes is None else notes.copies
     for step in (_origins, _outcomes):
         seen = {value.id}
         queue = [value]
         while queue:
-            for other in step(queue.pop()):
+            for other in step(queue.pop(), copies):
                 if other.id not in seen:
                     seen.add(other.id)
                     queue.append(other)
                     yield other
 
 
-def _origins(value: paddle.Tensor) -> Iterator[Any]:
+def _origins(value: paddle.Tensor, copies: Container[int]) -> Iterator[Any]:
     """What ``value`` may be, from the operation that made it."""
     operation = value.get_defining_op()
     if operation is None:
         return
-    if _is_copy(operation):
+    if _is_copy(operation, copies):
         yield operation.operand_source(0)
     loop = operation.name() == "pd_op.while"
     if loop or operation.name() == "pd_op.if":
@@ -285,11 +293,11 @@ def _origins(value: paddle.Tensor) -> Iterator[Any]:
                 yield end.operand_source(index)
 
 
-def _outcomes(value: paddle.Tensor) -> Iterator[Any]:
+def _outcomes(value: paddle.Tensor, copies: Container[int]) -> Iterator[Any]:
     """What may be ``value``, from the operations that take it."""
     for user in value.all_used_ops():
         name = user.name()
-        if _is_copy(user):
+        if _is_copy(user, copies):
             yield user.result(0)
             continue
         at = user.get_parent_block().parent_op if name == "cf.yield" else user
@@ -301,13 +309,8 @@ def _outcomes(value: paddle.Tensor) -> Iterator[Any]:
                 yield at.result(index)
 
 
-def _is_copy(operation: Any) -> bool:
-    capture = current()
-    return (
-        capture is not None
-        and operation.num_results() == 1
-        and operation.result(0).id in capture.notes.copies
-    )
+def _is_copy(operation: Any, copies: Container[int]) -> bool:
+    return operation.num_results() == 1 and operation.result(0).id in copies
 
 
 def relink(merged: list[tuple[Any, Any, Any]]) -> None:
