@@ -90,8 +90,14 @@ class Extent:
 class Branching(Protocol):
     """How a program comes to branch; ``control_flow.cond.Branches`` knows."""
 
-    def over(self, use: Callable[[Any], Any], choice: Any) -> Any:
-        """``use`` of both sides of a choice, each in a side of an ``if``."""
+    def over(self, use: Callable[[Any], Any], choice: Any, *, changes: bool) -> Any:
+        """``use`` of both sides of a choice, each in a side of an ``if``.
+
+        Args:
+            use: what is done with a side.
+            choice: the choice.
+            changes: ``use`` may change what it reaches, and not only the alternatives.
+        """
 
     def raise_where(self, test: Any, make: Callable[[], Any]) -> None:
         """Raise the exception that ``make`` gives, on the runs on which ``test`` holds."""

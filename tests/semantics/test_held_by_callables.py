@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import functools
 import types
+from typing import Any
 
 import paddle
 import pytest
 
 import d2s
-from d2s.errors import ContainerInGraphError
+from d2s.errors import ContainerInGraphError, UnsupportedInGraphError
+from tests.helpers import function_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
 
@@ -180,3 +182,45 @@ def test_the_defaults_of_the_function_itself(whole) -> None:
     assert len(remembers.__defaults__[0]) == 2
     remembers.__defaults__[0].clear()
     assert not converted.breaks
+
+
+LEAVING = {
+    "a method of a list": "h = [0]; return h, h.append",
+    "a method of a dict": "h = {}; return h, h.setdefault",
+    "a method of an object": "k = Holder(); return k.held, k.add",
+    "partial": "h = [0]; return h, functools.partial(h.append, 3)",
+    "partial of a method": "k = Holder(); return k.held, functools.partial(k.add, 3)",
+    "lambda": "h = [0]; return h, lambda v: h.append(v)",
+    "closure over an object": "k = Holder(); return k.held, lambda v: k.add(v)",
+}
+
+
+class Holder:
+    def __init__(self) -> None:
+        self.held: list[Any] = []
+
+    def add(self, item: Any) -> None:
+        self.held.append(item)
+
+
+@pytest.mark.parametrize("body", LEAVING.values(), ids=LEAVING)
+def test_a_callable_that_leaves_with_what_it_changes(body: str) -> None:
+    """A1: what it changes is what the same call has given, also in one program, or refused."""
+    text = f"def f(x):\n    y = x * 2\n    {body.replace('; ', chr(10) + '    ')}\n"
+    function = function_of(text, functools=functools, Holder=Holder)
+    converted = d2s.to_static(function, full_graph=False)
+    x = paddle.ones([2])
+    for _ in range(3):
+        held, change = converted(x)
+        change(*() if isinstance(change, functools.partial) else (5,))
+        assert len(held) in (1, 2)
+        assert 5 in held or held[-1] == 3
+    strict = d2s.to_static(function, full_graph=True)
+    if "lambda" in body or "partial" in body:
+        with pytest.raises(UnsupportedInGraphError, match="each run makes another"):
+            strict(x)
+        return
+    for _ in range(2):
+        held, change = strict(x)
+        change(7)
+        assert 7 in held

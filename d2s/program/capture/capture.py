@@ -332,6 +332,7 @@ class _Recording:
         self.apart = apart(watch, scopes, _changed_arguments(changed, containers, state.grown))
         self.updates = updates_of(state, self.main, results)
         results.check_leaves()
+        results.check_passed()
         drop_unread(self.main, results.outputs)
 
     # -- afterwards ------------------------------------------------------------------------------

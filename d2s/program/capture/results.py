@@ -9,7 +9,7 @@ import array
 import copy
 import gc
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -34,7 +34,7 @@ from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import attributes_of, is_object, set_attributes
 from d2s.runtime.values.objects import dict_of
 from d2s.runtime.values.tensors import number_kind
-from d2s.runtime.values.tree import drop, parts, size
+from d2s.runtime.values.tree import drop, is_mutable, parts, size
 from d2s.runtime.values.tree import pairs as items_of
 from d2s.runtime.values.unbound import UNBOUND
 
@@ -63,6 +63,7 @@ class Results:
         self.callers = False
         self.arguments: dict[int, int] = {}
         self.shared: dict[int, Build] = {}
+        self.passed: list[Any] = []
         self.moved: dict[int, Any] = {}
         self.homes: dict[int, list[Place]] = {}
 
@@ -109,6 +110,21 @@ class Results:
                     line=line,
                 )
             waiting.extend(bridge.sources(value))
+
+    def check_passed(self) -> None:
+        """Refuse a function, say, that reaches what each run makes anew.
+
+        Raises:
+            UnsupportedInGraphError: (D2S205) what it changes would not be what a run gives.
+        """
+        for thing in self.passed:
+            made = next((found for found in _reached(thing) if id(found) in self.shared), None)
+            if made is not None:
+                raise UnsupportedInGraphError(
+                    f"an object of type {type(thing).__name__!r} leaves the function and holds a "
+                    f"{type(made).__name__} that the function has made, and each run makes another",
+                    cure="return one of the two, or make them outside of the converted function",
+                )
 
     def stop_where(self, value: Any, position: int) -> None:
         """Note what says, after a run, that the output at ``position`` stops gradients."""
@@ -205,7 +221,14 @@ class Results:
             return self.eager(thing)
         if isinstance(thing, paddle.nn.Layer) and id(thing) in self.born:
             self.layer(thing)
+        if isinstance(thing, types.BuiltinMethodType) and is_mutable(thing.__self__):
+            owner, name = self.take(thing.__self__), thing.__name__
+            return lambda run: getattr(owner(run), name)
+        if isinstance(thing, types.MethodType) and id(thing.__self__) in self.born:
+            owner, function = self.take(thing.__self__), thing.__func__
+            return lambda run: types.MethodType(function, owner(run))
         if not is_object(thing):
+            self.passed.append(thing)
             _refuse_hidden(thing)
             return self.kept_by_python(thing)
         known = self.known(thing)
@@ -350,6 +373,17 @@ def _refuse_hidden(thing: Any) -> None:
     Raises:
         UnsupportedInGraphError: (D2S205) a generator, an iterator, a function that is called later.
     """
+    if any(map(is_symbol, _reached(thing))):
+        raise UnsupportedInGraphError(
+            f"an object of type {type(thing).__name__!r} that has tensors of the program in it "
+            "leaves the function, and would be used when the program is gone",
+            cure="return the tensors themselves, or a list of them, and make the rest outside "
+            "of the converted function",
+        )
+
+
+def _reached(thing: Any) -> Iterator[Any]:
+    """``thing``, and what can be reached from it."""
     waiting = [thing]
     seen: set[int] = set()
     while waiting and len(seen) < _MOST:
@@ -357,14 +391,7 @@ def _refuse_hidden(thing: Any) -> None:
         if isinstance(found, _ATOMS) or id(found) in seen:
             continue
         seen.add(id(found))
-        if is_symbol(found):
-            what = type(thing).__name__
-            raise UnsupportedInGraphError(
-                f"an object of type {what!r} that has tensors of the program in it leaves the "
-                "function, and would be used when the program is gone",
-                cure="return the tensors themselves, or a list of them, and make the rest outside "
-                "of the converted function",
-            )
+        yield found
         waiting.extend(_inside(found))
 
 

@@ -182,11 +182,13 @@ class Elsewhere(Slot):
 
 
 def slot_key(slot: Slot) -> Any:
-    """Equal for two slots of one variable or attribute."""
+    """Equal for two slots of one variable, attribute, or list that a callable is called with."""
     if isinstance(slot, Cell):
         return id(slot.cell)
     if isinstance(slot, Attribute):
         return id(slot.owner), slot.name
     if isinstance(slot, Global):
         return id(slot.scope), slot.name
+    if isinstance(slot, Held):
+        return id(slot.value), "held"
     return id(slot)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import random
 import re
 import types
 from collections.abc import Callable, Sequence
@@ -30,7 +31,7 @@ from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.python.arrays import numpy_calls
 from d2s.runtime.python.keys import is_undecided
 from d2s.runtime.trace import current, error_here
-from d2s.runtime.values.choice import Choice, each, possible
+from d2s.runtime.values.choice import Choice, Use, each, possible
 from d2s.runtime.values.objects import attribute, is_user_class, owner_of
 from d2s.runtime.values.tensors import (
     ArrayAskedError,
@@ -43,6 +44,7 @@ from d2s.runtime.values.tree import (
     first_leaf,
     is_hashed,
     is_mapping,
+    is_mutable,
     is_plain_sequence,
     is_sequence,
     map_children,
@@ -209,6 +211,57 @@ _CHANGING: Final = frozenset(
 """Methods that change a list or dict in place."""
 
 
+_READING: Final = frozenset(
+    [
+        *("count", "copy", "difference", "get", "index", "intersection", "isdisjoint"),
+        *("issubset", "issuperset", "items", "join", "keys", "most_common", "union", "values"),
+        *("symmetric_difference", "total", "elements", "__contains__", "__getitem__"),
+    ]
+)
+"""Methods of lists, dicts and the like that change nothing."""
+
+_CHANGERS: Final = ("_bisect", "_heapq", "_operator", "bisect", "heapq", "operator", "random")
+"""Modules whose functions may change the list or dict that they are given first."""
+
+
+def _changed_by(function: Any, owner: object, arguments: list[Any]) -> object:
+    """The list or dict that ``function`` may change: it is a method of it, or is given it."""
+    first = arguments[0] if arguments else None
+    module = module_of(function)
+    of_python = isinstance(function, types.FunctionType) and not module.startswith(COMPUTING)
+    if of_python or isinstance(function, types.MethodDescriptorType):  # list.extend(items, more)
+        owner = first
+    if is_mutable(owner):
+        return None if attribute(function, "__name__", "") in _READING else owner
+    known = module in _CHANGERS or type(owner) is random.Random
+    return first if known and is_mutable(first) else None
+
+
+def _each_change(use: Use, choice: Choice, changed: object, function: object) -> Any:
+    """``use`` of each of several things, which may change a list or dict besides.
+
+    Raises:
+        ContainerInGraphError: (D2S207) its length would depend on the one that is meant.
+    """
+    if changed is None:
+        return each(use, choice, none=True, exact=True)
+    own = any(leaf is changed for leaf in choice.leaves())
+    try:
+        if not own:
+            return each(use, choice, none=True, exact=True, changes=True)
+        said: ContainerInGraphError | None = None
+    except ContainerInGraphError as error:
+        said = error
+    kind, name = type(changed).__name__, attribute(function, "__name__", "a function")
+    mine = error_here(
+        ContainerInGraphError,
+        f"{name}() changes a {kind} with one of several things, which a tensor decides, and "
+        "its length or keys depend on it",
+        "change it in a for loop over them, or with += of a variable",
+    )
+    raise mine if said is None or said.line == mine.line else said
+
+
 def applied(function: Callable[..., Any], arguments: list[Any], options: dict[str, Any]) -> Any:
     """``function`` with plain arguments: a :class:`Choice` among them is resolved."""
     owner = owner_of(function)
@@ -222,7 +275,7 @@ def applied(function: Callable[..., Any], arguments: list[Any], options: dict[st
                 one = functools.partial(replaced, given, choice)
                 place = places, key
                 use = functools.partial(_applied_at, function, arguments, options, place, one)
-                return each(use, choice, none=True, exact=True)
+                return _each_change(use, choice, _changed_by(function, owner, arguments), function)
     if current() is not None and (module_of(function).startswith(COMPUTING) or is_tensor(owner)):
         arguments = [in_program(item) for item in arguments]
         options = {name: in_program(item) for name, item in options.items()}

@@ -455,8 +455,8 @@ def decide(test: object, body: Body, orelse: Body | None, state: State) -> None:
 class Branches:
     """How values make an ``if`` where they are used: see ``trace.Branching``."""
 
-    def over(self, use: Callable[[Any], Any], choice: Choice) -> Any:
-        return _each(use, choice)
+    def over(self, use: Callable[[Any], Any], choice: Choice, *, changes: bool) -> Any:
+        return _each_with_code(use, choice) if changes else _each(use, choice)
 
     def raise_where(self, test: object, make: Callable[[], Any]) -> None:
         def body() -> None:

@@ -36,7 +36,7 @@ from d2s.runtime.values.cases import (
     is_changed_by,
     is_object_or_layer,
 )
-from d2s.runtime.values.constants import CONSTANTS
+from d2s.runtime.values.constants import CONSTANTS, runs_no_code
 from d2s.runtime.values.fields import attributes_of, keeps
 from d2s.runtime.values.objects import has_method
 from d2s.runtime.values.tables import bound_on, describe, listed, not_reached, noted
@@ -45,7 +45,6 @@ from d2s.runtime.values.tensors import (
     as_value,
     cast_plain,
     condition,
-    is_numeric,
     is_tensor,
     joint_kind,
     mark_number,
@@ -261,13 +260,13 @@ class Choice(Cases, Operators):
             if known is not NotImplemented:
                 return known
             exact = True  # one of the pairs raises: the run that comes to it does
-        plainly = _is_plain(other)
+        plainly = runs_no_code(other)
         if swapped:
             return each(lambda mine: function(other, mine), self, exact=exact, plainly=plainly)
         both = functools.partial(each, none=none, exact=exact)
 
         def beside(mine: object) -> object:
-            return both(functools.partial(function, mine), other, plainly=_is_plain(mine))
+            return both(functools.partial(function, mine), other, plainly=runs_no_code(mine))
 
         return both(beside, self, plainly=plainly)
 
@@ -275,7 +274,7 @@ class Choice(Cases, Operators):
         def change(mine: object) -> None:
             each(lambda theirs: function(mine, theirs), other)
 
-        each(change, self, plainly=_is_plain(other))
+        each(change, self, plainly=runs_no_code(other))
         return self
 
     def _operate_alone(self, function: Operation) -> object:
@@ -391,7 +390,13 @@ def _folded(function: Operation, *operands: object) -> Any:
 
 
 def each(
-    use: Use, thing: object, *, none: bool = False, exact: bool = False, plainly: bool = False
+    use: Use,
+    thing: object,
+    *,
+    none: bool = False,
+    exact: bool = False,
+    plainly: bool = False,
+    changes: bool = False,
 ) -> Any:
     """What ``use`` gives for ``thing``; each alternative of a ``Choice`` is used on its own.
 
@@ -404,6 +409,7 @@ def each(
         none: ``None`` is a value like others here, such as an argument or a side of ``==``.
         exact: a Python number has to be one; a 0-D value would not do.
         plainly: ``use`` runs no code of the user's when it is given ``None``.
+        changes: ``use`` may change what it reaches, and not only ``thing``.
     """
     thing = possible(thing)
     if not isinstance(thing, Choice):
@@ -416,9 +422,8 @@ def each(
     if capture.at_once:
         raise BranchNeededError
     with _counted(capture, thing):
-        return capture.branching.over(
-            lambda value: each(use, value, none=none, exact=exact, plainly=plainly), thing
-        )
+        again = functools.partial(each, none=none, exact=exact, plainly=plainly, changes=changes)
+        return capture.branching.over(lambda value: again(use, value), thing, changes=changes)
 
 
 def at_once(use: Use, thing: Choice) -> Any:
@@ -478,12 +483,6 @@ def _none_error(name: str, use: Use | None) -> Exception:
             error.__traceback__ = error.__context__ = None  # which would keep frames alive
             return error
     return TypeError(f"'NoneType' object {name!r} is used where a tensor is needed")
-
-
-def _is_plain(thing: object) -> bool:
-    """Whether operators of ``thing``, or of whatever it may be, run no code of the user's."""
-    leaves = thing.leaves() if isinstance(thing, Choice) else [thing]
-    return all(is_numeric(leaf) or type(leaf) in CONSTANTS for leaf in leaves)
 
 
 def bound(value: object) -> Any:

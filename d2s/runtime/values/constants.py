@@ -7,11 +7,17 @@ from typing import Any, Final
 from d2s.runtime.trace import tentatively
 from d2s.runtime.values.cases import Cases
 from d2s.runtime.values.objects import is_user_class
-from d2s.runtime.values.tensors import is_tensor
+from d2s.runtime.values.tensors import is_numeric, is_tensor
 from d2s.runtime.values.tree import parts
 
 CONSTANTS: Final = (bool, int, float, str, bytes, type(None))
 """Types of values that hold no other."""
+
+
+def runs_no_code(thing: object) -> bool:
+    """Whether operators of ``thing``, or of whatever it may be, run no code of the user's."""
+    leaves = thing.leaves() if isinstance(thing, Choice) else [thing]
+    return all(is_numeric(leaf) or type(leaf) in CONSTANTS for leaf in leaves)
 
 
 def same_constant(true: object, false: object) -> bool:
