@@ -16,7 +16,7 @@ CONSTANTS: Final = (bool, int, float, str, bytes, type(None))
 
 def runs_no_code(thing: object) -> bool:
     """Whether operators of ``thing``, or of whatever it may be, run no code of the user's."""
-    leaves = thing.leaves() if isinstance(thing, Choice) else [thing]
+    leaves = thing.leaves() if isinstance(thing, Cases) else [thing]
     return all(is_numeric(leaf) or type(leaf) in CONSTANTS for leaf in leaves)
 
 
