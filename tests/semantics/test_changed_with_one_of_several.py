@@ -27,6 +27,10 @@ RIGHT = {
     "an item of a deque": "h = deque([1, 2, 3]); h.__setitem__(len(p), 9); return h",
     "rotate": "h = deque([1, 2, 3]); h.rotate(len(p)); return h",
     "pop of a dict": "h = {1: 0, 3: 0}; h.pop(p[0]); return h",
+    "del of a dict's number": "h = {1: 0, 3: 5}; del h[p[0]]; return h",
+    "del of a dict's text": "h = {'a': 1, 'b': 2}; del h['a' if x[0] > 0 else 'b']; return h",
+    "del of a position": "h = [7, 8, 9]; del h[len(p)]; return h",
+    "del of one of several": "g = [1, 2] if x[0] > 0 else [4, 5, 6]; del g[len(p) - 1]; return g",
     "heappush": "h = [5]; heapq.heappush(h, len(p)); return h",
     "items of a dict": "h = {'a': 0}; h['a'] = p; return h",
 }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import array
 import copy
+import functools
 import gc
 import types
 from collections.abc import Callable, Iterator
@@ -228,7 +229,8 @@ class Results:
             owner, function = self.take(thing.__self__), thing.__func__
             return lambda run: types.MethodType(function, owner(run))
         if not is_object(thing):
-            self.passed.append(thing)
+            if isinstance(thing, types.FunctionType | functools.partial):
+                self.passed.append(thing)
             _refuse_hidden(thing)
             return self.kept_by_python(thing)
         known = self.known(thing)

@@ -103,12 +103,20 @@ class Origins:
         """
         for key, (root, _) in self.before.items():
             changed = [self._is_changed(key, side) for side in range(2)]
-            held = [any(each is root for each in found.values()) for found in self.found]
+            held = [self._holds(root, side) for side in range(2)]
             lost = [is_changed and not held[side] for side, is_changed in enumerate(changed)]
             kept = [is_changed and held[side] for side, is_changed in enumerate(changed)]
             if any(lost) and not any(kept) and is_outer(root):
                 self.dropped.add(key)
                 yield root, self.after[0][key], self.after[1][key]
+
+    def _holds(self, root: object, side: int) -> bool:
+        """Whether the state stands for ``root`` at the end of a side, and not on some runs only."""
+        other = self.found[1 - side]
+        return any(
+            each is root and (other.get(path) is root or not any(map(_is_side, path)))
+            for path, each in self.found[side].items()
+        )
 
     def _is_changed(self, key: int, side: int) -> bool:
         return not same_items(self.before[key][1], self.after[side][key])
@@ -203,6 +211,11 @@ def _sides(thing: object) -> dict[Any, Any]:
     if isinstance(thing, Choice):
         return {(id(thing.flag), True): thing.true, (id(thing.flag), False): thing.false}
     return _items(thing)
+
+
+def _is_side(key: object) -> bool:
+    """Whether a key of a path is a side of a choice."""
+    return type(key) is tuple and len(key) == 2 and type(key[1]) is bool
 
 
 def _at(path: Path, values: list[Any]) -> Any:

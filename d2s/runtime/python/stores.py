@@ -81,16 +81,19 @@ def setitem(value: object, container: Any, key: Any) -> Any:
 def delitem(container: Any, key: object) -> None:
     """``del container[key]``."""
     if current() is not None and bridge.capturing():
-        if isinstance(container, Choice):
+        if isinstance(container, Choice) and (is_tensor(key) or is_array(key)):
             each(lambda found: delitem(found, key), container, plainly=True)
             return
-        if isinstance(key, Choice):
-            each(lambda found: delitem(container, found), key)
+        if isinstance(key, Choice) and not isinstance(container, Choice):
+            each(lambda found: delitem(container, found), key, changes=True)
             return
         key = without_arrays(key, tensors=False)
         if is_list(container) and is_tensor(key):
             _check_changed(container)
             _close_up(container, position_in(key, len(container), "list assignment"))
+            return
+        if is_mapping(container) and is_late_key(key):
+            del become(container, (key, next(iter(container.values()), None)))[key]
             return
     del container[key]
 
