@@ -81,10 +81,10 @@ def setitem(value: object, container: Any, key: Any) -> Any:
 def delitem(container: Any, key: object) -> None:
     """``del container[key]``."""
     if current() is not None and bridge.capturing():
-        if isinstance(container, Choice) and (is_tensor(key) or is_array(key)):
+        if isinstance(container, Choice):
             each(lambda found: delitem(found, key), container, plainly=True)
             return
-        if isinstance(key, Choice) and not isinstance(container, Choice):
+        if isinstance(key, Choice):
             each(lambda found: delitem(container, found), key, changes=True)
             return
         key = without_arrays(key, tensors=False)
