@@ -91,9 +91,12 @@ def test_page_says_of_how_many_not_all_was_run() -> None:
         return {"d2s": {"verdict": "right bit by bit", "stages": dict.fromkeys(stages, "right")}}
 
     found = {"vision": {"a": verdict("eval", "gradients", "step", "saved"), "b": verdict("eval")}}
-    assert page._stages(found, "d2s") == "Of 1 of these models only the evaluation was run.\n"
+    text = page._stages(found, "d2s", "en")
+    assert text == "Of 1 of these models only the evaluation was run.\n"
+    assert "1" in page._stages(found, "d2s", "zh")
+    assert page._stages(found, "d2s", "zh") != text
     del found["vision"]["b"]
-    assert page._stages(found, "d2s") == ""
+    assert page._stages(found, "d2s", "en") == ""
 
 
 class _Looping(paddle.nn.Layer):
