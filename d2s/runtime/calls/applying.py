@@ -145,6 +145,10 @@ def _between(
 
 def _stored(function: Any, *arguments: Any, **options: Any) -> Any:
     """``append`` and the like: what is kept is what it may be here, whoever asks for it later."""
+    first, *rest = map(possible, arguments) if arguments else (None,)
+    if isinstance(first, Choice) and attribute(function, "__name__", "") == "insert":
+        use = lambda position: function(position, *rest)  # noqa: E731
+        return _each_change(use, first, owner_of(function), function)
     return function(*map(possible, arguments), **options)
 
 

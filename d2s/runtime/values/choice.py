@@ -201,8 +201,11 @@ class Choice(Cases, Operators):
         return self.spread(type) if len(kinds) > 1 else kinds.pop()
 
     def __getattr__(self, name: str) -> Any:
-        if name in DESCRIBING and not any(leaf is UNBOUND for leaf in self.leaves()):
-            return simplified(self.spread(lambda side: getattr(side, name)))
+        if name in DESCRIBING:
+            if all(leaf is not UNBOUND and hasattr(leaf, name) for leaf in self.leaves()):
+                return simplified(self.spread(lambda side: getattr(side, name)))
+            if any(hasattr(leaf, name) for leaf in self._usable()):
+                return each(lambda value: getattr(value, name), self, plainly=True)
         if name.startswith(("__", "d2s_")):
             raise AttributeError(name)
         usable = self._usable()
@@ -490,9 +493,7 @@ def bound(value: object) -> Any:
     if not isinstance(value, Choice):
         return value
     true, false = bound(value.true), bound(value.false)
-    if true is UNBOUND:
-        return false
-    if false is UNBOUND:
-        return true
+    if true is UNBOUND or false is UNBOUND:
+        return false if true is UNBOUND else true
     fresh = Choice(value.flag, true, false, value.name)
     return fresh.chosen_at(value.places, value.body_first)
