@@ -204,7 +204,7 @@ class Choice(Cases, Operators):
         if name in DESCRIBING:
             if all(leaf is not UNBOUND and hasattr(leaf, name) for leaf in self.leaves()):
                 return simplified(self.spread(lambda side: getattr(side, name)))
-            if any(hasattr(leaf, name) for leaf in self._usable()):
+            if name.endswith("name__") and any(hasattr(value, name) for value in self._usable()):
                 return each(lambda value: getattr(value, name), self, plainly=True)
         if name.startswith(("__", "d2s_")):
             raise AttributeError(name)
