@@ -235,3 +235,107 @@ BY_BRANCHES = {
 def test_dicts_that_many_branches_change(body: str) -> None:
     """B4, D2: other keys on other paths are one dict of the run, in the order of dygraph's."""
     assert_same(called(f"v = x.astype('float32')\n{body}"), *NUMBERS)
+
+
+IN_A_BRANCH = {
+    "of an object": ("dict()", "if x[0] > 2:\n    box.store[int(x[1])] = x[2]"),
+    "in a method": ("dict()", "out = [box.get(int(v)) for v in x]\nx = out[0] + out[-1]"),
+    "a cache of two": (
+        "collections.OrderedDict()",
+        "if x[0] > 1:\n    box.store[int(x[0])] = x[1]\n"
+        "    if len(box.store) > 2:\n        box.store.popitem(last=False)",
+    ),
+    "counted by name": (
+        "collections.Counter()",
+        "name = 'low' if x[0] < 2 else 'high'\nif x[1] > 1:\n    box.store[name] += 1",
+    ),
+    "a set": ("set()", "if x[0] > 2:\n    box.store.add(int(x[1]))\n    box.hits += 1"),
+    "a factory": (
+        "collections.defaultdict(int)",
+        "for v in x:\n    if v > 3:\n        box.store[int(v)] += 1",
+    ),
+    "two of them": (
+        "dict()",
+        "other = Box({})\nif x[0] > 1:\n    box.store[int(x[0])] = 1\n    if x[1] > 1:\n"
+        "        other.store[int(x[1])] = box.hits\nx = other.store",
+    ),
+    "left early": (
+        "dict()",
+        "for step in range(3):\n    key = tuple(x.tolist())\n    if key in box.store:\n"
+        "        return f'cycle of {len(box.store) - box.store[key]}', x\n"
+        "    box.store[key] = len(box.store)\n    x = (x * 3) % 7",
+    ),
+    "in a loop behind a branch": (
+        "dict()",
+        "n = x[0]\nif x[1] > 1:\n    while n > 0:\n        box.store[int(n)] = n\n"
+        "        n = n - 2",
+    ),
+    "in an expression": ("dict()", "x = box.get(int(x[0])) if x[1] > 1 else x"),
+    "raised behind it": (
+        "dict()",
+        "if x[0] < 3:\n    box.store[int(x[1])] = 1\n    raise ValueError('small')",
+    ),
+}
+
+
+@pytest.mark.parametrize(("store", "body"), IN_A_BRANCH.values(), ids=IN_A_BRANCH)
+@pytest.mark.parametrize("place", ["outside", "made here", "in a dict"])
+def test_a_branch_gives_keys_to_what_others_hold(store: str, body: str, place: str) -> None:
+    """B4, D2, F4: the container is one of the run in front of the branch, for all who hold it."""
+    lines = "\n".join(f"        {line}" for line in f"{body}\nreturn x, box.store".splitlines())
+    begin = {"outside": "box = outer", "made here": f"box = Box({store})"}.get(
+        place, f"shelf = {{'a': Box({store})}}; box = shelf['a']"
+    )
+    text = f"""
+import collections
+
+class Box:
+    def __init__(self, store):
+        self.store, self.hits = store, 0
+
+    def get(self, key):
+        if key in self.store:
+            self.hits += 1
+            return self.store[key]
+        value = self.store[key] = key * 2
+        return value
+
+def make():
+    outer = Box({store})
+
+    def f(x):
+        {begin}
+{lines}
+
+    def call(f):
+        def run(x):
+            try:
+                found = f(x)
+            except ValueError as error:
+                found = str(error)
+            return found, outer.store.copy(), outer.hits
+
+        return run
+
+    return f, call
+"""
+    (f, call), (g, same) = function_of(text, "make")(), function_of(text, "make")()
+    assert_same(call(f), *NUMBERS, grad=False, static=same(d2s.to_static(g)))
+
+
+def test_an_iterator_that_a_branch_moves() -> None:
+    """D2: the sides of such a branch cannot be captured twice: refused."""
+
+    def f(x):
+        seen = Seen()
+        numbers = iter([1, 2])
+
+        def put(key, value):
+            seen.counts[key] = value
+
+        if x[0] > 2:
+            put(int(x[1]), next(numbers))
+        return seen.counts
+
+    with pytest.raises(ContainerInGraphError, match="an iterator"):
+        d2s.to_static(f)(NUMBERS[0])

@@ -336,6 +336,7 @@ DESCRIBED = {
     "names of classes": ("A()", "B()", "type(k).__name__, k.__class__.__qualname__, k.__module__"),
     "the class": ("A()", "B()", "type(k) is A, k.__class__ is B, k.__class__.__mro__[1] is A"),
     "functions": ("max", "min", "k.__name__, k.__doc__[:3], k.__module__"),
+    "a partial": ("partial(pow, 2)", "max", "k(1, 3) if type(k) is partial else k.__name__"),
     "a function or None": ("max", "None", "'none' if k is None else k.__name__"),
     "methods": ("A().go", "B().go", "k.__name__, k.__func__ is A.go, type(k.__self__).__name__"),
     "asdict": ("C(1.0)", "C(2.0, x)", "asdict(k)['a'], asdict(k)['b'] is None"),
@@ -364,7 +365,11 @@ def test_what_describes_it(name: str) -> None:
 
     true, false, use = DESCRIBED[name]
     scope = {"A": A, "B": B, "C": C, "deepcopy": copy.deepcopy, "replace": dataclasses.replace}
-    scope |= {"asdict": dataclasses.asdict, "astuple": dataclasses.astuple}
+    scope |= {
+        "partial": functools.partial,
+        "asdict": dataclasses.asdict,
+        "astuple": dataclasses.astuple,
+    }
     function = chosen(true, false, f"return {use}", **scope)
     converted = d2s.to_static(function, full_graph=True)
     for given in SIGNS:

@@ -28,10 +28,15 @@ from d2s.runtime.values.unbound import UNBOUND
 
 
 class State:
-    """The slots of some body functions: those of ``names``, then containers that they can reach."""
+    """The slots of some body functions: those of ``names``, then containers that they can reach.
+
+    Attributes:
+        repeats: the functions may be captured once more, from the state as it was.
+    """
 
     def __init__(self, names: tuple[str, ...], *functions: Callable[..., Any] | None) -> None:
         self.names = names
+        self.repeats = False
         self._made_of = names, functions
         self._added: list[tuple[str, Slot]] = []
         cells: dict[str, Any] = {}

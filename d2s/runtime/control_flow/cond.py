@@ -14,7 +14,7 @@ from d2s import paddle_bridge as bridge
 from d2s.diagnostics.blame import is_defect
 from d2s.diagnostics.notes import note
 from d2s.errors import ContainerInGraphError, D2SError
-from d2s.runtime.aliasing.holders import choices_with
+from d2s.runtime.aliasing.holders import choices_with, holders_of
 from d2s.runtime.aliasing.origins import Origins, note_form
 from d2s.runtime.aliasing.reach import Reach, Scope
 from d2s.runtime.aliasing.replays import calling
@@ -29,7 +29,7 @@ from d2s.runtime.control_flow.merge import Merger, cure_of_change, plural
 from d2s.runtime.control_flow.outputs import Builder
 from d2s.runtime.control_flow.raises import Raised
 from d2s.runtime.control_flow.unbound import as_local
-from d2s.runtime.lists.becoming import KINDS
+from d2s.runtime.lists.becoming import KINDS, NeedsFormError
 from d2s.runtime.lists.divided import join_again
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.lending import settle_block
@@ -54,7 +54,7 @@ def if_(test: object, body: Body, orelse: Body | None, names: tuple[str, ...]) -
     """
     test = decided(test)
     if bridge.is_value(test):
-        decide(test, body, orelse, State(names, body, orelse))
+        _decide_anew(test, body, orelse, State(names, body, orelse))
         return
     truth = bool(test)  # asked once: it may be the user's ``__bool__``
     note("if", truth)
@@ -103,8 +103,7 @@ def choose(test: object, body: Body, orelse: Body, parts: tuple[Body, ...]) -> A
     """
     outcome = _Outcome()
     state = State((), *parts)
-    state.names = (*state.names, "value")
-    state.slots.append(outcome)
+    state.add("value", outcome)
 
     def side(make: Body) -> Body:
         def run() -> None:
@@ -113,7 +112,7 @@ def choose(test: object, body: Body, orelse: Body, parts: tuple[Body, ...]) -> A
 
         return run
 
-    decide(test, side(body), side(orelse), state)
+    _decide_anew(test, side(body), side(orelse), state)
     return outcome.value
 
 
@@ -401,6 +400,32 @@ def _sides(
     except BaseException:
         capture.drop(op)
         raise
+
+
+def _decide_anew(test: object, body: Body, orelse: Body | None, state: State) -> None:
+    """:func:`decide`, once more for each container that becomes one of the run before it."""
+    capture = current()
+    assert capture is not None
+    while True:
+        known, moved = capture.checkpoint(), set(capture.moved)
+        state.repeats = True
+        try:
+            decide(test, body, orelse, state)
+        except NeedsFormError as request:
+            if request.state is not state:
+                raise
+            if any(holders_of(capture.moved[key][0]) for key in capture.moved.keys() - moved):
+                raise error_here(
+                    ContainerInGraphError,
+                    f"a {type(request.container).__name__} gets a key or item that only the run "
+                    "knows, in a branch that takes items of an iterator from outside of it",
+                    "take them before the branch",
+                ) from None
+            capture.rollback(known)
+            request.answer()
+            state = state.anew()
+        else:
+            return
 
 
 def decide(test: object, body: Body, orelse: Body | None, state: State) -> None:

@@ -204,7 +204,8 @@ class Choice(Cases, Operators):
         if name in DESCRIBING:
             if all(leaf is not UNBOUND and hasattr(leaf, name) for leaf in self.leaves()):
                 return simplified(self.spread(lambda side: getattr(side, name)))
-            if name.endswith("name__") and any(hasattr(value, name) for value in self._usable()):
+            users = sys._getframe(1).f_code.co_name == "__getattribute__" and name[-6:] == "name__"
+            if users and any(hasattr(leaf, name) for leaf in self._usable()):
                 return each(lambda value: getattr(value, name), self, plainly=True)
         if name.startswith(("__", "d2s_")):
             raise AttributeError(name)
