@@ -161,6 +161,8 @@ def with_item(value: Any, key: Any, item: Any) -> Any:
     """
     if isinstance(item, bool | int | float):
         item = paddle.full([], item, value.dtype)
+        if not list(value.shape) and _is_whole(key):  # of which Paddle's operation knows nothing
+            return paddle.where(paddle.full([], True, "bool"), item, value)
     elif is_eager(item):
         item = as_value(item)
     elif not is_value(item):
@@ -185,6 +187,10 @@ def with_item(value: Any, key: Any, item: Any) -> Any:
         finally:
             for name, original in before.items():
                 setattr(operations_, name, original)
+
+
+def _is_whole(key: Any) -> bool:
+    return key is None or key is ... or (type(key) is tuple and all(part is ... for part in key))
 
 
 def key_in_program(value: Any, key: Any) -> Any:

@@ -115,6 +115,7 @@ class ValueNotes:
         roots: values that are an argument's contents, changed in place or not: its index.
         links: what a value that a write has made is a view of.
         settled: values that one write has made of all tensors of one storage, by each of them.
+        renewed: values that a write has put in the place of others, and those.
         filled: values of open shape that have come through a block, and have elements on every run.
         picks: values that are items of lists, which one the run decides: the pick.
         cut: items of lists of the run whose sizes differ.
@@ -133,6 +134,7 @@ class ValueNotes:
     roots: dict[int, tuple[Value, int]] = field(default_factory=dict)
     links: dict[int, Any] = field(default_factory=dict)
     settled: dict[int, Any] = field(default_factory=dict)
+    renewed: dict[int, tuple[Value, Value]] = field(default_factory=dict)
     filled: dict[int, Value] = field(default_factory=dict)
     picks: dict[int, Any] = field(default_factory=dict)
     cut: dict[int, Value] = field(default_factory=dict)

@@ -51,6 +51,9 @@ _VIEWS: Final = frozenset(
 )
 
 
+_OUTSIDE: Final = ("pd_op.data", "builtin.parameter")
+"""What gives the values of arguments and of tensors of the state."""
+
 _Path = tuple[tuple[int, int], ...]
 
 
@@ -105,6 +108,22 @@ def _before_cast(value: Any) -> Any:
     return value
 
 
+@dataclass(frozen=True)
+class _Store:
+    """An assignment to an item, or to a whole tensor of no dimensions.
+
+    Attributes:
+        operation, spot: what makes it, and where.
+        written: the value that is written into.
+        fresh: what that has become.
+    """
+
+    operation: Any
+    spot: _Spot
+    written: int
+    fresh: int
+
+
 @dataclass
 class _Value:
     """What becomes of a value.
@@ -129,7 +148,8 @@ class _Program:
 
     Attributes:
         values: by their ids.
-        stores: the assignments.
+        stores: the assignments, with what is written and what it has become.
+        outside: values that stand for arguments and for tensors of the state.
         storages: the values that are one tensor.
         appended: lists of the run, and where something is appended to them.
         sources: for values that are others', or parts of them, the ones they are made of.
@@ -143,8 +163,10 @@ class _Program:
             number: [base.id for base in bases] for number, (_, bases) in notes.shared().items()
         }
         self.gradients = gradients
+        self.renewed = {number: old for number, (_, old) in notes.renewed.items()}
+        self.outside: set[int] = set()
         self.values: dict[int, _Value] = {}
-        self.stores: list[tuple[Any, _Spot]] = []
+        self.stores: list[_Store] = []
         self.storages = _Storages()
         self.sources: dict[int, list[int]] = {}
         self.appended: list[tuple[int, _Spot]] = []
@@ -232,8 +254,15 @@ class _Program:
         name = operation.name()
         operands, results = operation.operands_source(), operation.results()
         copy = _is_copy(operation, self.copies)
+        if name in _OUTSIDE:
+            self.outside |= {result.id for result in results}
+        written = next((each for each in results if each.id in self.renewed), None)
         if name in _STORES:
-            self.stores.append((operation, spot))
+            self.stores.append(_Store(operation, spot, operands[0].id, results[0].id))
+        elif written is not None:
+            old = self.renewed[written.id]
+            self.stores.append(_Store(operation, spot, old.id, written.id))
+            self._join(old, [written])
         if copy or name in _STORES:
             self._hand(operands[0], results[:1], spot)
         elif name == "pd_op.while":
@@ -260,10 +289,13 @@ class _Program:
             if bridge.is_value(value) and not bridge.is_fake(value) and value.id in self.values:
                 self.values[value.id].uses.append((spot, made))
 
-    def _hand(self, value: Any, others: list[Any], spot: _Spot) -> None:
+    def _join(self, value: Any, others: list[Any]) -> None:
         for other in others:
             self.storages.join(other.id, value.id)
             self.sources.setdefault(other.id, []).append(value.id)
+
+    def _hand(self, value: Any, others: list[Any], spot: _Spot) -> None:
+        self._join(value, others)
         if value.id in self.values:
             self.values[value.id].handed.append((spot, [other.id for other in others]))
 
@@ -287,13 +319,13 @@ def check_views(program: Any, notes: ValueNotes, gradients: Container[int] = ())
     Raises:
         InplaceError: (D2S304) the assignment would be seen through a view in dygraph.
     """
-    if not any(operation.name() in _STORES for operation in bridge.operations(program)):
+    stores = (operation.name() in _STORES for operation in bridge.operations(program))
+    if not (notes.renewed or any(stores)):
         return
     known = _Program(program, notes, gradients)
-    for operation, spot in known.stores:
-        group = notes.settled.get(operation.result(0).id, frozenset())
-        if _is_missed(known, operation, spot, group):
-            _refuse(operation)
+    for store in known.stores:
+        if _is_missed(known, store, notes.settled.get(store.fresh, frozenset())):
+            _refuse(store.operation)
 
 
 def check_results(
@@ -355,18 +387,17 @@ def _apart(what: str, cure: str, value: Any) -> InplaceError:
     )
 
 
-def _is_missed(known: _Program, store: Any, spot: _Spot, group: Container[int]) -> bool:
+def _is_missed(known: _Program, store: _Store, group: frozenset[int]) -> bool:
     """Whether something reads, behind ``store``, what was before it in a view, or in the base.
 
     Args:
         known: the program.
         store: the assignment.
-        spot: where it is.
         group: what was made anew because of it.
     """
-    written = store.operand_source(0).id
-    others = known.linked.get(known.storages.find(written), ())
-    born = known.born(written) if others else []
+    spot = store.spot
+    others = known.linked.get(known.storages.find(store.written), ())
+    born = known.born(store.written) if others else []
     queue = [
         (value, False)
         for other in others
@@ -375,6 +406,9 @@ def _is_missed(known: _Program, store: Any, spot: _Spot, group: Container[int]) 
         and _after(spot, (made := known.values[value].made))
         and any(known.may_hold(other, made, birth, spot) for birth in born)
     ]
+    renewed = {known.storages.find(value) for value in group}
+    if any(at in known.outside and known.storages.find(at) not in renewed for at, _ in queue):
+        return True  # somebody reads it when the program has ended
     seen = set(queue)
     while queue:
         at, stale = queue.pop()

@@ -21,7 +21,13 @@ from d2s.runtime.aliasing.picks import merged, note_pick, picks_of
 from d2s.runtime.aliasing.ranks import open_axes
 from d2s.runtime.aliasing.replays import Method, done
 from d2s.runtime.aliasing.snapshots import Frozen
-from d2s.runtime.aliasing.storage import Sharing, may_be, unknown_base, with_contents
+from d2s.runtime.aliasing.storage import (
+    Sharing,
+    may_be,
+    note_renewed,
+    unknown_base,
+    with_contents,
+)
 from d2s.runtime.trace import Block, Capture, current, error_here
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import (
@@ -41,7 +47,7 @@ _OTHERWISE: Final[dict[str, Callable[..., Any]]] = {
         value if is_tensor(value) else paddle.assign(value.value if is_array(value) else value)
     ),
     "copy_": lambda y, other, *_: other,
-    "assign": lambda y, other: other,
+    "assign": lambda y, other: paddle.assign(other),
     "increment": lambda y, value=1.0: y + bridge.as_float32(value, y.dtype),
     "fill_diagonal_": lambda y, value=0.0, offset=0, wrap=False: _diagonal(y, value, offset, wrap),
     "sub_": lambda y, other: y - other,
@@ -291,6 +297,7 @@ def changed_to(owner: object, old: paddle.Tensor, fresh: paddle.Tensor, what: st
         fresh = with_contents(old, fresh)  # dygraph records nothing, and keeps the old gradient
     if steps is not None:
         fresh = steps.gradients.renewed(old, fresh)
+    note_renewed(old, fresh)
     note_written(root_to_change(owner), fresh)
     bind_anew(owner, fresh, what)
     _settle_picks(owner, old, fresh, what)
@@ -322,6 +329,7 @@ def _settle_picks(owner: object, old: paddle.Tensor, fresh: paddle.Tensor, what:
         step = merged(pick.holds(owner), fresh, pick.value)
         items = [fresh if is_same(each, owner) else each for each in pick.items]
         note_pick(step[-1], items, pick.position)
+        note_renewed(pick.value, step[-1])
         _rebind(holders, pick.value, step[-1], what)
         made += [*step, *map(as_value, items)]
     if made:
@@ -407,8 +415,8 @@ def _live_holders(thing: object) -> list[Holder]:
 
 def _sames(thing: object) -> list[Any]:
     """``thing``, and what stands for it in a program or outside."""
-    kept = None if bridge.is_eager(thing) else bridge.tensor_of(thing)
-    return [thing] if kept is None else [thing, kept]
+    kept = thing if bridge.is_eager(thing) else bridge.tensor_of(thing)
+    return [thing] if kept is None else [kept, bridge.as_value(kept)]
 
 
 def _rebind(holders: list[Holder], old: paddle.Tensor, fresh: paddle.Tensor, what: str) -> None:

@@ -419,12 +419,21 @@ class Sharing:
             capture.notes.links[value.id] = link_
         settled = frozenset(group)
         capture.notes.settled.update(dict.fromkeys(group, settled))
+        for old, new in pairs:
+            note_renewed(old, new)
         return pairs
 
     def _leads_to(self, view: paddle.Tensor, wanted: set[int]) -> bool:
         return view.id in wanted or any(
             self._leads_to(link.view, wanted) for link in self.below.get(view.id, ())
         )
+
+
+def note_renewed(old: paddle.Tensor, new: paddle.Tensor) -> None:
+    """Note that a write has put ``new`` in the place of ``old``."""
+    capture = current()
+    if capture is not None and new.id != old.id:
+        capture.notes.renewed[new.id] = (new, old)
 
 
 def with_contents(old: paddle.Tensor, new: paddle.Tensor) -> Any:
