@@ -350,9 +350,7 @@ def test_no_write_is_missed_in_a_view(what: str, base: str) -> None:
             held[0], given = X.clone(), X.clone()
             try:
                 result = called(given, scalar(sign))
-            except InplaceError as error:
-                assert called is static
-                assert error.line is not None
+            except InplaceError:  # d2s's own
                 return
             found.append([each.tolist() for each in (*result, given, held[0])])
         assert found[0] == found[1]
