@@ -5,6 +5,7 @@
 ``names``      every private name, looked up once, with what it is for
 ``gate``       which threads may do what at one time
 ``values``     values of a program, tensors of dygraph
+``filled``     whether values have elements on every run
 ``capture``    a program under capture
 ``blocks``     ``if`` and ``while`` of a program
 ``walks``      the operations of a program
@@ -47,6 +48,7 @@ from d2s.paddle_bridge.capturing.leaves import (
 )
 from d2s.paddle_bridge.capturing.stacks import remembered_frames
 from d2s.paddle_bridge.capturing.variables import tell_apart
+from d2s.paddle_bridge.filled import has_elements
 from d2s.paddle_bridge.flags import program_order, show_code
 from d2s.paddle_bridge.gate import keep_mode, static_lock
 from d2s.paddle_bridge.gradients.repairs import gradient_function
@@ -216,6 +218,7 @@ __all__ = [
     "gradient_function",
     "gradients_here",
     "gradients_in_block",
+    "has_elements",
     "has_grad",
     "has_hooks",
     "hook_gradient",

@@ -116,7 +116,9 @@ class ValueNotes:
         links: what a value that a write has made is a view of.
         settled: values that one write has made of all tensors of one storage, by each of them.
         renewed: values that a write has put in the place of others, and those.
-        filled: values of open shape that have come through a block, and have elements on every run.
+        filled: values of open shape that have elements on every run.
+        given_sizes: those of them whose open dimensions are those of arguments.
+        cuts: values without the elements that others have more at the end of some axes.
         picks: values that are items of lists, which one the run decides: the pick.
         cut: items of lists of the run whose sizes differ.
         written: the newest contents of each argument that is changed in place, by its index.
@@ -136,6 +138,8 @@ class ValueNotes:
     settled: dict[int, Any] = field(default_factory=dict)
     renewed: dict[int, tuple[Value, Value]] = field(default_factory=dict)
     filled: dict[int, Value] = field(default_factory=dict)
+    given_sizes: dict[int, Value] = field(default_factory=dict)
+    cuts: dict[int, tuple[Value, Value, list[int]]] = field(default_factory=dict)
     picks: dict[int, Any] = field(default_factory=dict)
     cut: dict[int, Value] = field(default_factory=dict)
     written: dict[int, Value] = field(default_factory=dict)

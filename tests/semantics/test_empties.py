@@ -7,6 +7,8 @@ Paddle 3.3 keeps the contents of an earlier run for a value without elements tha
 
 from __future__ import annotations
 
+import collections
+
 import paddle
 import pytest
 from paddle.static import InputSpec
@@ -99,6 +101,107 @@ def test_an_open_dimension_of_an_argument_costs_nothing() -> None:
     f(paddle.ones([2, 3]))
     names = {operation.name() for operation in bridge.operations(f.programs[0].program)}
     assert "pd_op.pad" not in names
+
+
+def _counts(static: object) -> collections.Counter[str]:
+    program = static.programs[0].program  # type: ignore[attr-defined]
+    return collections.Counter(each.name()[6:] for each in bridge.operations(program))
+
+
+def test_only_what_may_be_empty_is_padded() -> None:
+    """C1: one variable of a loop may become empty; the others cost nothing for it."""
+
+    @d2s.to_static(input_spec=[InputSpec([None, 3]), InputSpec([], "int64")])
+    def f(x, n):
+        rest, grown = x, x
+        h = paddle.zeros([x.shape[0], 3])
+        i = paddle.zeros([], "int64")
+        while i < n:
+            rest = rest[1:]
+            grown = paddle.concat([grown, x])
+            h = h + x
+            i = i + 1
+        return rest, grown, h
+
+    x = paddle.rand([2, 3])
+    for n in (0, 1, 2, 3):
+        got = f(x, paddle.to_tensor(n))
+        want = x[n:], paddle.concat([x] * (n + 1)), x * n
+        assert all(
+            a.shape == b.shape and paddle.allclose(a, b) for a, b in zip(got, want, strict=True)
+        )
+    assert _counts(f)["pad"] == 2  # before the loop, and at the end of a trip
+
+
+def test_sizes_that_are_positive_cost_nothing() -> None:
+    """C1, E4: the words of a decoder have places, counted from those that were there before."""
+
+    @d2s.to_static(input_spec=[InputSpec([None, None], "int64"), InputSpec([], "int64")])
+    def f(ids, n):
+        table = paddle.arange(64).astype("float32")
+        cache, i = table[ids], paddle.zeros([], "int64")
+        while i < n:
+            past = cache.shape[1]
+            places = paddle.arange(past, past + 1).expand([ids.shape[0], -1])
+            new = table[ids[:, -1:] + places]
+            if new.sum() > 9:
+                new = new + 1
+            cache = paddle.concat([cache, new], axis=1)
+            i = i + 1
+        return cache
+
+    def plain(ids, n):
+        table = paddle.arange(64).astype("float32")
+        cache = table[ids]
+        for _ in range(n):
+            new = table[ids[:, -1:] + cache.shape[1]]
+            cache = paddle.concat([cache, new + 1 if new.sum() > 9 else new], axis=1)
+        return cache
+
+    ids = paddle.to_tensor([[1, 2, 3], [2, 0, 1]])
+    for given, n in ((ids, 4), (ids[:1, :2], 3), (ids, 0)):
+        got, want = f(given, paddle.to_tensor(n)), plain(given, n)
+        assert got.shape == want.shape
+        assert paddle.allclose(got, want)
+    assert not _counts(f)["pad"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "t = t + y.sum(); y = z; z = z[1:]",
+        "t = y.sum()\n        if i == 1: z = y[:0]\n        y = paddle.concat([z, y])",
+        "if t > 3: y = z\n        else: y, z = z, y[1:]\n        t = t + y.sum()",
+        "if i > 0: y = y[:0] if t > 0 else y * 2\n        t = t - z.sum()",
+    ],
+)
+def test_from_one_variable_to_another(body: str) -> None:
+    """C1: emptiness goes on through other variables, and through branches that only hand on."""
+    source = (
+        "def f(x, s):\n    y, z, t = x, x * 2, s\n    i = paddle.zeros([], 'int64')\n"
+        f"    while i < 4:\n        {body.replace('; ', chr(10) + '        ')}\n        i = i + 1\n"
+        "    return y, z, t"
+    )
+    assert_same(function_of(source), *SIGNS)
+
+
+def test_what_is_handed_on_is_not_padded_again() -> None:
+    """C1: a side of a branch that leaves a variable alone neither cuts nor pads it."""
+
+    @d2s.to_static(input_spec=[InputSpec([None]), InputSpec([], "int64")])
+    def f(x, n):
+        y = paddle.masked_select(x, x > 0)
+        i = paddle.zeros([], "int64")
+        while i < n:
+            if i % 2 == 0:
+                y = y[1:]
+            i = i + 1
+        return y
+
+    x = paddle.to_tensor([1.0, -1.0, 2.0, 3.0])
+    for n in range(8):
+        assert f(x, paddle.to_tensor(n)).tolist() == [1.0, 2.0, 3.0][(n + 1) // 2 :]
+    assert _counts(f)["pad"] == 2  # before the loop, and where it gets shorter
 
 
 LISTS = [

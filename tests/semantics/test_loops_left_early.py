@@ -11,6 +11,7 @@ import paddle
 import pytest
 
 import d2s
+from d2s import paddle_bridge as bridge
 from d2s.errors import InplaceError
 from tests.helpers import assert_same, tensor
 
@@ -557,3 +558,32 @@ def test_what_leaves_a_loop_into_two_tries_is_refused() -> None:
     """F1: which of eight trips has raised was forgotten on the way through the second ``try``."""
     with pytest.raises(d2s.D2SError, match="D2S203"):
         d2s.to_static(raised_again)(tensor(9.0))
+
+
+def _left_by_a_flag(x: Any, n: Any, careful: bool = False) -> Any:
+    i = paddle.zeros([], "int64")
+    while True:
+        if careful:
+            if x.sum() > 99:
+                break
+        x = x * 2
+        i = i + 1
+        if i > n:
+            break
+        x = x + 1
+    return x, i
+
+
+def test_a_trip_that_begins_has_not_left_the_loop() -> None:
+    """C1: what an earlier ``break`` of the same trip guards is asked in that trip alone."""
+    static = assert_same(
+        _left_by_a_flag, *((tensor(1.0, 2.0), n) for n in map(paddle.to_tensor, (3, 0)))
+    )
+    (loop,) = (
+        each
+        for each in bridge.operations(static.programs[0].program)
+        if each.name() == "pd_op.while"
+    )
+    (body,) = loop.blocks()
+    assert [each.name() for each in body.ops].count("pd_op.if") == 1  # the second `break`
+    assert_same(_left_by_a_flag, (tensor(1.0, 2.0), paddle.to_tensor(9), True))

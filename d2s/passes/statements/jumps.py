@@ -1,7 +1,8 @@
 """Lower ``break``, ``continue`` and the ``else`` of loops.
 
 The rest of the text goes to the other side of the branch that jumps; a flag is made only where
-a path may or may not have jumped.  A loop keeps one ``break``, as the last statement of its body,
+a path may or may not have jumped; where the rest of a trip asks for it, the trip begins with it
+``False``.  A loop keeps one ``break``, as the last statement of its body,
 which the pass ``loops`` turns into the loop's ``stop``; ``while True`` tests the flag itself.
 
 >>> show(PASS, '''
@@ -21,6 +22,26 @@ def f(x):
             x = x + 1
         if broken:
             break
+    return x
+
+>>> show(PASS, '''
+... def f(x, careful):
+...     while True:
+...         if careful:
+...             if x > 9:
+...                 break
+...         x = x + 1
+...     return x
+... ''')
+def f(x, careful):
+    broken = False
+    while not broken:
+        broken = False
+        if careful:
+            if x > 9:
+                broken = True
+        if not broken:
+            x = x + 1
     return x
 
 >>> show(PASS, '''
@@ -71,6 +92,7 @@ class _Loop:
         self.given = given is not None
         self.broken = given
         self.skipped: str | None = None
+        self.asks = False  # the body asks for ``broken``
         self.exits = ctx.fresh_exits()  # asked for each statement before it is changed
 
     def flag_broken(self) -> str:
@@ -101,6 +123,7 @@ class _Loop:
             return []
         flags = []
         if node[1]:
+            self.asks = True
             flags.append(load(self.flag_broken(), at))
         if node[2]:
             flags.append(load(self.flag_skipped(), at))
@@ -212,6 +235,8 @@ def _statements(node: Any, ctx: Context) -> list[Any]:
     after: list[Any] = node.orelse
     node.orelse = []
     if loop.broken is not None:
+        if loop.asks:  # it is so, but in a static loop the flag is what the last trip has left
+            node.body.insert(0, assign(loop.broken, constant(False, at), at))
         if not loop.given:
             before = [assign(loop.broken, constant(False, at), at)]
         broken = load(loop.broken, at)

@@ -10,7 +10,7 @@ like that, and is cut to its size again on the other side:
                                         outside         y = y[:-1]
 
 Most values need none of that: their dimensions are known, or open ones that come from an input.
-:func:`may_be_empty` tells by going back over the operations that made the value.
+:func:`may_be_empty` asks Paddle's operations (``paddle_bridge.filled``).
 """
 
 from __future__ import annotations
@@ -21,41 +21,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.runtime.trace import current
-
-_NAMES: Final = """
-    abs acos acosh add add_n all amax amin angle any argmax argmin argsort asin asinh assign
-    atan atan2 atanh batch_norm batch_norm_ bce_loss bitwise_and bitwise_left_shift bitwise_not
-    bitwise_or bitwise_right_shift bitwise_xor bmm cast ceil celu channel_shuffle clip complex
-    concat conj copysign cos cosh cross cross_entropy_with_softmax cummax cummin cumprod cumsum
-    deg2rad digamma divide dot dropout elementwise_pow elu embedding equal erf erfinv
-    exp expm1 fill fill_diagonal fill_diagonal_tensor flatten flip floor floor_divide fmax fmin
-    frobenius_norm full_like fused_softmax_mask gather gather_nd gelu greater_equal greater_than
-    group_norm hardshrink hardsigmoid hardswish hardtanh heaviside huber_loss i0 i1 imag
-    increment index_add index_put index_sample index_select instance_norm isfinite isinf isnan
-    kldiv_loss kron kthvalue label_smooth layer_norm leaky_relu lerp less_equal less_than lgamma
-    linear log log10 log1p log2 log_softmax logcumsumexp logical_and logical_not logical_or
-    logical_xor logit logsigmoid logsumexp matmul matmul_with_flatten max maximum mean mean_all
-    median meshgrid min minimum mish mode multiply mv nanmedian nextafter nll_loss norm
-    not_equal npu_identity one_hot p_norm pixel_shuffle pow prelu print prod put_along_axis
-    rad2deg real reciprocal relu relu6 remainder reshape rms_norm roll rot90 round rsqrt scale
-    scatter scatter_nd_add selu set_value set_value_with_tensor share_data sigmoid
-    sigmoid_cross_entropy_with_logits sign silu sin sinh softmax softplus softshrink softsign
-    sqrt square squared_l2_norm squeeze stack stanh subtract sum swapaxes swish take_along_axis
-    tan tanh tanh_shrink thresholded_relu topk transpose tril triu
-    trunc unbind unsqueeze view_dtype where
-"""
-
-_KEEPING: Final = frozenset(_NAMES.split())
-"""Operations whose result has elements when their operands have."""
-
-_SHAPED: Final = frozenset({"full_with_tensor", "expand", "gaussian", "uniform", "randint", "tile"})
-"""Operations whose result has the shape that an operand gives."""
-
-_POSITIVE: Final = frozenset(
-    {"add", "assign", "cast", "concat", "max", "maximum", "min", "minimum", "multiply", "prod"}
-    | {"reshape", "squeeze", "stack", "sum", "unsqueeze"}
-)
-"""Operations whose result is positive when their operands are."""
+from d2s.runtime.values.tensors import carried
 
 
 def may_be_empty(value: bridge.Value) -> bool:
@@ -64,14 +30,29 @@ def may_be_empty(value: bridge.Value) -> bool:
     Inputs count as filled where their dimensions are open: a call with an empty tensor has a
     program of its own, in which that dimension is 0.
     """
-    return not _filled(value, set())
+    capture = current()
+    return not bridge.has_elements(value, {} if capture is None else capture.notes.filled)
 
 
-def note_filled(value: bridge.Value) -> None:
-    """Note that ``value``, which came out of a block or into one, has elements on every run."""
+def has_given_sizes(value: bridge.Value) -> bool:
+    """Whether each open dimension of ``value`` comes from an argument and is no smaller there."""
+    capture = current()
+    known = {} if capture is None else capture.notes.given_sizes
+    return bridge.has_elements(value, known, plain=True)
+
+
+def note_filled(value: bridge.Value, *, given: bool) -> None:
+    """Note that ``value``, which came out of a block or into one, has elements on every run.
+
+    Args:
+        value: on this side.
+        given: its sizes are those of arguments.
+    """
     capture = current()
     if capture is not None:
         capture.notes.filled[value.id] = value
+        if given:
+            capture.notes.given_sizes[value.id] = value
 
 
 def axes_of(*values: Any) -> list[int]:
@@ -84,7 +65,14 @@ def axes_of(*values: Any) -> list[int]:
 
 
 def padded(value: bridge.Value, axes: list[int]) -> Any:
-    """``value`` with one more element at the end of each of ``axes``."""
+    """``value`` with one more element at the end of each of ``axes``.
+
+    What was cut to its size and is handed on as it is has never been more than a copy.
+    """
+    wide, axes = _uncut(value, axes)
+    if wide is not None and not axes:
+        return carried(wide)
+    value = value if wide is None else wide
     dtype = value.dtype
     through = _THROUGH.get(dtype)
     wide = value if through is None else paddle.cast(value, through)
@@ -103,7 +91,29 @@ def cut(value: bridge.Value, axes: list[int]) -> Any:
     made = paddle.slice(value, axes, [0] * len(axes), [-1] * len(axes))
     made.stop_gradient = value.stop_gradient
     _note_copies(made)
+    capture = current()
+    if capture is not None:
+        capture.notes.cuts[made.id] = made, value, axes
     return made
+
+
+def _uncut(value: bridge.Value, axes: list[int]) -> tuple[bridge.Value | None, list[int]]:
+    """What ``value`` is a cut of, and along which of ``axes`` it has no further element."""
+    capture = current()
+    if capture is None:
+        return None, axes
+    notes = capture.notes
+    while value.id in notes.copies and value.id not in notes.cuts:
+        producer = bridge.producer(value)
+        if producer is None or producer[0] != "assign":
+            return None, axes
+        (value,) = producer[1]
+    if value.id not in notes.cuts:
+        return None, axes
+    _, wide, along = notes.cuts[value.id]
+    if not set(along) <= set(axes):
+        return None, axes
+    return wide, [axis for axis in axes if axis not in along]
 
 
 def _note_copies(*values: Any) -> None:
@@ -139,85 +149,3 @@ _THROUGH: Final[dict[Any, str]] = {
     paddle.bfloat16: "float32",
 }
 """Dtypes that the padding has no kernel for on every device, and one that holds their values."""
-
-
-# -- going back ----------------------------------------------------------------------------------
-
-
-def _filled(value: bridge.Value, seen: set[int]) -> bool:
-    """Whether ``value`` surely has elements; ``seen`` holds what is known to have by now."""
-    capture = current()
-    if value.id in seen or (capture is not None and value.id in capture.notes.filled):
-        return True
-    shape = bridge.shape_of(value)
-    if shape is not None and all(size > 0 for size in shape):
-        return True
-    if shape is not None and 0 in shape:
-        return False
-    found = bridge.producer(value)
-    if found is None:
-        return False  # of a loop around, which would have noted it
-    name, operands, attributes = found
-    if name in ("data", "parameter"):
-        held = True
-    elif name in _KEEPING or name in ("combine", "split", "slice_of_vector"):
-        held = all(_filled(operand, seen) for operand in operands)
-    elif name == "slice":
-        open_ = _left(attributes, len(bridge.shape_of(operands[0]) or ()))
-        held = (
-            shape is not None
-            and all(shape[axis] > 0 for axis in open_)
-            and _filled(operands[0], seen)
-        )
-    elif name in _SHAPED:
-        held = all(_filled(operand, seen) for operand in operands) and _sizes(operands[-1])
-    else:
-        held = False
-    if held:
-        seen.add(value.id)
-    return held
-
-
-def _left(attributes: dict[str, Any], rank: int) -> list[int]:
-    """The dimensions of a slice's result that were cut, without those that were dropped."""
-    dropped = set(attributes["decrease_axis"])
-    left = [axis for axis in range(rank) if axis not in dropped]
-    return [left.index(axis) for axis in attributes["axes"] if axis not in dropped]
-
-
-def _sizes(value: bridge.Value) -> bool:
-    """Whether ``value``, a shape or part of one, has no 0; -1 stands for a size as it is."""
-    found = bridge.producer(value)
-    if found is None:
-        return False
-    name, operands, attributes = found
-    if name == "full":
-        return bool(attributes["value"] != 0)
-    if name == "full_int_array":
-        return all(number != 0 for number in attributes["value"])
-    if name in ("combine", "stack"):
-        return all(map(_sizes, operands))
-    return _positive(value)
-
-
-def _positive(value: bridge.Value) -> bool:
-    """Whether every number in ``value``, a shape or a part of one, is positive."""
-    found = bridge.producer(value)
-    if found is None:
-        return False
-    name, operands, attributes = found
-    if name == "full":
-        return bool(attributes["value"] > 0)
-    if name == "full_int_array":
-        return all(number > 0 for number in attributes["value"])
-    if name in ("shape64", "shape"):
-        return _filled(operands[0], set())
-    if name == "combine":
-        return all(map(_positive, operands))
-    if name == "slice":
-        return _positive(operands[0])
-    if name == "scale":
-        return attributes["bias"] >= 0 and all(map(_positive, operands))
-    if name in ("concat", "reshape", "sum", "prod", "max", "min"):
-        return _positive(operands[0])
-    return name in _POSITIVE and all(map(_positive, operands))

@@ -18,7 +18,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import AmbiguousValueError
-from d2s.runtime.aliasing.empties import may_be_empty
+from d2s.runtime.aliasing.empties import has_given_sizes
 from d2s.runtime.trace import Capture, current, error_here
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import as_value, mark_number
@@ -67,7 +67,7 @@ def open_axes(x: paddle.Tensor, axis: object = None, name: object = None) -> lis
 def _follows_arguments(capture: Capture, value: paddle.Tensor) -> bool:
     """Whether the open dimensions of ``value`` are those of arguments."""
     given = any(size < 0 for root, _ in capture.notes.roots.values() for size in root.shape)
-    return given and not may_be_empty(value)
+    return given and has_given_sizes(value)
 
 
 def _axes(axis: Any, rank: int) -> list[int]:

@@ -9,7 +9,14 @@ from typing import Any
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.runtime.aliasing.empties import axes_of, cut, may_be_empty, note_filled, padded
+from d2s.runtime.aliasing.empties import (
+    axes_of,
+    cut,
+    has_given_sizes,
+    may_be_empty,
+    note_filled,
+    padded,
+)
 from d2s.runtime.control_flow.stops import computed, is_known_here, note_stops, stops_of, test_of
 from d2s.runtime.values.tensors import (
     as_dtype,
@@ -47,8 +54,10 @@ class Outputs:
         stops = self._stops()
         axes = [self._widened(position) for position in range(len(self.true))]
         results = [
-            self._narrowed(result, mine)
-            for result, mine in zip(self.op.finish(self.true, self.false), axes, strict=True)
+            self._narrowed(result, *of_it)
+            for result, *of_it in zip(
+                self.op.finish(self.true, self.false), axes, self.true, self.false, strict=True
+            )
         ]
         for position, flag in stops:
             note_stops(results[position], test_of(results[flag]))
@@ -93,10 +102,12 @@ class Outputs:
                 values[position] = padded(values[position], axes)
         return axes
 
-    def _narrowed(self, result: paddle.Tensor, axes: list[int] | None) -> paddle.Tensor:
+    def _narrowed(
+        self, result: paddle.Tensor, axes: list[int] | None, *before: paddle.Tensor
+    ) -> paddle.Tensor:
         """A result of the ``if``, of the size that it has behind it."""
         if axes is None:
-            note_filled(result)
+            note_filled(result, given=all(map(has_given_sizes, before)))
         return cut(result, axes) if axes else result
 
     def output(

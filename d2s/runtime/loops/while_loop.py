@@ -39,7 +39,7 @@ from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.sizes import lengthens
 from d2s.runtime.lists.lending import settle_block
 from d2s.runtime.lists.storage import NeedsElementError, NeedsRowsError
-from d2s.runtime.loops.boundary import Boundary, MayBeEmptyError
+from d2s.runtime.loops.boundary import Boundary, OtherSizesError
 from d2s.runtime.loops.carriers.carrier import Carrier, rebuilt
 from d2s.runtime.loops.carriers.growing import GrowingList
 from d2s.runtime.loops.carriers.making import Carriers
@@ -152,7 +152,7 @@ class WhileLoop:
             making.of(name, value, top=True)
             for name, value in zip(state.names, before, strict=True)
         ]
-        boundary = Boundary([init for carrier in carriers for init in carrier.inits], plans)
+        boundary = Boundary(carriers, plans)
         op = bridge.WhileOp(self.holds, boundary.inits)
         kept: list[bool] = []
         try:
@@ -262,8 +262,8 @@ class WhileLoop:
             plans.stops = True
         elif isinstance(request, AskedError) and request.loop is plans:
             self._answer(request.request, plans)
-        elif isinstance(request, MayBeEmptyError):
-            plans.empties = True
+        elif isinstance(request, OtherSizesError):
+            plans.note_sizes(request.empty, request.own)
         elif not isinstance(request, MoreStateError):
             raise request
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 import paddle
 
@@ -94,24 +94,41 @@ class Plan:
         self.carry = True
 
 
+ENOUGH: Final = 3
+"""After so many captures that have found variables without elements, any of them may be one."""
+
+
 class Plans(dict[str, Plan]):
     """Plans by path; a path that nothing is known of has the empty plan.
 
     Attributes:
-        empties: a variable of the loop may have no elements.
+        empty: variables that may have no elements.
+        own_sizes: variables whose sizes are not those of arguments.
         stops: the trips decide which variables have a gradient.
         unstable: what was planned anew the last time, for messages.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.empties = False
+        self.empty: set[str] = set()
+        self.own_sizes: set[str] = set()
+        self._asked_for_empty = 0
         self.stops = False
         self.unstable = "the state of the loop"
 
     def __missing__(self, path: str) -> Plan:
         self[path] = Plan()
         return self[path]
+
+    def note_sizes(self, empty: set[str], own: set[str]) -> None:
+        """Note variables that a trip may leave empty, or with sizes of their own."""
+        self.empty |= empty
+        self.own_sizes |= own
+        self._asked_for_empty += 1
+
+    def may_be_empty(self, name: str) -> bool:
+        """Whether a variable is to be carried as one that may have no elements."""
+        return name in self.empty or self._asked_for_empty >= ENOUGH
 
     def change(self, replan: Replan) -> None:
         """Take over what a capture has shown."""
