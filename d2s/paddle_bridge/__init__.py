@@ -45,6 +45,7 @@ from d2s.paddle_bridge.capturing.leaves import (
     derivatives_as_in_dygraph,
     is_cut,
     is_made_here,
+    let_gradients_end,
 )
 from d2s.paddle_bridge.capturing.stacks import remembered_frames
 from d2s.paddle_bridge.capturing.variables import tell_apart
@@ -94,6 +95,7 @@ from d2s.paddle_bridge.running.steps import (
     gradients_here,
     gradients_in_block,
     has_hooks,
+    holds,
     id_of_maker,
     ids_from,
     in_dygraph,
@@ -111,6 +113,7 @@ from d2s.paddle_bridge.running.steps import (
     renew,
     share_constants,
     sources,
+    taken,
     tell_of_hooks,
     uncopied,
     write_into,
@@ -221,6 +224,7 @@ __all__ = [
     "has_elements",
     "has_grad",
     "has_hooks",
+    "holds",
     "hook_gradient",
     "id_of_maker",
     "ids_from",
@@ -251,6 +255,7 @@ __all__ = [
     "leaves_out_empty_tensors",
     "length",
     "let_gradient_stop",
+    "let_gradients_end",
     "makes_sparse_gradients",
     "methods_replaced",
     "misplaced",
@@ -292,6 +297,7 @@ __all__ = [
     "static_py_layer",
     "stopwatch",
     "switch_to_static_graph",
+    "taken",
     "tell_apart",
     "tell_of_hooks",
     "tensor_of",

@@ -120,6 +120,9 @@ def is_chosen(value: Any) -> bool:
     return operation is None or operation.name() in ("pd_op.if", "pd_op.while")
 
 
+_NOT: Final = ("pd_op.logical_not", "pd_op.bitwise_not")
+_AND: Final = ("pd_op.logical_and", "pd_op.bitwise_and")
+_OR: Final = ("pd_op.logical_or", "pd_op.bitwise_or")
 _SAME: Final = ("pd_op.assign", "pd_op.reshape", "pd_op.share_data_")
 """Operations whose first result is a truth value where their first operand is."""
 
@@ -142,37 +145,65 @@ def implied(flag: Any, truth: bool, known: Facts) -> Facts:
         if value.id in found or "bool" not in str(value.dtype):
             continue
         found[value.id] = value, truth
-        operation = value.get_defining_op()
-        name = "" if operation is None else operation.name()
-        if name == "pd_op.logical_not" or name in _SAME:
-            queue.append((operation.operand_source(0), truth == (name in _SAME)))
-        elif name == ("pd_op.logical_and" if truth else "pd_op.logical_or"):
-            queue += [(operation.operand_source(index), truth) for index in (0, 1)]
-        elif name == "pd_op.if":
-            queue += _implied_by_if(operation, value, truth, known)
+        queue += _parts(value, truth)
+        choice = _choice(value)
+        if choice is not None:
+            queue += _implied_by_choice(*choice, truth, known)
     return found
+
+
+def _parts(value: Any, truth: bool) -> list[tuple[Any, bool]]:
+    """What follows from the operation that makes ``value`` alone."""
+    operation = value.get_defining_op()
+    name = "" if operation is None else operation.name()
+    if name in _NOT or name in _SAME:
+        return [(operation.operand_source(0), truth == (name in _SAME))]
+    if name in (_AND if truth else _OR):
+        return [(operation.operand_source(index), truth) for index in (0, 1)]
+    return []
+
+
+def _choice(value: Any) -> tuple[Any, list[Any]] | None:
+    """The condition of the choice that makes ``value``, and between which values it is."""
+    operation = value.get_defining_op()
+    name = "" if operation is None else operation.name()
+    if name == "pd_op.where":
+        test, *sides = operation.operands_source()
+        return test, sides
+    if name != "pd_op.if":
+        return None
+    index = [each.id for each in operation.results()].index(value.id)
+    sides = [block.ops[-1].operand_source(index) for block in blocks_of(operation)]
+    return operation.operand_source(0), sides
 
 
 def known_truth(flag: object, facts: Facts) -> bool | None:
     """What is known of the bool value ``flag``."""
     for truth in (True, False):
-        for number, (_, holds) in implied(flag, truth, facts).items():
+        for number, (value, holds) in implied(flag, truth, facts).items():
             if number in facts and facts[number][1] is not holds:
+                return not truth
+            if _constant(value) is (not holds):
                 return not truth
     return None
 
 
-def _implied_by_if(
-    operation: Any, result: Any, truth: bool, known: Facts
+def _constant(value: Any) -> bool | None:
+    """The truth of a bool value that is the same on every run."""
+    operation = value.get_defining_op()
+    if operation is None or operation.name() != "pd_op.full":
+        return None
+    return bool(operation.attrs()["value"])
+
+
+def _implied_by_choice(
+    test: Any, sides: list[Any], truth: bool, known: Facts
 ) -> list[tuple[Any, bool]]:
-    """What follows from a result of an ``if`` one side of which cannot have given it."""
-    index = [each.id for each in operation.results()].index(result.id)
-    test = operation.operand_source(0)
-    sides = [block.ops[-1].operand_source(index) for block in blocks_of(operation)]
+    """What follows from a choice between two values one of which cannot have been taken."""
     if test.id in known:
         return [(sides[0] if known[test.id][1] else sides[1], truth)]
     possible = [
-        _may_be(side, truth, (test, holds))
+        _may_be(side, truth, _plainly(test, holds))
         for side, holds in zip(sides, (True, False), strict=True)
     ]
     if all(possible) or not any(possible):
@@ -181,20 +212,38 @@ def _implied_by_if(
     return [(test, taken), (sides[0] if taken else sides[1], truth)]
 
 
-def _may_be(value: Any, truth: bool, known: tuple[Any, bool]) -> bool:
-    """Whether ``value`` may have this truth, where ``known[0]`` has the truth ``known[1]``."""
-    while True:
-        if value.id == known[0].id:
-            return truth == known[1]
+def _plainly(flag: Any, truth: bool) -> dict[Any, bool]:
+    """:func:`implied` without choices: each would have to be looked into for two truths."""
+    found: dict[Any, bool] = {}
+    queue = [(flag, truth)]
+    while queue:
+        value, truth = queue.pop()
+        if value.id not in found:
+            found[value.id] = truth
+            queue += _parts(value, truth)
+    return found
+
+
+def _may_be(value: Any, truth: bool, known: dict[Any, bool]) -> bool:
+    """Whether ``value`` may have this truth, where those of ``known`` have theirs."""
+    while value.id not in known:
+        same = _constant(value)
+        if same is not None:
+            return same == truth
         operation = value.get_defining_op()
         name = "" if operation is None else operation.name()
-        if name == "pd_op.full":
-            return bool(operation.attrs()["value"]) == truth
-        if name == "pd_op.logical_not":
+        if name == "pd_op.where":
+            test, *sides = operation.operands_source()
+            if test.id not in known:
+                return any(_may_be(each, truth, known) for each in sides)
+            value = sides[0 if known[test.id] else 1]
+            continue
+        if name in _NOT:
             truth = not truth
         elif name not in _SAME:
             return True
         value = operation.operand_source(0)
+    return known[value.id] == truth
 
 
 def misplaced(program: Any) -> tuple[Any, Any] | None:

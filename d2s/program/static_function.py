@@ -444,23 +444,13 @@ class StaticFunction(ConcretePrograms):
         return self._training
 
     def _captured(
-        self,
-        call: Call,
-        *,
-        export: bool = False,
-        hooks: bool = False,
-        lifted: tuple[Change, ...] = (),
-        tentative: bool = False,
-        decided: bool = False,
+        self, call: Call, *, hooks: bool = False, lifted: tuple[Change, ...] = (), **options: bool
     ) -> Captured:
+        """The program for ``call``; ``options`` are those of :func:`capture`."""
         function = self._object() if hooks else self.dygraph_function
-        return capture(
-            Wanted(function, call, self._roots(call), lifted, bool(self._options.get("part"))),
-            gradients=paddle.is_grad_enabled(),
-            export=export,
-            tentative=tentative,
-            decided=decided,
-        )
+        part, dygraph = self._options.get("part"), not self._whole() or "part" in self._options
+        wanted = Wanted(function, call, self._roots(call), lifted, bool(part), dygraph)
+        return capture(wanted, gradients=paddle.is_grad_enabled(), **options)
 
     def _roots(self, call: Call) -> list[Any]:
         owner = self._object()

@@ -148,8 +148,23 @@ def is_made_here(value: Any) -> bool:
 
 
 def continues(tensor: Any) -> bool:
-    """Whether a dygraph tensor was computed of others that want gradients."""
-    return not getattr(tensor, "stop_gradient", True) and not getattr(tensor, "is_leaf", True)
+    """Whether a dygraph tensor was computed of others that want gradients.
+
+    The results of a program that has a ``backward()`` of its own look like leaves.
+    """
+    return not getattr(tensor, "stop_gradient", True) and (
+        not getattr(tensor, "is_leaf", True) or getattr(tensor, _ENDS, False)
+    )
+
+
+_ENDS: Final = "d2s_ends"
+
+
+def let_gradients_end(tensor: Any, hook: Any) -> None:
+    """Let ``hook`` be called with a gradient that arrives at ``tensor``, which is no leaf."""
+    tensor.stop_gradient = False
+    tensor.register_hook(hook)
+    setattr(tensor, _ENDS, True)
 
 
 def comes_of(tensor: Any, leaves: list[Any]) -> bool:

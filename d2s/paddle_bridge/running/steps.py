@@ -32,7 +32,7 @@ from d2s.paddle_bridge.names import (
     to_static_mode_guard,
 )
 from d2s.paddle_bridge.preparing.passes import copy_into_loops, refuse_untried
-from d2s.paddle_bridge.walks import blocks_of, inside, operations
+from d2s.paddle_bridge.walks import Facts, blocks_of, inside, known_truth, operations
 
 
 def gradients_here(
@@ -75,12 +75,17 @@ def gradients_here(
 
 
 def gradients_in_block(
-    outputs: list[Any], inputs: list[Any], seeds: list[Any] | None, *, again: bool
+    outputs: list[Any],
+    inputs: list[Any],
+    seeds: list[Any] | None,
+    left_out: set[int],
+    *,
+    again: bool,
 ) -> list[Any]:
     """Gradients in the branch or loop that is being captured.
 
     Args:
-        outputs, inputs, seeds, again: as for :func:`gradients_here`.
+        outputs, inputs, seeds, left_out, again: as for :func:`gradients_here`.
 
     Returns:
         The gradient of each input, or ``None``.
@@ -91,6 +96,7 @@ def gradients_in_block(
     block = paddle.pir.get_current_insertion_point().block()
     before = {operation.id() for operation in block.ops}
     with coded_gradients(), static_lock, derivatives_to_come() if again else nullcontext():
+        LEFT_OUT.update(left_out)
         LEFT_OUT.update(beside(outputs, inputs, visible_to(block)))
         try:
             made = gradient_function()(outputs, inputs, seeds)
@@ -214,7 +220,9 @@ def overwriting(start: int) -> Iterator[tuple[int, Any]]:
             operation.get_input_names(), operation.operands_source(), strict=True
         ):
             fresh = results.get(f"{name}_out", results.get(_INPLACE_NAMES.get(name, "")))
-            if fresh is not None and not pir.is_fake_value(value):
+            if fresh is None or pir.is_fake_value(value):
+                continue
+            if fresh.shape == value.shape:  # not the mean_grad_out of rmsprop_ without centered
                 yield value.id, fresh
 
 
@@ -271,18 +279,25 @@ def is_made_of_constants(value: Any) -> bool:
 
 
 def sources(value: Any) -> list[Any]:
-    """The values that what makes ``value`` reads, in its blocks too; all of one block."""
+    """The values that what makes ``value`` reads, in its blocks too; none that these make."""
     operation = value.get_defining_op()
     if operation is None:
         return []
-    home = operation.get_parent_block()
+    held = list(inside(operation))
+    made = {each.id() for each in held}
     found = []
-    for each in (operation, *inside(operation)):
+    for each in (operation, *held):
         for source in each.operands_source():
             origin = None if pir.is_fake_value(source) else source.get_defining_op()
-            if origin is not None and (each is operation or origin.get_parent_block() == home):
+            if origin is not None and origin.id() not in made:
                 found.append(source)
     return found
+
+
+def holds(value: Any, numbers: set[int]) -> bool:
+    """Whether what makes ``value`` is a branch or loop with an operation of ``numbers`` in it."""
+    operation = value.get_defining_op()
+    return operation is not None and any(each.id() in numbers for each in inside(operation))
 
 
 def uncopied(value: Any) -> Any:
@@ -327,6 +342,20 @@ def joined(value: Any, at: int | None = None) -> list[list[Any]]:
         paths.append(operation.operands_source()[-count:])
     paths = [path for path in paths if len(path) == count]
     return paths if at is None else [[path[at]] for path in paths]
+
+
+def taken(value: Any, facts: Facts) -> Any:
+    """What a branch has given for ``value``, where ``facts`` tell the side; or ``value`` itself."""
+    while True:
+        paths = joined(value)
+        if not paths or value.get_defining_op().name() != "pd_op.if":
+            return value
+        truth = known_truth(value.get_defining_op().operand_source(0), facts)
+        if truth is None:
+            return value
+        value = paths[0 if truth else 1][place_among(value)]
+        if uncopied(value).stop_gradient == value.stop_gradient:  # else one that is detached
+            value = uncopied(value)
 
 
 def place_among(value: Any) -> int:

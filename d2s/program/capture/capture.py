@@ -96,6 +96,7 @@ class Wanted:
         roots: objects whose attributes the function may assign.
         lifted: places outside of the arguments whose Python numbers become inputs.
         part: the function is a part of one that changes tensors in place elsewhere.
+        dygraph: what cannot be one program runs in dygraph, which goes on with the results.
     """
 
     function: Callable[..., Any]
@@ -103,6 +104,7 @@ class Wanted:
     roots: list[Any]
     lifted: tuple[Change, ...] = ()
     part: bool = False
+    dygraph: bool = False
 
 
 def capture(
@@ -333,6 +335,8 @@ class _Recording:
         self.updates = updates_of(state, self.main, results)
         results.check_leaves()
         results.check_passed()
+        if self.wanted.dygraph:
+            state.steps.leaves.check_results(results.given)
         drop_unread(self.main, results.outputs)
 
     # -- afterwards ------------------------------------------------------------------------------

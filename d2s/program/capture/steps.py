@@ -20,6 +20,7 @@ from d2s.program.state.guards import Guard
 from d2s.program.state.places import Found, Place
 from d2s.runtime.training.leaves import CLEARED, DROPPED, ZEROS, Leaf
 from d2s.runtime.training.steps import Steps
+from d2s.runtime.values.choice import Choice
 
 
 @dataclass
@@ -83,7 +84,7 @@ class StepsOfRun:
             )
         for index, asked in self.arguments:
             tensor = inputs[index]
-            if not tensor.is_leaf:
+            if bridge.continues(tensor):
                 raise _refusal(
                     "an argument was computed outside of the function, where backward() would go "
                     "on",
@@ -110,13 +111,20 @@ class StepsOfRun:
         for index, _, nothing in self.given:
             parameters[index] = nothing
 
-    def end(self, outputs: list[Any], values: list[Any]) -> None:
-        """Let results look as in dygraph: one that had a gradient refuses a second backward."""
+    def end(self, outputs: list[Any], values: list[Any], stopped: set[int]) -> None:
+        """Let results look as in dygraph: one that had a gradient refuses a second backward.
+
+        Args:
+            outputs: of the run.
+            values: of the program.
+            stopped: positions of outputs that have no gradient on this run.
+        """
         for index, (tensor, value) in enumerate(zip(outputs, values, strict=True)):
-            if not value.stop_gradient:
-                tensor.stop_gradient = False
-                if index not in self.leaves:
-                    tensor.register_hook(_refuse_backward)
+            if not value.stop_gradient and index not in stopped:
+                if index in self.leaves:
+                    tensor.stop_gradient = False
+                else:
+                    bridge.let_gradients_end(tensor, _refuse_backward)
 
 
 def check_asked(inputs: list[Any], asked: list[Any]) -> None:
@@ -210,7 +218,7 @@ def changes_of(steps: Steps) -> Iterator[tuple[Callable[[Any, Any], None], Any]]
     for leaf in steps.leaves.all.values():
         if not leaf.changed or (leaf.tensor is None and leaf.index is None):
             continue
-        if bridge.is_value(leaf.grad):
+        if bridge.is_value(leaf.grad) or isinstance(leaf.grad, Choice):
             yield _setter(leaf), leaf.grad
         elif leaf.grad is DROPPED:
             yield _clearer(leaf, False), None
@@ -230,6 +238,9 @@ def _setter(leaf: Leaf) -> Callable[[Any, Any], None]:
 
     def write(run: Any, gradient: Any) -> None:
         tensor = target(run)
+        if gradient is None:  # on this run
+            tensor.clear_gradient(False)
+            return
         with paddle.no_grad():
             before = tensor.grad if adds else None
             if tensor.stop_gradient:

@@ -318,8 +318,9 @@ class Runner(Trainable):
             if captured.steps is not None:
                 captured.steps.release(captured.parameters[0])
         self.runs += 1
-        for position, stops in captured.stops:
-            if not outputs[position].stop_gradient and bool(outputs[stops]):
+        stopped = {position for position, stops in captured.stops if bool(outputs[stops])}
+        for position in stopped:
+            if not outputs[position].stop_gradient:
                 outputs[position] = outputs[position].detach()
         run = Run(outputs, tensors, containers)
         result = captured.build(run)
@@ -330,7 +331,7 @@ class Runner(Trainable):
             with paddle.no_grad():
                 paddle.assign(outputs[position], tensors[index])
         if captured.steps is not None:
-            captured.steps.end(outputs, captured.outputs)
+            captured.steps.end(outputs, captured.outputs, stopped)
         _set_flags(captured, tensors, True)
         return result
 

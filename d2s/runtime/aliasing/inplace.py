@@ -413,6 +413,11 @@ def _live_holders(thing: object) -> list[Holder]:
     return [holder for holder in holders_of_alternative(_sames(thing)) if holder.live]
 
 
+def is_held(thing: object) -> bool:
+    """Whether a name, an attribute or a container holds ``thing``, and may be read again."""
+    return bool(_live_holders(thing))
+
+
 def _sames(thing: object) -> list[Any]:
     """``thing``, and what stands for it in a program or outside."""
     kept = thing if bridge.is_eager(thing) else bridge.tensor_of(thing)

@@ -92,8 +92,8 @@ def _found(value: bridge.Value, known: dict[int, Any]) -> tuple[Stops, bridge.Va
         return mine or False, None
     if operation.name() == "pd_op.if":
         return _of_branch(operation, value, known)
-    if bridge.blocks_of(operation) or not operation.num_operands():
-        return False, None
+    if bridge.blocks_of(operation) or bridge.is_made_of_constants(value):
+        return False, None  # in the latter case the user has said it
     found: Stops = True
     for operand in operation.operands_source():
         if bridge.is_fake(operand):

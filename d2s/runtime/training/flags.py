@@ -27,7 +27,8 @@ def set_flag(value: bridge.Value, stops: bool) -> None:
     """``value.stop_gradient = stops`` in user code."""
     capture = current()
     assert capture is not None
-    if value.stop_gradient == stops or not capture.gradients:
+    known = bridge.taken(value, capture.facts()).stop_gradient
+    if known == stops or not capture.gradients:
         return
     tensor = bridge.tensor_of(value)
     if tensor is not None:  # a parameter, of which Paddle's layers give the value

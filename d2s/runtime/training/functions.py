@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.errors import LoopGradientError, UnsupportedInGraphError
+from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.trace import error_here
 from d2s.runtime.training.gradients import constant
 from d2s.runtime.training.steps import steps
@@ -29,7 +29,8 @@ def backward_of(
         paddle.autograd.backward(tensors, grad_tensors, retain_graph)
         return
     seeds = None if grad_tensors is None else _listed(grad_tensors)
-    state.gradients.backward([as_value(output) for output in _listed(tensors)], seeds)
+    outputs = [as_value(output) for output in _listed(tensors)]
+    state.gradients.backward(outputs, seeds, retain=retain_graph)
 
 
 @dataclass(frozen=True)
@@ -70,11 +71,6 @@ def grad_(*arguments: Any, **options: Any) -> list[bridge.Value | None]:
     if asked.no_grad_vars is not None:
         fixed = [as_value(each) for each in _listed(asked.no_grad_vars)]
         made = list(paddle.grad(given, wanted, seeds, None, create_graph, True, True, fixed))
-    elif state.record.in_block:
-        try:
-            made = bridge.gradients_in_block(given, wanted, seeds, again=create_graph)
-        except LoopGradientError as error:
-            raise error_here(LoopGradientError, error.cause, error.cure) from error.__cause__
     else:
         made = state.gradients.compute(given, wanted, seeds, kept=create_graph)
     state.record.capture.asked.update(each.id for each in wanted)

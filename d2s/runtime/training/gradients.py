@@ -3,25 +3,38 @@
 What was in ``.grad`` before the call is read by each run, if the program adds to it::
 
     loss.backward()      g = gradient of loss; w.grad = (old w.grad or 0) + g
+
+In a branch the gradients of leaves are part of what its sides hand on; one that only some runs have
+is a choice between a value and ``None``::
+
+    if loss > 1:                   g1 = if(loss > 1) { yield gradient of loss } else { yield 0 }
+        loss.backward()            w.grad = g1 where loss > 1, else None
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import here
-from d2s.errors import UnsupportedInGraphError
+from d2s.errors import LoopGradientError, UnsupportedInGraphError
 from d2s.runtime.aliasing.empties import enter_blocks
-from d2s.runtime.aliasing.inplace import bind_anew
+from d2s.runtime.aliasing.inplace import bind_anew, is_held
 from d2s.runtime.aliasing.slots import Slot
+from d2s.runtime.control_flow.cond import select
+from d2s.runtime.control_flow.stops import note_stops
 from d2s.runtime.trace import error_here
 from d2s.runtime.training.leaves import CLEARED, DROPPED, UNTOUCHED, ZEROS, Leaf, Leaves, Mark
 from d2s.runtime.training.record import Record
+from d2s.runtime.values.choice import Choice, possible
 from d2s.runtime.values.tensors import as_value
+
+Gradient: TypeAlias = "bridge.Value | Choice | Mark"
+"""What the gradient of a leaf is; a choice is one between values and ``None``."""
 
 GRADIENT: Final[Any] = vars(bridge.EagerTensor)["grad"]
 
@@ -49,16 +62,25 @@ class Gradients:
         self._record = record
         self._leaves = leaves
 
-    def backward(self, outputs: list[bridge.Value], seeds: list[object] | None) -> None:
-        """Add the gradients of ``outputs`` to those of all leaves."""
-        self._record.check("backward()")
+    def backward(
+        self, outputs: list[bridge.Value], seeds: list[object] | None, *, retain: bool = False
+    ) -> None:
+        """Add the gradients of ``outputs`` to those of all leaves.
+
+        Args:
+            outputs: what is differentiated.
+            seeds: their gradients.
+            retain: another ``backward()`` may go the same way.
+        """
+        self._record.check("backward()", branches=True)
+        self._record.place = here()
         with paddle.no_grad():
             pairs = [
                 (output, bridge.filled_like(output, 1.0) if seed is None else as_value(seed))
                 for output, seed in zip(outputs, seeds or [None] * len(outputs), strict=True)
                 if not output.stop_gradient
             ]
-        reached = self._leaves.reached([output for output, _ in pairs])
+        reached = self._leaves.reached([output for output, _ in pairs], frees=not retain)
         self._leaves.check_parted([output for output, _ in pairs], [])
         if not reached:
             return
@@ -89,8 +111,13 @@ class Gradients:
         kept: bool = False,
     ) -> list[bridge.Value]:
         """Gradients as values of the program; with ``kept`` they have gradients themselves."""
-        enter_blocks(paddle.static.default_main_program())
         left_out = self._record.made | self._record.stepping
+        if self._record.in_block:
+            try:
+                return bridge.gradients_in_block(outputs, inputs, seeds, left_out, again=kept)
+            except LoopGradientError as error:
+                raise error_here(LoopGradientError, error.cause, error.cure) from error.__cause__
+        enter_blocks(paddle.static.default_main_program())
         made, gone, operations = bridge.gradients_here(outputs, inputs, seeds, left_out, again=kept)
         self._record.capture.notes.forget(gone)
         self._record.shown |= operations
@@ -99,17 +126,23 @@ class Gradients:
         return made
 
     def _add(self, leaf: Leaf, gradient: bridge.Value) -> None:
-        if isinstance(leaf.grad, Mark):
-            if leaf.grad is UNTOUCHED and leaf.found is not False and leaf.tensor is not None:
-                gradient = self._content(leaf) + gradient
-        else:
-            gradient = leaf.grad + gradient
+        if self._record.in_block:
+            old = self.in_branch(leaf, "backward()")
+            if old is not None:
+                gradient = _or_zeros(old, gradient) + gradient
+        elif not isinstance(leaf.grad, Mark):
+            gradient = _or_zeros(leaf.grad, gradient) + gradient
+        elif leaf.grad is UNTOUCHED and leaf.found is not False and leaf.tensor is not None:
+            gradient = self._content(leaf) + gradient
         self.become(leaf, constant(gradient), "backward()")
 
-    def become(self, leaf: Leaf, gradient: bridge.Value | Mark, what: str) -> None:
+    def become(self, leaf: Leaf, gradient: Gradient, what: str) -> None:
         """Give ``leaf`` another gradient; in dygraph it is the same tensor with other contents."""
-        old = leaf.grad
-        if leaf.shown and not isinstance(old, Mark):
+        old = possible(leaf.grad)
+        if leaf.shown and isinstance(old, Choice):
+            if any(each is not None and is_held(each) for each in old.leaves()):
+                raise _refused_choice(f"{what} changes a gradient", "a name or container holds")
+        elif leaf.shown and not isinstance(old, Mark):
             if gradient is ZEROS:
                 with paddle.no_grad():
                     gradient = constant(bridge.filled_like(leaf.like, 0.0))
@@ -120,6 +153,7 @@ class Gradients:
     def _as_leaf(self, leaf: Leaf, gradient: bridge.Value) -> bridge.Value:
         """``gradient`` of ``leaf`` as user code meets it: in dygraph it is a leaf itself."""
         gradient.stop_gradient = leaf.stops
+        note_stops(gradient, leaf.stops)
         if not leaf.stops and gradient.id not in self._leaves.contents:
             own = self._leaves.all["gradient", gradient.id] = Leaf(
                 None, None, gradient, found=False
@@ -153,8 +187,8 @@ class Gradients:
             leaf.place = here()
         return leaf.found
 
-    def read(self, leaf: Leaf) -> bridge.Value | None:
-        """``leaf.grad`` as a value, or ``None``."""
+    def read(self, leaf: Leaf) -> bridge.Value | Choice | None:
+        """``leaf.grad`` as a value, ``None``, or a choice between the two."""
         if leaf.grad is UNTOUCHED:
             leaf.grad = self._content(leaf) if self._ask(leaf) else UNTOUCHED
         elif leaf.grad is CLEARED:
@@ -170,37 +204,40 @@ class Gradients:
                 return leaf.grad
             with paddle.no_grad():
                 leaf.grad = constant(bridge.filled_like(leaf.like, 0.0))
-        return None if isinstance(leaf.grad, Mark) else leaf.grad
+        return None if isinstance(leaf.grad, Mark) else possible(leaf.grad)
 
-    def show(self, leaf: Leaf) -> bridge.Value | None:
+    def show(self, leaf: Leaf) -> bridge.Value | Choice | None:
         """:meth:`read` for the user's code, which may keep what it gets."""
         leaf.shown = True
-        gradient = self.read(leaf)
-        return None if gradient is None else self._as_leaf(leaf, gradient)
+        return _mapped(self.read(leaf), lambda gradient: self._as_leaf(leaf, gradient))
 
     def clear(self, leaf: Leaf, zero: bool) -> None:
         """``leaf.clear_gradient(zero)``."""
+        what = "clear_gradient()"
         if self._record.in_block:
-            if self.in_branch(leaf, "clear_gradient()", keeps=zero):
-                with paddle.no_grad():
-                    nothing = constant(bridge.filled_like(leaf.like, 0.0))
-                self.become(leaf, nothing, "clear_gradient()")
+            old = self.in_branch(leaf, what)
+            if not zero:
+                leaf.grad = DROPPED
+            elif old is not None:
+                self.become(leaf, _mapped(old, _zeros), what)
             return
-        self._record.check("clear_gradient()")
+        self._record.check(what)
         self._record.used = True
         leaf.alone = True
         if not zero:
             leaf.grad = DROPPED
         elif leaf.grad is UNTOUCHED:
             leaf.grad = CLEARED
+        elif isinstance(leaf.grad, Choice):
+            self.become(leaf, _mapped(leaf.grad, _zeros), what)
         elif not isinstance(leaf.grad, Mark):
-            self.become(leaf, ZEROS, "clear_gradient()")
+            self.become(leaf, ZEROS, what)
 
     def assign(self, leaf: Leaf, gradient: object) -> None:
         """``leaf.grad = gradient``."""
         what = "an assignment to .grad"
         if self._record.in_block:
-            if not self.in_branch(leaf, what, keeps=gradient is not None):
+            if self.in_branch(leaf, what) is None and gradient is not None:
                 self._record.check(what)
         else:
             self._record.check(what)
@@ -215,32 +252,32 @@ class Gradients:
                 copy = constant(paddle.assign(as_value(gradient)))
             self.become(leaf, copy, "an assignment to .grad")
 
-    def in_branch(self, leaf: Leaf, what: str, *, keeps: bool) -> bool:
-        """Whether a branch has the gradient of ``leaf``, which it is about to change.
+    def in_branch(self, leaf: Leaf, what: str) -> bridge.Value | Choice | None:
+        """The gradient of ``leaf``, which the branches around hand on from now on.
 
         Args:
-            leaf: the leaf.
+            leaf: the leaf, whose gradient is about to change.
             what: the change, for messages.
-            keeps: the leaf has a gradient after it, too.
         """
         self._record.check(what, branches=True)
-        there = self.read(leaf) is not None
-        if there and not keeps:
-            self._record.check(what)  # whether there is one would depend on the run
-        if there:
-            self._record.used = True
-            leaf.alone = True
-            self._record.join_branches(f"gradient of {leaf.like.name}", _Gradient(self, leaf))
-        return there
+        gradient = self.read(leaf)
+        self._record.used = True
+        leaf.alone = True
+        self._record.join_branches(f"gradient of {leaf.like.name}", _Gradient(self, leaf))
+        return gradient
 
-    def put(self, leaf: Leaf, gradient: bridge.Value | Mark) -> None:
+    def put(self, leaf: Leaf, gradient: bridge.Value | Choice | None) -> None:
         """Let ``gradient`` be that of ``leaf``, as a branch leaves it."""
-        leaf.grad = gradient if isinstance(gradient, Mark) else self._as_leaf(leaf, gradient)
+        kept = _mapped(gradient, lambda value: self._as_leaf(leaf, value))
+        leaf.grad = DROPPED if kept is None else kept
 
     def _leaf_with(self, gradient: bridge.Value) -> Leaf | None:
         """The leaf whose gradient the value ``gradient`` is."""
         for leaf in self._leaves.all.values():
-            if not isinstance(leaf.grad, Mark) and leaf.grad.id == gradient.id:
+            if isinstance(leaf.grad, Choice):
+                if any(each is not None and each.id == gradient.id for each in leaf.grad.leaves()):
+                    raise _refused_choice("a gradient is changed in place", "is changed")
+            elif not isinstance(leaf.grad, Mark) and leaf.grad.id == gradient.id:
                 return leaf
         return None
 
@@ -254,7 +291,7 @@ class Gradients:
         if leaf is not None:
             what = "a change of a gradient in place"
             if self._record.in_block:
-                self.in_branch(leaf, what, keeps=True)
+                self.in_branch(leaf, what)
             else:
                 self._record.check(what)
             self._record.used = True
@@ -285,8 +322,38 @@ class _Gradient(Slot):
     gradients: Gradients
     subject: Leaf
 
-    def get(self) -> bridge.Value | Mark:
-        return self.subject.grad
+    def get(self) -> bridge.Value | Choice | None:
+        return None if isinstance(self.subject.grad, Mark) else self.subject.grad
 
-    def set(self, value: bridge.Value | Mark) -> None:
+    def set(self, value: bridge.Value | Choice | None) -> None:
         self.gradients.put(self.subject, value)
+
+
+def _mapped(gradient: Any, function: Callable[[bridge.Value], bridge.Value]) -> Any:
+    """``function`` of a gradient, of each where it is one of several; ``None`` stays."""
+    if isinstance(gradient, Choice):
+        return gradient.mapped(function)
+    return None if gradient is None else function(gradient)
+
+
+def _zeros(value: bridge.Value) -> bridge.Value:
+    with paddle.no_grad():
+        return constant(bridge.filled_like(value, 0.0))
+
+
+def _or_zeros(gradient: bridge.Value | Choice | None, like: bridge.Value) -> bridge.Value:
+    """``gradient`` as a value, zero on the runs that have none."""
+    if not isinstance(gradient, Choice):
+        return _zeros(like) if gradient is None else gradient
+    true, false = gradient.true, gradient.false
+    found = select(gradient.flag, lambda: _or_zeros(true, like), lambda: _or_zeros(false, like))
+    return constant(found)
+
+
+def _refused_choice(what: str, done: str) -> Exception:
+    return error_here(
+        UnsupportedInGraphError,
+        f"{what} that only some runs have, as a tensor decides, and that {done}",
+        "call backward() on every run, or clear the gradients before the branch, so that each run "
+        "has them",
+    )

@@ -19,6 +19,7 @@ from d2s.diagnostics.location import Location
 from d2s.errors import LoopGradientError, UnsupportedInGraphError
 from d2s.runtime.trace import error_here
 from d2s.runtime.training.record import Record
+from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import root_of
 
 
@@ -46,7 +47,8 @@ class Leaf:
         tensor: the dygraph tensor; ``None`` for an argument, or a tensor of the function's own.
         index: the argument's; ``None`` for any other.
         like: a value with its dtype and shape.
-        grad: its gradient at this point of the capture, or a mark.
+        grad: its gradient at this point of the capture, or a mark; a choice between values and
+            ``None`` where only some runs have one.
         found: whether it had a gradient when the call began; ``None`` while nobody has asked.
         content: the value of that gradient.
         stored: the dygraph tensor that stands for it.
@@ -60,7 +62,7 @@ class Leaf:
     tensor: paddle.Tensor | None
     index: int | None
     like: bridge.Value
-    grad: bridge.Value | Mark = UNTOUCHED
+    grad: bridge.Value | Choice | Mark = UNTOUCHED
     found: bool | None = None
     content: bridge.Value | None = None
     stored: paddle.Tensor | None = None
@@ -130,6 +132,12 @@ class Leaves:
         known = self.contents.get(value.id)
         if known is not None:
             return known[1]
+        taken = bridge.taken(value, self._record.capture.facts())
+        if taken is not value:  # the branches around say what it is
+            leaf = self.of_value(taken)
+            if leaf is not None:
+                self.contents[value.id] = value, leaf
+            return leaf
         index = root_of(value)
         if index is not None and index >= 0:
             return self.add(value, ("argument", index), index)
@@ -182,6 +190,7 @@ class Leaves:
         Raises:
             LoopGradientError: (D2S307) a branch or static loop makes both.
         """
+        self.check_unchanged(outputs)
         retained = [leaf.like for leaf in self._retained]
         if any(bridge.parted(outputs, each) for each in (*wanted, *retained)):
             raise error_here(
@@ -190,6 +199,28 @@ class Leaves:
                 "what is differentiated, and no gradient goes from one result of it to another",
                 "compute the gradient inside of it, or one of the two behind it",
             )
+
+    def check_unchanged(self, outputs: list[bridge.Value]) -> None:
+        """Refuse a gradient that would have to go through a step of an optimizer.
+
+        Raises:
+            LoopGradientError: (D2S307) ``outputs`` come of a branch that has changed parameters.
+        """
+        seen: set[int] = set()
+        queue = list(outputs)
+        while queue:
+            value = queue.pop()
+            if value.id in seen or value.stop_gradient or self.of_value(value) is not None:
+                continue
+            seen.add(value.id)
+            if bridge.holds(value, self._record.stepping):
+                raise error_here(
+                    LoopGradientError,
+                    "a gradient is asked for what a branch has computed in which an optimizer has "
+                    "stepped",
+                    "call backward() inside of the branch, before the step",
+                )
+            queue.extend(bridge.sources(value))
 
     def check_joined(self, value: bridge.Value) -> None:
         """Refuse the gradient of what is a leaf on some paths only.
@@ -212,8 +243,46 @@ class Leaves:
                     )
                 waiting.append(part)
 
-    def reached(self, outputs: list[bridge.Value]) -> list[tuple[bridge.Value, Leaf]]:
-        """The leaves that ``outputs`` depend on, each with the value that they have read."""
+    def check_results(self, results: list[bridge.Value]) -> None:
+        """Refuse results from which a ``backward()`` in dygraph could go on to leaves.
+
+        It would end at the result of the program, which no gradient leaves that has a
+        ``backward()`` of its own.
+
+        Raises:
+            UnsupportedInGraphError: (D2S205) at the last ``backward()``.
+        """
+        seen: set[int] = set()
+        queue = [value for value in results if self.of_value(value) is None]
+        while queue and self._record.place is not None:
+            value = queue.pop()
+            maker = value.get_defining_op()
+            if value.id in seen or value.stop_gradient or maker is None:
+                continue
+            seen.add(value.id)
+            leaf = self.of_value(value)
+            if leaf is not None and (leaf.tensor is not None or leaf.index is not None):
+                place = self._record.place
+                raise UnsupportedInGraphError(
+                    "backward() is called, and another result leaves the function from which "
+                    "gradients could go on to the same leaves",
+                    cure="return a .detach() of what backward() was not called for",
+                    file=place.file,
+                    line=place.line,
+                )
+            if maker.id() not in self._record.freed:
+                paths = bridge.joined(value) and bridge.joined(value, bridge.place_among(value))
+                queue.extend([part for (part,) in paths] or bridge.sources(value))
+
+    def reached(
+        self, outputs: list[bridge.Value], *, frees: bool = False
+    ) -> list[tuple[bridge.Value, Leaf]]:
+        """The leaves that ``outputs`` depend on, each with the value that they have read.
+
+        Args:
+            outputs: what is differentiated.
+            frees: no other gradient can go that way.
+        """
         self.sought = True
         found: dict[int, tuple[bridge.Value, Leaf]] = {}
         seen: set[int] = set()
@@ -231,4 +300,6 @@ class Leaves:
                     self._record.stepping.add(bridge.id_of_maker(value))
             if leaf is None or leaf in self._retained:
                 queue.extend(bridge.sources(value))
+                if frees:
+                    self._record.freed.add(bridge.id_of_maker(value))
         return list(found.values())

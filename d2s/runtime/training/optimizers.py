@@ -17,12 +17,15 @@ from paddle.optimizer import Optimizer
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
+from d2s.runtime.aliasing.variables import State
+from d2s.runtime.control_flow.cond import decide
 from d2s.runtime.trace import error_here
 from d2s.runtime.training.gradients import Gradients, constant
 from d2s.runtime.training.leaves import Leaves
 from d2s.runtime.training.optimizer_facts import Facts, facts_of
 from d2s.runtime.training.parameters import Parameters
 from d2s.runtime.training.record import Record
+from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.objects import owner_of
 from d2s.runtime.values.tensors import NUMBER_DTYPES, as_value, cast_plain, mark_number
 
@@ -66,6 +69,11 @@ class Optimizers:
             raise _late(optimizer)
         self._record.used = True
         self.stepped[id(optimizer)] = optimizer
+        several = self._several(optimizer)
+        if several is not None:  # on each run with the gradients that it has
+            step = lambda: self.step(optimizer) and None  # noqa: E731
+            decide(several.flag, step, step, State(()))
+            return []
         done: Pairs = []
         with paddle.no_grad(), self._with_rate(optimizer):
             groups = optimizer._param_groups
@@ -77,6 +85,16 @@ class Optimizers:
             else:
                 done += self._update(optimizer, self._pairs(groups), optimizer._grad_clip, None)
         return done
+
+    def _several(self, optimizer: Optimizer) -> Choice | None:
+        """A gradient of ``optimizer``'s that only some runs have."""
+        for group in optimizer._param_groups:
+            for tensor in group["params"] if isinstance(group, dict) else [group]:
+                if not tensor.stop_gradient:
+                    gradient = self._gradients.read(self._leaves.of_tensor(tensor))
+                    if isinstance(gradient, Choice):
+                        return gradient
+        return None
 
     def _pairs(self, parameters: list[paddle.Tensor]) -> Pairs:
         pairs = []
@@ -102,6 +120,9 @@ class Optimizers:
             optimizer._create_accumulators(
                 block, parameters if options is None else {"params": parameters, **options}
             )
+            if getattr(optimizer, "_sign", False):  # constants that Rprop makes in its first step
+                optimizer._to_tensor(block, parameters[0].dtype)
+                optimizer._sign = False
         known = self._known(optimizer, parameters)
         start = bridge.length()
         if clip is not None:
@@ -134,7 +155,7 @@ class Optimizers:
                 if after is not before and after.shape:
                     leaf = self._leaves.of_tensor(tensor)
                     if self._record.in_block:
-                        self._gradients.in_branch(leaf, "step()", keeps=True)
+                        self._gradients.in_branch(leaf, "step()")
                     self._gradients.become(leaf, constant(after), "step()")
         return found
 

@@ -88,6 +88,8 @@ class Parameters:
         """Let ``value`` stand for ``tensor``; ``changed``: the memory has other contents."""
         (self._unwritten.add if changed else self._unwritten.discard)(id(tensor))
         bridge.renew(tensor, value)
+        if not tensor.stop_gradient and tensor.is_leaf:
+            self._leaves.contents[value.id] = value, self._leaves.of_tensor(tensor)
 
     def _read_with_history(self, tensor: paddle.Tensor, fresh: bridge.Value) -> None:
         """Let later uses of a parameter that has new contents give it gradients.

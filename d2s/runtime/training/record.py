@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from d2s.diagnostics.location import Location
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.trace import Capture, error_here
 
@@ -18,6 +19,9 @@ class Record:
         made: ids of operations that are there for gradients, and have none themselves.
         shown: ids of all operations that are there for gradients.
         stepping: ids of operations of steps, and of leaves, at which a gradient ends.
+        freed: ids of operations that a ``backward()`` has gone through, without ``retain_graph``:
+            in dygraph no other one can.
+        place: where the last ``backward()`` stands.
         used: a gradient was made, or a gradient or parameter changed.
     """
 
@@ -25,6 +29,8 @@ class Record:
     made: set[int] = field(default_factory=set)
     shown: set[int] = field(default_factory=set)
     stepping: set[int] = field(default_factory=set)
+    freed: set[int] = field(default_factory=set)
+    place: Location | None = None
     used: bool = False
 
     @property

@@ -82,7 +82,7 @@ def _backward(
 ) -> None:
     state = steps()
     assert state is not None
-    state.gradients.backward([self], [grad_tensor])
+    state.gradients.backward([self], [grad_tensor], retain=bool(retain_graph))
 
 
 def _is_leaf(self: bridge.Value) -> bool:
