@@ -224,8 +224,8 @@ def changes_of(steps: Steps) -> Iterator[tuple[Callable[[Any, Any], None], Any]]
             yield _clearer(leaf, False), None
         elif leaf.grad in (CLEARED, ZEROS):
             yield _clearer(leaf, True, leaf.grad is ZEROS), None
-    for function, arguments, options in steps.optimizers.after:
-        yield _caller(function), (arguments, options)
+    for call in steps.optimizers.after:
+        yield _caller(call.function), call.given
 
 
 def _target(leaf: Leaf) -> Callable[[Any], Any]:
@@ -266,7 +266,8 @@ def _clearer(leaf: Leaf, zero: bool, there: bool = False) -> Callable[[Any, Any]
 
 def _caller(function: Callable[..., Any]) -> Callable[[Any, Any], None]:
     def write(run: Any, given: Any) -> None:
-        arguments, options = given
-        function(*arguments, **options)
+        if given is not None:  # on this run
+            arguments, options = given
+            function(*arguments, **options)
 
     return write

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
 import paddle
@@ -17,6 +18,7 @@ from paddle.optimizer import Optimizer
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
+from d2s.runtime.aliasing.slots import Slot
 from d2s.runtime.aliasing.variables import State
 from d2s.runtime.control_flow.cond import decide
 from d2s.runtime.trace import error_here
@@ -36,6 +38,51 @@ _GET_LR: Final = Optimizer.get_lr
 """Paddle's own, whatever is being captured."""
 
 
+@dataclass(eq=False)
+class Later:
+    """A call that a run makes at its end.
+
+    Attributes:
+        function: what is called.
+        given: its arguments, by position and by keyword; ``None`` on runs that do not call it.
+    """
+
+    function: Callable[..., Any]
+    given: Any = None
+
+
+@dataclass
+class _Given(Slot):
+    """Whether a branch has had a call be made later, and with what."""
+
+    subject: Later
+
+    def get(self) -> Any:
+        return self.subject.given
+
+    def set(self, value: Any) -> None:
+        self.subject.given = value
+
+
+@dataclass
+class _Rate(Slot):
+    """The learning rate of an optimizer, as state of a branch.
+
+    Attributes:
+        rates: the rates, by the ids of optimizers.
+        subject: the id.
+    """
+
+    rates: dict[object, bridge.Value]
+    subject: int
+
+    def get(self) -> bridge.Value:
+        return self.rates[self.subject]
+
+    def set(self, value: bridge.Value) -> None:
+        self.rates[self.subject] = value
+
+
 class Optimizers:
     """The optimizers and schedulers that one capture has met.
 
@@ -47,14 +94,14 @@ class Optimizers:
 
     Attributes:
         stepped: those that have stepped, by their ids.
-        after: what each run does at its end: functions with arguments of the program.
+        after: the calls that each run makes at its end.
     """
 
     def __init__(
         self, record: Record, leaves: Leaves, gradients: Gradients, parameters: Parameters
     ) -> None:
         self.stepped: dict[int, Optimizer] = {}
-        self.after: list[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = []
+        self.after: list[Later] = []
         self._record = record
         self._leaves = leaves
         self._gradients = gradients
@@ -206,7 +253,7 @@ class Optimizers:
 
     def moved(self, scheduler: object) -> bool:
         """Whether a step of ``scheduler`` is what each run makes at its end."""
-        return any(owner_of(function) is scheduler for function, _, _ in self.after)
+        return any(owner_of(call.function) is scheduler for call in self.after)
 
     def asked(self, key: object, number: Callable[[], Any]) -> bridge.Value:
         """``number()``, which each run asks for once, under ``key``, when it begins."""
@@ -219,14 +266,19 @@ class Optimizers:
 
     def set_rate(self, optimizer: Optimizer, rate: object, keep: Callable[[object], None]) -> None:
         """``optimizer.set_lr(rate)``, which each run calls with ``keep`` at its end."""
+        self.rate(optimizer)  # what it is on the other runs
+        self._record.join_branches("a learning rate", _Rate(self._rates, id(optimizer)))
         self.later(keep, rate)
         self._rates[id(optimizer)] = paddle.cast(as_value(rate), NUMBER_DTYPES[float])
 
     def later(self, function: Callable[..., Any], *arguments: object, **options: object) -> None:
         """Let each run call ``function`` when the program has run."""
-        self._record.check("a change of the learning rate")
+        self._record.check("a change of the learning rate", branches=True)
         self._record.used = True
-        self.after.append((function, arguments, options))
+        call = Later(function)
+        self._record.join_branches("a later call", _Given(call))
+        call.given = arguments, options
+        self.after.append(call)
 
     def facts(self) -> list[Facts]:
         """What it relies on of its optimizers, as they are now."""
