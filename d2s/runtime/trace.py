@@ -127,6 +127,7 @@ class ValueNotes:
         sharing: values that share their storage in dygraph with others, though their operations
             do not say so (items that were picked, rows of lists), and those.
         stops: when values stop gradients: ``True``, ``False`` or a condition.
+        leaves: values that are the contents of leaves of the gradients, and those.
         names: names of values, of those that were asked for theirs; a loop that is captured again
             gives its values the same ones.
     """
@@ -147,6 +148,7 @@ class ValueNotes:
     detached: dict[int, Value] = field(default_factory=dict)
     sharing: dict[int, tuple[Value, list[Value]]] = field(default_factory=dict)
     stops: dict[int, tuple[Value, Any]] = field(default_factory=dict)
+    leaves: dict[int, tuple[Value, Any]] = field(default_factory=dict)
     names: dict[int, tuple[Value, str]] = field(default_factory=dict)
 
     def copy(self) -> ValueNotes:

@@ -32,19 +32,18 @@ def condition(reader: Reader, node: Any, value: Value) -> None:
 
 
 def trained(reader: Reader, node: Any, owner: Value) -> None:
-    """D2S205: a backward where a tensor decides, or a step in a loop that it ends."""
+    """D2S205: a learning rate that a loop changes that a tensor ends."""
     name = node.func.attr
     called = (dotted(node.func.value) or "").rpartition(".")[2].strip("_")
     optimizer = owner.kind is Kind.OPTIMIZER or (
         owner.kind is Kind.UNKNOWN and called in tables.OPTIMIZERS
     )
-    backward = name == "backward" and owner.kind in (Kind.TENSOR, Kind.UNKNOWN)
-    if (backward and reader.decided) or (optimizer and name in tables.STEPS and reader.in_loop):
+    if optimizer and name in tables.RATES and reader.in_loop:
         reader.report(
             node,
             "D2S205",
-            f"{name}() stands in a branch or loop that a tensor decides",
-            "put it behind the branch or loop, and let the loss depend on the condition",
+            f"{name}() stands in a loop that a tensor ends",
+            "put it behind the loop, or let a Python value end the loop",
         )
 
 

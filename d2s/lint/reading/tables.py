@@ -149,7 +149,7 @@ NEEDS_VALUES: Final = {
 
 COMPARING: Final = _words("bisect.insort bisect.insort_left bisect.insort_right")
 
-STEPS: Final = _words("step minimize")
+RATES: Final = _words("set_lr")
 """Methods of optimizers that have no meaning in a loop that a tensor ends."""
 
 OPTIMIZERS: Final = ("opt", "optim", "optimizer", "optimiser", "sgd", "adam", "adamw")

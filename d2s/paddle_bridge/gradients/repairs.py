@@ -244,6 +244,19 @@ def visible_to(block: Any) -> list[Any]:
     return found
 
 
+def _is_in_block(value: Any, block: Any) -> bool:
+    """Whether ``block``, or one around it, makes ``value``, or is a loop body that is given it."""
+    maker = value.get_defining_op()
+    around = block
+    while around is not None:
+        if maker is None and any(each.id == value.id for each in around.args()):
+            return True
+        if maker is not None and maker.get_parent_block() == around:
+            return True
+        around = around.parent_block
+    return False
+
+
 def _differentiated(operations_: list[Any]) -> list[Any]:
     return [
         operation
@@ -415,6 +428,7 @@ def _repaired_gradients() -> Any:
     ):
         module.__dict__[helper.__name__] = helper
     exec(compile(text, str(ir_backward.__file__), "exec"), module.__dict__)
+    module.__dict__["value_in_block"] = _is_in_block  # Paddle's fails for a loop variable
     return module.grad
 
 

@@ -32,7 +32,14 @@ from d2s.paddle_bridge.names import (
     to_static_mode_guard,
 )
 from d2s.paddle_bridge.preparing.passes import copy_into_loops, refuse_untried
-from d2s.paddle_bridge.walks import Facts, blocks_of, inside, known_truth, operations
+from d2s.paddle_bridge.walks import (
+    Facts,
+    blocks_of,
+    inside,
+    known_truth,
+    never_free,
+    operations,
+)
 
 
 def gradients_here(
@@ -100,6 +107,9 @@ def gradients_in_block(
         LEFT_OUT.update(beside(outputs, inputs, visible_to(block)))
         try:
             made = gradient_function()(outputs, inputs, seeds)
+        except BaseException:
+            never_free(paddle.static.default_main_program())
+            raise
         finally:
             LEFT_OUT.clear()
         gradient = [each for each in block.ops if each.id() not in before]
@@ -285,11 +295,14 @@ def sources(value: Any) -> list[Any]:
         return []
     held = list(inside(operation))
     made = {each.id() for each in held}
+    given = {each.id for part in (operation, *held) for b in blocks_of(part) for each in b.args()}
     found = []
     for each in (operation, *held):
         for source in each.operands_source():
-            origin = None if pir.is_fake_value(source) else source.get_defining_op()
-            if origin is not None and origin.id() not in made:
+            if pir.is_fake_value(source):
+                continue
+            origin = source.get_defining_op()
+            if source.id not in given and (origin is None or origin.id() not in made):
                 found.append(source)
     return found
 

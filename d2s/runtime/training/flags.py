@@ -17,6 +17,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.aliasing.inplace import bind_anew
+from d2s.runtime.control_flow.stops import note_stops
 from d2s.runtime.trace import Capture, current, error_here
 from d2s.runtime.values.tensors import root_of
 
@@ -81,6 +82,7 @@ def _start(capture: Capture, value: bridge.Value) -> None:
         del capture.stopped[value.id]  # its history begins to count again
     else:
         bridge.cut(value)
+        note_stops(value, False)
 
 
 def _copy(value: bridge.Value, stops: bool) -> bridge.Value:

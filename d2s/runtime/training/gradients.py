@@ -29,7 +29,7 @@ from d2s.runtime.control_flow.cond import select
 from d2s.runtime.control_flow.stops import note_stops
 from d2s.runtime.trace import error_here
 from d2s.runtime.training.leaves import CLEARED, DROPPED, UNTOUCHED, ZEROS, Leaf, Leaves, Mark
-from d2s.runtime.training.record import Record
+from d2s.runtime.training.record import BLOCKS, Record
 from d2s.runtime.values.choice import Choice, possible
 from d2s.runtime.values.tensors import as_value
 
@@ -72,7 +72,7 @@ class Gradients:
             seeds: their gradients.
             retain: another ``backward()`` may go the same way.
         """
-        self._record.check("backward()", branches=True)
+        self._record.check("backward()", *BLOCKS)
         self._record.place = here()
         with paddle.no_grad():
             pairs = [
@@ -92,7 +92,7 @@ class Gradients:
                 "make the embedding with sparse=False, or call backward() and step() outside of "
                 "the converted function",
             )
-        self._record.used = True
+        self._record.use()
         with paddle.no_grad():
             made = self.compute(
                 [output for output, _ in pairs],
@@ -155,10 +155,7 @@ class Gradients:
         gradient.stop_gradient = leaf.stops
         note_stops(gradient, leaf.stops)
         if not leaf.stops and gradient.id not in self._leaves.contents:
-            own = self._leaves.all["gradient", gradient.id] = Leaf(
-                None, None, gradient, found=False
-            )
-            self._leaves.contents[gradient.id] = gradient, own
+            self._leaves.add(gradient, len(self._leaves.all), None)
         return gradient
 
     def _content(self, leaf: Leaf) -> bridge.Value:
@@ -222,7 +219,7 @@ class Gradients:
                 self.become(leaf, _mapped(old, _zeros), what)
             return
         self._record.check(what)
-        self._record.used = True
+        self._record.use()
         leaf.alone = True
         if not zero:
             leaf.grad = DROPPED
@@ -241,7 +238,7 @@ class Gradients:
                 self._record.check(what)
         else:
             self._record.check(what)
-        self._record.used = True
+        self._record.use()
         leaf.alone = True
         if gradient is None:
             leaf.grad = DROPPED
@@ -259,9 +256,9 @@ class Gradients:
             leaf: the leaf, whose gradient is about to change.
             what: the change, for messages.
         """
-        self._record.check(what, branches=True)
+        self._record.check(what, *BLOCKS)
         gradient = self.read(leaf)
-        self._record.used = True
+        self._record.use()
         leaf.alone = True
         self._record.join_branches(f"gradient of {leaf.like.name}", _Gradient(self, leaf))
         return gradient
@@ -294,7 +291,7 @@ class Gradients:
                 self.in_branch(leaf, what)
             else:
                 self._record.check(what)
-            self._record.used = True
+            self._record.use()
             leaf.grad = self._as_leaf(leaf, fresh)
             return fresh
         known = self._leaves.contents.get(old.id)

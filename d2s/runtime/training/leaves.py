@@ -87,18 +87,20 @@ class Leaves:
     """The leaves that one capture has met.
 
     Attributes:
-        all: every leaf, by the identity of its tensor, the argument's index, or the value.
-        contents: the leaf whose contents a value is, by the value's id; with the value, so that
-            the id stays its own.
+        all: every leaf, by the identity of its tensor, the argument's index, or a number.
         sought: a backward has looked for leaves.
     """
 
     def __init__(self, record: Record) -> None:
         self.all: dict[Hashable, Leaf] = {}
-        self.contents: dict[int, tuple[bridge.Value, Leaf]] = {}
         self._record = record
         self._retained: set[Leaf] = set()
         self.sought = False
+
+    @property
+    def contents(self) -> dict[int, tuple[bridge.Value, Leaf]]:
+        """The leaf whose contents a value is, by the value's id."""
+        return self._record.capture.notes.leaves
 
     def of(self, tensor: paddle.Tensor | bridge.Value) -> Leaf | None:
         """The leaf that ``tensor`` is, or ``None``."""
@@ -147,7 +149,7 @@ class Leaves:
         if tensor is not None:
             return self.of_tensor(tensor)
         if self._is_own_leaf(value):
-            return self.add(value, ("value", value.id), None)
+            return self.add(value, len(self.all), None)
         return None
 
     def _is_own_leaf(self, value: bridge.Value) -> bool:
@@ -182,7 +184,7 @@ class Leaves:
     def retain(self, value: bridge.Value) -> None:
         """``value.retain_grads()``: gradients of it are kept as well."""
         if self.of_value(value) is None and not value.stop_gradient:
-            self._retained.add(self.add(value, ("value", value.id), None))
+            self._retained.add(self.add(value, len(self.all), None))
 
     def check_parted(self, outputs: list[bridge.Value], wanted: list[bridge.Value]) -> None:
         """Refuse a gradient that would have to go from one result of a branch to another one.
@@ -250,7 +252,7 @@ class Leaves:
         ``backward()`` of its own.
 
         Raises:
-            UnsupportedInGraphError: (D2S205) at the last ``backward()``.
+            UnsupportedInGraphError: (D2S205) at the place that the record names.
         """
         seen: set[int] = set()
         queue = [value for value in results if self.of_value(value) is None]
@@ -261,18 +263,19 @@ class Leaves:
                 continue
             seen.add(value.id)
             leaf = self.of_value(value)
-            if leaf is not None and (leaf.tensor is not None or leaf.index is not None):
+            if leaf is None or leaf in self._retained:
+                if maker.id() not in self._record.freed:
+                    paths = bridge.joined(value) and bridge.joined(value, bridge.place_among(value))
+                    queue.extend([part for (part,) in paths] or bridge.sources(value))
+            elif leaf.tensor is not None or leaf.index is not None:
                 place = self._record.place
                 raise UnsupportedInGraphError(
-                    "backward() is called, and another result leaves the function from which "
-                    "gradients could go on to the same leaves",
-                    cure="return a .detach() of what backward() was not called for",
+                    "the function changes gradients or parameters, and a result leaves it from "
+                    "which a later backward() could go on to them",
+                    cure="return a .detach() of what no backward() of the function goes through",
                     file=place.file,
                     line=place.line,
                 )
-            if maker.id() not in self._record.freed:
-                paths = bridge.joined(value) and bridge.joined(value, bridge.place_among(value))
-                queue.extend([part for (part,) in paths] or bridge.sources(value))
 
     def reached(
         self, outputs: list[bridge.Value], *, frees: bool = False
@@ -299,6 +302,14 @@ class Leaves:
                     # It may go on in Paddle's eyes.
                     self._record.stepping.add(bridge.id_of_maker(value))
             if leaf is None or leaf in self._retained:
+                if value.get_defining_op() is None:
+                    raise error_here(
+                        LoopGradientError,
+                        "backward() goes on into the trip before, which has computed what it is "
+                        "called for, and no gradient goes from one trip of a static loop to "
+                        "another one",
+                        "compute the loss and call its backward() in the same trip",
+                    )
                 queue.extend(bridge.sources(value))
                 if frees:
                     self._record.freed.add(bridge.id_of_maker(value))

@@ -26,7 +26,7 @@ from d2s.runtime.training.gradients import Gradients, constant
 from d2s.runtime.training.leaves import Leaves
 from d2s.runtime.training.optimizer_facts import Facts, facts_of
 from d2s.runtime.training.parameters import Parameters
-from d2s.runtime.training.record import Record
+from d2s.runtime.training.record import BLOCKS, Record
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.objects import owner_of
 from d2s.runtime.values.tensors import NUMBER_DTYPES, as_value, cast_plain, mark_number
@@ -110,11 +110,11 @@ class Optimizers:
 
     def step(self, optimizer: Optimizer) -> Pairs:
         """``optimizer.step()``; the parameters with their gradients."""
-        self._record.check(f"{type(optimizer).__name__}.step()", branches=True)
+        self._record.check(f"{type(optimizer).__name__}.step()", *BLOCKS)
         _refuse_unknown(optimizer)
         if self.moved(optimizer._learning_rate):
             raise _late(optimizer)
-        self._record.used = True
+        self._record.use()
         self.stepped[id(optimizer)] = optimizer
         several = self._several(optimizer)
         if several is not None:  # on each run with the gradients that it has
@@ -273,8 +273,8 @@ class Optimizers:
 
     def later(self, function: Callable[..., Any], *arguments: object, **options: object) -> None:
         """Let each run call ``function`` when the program has run."""
-        self._record.check("a change of the learning rate", branches=True)
-        self._record.used = True
+        self._record.check("a change of the learning rate", "branch")
+        self._record.use()
         call = Later(function)
         self._record.join_branches("a later call", _Given(call))
         call.given = arguments, options

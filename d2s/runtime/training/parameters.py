@@ -19,7 +19,7 @@ from d2s.runtime.aliasing.slots import Slot
 from d2s.runtime.aliasing.storage import with_contents
 from d2s.runtime.training.gradients import constant
 from d2s.runtime.training.leaves import Leaf, Leaves
-from d2s.runtime.training.record import Record
+from d2s.runtime.training.record import BLOCKS, Record
 from d2s.runtime.values.tensors import cast_plain
 
 FLAG: Final[Any] = vars(bridge.EagerTensor)["stop_gradient"]
@@ -58,7 +58,7 @@ class Parameters:
     def overwrite(self, tensor: paddle.Tensor, fresh: bridge.Value) -> None:
         """Give a dygraph tensor other contents, which every later use of it reads."""
         what = "a change of a parameter"
-        self.record.check(what, branches=True)
+        self.record.check(what, *BLOCKS)
         branched = self.record.in_block
         old = bridge.as_value(tensor) if branched else self.written(tensor)
         fresh = cast_plain(fresh, old.dtype)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
-from d2s.diagnostics.location import Location
+from d2s.diagnostics.location import Location, here
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.trace import Capture, error_here
+
+BLOCKS: Final = ("branch", "loop")
+"""The kinds of blocks."""
 
 
 @dataclass
@@ -21,7 +24,7 @@ class Record:
         stepping: ids of operations of steps, and of leaves, at which a gradient ends.
         freed: ids of operations that a ``backward()`` has gone through, without ``retain_graph``:
             in dygraph no other one can.
-        place: where the last ``backward()`` stands.
+        place: where the last ``backward()`` stands, or else what was done first.
         used: a gradient was made, or a gradient or parameter changed.
     """
 
@@ -38,6 +41,12 @@ class Record:
         """Whether the present code is in a branch or loop."""
         return bool(self.capture.blocks)
 
+    def use(self) -> None:
+        """Note that the function changes gradients or parameters."""
+        self.used = True
+        if self.place is None:
+            self.place = here()
+
     def join_branches(self, name: str, slot: Any) -> None:
         """Let ``slot``, for something of its ``subject``, be part of what branches hand on."""
         for block in self.capture.blocks:
@@ -45,12 +54,12 @@ class Record:
             if not any(type(each) is type(slot) and each.subject is slot.subject for each in known):
                 block.state.join_slot(name, slot)
 
-    def check(self, what: str, *, branches: bool = False) -> None:
+    def check(self, what: str, *within: str) -> None:
         """Refuse training where a program cannot have it.
 
         Args:
             what: the training.
-            branches: it may be in branches.
+            *within: the kinds of blocks that it may be in.
 
         Raises:
             UnsupportedInGraphError: (D2S205) in a branch or static loop, or in a saved program.
@@ -62,14 +71,14 @@ class Record:
                 "save the layer, or the function that computes the result",
             )
         if self.capture.blocks:
-            kinds = [block.kind for block in self.capture.blocks if block.state is not None]
-            if branches and kinds == ["branch"] * len(self.capture.blocks):
+            blocks = self.capture.blocks
+            if all(each.state is not None and each.kind in within for each in blocks):
                 return
-            kind = self.capture.blocks[-1].kind
+            kind = blocks[-1].kind
             raise error_here(
                 UnsupportedInGraphError,
                 f"{what} stands in a {kind} that a tensor decides, behind which nobody knows what "
                 "the gradients and parameters are",
-                "put it behind the branch or loop and let the loss depend on it, give the loop "
-                "Python bounds, or convert only the function that computes the loss",
+                "put it behind the branch or loop, or convert only the function that computes the "
+                "loss",
             )

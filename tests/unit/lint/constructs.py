@@ -120,8 +120,9 @@ def backward_in_a_branch(x):
     weight.stop_gradient = False
     loss = (weight * x).sum()
     if loss > 0:
-        loss.backward()  # D2S205
-    return weight.grad
+        loss.backward()
+        return weight.grad
+    return weight
 
 
 @d2s.to_static
@@ -136,12 +137,21 @@ def step_in_a_branch(x):
 
 @d2s.to_static
 def step_in_a_loop(x):
-    loss = LINEAR(x).square().mean()
-    loss.backward()
     while x.sum() > 0:
-        SGD.step()  # D2S205
+        loss = LINEAR(x).square().mean()
+        SGD.clear_grad()
+        loss.backward()
+        SGD.step()
         x = x - 1
-    return loss
+    return x
+
+
+@d2s.to_static
+def rate_in_a_loop(x):
+    while x.sum() > 0:
+        SGD.set_lr(0.5)  # D2S205
+        x = x - 1
+    return x
 
 
 @d2s.to_static

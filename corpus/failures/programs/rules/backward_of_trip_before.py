@@ -1,14 +1,16 @@
-"""A loss is differentiated only if it is large."""
+"""A trip differentiates the loss that the trip before has computed."""
 
 import paddle
 
-CODE = "D2S205"
+CODE = "D2S307"
 
 
 def train(weight, x):
     loss = (weight * x).sum()
-    if loss > 1:
+    while loss > 1:
         loss.backward()  # <- fails
+        x = x * 0.5
+        loss = (weight * x).sum()
     return loss
 
 
