@@ -1022,9 +1022,15 @@ def in_a_loop(layer: Any, optimizer: Any, x: Any, y: Any, count: Any) -> Any:
         optimizer.clear_grad()
 
 
-def test_a_step_in_a_loop_is_refused() -> None:
-    """C7: a program could not go back through it; in a branch: test_training_in_branches."""
-    assert "loop" in str(refused(in_a_loop, paddle.to_tensor(3)))
+def test_a_step_in_a_loop() -> None:
+    """C1, F3: as many as the run decides; more of it is in test_backward_in_blocks."""
+    count, seen = paddle.to_tensor(3), []
+    for convert in (lambda body: body, d2s.to_static):
+        layer = net()
+        optimizer = OPTIMIZERS["sgd"](layer.parameters())
+        convert(in_a_loop)(layer, optimizer, *batches()[0], count)
+        seen.append(numbers_of(layer.parameters()))
+    close(*seen, "after the loop")
 
 
 def asks_for_the_state(layer: Any, optimizer: Any, x: Any, y: Any) -> Any:
