@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import textwrap
 from typing import Any
 
 import paddle
@@ -407,3 +409,92 @@ def test_a_loop_of_a_helper_that_has_the_callers_name() -> None:
     """
     with pytest.raises(InplaceError, match="'e'"):
         d2s.to_static(function_of(text))(tensor(1.0, 2.0, 3.0), scalar(2, "int64"))
+
+
+RAISING = {
+    "raised": """
+        if s > 5:
+            y[0] = 1
+            raise ValueError("left")
+        """,
+    "raised on one of three": """
+        if s > 5:
+            y[0] = 1
+        elif s < 0:
+            y[1] = 4
+            raise ValueError("left")
+        else:
+            z[2] = 6
+        """,
+    "absent on one side": """
+        if s > 5:
+            y = z = None
+        if y is None:
+            return s
+        """,
+}
+
+
+@pytest.mark.parametrize(
+    ("what", "whose"),
+    [*itertools.product(RAISING, ["y = x * 1"]), *((what, "y = x") for what in list(RAISING)[:2])],
+)
+def test_two_names_behind_a_branch_that_raises(what: str, whose: str) -> None:
+    """B4, F1: a change in place behind it is seen under both, and in the caller's argument."""
+    lines = textwrap.indent(textwrap.dedent(RAISING[what]), "    ")
+    f = function_of(
+        f"def f(x, s):\n    {whose}\n    z = y\n{lines}    y[1] = 20\n    return y * 1, z * 1"
+    )
+    x = tensor(1, 2, 3, dtype="int64")
+    assert_same(f, *((x, scalar(sign)) for sign in (1.0, 9.0, -1.0)), grad=False)
+
+
+def test_a_tensor_of_the_state_changed_in_two_loops() -> None:
+    """F3, C2: it is that tensor on runs without a trip, too; the second loop changes it again."""
+
+    class Network:
+        def __init__(self) -> None:
+            self.flow = paddle.zeros([3])
+
+        def run(self, n, x):
+            for _ in range(2):
+                k = n * 0
+                while k < n:
+                    self.flow[k] += x[0]
+                    k = k + 1
+            return self.flow * 1
+
+    plain, converted = Network(), Network()
+    static = d2s.to_static(converted.run, full_graph=True)
+    for n in (2, 0, 3):
+        given = scalar(n), PLUS
+        assert static(*given).tolist() == plain.run(*given).tolist()
+        assert converted.flow.tolist() == plain.flow.tolist()
+
+
+def test_a_tensor_of_the_state_behind_a_branch_that_raises() -> None:
+    """F1, F3: on the runs that go on it is the tensor that it was, and is changed in place."""
+
+    class Board:
+        def __init__(self) -> None:
+            self.view = paddle.zeros([3])
+
+        def open(self, x):
+            for k in [0, 1]:
+                if x[k] > 4:
+                    self.view = paddle.where(x > 4, x * 2, self.view)
+                    raise ValueError("boom")
+                self.view[k] = x[k]
+            return self.view
+
+    plain, converted = Board(), Board()
+    static = d2s.to_static(converted.open, full_graph=True)
+    for values in ([1.0, 2.0, 3.0], [2.0, 9.0, 3.0], [0.0, 1.0, 9.0], [5.0, 1.0, 0.0]):
+        said = []
+        for board, called in ((plain, plain.open), (converted, static)):
+            try:
+                said.append(called(tensor(*values)).tolist())
+            except ValueError as error:
+                said.append(str(error))
+            said.append(board.view.tolist())
+        assert said[:2] == said[2:]

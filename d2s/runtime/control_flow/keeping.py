@@ -25,9 +25,7 @@ from d2s.runtime.lists.merging import kept_list
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import attributes_of, is_object, set_attributes
 from d2s.runtime.values.objects import dict_of
-from d2s.runtime.values.tensors import (
-    number_kind,
-)
+from d2s.runtime.values.tensors import number_kind, root_of
 from d2s.runtime.values.tree import is_indexed, is_mutable, like, like_by_key, refill
 
 
@@ -36,10 +34,12 @@ class Keeping(Outputs):
 
     Attributes:
         ends: what objects hold at the end of each side.
+        left: for the true and the false side, whether a ``raise`` has ended it.
     """
 
-    def __init__(self, op: bridge.IfOp) -> None:
+    def __init__(self, op: bridge.IfOp, left: tuple[bool, bool]) -> None:
         super().__init__(op)
+        self.left = left
         self.ends = Ends(), Ends()
         self._objects: dict[int, object] = {}  # by identity: each gets its attributes once
 
@@ -70,7 +70,12 @@ class Keeping(Outputs):
             return lambda results: thing
         kind = number_kind(thing)
         mine, other = self.copied(side, thing), self.placeholder(not side, thing)
-        return self.output(*((mine, other) if side else (other, mine)), kind)
+        # Where the other side has raised, an argument is still that argument.
+        root = root_of(thing) if any(self.left) else None
+        ends = (mine, other) if side else (other, mine)
+        return self.named(
+            *((thing, None) if side else (None, thing)), lambda: self.output(*ends, kind, root)
+        )
 
     def kept_object(self, side: bool, thing: object) -> Builder:
         """The same object; one that a side has made gets attributes that are known behind it."""

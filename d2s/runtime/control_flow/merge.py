@@ -76,7 +76,6 @@ class Merger(Keeping):
     """Makes one value of what the two sides of an ``if`` leave behind.
 
     Attributes:
-        left: for the true and the false side, whether a ``raise`` has ended it.
         state: the variables and attributes that the sides hand on, if they do.
         outcomes: what each side leaves, frozen.
         select: makes an ``if`` inside of a side, for one of two values; not needed where a
@@ -86,13 +85,12 @@ class Merger(Keeping):
     def __init__(
         self, op: bridge.IfOp, left: tuple[bool, bool], select: Select | None = None
     ) -> None:
-        super().__init__(op)
-        self.left = left
+        super().__init__(op, left)
         self.select = select
         self.state: State | None = None
         self.outcomes: tuple[list[Any], list[Any]] = [], []
-        # A tensor or container that has two names on both sides is handed out once; both are kept,
-        # so that no id is used again.
+        # A container that has two names on both sides is handed out once; both are kept, so that no
+        # id is used again.
         self._pairs: dict[tuple[int, int], Builder] = {}
         self._kept: list[object] = []
 
@@ -154,9 +152,6 @@ class Merger(Keeping):
             dtype = true.dtype
             if true.dtype != false.dtype or len(true.shape) != len(false.shape):
                 return self.apart(true, false, name)
-        known = self._pairs.get((id(true), id(false)))
-        if known is not None:
-            return known  # two names of one tensor stay names of one
         left, right = self.copied(True, true, dtype), self.copied(False, false, dtype)
         if len(left.shape) != len(right.shape):
             return self.apart(true, false, name)
@@ -165,11 +160,8 @@ class Merger(Keeping):
             if len({each.kind for each in mixed if each is not None}) == 2:
                 return self.apart(true, false, name)
             return self.mixed(*mixed, self.output(left, right))
-        root = root_of(true)
-        built = self.output(left, right, None, root if root == root_of(false) else None)
-        self._pairs[id(true), id(false)] = built
-        self._kept += [true, false]
-        return built
+        root = root_of(true) if root_of(true) == root_of(false) else None
+        return self.named(true, false, lambda: self.output(left, right, None, root))
 
     def apart(self, true: object, false: object, name: str) -> Builder:
         """Both sides, and what is a number on some paths of one as one of two things."""
@@ -336,7 +328,7 @@ class Merger(Keeping):
                 sides.append(self.placeholder(side, like))
             else:
                 sides.append(self.copied(side, type(like)(0)))
-        value = self.output(sides[0], sides[1], kind)
+        value = self.named(left[2], right[2], lambda: self.output(*sides, kind))
         flag = self.output(self.as_flag(True, left[1]), self.as_flag(False, right[1]))
         known = type(left[1]) is bool and type(right[1]) is bool and left[1] is not right[1]
         body_first = left[1] if known else None

@@ -48,6 +48,7 @@ class Outputs:
         self._kinds: list[type | None] = []
         self._roots: list[int | None] = []
         self._flag: Builder | None = None
+        self._named: dict[tuple[Any, Any], tuple[Builder, object]] = {}
 
     def finish(self) -> list[paddle.Tensor]:
         """Yield everything; the results in order."""
@@ -125,6 +126,19 @@ class Outputs:
         self._roots.append(root)
         return lambda results: results[position]
 
+    def named(self, true: object, false: object, make: Callable[[], Builder]) -> Builder:
+        """What ``make`` gives for two tensors; two names of one tensor stay names of one.
+
+        Args:
+            true, false: what the sides leave; ``None`` where one leaves nothing.
+            make: makes an output for it.
+        """
+        pair = true, false
+        key = _identity(true), _identity(false)
+        if key not in self._named:
+            self._named[key] = make(), pair  # kept, so that no id is used again
+        return self._named[key][0]
+
     def flag(self) -> Builder:
         """Yield which side was taken."""
         if self._flag is None:
@@ -169,6 +183,10 @@ class Outputs:
         if isinstance(flag, bool):
             return self.on(side, lambda: paddle.full([], flag, "bool"))
         return self.copied(side, flag)
+
+
+def _identity(thing: object) -> Any:
+    return thing.id if bridge.is_value(thing) else id(thing)
 
 
 def once(build: Builder) -> Builder:

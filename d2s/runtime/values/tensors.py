@@ -320,6 +320,9 @@ def root_of(value: bridge.Value) -> int | None:
     if capture is None or not bridge.is_value(value):
         return None
     found = capture.notes.roots.get(value.id)
+    if found is None and capture.stored:  # noted where a loop was captured that has been undone
+        kept = bridge.tensor_of(value)
+        return None if kept is None else root_of(kept)
     return None if found is None else found[1]
 
 
