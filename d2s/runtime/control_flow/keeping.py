@@ -72,9 +72,11 @@ class Keeping(Outputs):
         mine, other = self.copied(side, thing), self.placeholder(not side, thing)
         # Where the other side has raised, an argument is still that argument.
         root = root_of(thing) if any(self.left) else None
-        ends = (mine, other) if side else (other, mine)
+        true, false = (mine, other) if side else (other, mine)
         return self.named(
-            *((thing, None) if side else (None, thing)), lambda: self.output(*ends, kind, root)
+            thing if side else None,
+            None if side else thing,
+            lambda: self.output(true, false, kind, root),
         )
 
     def kept_object(self, side: bool, thing: object) -> Builder:

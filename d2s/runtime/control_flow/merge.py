@@ -328,7 +328,7 @@ class Merger(Keeping):
                 sides.append(self.placeholder(side, like))
             else:
                 sides.append(self.copied(side, type(like)(0)))
-        value = self.named(left[2], right[2], lambda: self.output(*sides, kind))
+        value = self.named(left[2], right[2], lambda: self.output(sides[0], sides[1], kind))
         flag = self.output(self.as_flag(True, left[1]), self.as_flag(False, right[1]))
         known = type(left[1]) is bool and type(right[1]) is bool and left[1] is not right[1]
         body_first = left[1] if known else None
