@@ -14,6 +14,9 @@ from d2s.paddle_bridge.values import is_fake, shape_of
 CONSTANTS: Final = ("pd_op.full", "pd_op.full_int_array")
 """Operations that make a tensor of nothing but their attributes."""
 
+HOST: Final = "py_op.d2s_host"
+"""With what the names of our host operators begin."""
+
 _FRAME: Final = ("builtin.", "cf.", "pd_op.data", "pd_op.feed", "pd_op.fetch")
 """Operations that hand values in and out, and compute nothing."""
 

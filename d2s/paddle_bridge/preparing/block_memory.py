@@ -26,17 +26,22 @@ import paddle
 from d2s.paddle_bridge.names import pir
 from d2s.paddle_bridge.preparing.inference_passes import FRESH, named
 from d2s.paddle_bridge.values import is_fake
-from d2s.paddle_bridge.walks import inside, operations
+from d2s.paddle_bridge.walks import HOST, inside, operations, parts_of
 
 OWN: Final = FRESH | named(
     "add_n all any arange argsort assign bernoulli cast concat conv2d "
-    "cross_entropy_with_softmax cumsum dropout embedding expand expand_as flatten flip full "
-    "full_int_array full_like gather gather_nd gaussian index_select layer_norm nonzero one_hot "
-    "p_norm pad put_along_axis reshape roll scatter set_value set_value_with_tensor shape64 "
-    "slice split split_with_num squared_l2_norm squeeze strided_slice take_along_axis tile topk "
-    "transpose tril triu unbind uniform unsqueeze"
+    "cross_entropy_with_softmax cumsum depthwise_conv2d dropout embedding expand expand_as "
+    "flatten flip full full_int_array full_like full_with_tensor gather gather_nd gather_tree "
+    "gaussian group_norm hardsigmoid hardswish index_put index_sample index_select layer_norm "
+    "linspace masked_select mish multinomial nonzero one_hot p_norm pad pad3d pool2d "
+    "put_along_axis randint repeat_interleave reshape roll scatter searchsorted set_value "
+    "set_value_with_tensor shape64 slice split split_with_num squared_l2_norm squeeze "
+    "strided_slice swiglu take_along_axis tile topk transpose tril triu unbind uniform unsqueeze"
 )
 """Operations whose results are tensors of their own as long as no pass makes them in-place."""
+
+OF_SEVERAL: Final = named("einsum")
+"""Operations of which that can be said when they are given several tensors."""
 
 _ARRAYS: Final = named(
     "array_length array_read array_to_tensor array_write_ create_array create_array_like "
@@ -124,7 +129,7 @@ def _is_known(operation: Any, top: Any) -> bool:
     if name in _AT_THE_TOP:
         return bool(operation.get_parent_block() == top)
     if name not in _KNOWN:
-        return False
+        return _is_known_here(operation)
     if not _is_loop(operation):
         given = operation.operands_source() if name in _ENDS else ()
         return all(_is_array(value) or value.is_dense_tensor_type() for value in given)
@@ -136,6 +141,25 @@ def _is_known(operation: Any, top: Any) -> bool:
     return all(
         value.is_dense_tensor_type() or (_is_array(value) and same)
         for value, same in zip(given, kept, strict=True)
+    )
+
+
+def _is_known_here(operation: Any) -> bool:
+    """Whether we know that of the operation, by what it is given."""
+    name, given = operation.name(), operation.operands_source()
+    if name.startswith(HOST):  # it clones what it hands to Python
+        return True
+    if name in OF_SEVERAL:
+        return len(parts_of(given[0])) > 1
+    if name != "pd_op.assign_value_":
+        return False
+    (place,) = given  # where it writes a constant of the text: nobody else is to see that
+    maker = place.get_defining_op()
+    return bool(
+        maker is not None
+        and maker.name() == "pd_op.full"
+        and maker.get_parent_block() == operation.get_parent_block()
+        and len(place.all_used_ops()) == 1
     )
 
 

@@ -15,7 +15,6 @@ from typing import Any, Final, NamedTuple
 from d2s.paddle_bridge.capturing.capture import no_collection
 from d2s.paddle_bridge.gate import keep_mode, static_lock
 from d2s.paddle_bridge.running.probes import (
-    HOST,
     LOOP,
     PRESENT,
     SILENT,
@@ -26,7 +25,7 @@ from d2s.paddle_bridge.running.probes import (
     readable,
 )
 from d2s.paddle_bridge.values import is_fake
-from d2s.paddle_bridge.walks import CONSTANTS
+from d2s.paddle_bridge.walks import CONSTANTS, HOST
 
 _TAIL: Final = re.compile(r"\n *\[operator < (\S+) > error\](?: *\[operator < \S+ > error\])*\s*$")
 _BLOCKS: Final = ("pd_op.if", "pd_op.while", "pd_op.pylayer")

@@ -15,10 +15,9 @@ import paddle
 
 from d2s.paddle_bridge.names import pir, switch_to_static_graph
 from d2s.paddle_bridge.values import is_fake
-from d2s.paddle_bridge.walks import CONSTANTS, blocks_of, erase_unread
+from d2s.paddle_bridge.walks import CONSTANTS, HOST, blocks_of, erase_unread
 
 LOOP: Final = "pd_op.while"
-HOST: Final = "py_op.d2s_host"
 _PROBE: Final = "d2s_probe"
 
 SILENT: Final = frozenset(
