@@ -155,6 +155,7 @@ from d2s.paddle_bridge.versions import (
 )
 from d2s.paddle_bridge.walks import (
     Facts,
+    between,
     blocks_of,
     computes,
     depth_of,
@@ -198,6 +199,7 @@ __all__ = [
     "as_value",
     "autocasts",
     "backward_retains",
+    "between",
     "blocks_of",
     "callstack",
     "capturing",

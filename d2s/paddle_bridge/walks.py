@@ -149,7 +149,7 @@ def implied(flag: Any, truth: bool, known: Facts) -> Facts:
             continue
         found[value.id] = value, truth
         queue += _parts(value, truth)
-        choice = _choice(value)
+        choice = between(value)
         if choice is not None:
             queue += _implied_by_choice(*choice, truth, known)
     return found
@@ -166,7 +166,7 @@ def _parts(value: Any, truth: bool) -> list[tuple[Any, bool]]:
     return []
 
 
-def _choice(value: Any) -> tuple[Any, list[Any]] | None:
+def between(value: Any) -> tuple[Any, list[Any]] | None:
     """The condition of the choice that makes ``value``, and between which values it is."""
     operation = value.get_defining_op()
     name = "" if operation is None else operation.name()

@@ -27,7 +27,7 @@ from d2s.program.state.records import is_symbol
 from d2s.program.state.relied import homes_of
 from d2s.program.state.tracker import Watch
 from d2s.runtime.aliasing.origins import origin_of
-from d2s.runtime.control_flow.stops import computed, stops_of
+from d2s.runtime.control_flow.stops import computed, is_known_here, stops_of, test_of
 from d2s.runtime.host.text import HostText, Shipment
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.trace import Capture
@@ -49,6 +49,7 @@ class Results:
         self.born = state.born
         self.watches: tuple[Watch, ...] = (watch,)
         self.roots, self.written, self.stored = state.notes.roots, state.notes.written, state.stored
+        self.copies = state.notes.copies
         self.makes, self.steps = state.makes, state.steps
         self.watch = watch
         # A saved program gives every tensor of the result, arguments and repetitions too.
@@ -324,7 +325,36 @@ class Results:
             mixed = self.sometimes[item.id][1]
             where, number = self.output(mixed.flag), self.take(mixed.number)
             return lambda run: number(run) if bool(run.outputs[where]) else run.outputs[position]
-        return _leaf(position) if self.begins(item) else Output(position)
+        return self.one_of(item, _leaf(position) if self.begins(item) else Output(position))
+
+    def one_of(self, item: Any, fresh: Build) -> Build:
+        """``fresh``, or the tensor itself that ``item`` is on the runs that take a side for it.
+
+        Args:
+            item: a result.
+            fresh: gives what the program has computed for it.
+        """
+        choice = None if self.every or not bridge.is_chosen(item) else bridge.between(item)
+        if choice is None or not is_known_here(test_of(choice[0])):
+            return fresh
+        sides = [self.same_as(side, fresh) for side in choice[1]]
+        if all(side is fresh for side in sides):
+            return fresh
+        where = self.output(choice[0])
+        return lambda run: sides[0 if bool(run.outputs[where]) else 1](run)
+
+    def same_as(self, side: Any, fresh: Build) -> Build:
+        """How a run finds the tensor that a branch hands on as it is; else ``fresh``."""
+        while side.id in self.copies:
+            side = side.get_defining_op().operand_source(0)
+        if side.id in self.inputs:
+            argument = self.inputs[side.id]
+            return fresh if argument in self.written else lambda run: run.inputs[argument]
+        tensor = bridge.tensor_of(side)
+        if tensor is not None:
+            return self.eager(tensor)
+        position = self.positions.get(side.id)
+        return self.one_of(side, fresh) if position is None else Output(position)
 
     def rewritten(self, item: Any) -> Any:
         """The tensor of the state that is changed in place and holds ``item`` in the end."""

@@ -188,15 +188,15 @@ class Choice(Cases, Operators):
         file = sys._getframe(1).f_code.co_filename
         ours = is_ours(file) or file == _ABSTRACT
         if name == "__class__":
-            return self._class(ours=ours)
+            return type(self) if ours else self._class()
         if not ours and (name in DESCRIBING or not name.startswith("__")):
             return self.__getattr__(name)
         return object.__getattribute__(self, name)
 
-    def _class(self, *, ours: bool) -> Any:
+    def _class(self) -> Any:
         """The class, which the user's code takes for that of the value where it is one."""
         kinds = {type(leaf) for leaf in self.leaves()}
-        if ours or any(issubclass(kind, bridge.Value) for kind in kinds):
+        if any(issubclass(kind, bridge.Value) for kind in kinds):
             return type(self)
         return self.spread(type) if len(kinds) > 1 else kinds.pop()
 
