@@ -54,7 +54,7 @@ class Config:
             one program; off, each size has its own (``D2S_DYNAMIC_DIMS``).
         debug_on_run: breakpoints stop while a program runs, not while it is captured
             (``D2S_DEBUG_ON_RUN``).
-        keep_memory_mb: programs whose intermediate values take at most so many MiB (a sixteenth of
+        keep_memory_mb: programs whose intermediate values take at most so many MiB (a quarter of
             it with branches or loops) keep them until a call, or its backward, ends, which is
             faster; 0 gives each back as soon as it is no longer read (``D2S_KEEP_MEMORY_MB``).
         full_graph: refuse what cannot be one program, where ``to_static`` says nothing else; off,

@@ -178,6 +178,8 @@ def _copy_what_is_others(operation: Any, top: Any) -> None:
     first = 1 if name == "cf.yield" and _is_loop(block.parent_op) else 0
     for index in range(first, operation.num_operands()):
         value = operation.operand_source(index)
+        if name == "cf.yield" and not first and block.parent_op.result(index).use_empty():
+            continue  # whatever it is
         if not (_is_array(value) or _is_own(value, block, top)):
             pir.set_insertion_point(operation)
             operation.operand(index).set_source(paddle.assign(value))

@@ -42,10 +42,11 @@ FRESH: Final = named(
 """Operations whose result is a tensor of its own, never a view."""
 
 _READERS: Final = named(
-    "add argmax argmin clip concat cumsum divide elementwise_pow equal expand floor_divide "
-    "full_like gather greater_equal greater_than less_equal less_than maximum minimum multiply "
-    "not_equal pow prod remainder reshape scale slice split squeeze stack strided_slice subtract "
-    "sum tile topk unsqueeze"
+    "add arange argmax argmin bitwise_and bitwise_or clip concat cumsum divide elementwise_pow "
+    "equal expand floor_divide full_like full_with_tensor gather greater_equal greater_than "
+    "less_equal less_than logical_and logical_or maximum minimum multiply not_equal pad pad3d pow "
+    "prod remainder reshape scale set_value_with_tensor slice split squeeze stack strided_slice "
+    "subtract sum tile topk unsqueeze"
 )
 """Operations that only look at what is not their first operand; that one they may write over."""
 

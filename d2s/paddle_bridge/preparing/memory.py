@@ -11,7 +11,7 @@ To wake that thread costs more than a small operation.  ``FLAGS_eager_delete_ten
 while Paddle prepares a program, leaves all values where they are until the run is over.
 
 Where a program has branches or loops, ``block_memory`` says whether that is possible.  Such a
-program holds what its blocks have computed as long as it lives, so that may be a sixteenth as much.
+program holds what its blocks have computed as long as it lives, so that may be a quarter as much.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ class Need:
         # Bytes, without the dimensions that are open, and how many are: how often.
         self._kinds: Counter[tuple[int, int]] = Counter()
         for operation in made_by:
+            if operation.num_regions():  # hands out what is made in it
+                continue
             for value in operation.results():
                 if value.initialized() and value.is_dense_tensor_type():
                     self._kinds[_bytes(value)] += 1
@@ -64,7 +66,7 @@ def _bytes(value: Any) -> tuple[int, int]:
 class Room:
     """Whether a run is to keep its values: they take no more than ``limit`` bytes.
 
-    What is computed in blocks may take a sixteenth of that.
+    What is computed in blocks may take a quarter of that.
 
     Open dimensions count as the largest dimension of the run's own inputs; what was found for
     some inputs goes for smaller ones, too.
@@ -83,7 +85,7 @@ class Room:
         self.blocks = has_blocks(program)
         top = program.global_block().ops
         below = [each for operation in top for each in inside(operation)]
-        self._needs = ((Need([*top, *below]), limit), (Need(below), limit >> 4))
+        self._needs = ((Need([*top, *below]), limit), (Need(below), limit >> 2))
         self._most, self._least = -1, 1 << 62
         self.always: bool | None = None
         if not limit or self.blocks > keeps_blocks:

@@ -22,6 +22,7 @@ from d2s.paddle_bridge.preparing.block_memory import copy_for_blocks, has_blocks
 from d2s.paddle_bridge.preparing.constants import Constants
 from d2s.paddle_bridge.preparing.equals import merges_in_time
 from d2s.paddle_bridge.preparing.inference_passes import drop_copies, hoist_constants, named
+from d2s.paddle_bridge.preparing.unread import drop_unread
 from d2s.paddle_bridge.versions import TRIED
 from d2s.paddle_bridge.walks import (
     blocks_of,
@@ -121,6 +122,7 @@ class Build:
         """The passes for a program of which nothing is read after its run but the results."""
         _general_passes(program, **options)
         drop_copies(program)
+        drop_unread(program)
         hoist_constants(program)
         self.constants.take(program)
         self.keeps_blocks = has_blocks(program) and copy_for_blocks(program)

@@ -425,7 +425,8 @@ class Program:
             if known is None:
                 attributes = self._attributes(layer, training)
                 built = layer.train_program if training else layer.infer_program
-                room = Room(built.program, self._keep, keeps_blocks=made.keeps_blocks)
+                runs = built.program if training else built.forward_program
+                room = Room(runs, self._keep, keeps_blocks=made.keeps_blocks)
                 known = _Runnable(
                     attributes,
                     self._lock,

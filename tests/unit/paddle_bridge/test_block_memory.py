@@ -257,7 +257,7 @@ def test_without_the_copies_they_are_wrong(
 def test_a_large_run_first(prepared: list[flags.Way]) -> None:
     """G2: one program is prepared in both ways."""
     static = d2s.to_static(fibonacci)
-    sizes = (3, 1 << 18, 4, 1 << 18, 5)
+    sizes = (3, 1 << 20, 4, 1 << 20, 5)
     with paddle.no_grad():
         made = [static(paddle.full([size], 1.0), scalar(5)) for size in sizes]
     for size, (a, b) in zip(sizes, made, strict=True):
