@@ -75,6 +75,7 @@ from d2s.paddle_bridge.running.backward import (
     note_absent,
     note_reached,
     number_of_backward,
+    refuse_behind,
     show_backward_errors,
 )
 from d2s.paddle_bridge.running.counts import Counting
@@ -281,6 +282,7 @@ __all__ = [
     "present_stopwatch",
     "producer",
     "program_order",
+    "refuse_behind",
     "relax",
     "remembered_frames",
     "renew",

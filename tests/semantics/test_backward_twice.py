@@ -194,3 +194,113 @@ def test_two_calls_may_each_go_back_once(body: str) -> None:
         (two[0].sum() + two[1]).backward()
         found.append(x.grad.tolist())
     assert found[0] == found[1]
+
+
+# -- gradients of gradients -----------------------------------------------------------------------
+
+
+def penalty(net, x, *, more=True):
+    """A gradient penalty, as for a critic; the gradients of the parameters."""
+    y = net(x)
+    (found,) = paddle.grad(y.sum(), x, create_graph=True)
+    loss = (found.norm() - 1) ** 2
+    (loss + y.sum() if more else loss).backward()
+    return [None if p.grad is None else p.grad.numpy().round(4).tolist() for p in PARAMETERS]
+
+
+PARAMETERS: list = []
+
+
+def critic(convert, kind):
+    paddle.seed(3)
+    net = paddle.nn.Sequential(
+        paddle.nn.Linear(3, 4), paddle.nn.Tanh(), paddle.nn.Linear(4, 4), paddle.nn.Linear(4, 1)
+    )
+    PARAMETERS[:] = net.parameters()
+    if kind == "layer":
+        return convert(net)
+    if kind == "loop":
+
+        def called(x):
+            i = paddle.zeros([], "int64")
+            while i < 2:
+                x = x * 1.5
+                i = i + 1
+            return net(x)
+
+        return convert(called)
+    return convert(lambda x: (net(x), x.sum())) if kind == "several" else convert(lambda x: net(x))
+
+
+def first_of(net):
+    return lambda x: found[0] if isinstance(found := net(x), tuple) else found
+
+
+@pytest.mark.parametrize("more", [True, False])
+@pytest.mark.parametrize("kind", ["layer", "function", "loop", "several"])
+def test_a_gradient_of_a_gradient(kind: str, more: bool) -> None:
+    """C7: as in dygraph by default; a program refuses it, and gives no other number."""
+
+    def called(convert):
+        net, seen = first_of(critic(convert, kind)), []
+        for number in (1.0, 0.5, -1.0):
+            x = tensor(1.0, number, 3.0)
+            x.stop_gradient = False
+            seen.append(penalty(net, x.unsqueeze(0), more=more))
+        return seen
+
+    assert called(lambda f: d2s.to_static(f, full_graph=False)) == called(lambda f: f)
+    with pytest.raises(BackwardTwiceError, match="gradient of a gradient"):
+        called(lambda f: d2s.to_static(f, full_graph=True))
+
+
+def test_gradients_that_nobody_goes_back_through() -> None:
+    """C7: ``create_graph=True`` alone is no error."""
+    net = critic(lambda f: d2s.to_static(f, full_graph=True), "layer")
+    x = tensor(1.0, 2.0, 3.0)
+    x.stop_gradient = False
+    (found,) = paddle.grad(net(x).sum(), x, create_graph=True)
+    (expected,) = paddle.grad(critic(lambda f: f, "layer")(x).sum(), x)
+    assert found.tolist() == pytest.approx(expected.tolist())
+
+
+def test_it_begins_with_a_later_call() -> None:
+    """H2: raised once, as nobody could know; then the function runs in dygraph."""
+    options: dict = {"create_graph": True}
+
+    def unseen(net, x):
+        y = net(x)
+        (found,) = paddle.grad(y.sum(), x, **options)
+        ((found.norm() - 1) ** 2).backward()
+        return [None if p.grad is None else p.grad.numpy().round(4).tolist() for p in PARAMETERS]
+
+    x = tensor(1.0, 2.0, 3.0)
+    x.stop_gradient = False
+    net = critic(lambda f: d2s.to_static(f, full_graph=False), "layer")
+    with pytest.raises(BackwardTwiceError, match="gradient of a gradient"):
+        unseen(net, x)
+    found = unseen(net, x)
+    assert found == unseen(critic(lambda f: f, "layer"), x)
+
+
+def test_behind_a_break() -> None:
+    """H2: what asks for it runs without programs."""
+
+    def step(x):
+        y = net(x) * 2 + 1
+        y = y - 0.5 * y.tanh()
+        y.numpy().tobytes()
+        (found,) = paddle.grad(y.sum(), x, create_graph=True)
+        loss = y.sum() + (found.norm() - 1) ** 2
+        loss.backward()
+        return loss
+
+    seen = []
+    for convert in (lambda f: f, lambda f: d2s.to_static(f, full_graph=False)):
+        net = critic(lambda f: f, "layer")
+        run = convert(step)
+        for number in (1.0, 0.5):
+            x = tensor(1.0, number, 3.0)
+            x.stop_gradient = False
+            seen.append((float(run(x)), [p.grad.numpy().round(4).tolist() for p in PARAMETERS]))
+    assert seen[:2] == seen[2:]

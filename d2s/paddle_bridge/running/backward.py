@@ -22,7 +22,7 @@ import paddle
 
 from d2s.paddle_bridge.flags import ORDER, RETURNING, Way
 from d2s.paddle_bridge.gate import GATE, static_lock
-from d2s.paddle_bridge.names import core
+from d2s.paddle_bridge.names import core, hook_gradient
 from d2s.paddle_bridge.preparing.constants import Constants
 
 
@@ -32,6 +32,7 @@ class _Backward(threading.local):
     reached: list[list[Any]] | None = None
     absent: dict[int, bool] | None = None
     retains = False
+    passed: list[Callable[[Any], None]] | None = None
     number = 0
     revived: list[RunScope] | None = None
 
@@ -39,8 +40,9 @@ class _Backward(threading.local):
 BACKWARD: Final = _Backward()
 """Of this thread's backward: the error that it is about to raise, the scope that it has come to,
 the tensors that the programs on its way have read, for some of these, by their ids, whether no
-program has given them a gradient, whether another backward may come (``retain_graph``), and the
-scopes in which a program has run again for it."""
+program has given them a gradient, whether another backward may come (``retain_graph``), where the
+gradients may be gone back through (``create_graph``), what the programs on its way say of that, and
+the scopes in which a program has run again for it."""
 
 _backward_shown = False
 
@@ -222,6 +224,16 @@ def backward_retains() -> bool:
     return BACKWARD.retains
 
 
+def refuse_behind(refuse: Callable[[Any], None]) -> None:
+    """Let ``refuse`` be called where the gradients of this thread's backward are gone back through.
+
+    Args:
+        refuse: raises; a program, whose gradients have no gradient, is on the way.
+    """
+    if BACKWARD.passed is not None:
+        BACKWARD.passed.append(refuse)
+
+
 def number_of_backward() -> int:
     """Another number for each backward of this thread."""
     return BACKWARD.number
@@ -264,6 +276,9 @@ def let_gradient_stop(tensor: Any, stops: bool) -> None:
         tensor.grad_ = gradient  # .grad gives a tensor of its own, of the same contents
 
 
+_CREATE_GRAPH: Final = 4
+"""Where ``run_partial_grad`` takes whether the gradients may be gone back through."""
+
 _ALLOW_UNUSED: Final = 6
 """Where ``run_partial_grad`` takes whether an input may have no gradient."""
 
@@ -287,6 +302,8 @@ def _showing(
         unfound, BACKWARD.absent = BACKWARD.absent, {}
         retained, BACKWARD.retains = BACKWARD.retains, bool(arguments[retain])
         revived, BACKWARD.revived = BACKWARD.revived, []
+        creates = len(arguments) > _ALLOW_UNUSED and arguments[_CREATE_GRAPH]
+        outside, BACKWARD.passed = BACKWARD.passed, [] if creates else None
         BACKWARD.number += 1
         done = False
         try:
@@ -296,6 +313,10 @@ def _showing(
             finally:
                 ORDER.leave()
             done = True
+            for refuse in BACKWARD.passed or ():
+                for made in result:
+                    if made is not None and not made.stop_gradient:
+                        hook_gradient(made, refuse)
             if result is None:
                 _let_gradients_be_leaves(BACKWARD.reached)
             elif BACKWARD.absent and arguments[_ALLOW_UNUSED]:
@@ -310,6 +331,7 @@ def _showing(
                 kept = error, error.__traceback__
         finally:
             BACKWARD.reached, BACKWARD.absent, BACKWARD.retains = before, unfound, retained
+            BACKWARD.passed = outside
             for scope in BACKWARD.revived:
                 scope.results = None
             BACKWARD.revived = revived

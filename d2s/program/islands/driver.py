@@ -36,6 +36,7 @@ from d2s.program.islands.breaks import (
 )
 from d2s.program.islands.island import Converted, Island
 from d2s.program.islands.paying import Comparison, Drawn
+from d2s.program.running.once import creates_graph
 from d2s.runtime.calls.callables import Callables
 from d2s.splitting import IslandTree
 from d2s.syntax.printer import to_source
@@ -184,6 +185,8 @@ class Driver:
         self._comparison = None
         if self._slower:
             self.left = tuple(self._kept.values())
+        elif creates_graph(self.function.__code__):
+            pass  # the gradients of an island have none
         elif home is not None and (own is None or own.whole is None):
             try:
                 self._divide(frozenset(home.lines), home.driven())

@@ -23,7 +23,7 @@ from d2s.program.capture.steps import check_asked
 from d2s.program.running.backward import Joint, Passage
 from d2s.program.running.failures import Again, point_out
 from d2s.program.running.met import Trainable, copy_of, random_state
-from d2s.program.running.once import Once, explained
+from d2s.program.running.once import Once, creates_graph_around, explained
 from d2s.program.state.guard_checks import Check, Checks, in_place, same_kinds
 from d2s.program.state.places import Place
 from d2s.program.state.shared_arguments import check_tensors
@@ -219,8 +219,8 @@ class Runner(Trainable):
     @property
     def goes_back_once(self) -> bool:
         """Whether a second backward through a call of now is refused, ``retain_graph`` or not."""
-        once = self.training and (self.captured.has_loop or self.wanted.is_open)
-        return once and not self.captured.only_static
+        once = self.captured.has_loop or self.wanted.is_open or creates_graph_around()
+        return self.training and once and not self.captured.only_static
 
     @property
     def draws(self) -> bool:

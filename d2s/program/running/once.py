@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+import types
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -25,6 +27,38 @@ def twice() -> BackwardTwiceError:
         file=None if where is None else where.file,
         line=None if where is None else where.line,
     )
+
+
+def again() -> BackwardTwiceError:
+    """What is said of a backward through the gradients of a call, at the user's present line."""
+    where = here()
+    return BackwardTwiceError(
+        "a gradient of a gradient goes through a call of a converted function, of whose gradients "
+        "Paddle has none",
+        cure="let the converted function call paddle.grad() itself, or leave it in dygraph",
+        file=None if where is None else where.file,
+        line=None if where is None else where.line,
+    )
+
+
+def creates_graph(code: types.CodeType) -> bool:
+    """Whether a function says ``create_graph=...``, of whatever it calls."""
+    return any(type(each) is tuple and "create_graph" in each for each in code.co_consts)
+
+
+def creates_graph_around() -> bool:
+    """:func:`creates_graph` of the functions that are under way."""
+    frame: types.FrameType | None = sys._getframe(1)
+    for _ in range(_MOST_FRAMES):
+        if frame is None:
+            return False
+        if creates_graph(frame.f_code):
+            return True
+        frame = frame.f_back
+    return False
+
+
+_MOST_FRAMES: Final = 100
 
 
 class Watch:
@@ -129,6 +163,7 @@ class Once:
             self.runner.twice(error)
             bridge.keep_backward_error(error)
             raise error
+        bridge.refuse_behind(self._refuse)
         if not self.used:
             self.used = self.program.reached = True
             if bridge.backward_retains():
@@ -136,6 +171,12 @@ class Once:
         bridge.note_reached(self.leaves, self.program.parameters[0])
         if self.scope is not None:
             self.scope.enter_backward()
+
+    def _refuse(self, gradient: Any) -> None:
+        error = again()
+        self.runner.twice(error)
+        bridge.keep_backward_error(error)
+        raise error
 
     def _keep(self) -> None:
         """Note what the call has met, for a second backward."""
