@@ -27,7 +27,7 @@ from d2s.diagnostics.location import here
 from d2s.diagnostics.tracebacks import user_traceback
 from d2s.errors import UnsupportedInGraphError
 from d2s.program.running.met import Met, Trainable
-from d2s.program.running.once import Once, explained
+from d2s.program.running.once import Once, explained, refuse_graph
 
 
 class Joint(paddle.autograd.PyLayer):  # type: ignore[misc]
@@ -54,6 +54,7 @@ class Joint(paddle.autograd.PyLayer):  # type: ignore[misc]
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
         met: Met = ctx.met
+        refuse_graph(met.runner)
         captured = met.runner.captured
         try:
             tensors = list(ctx.saved_tensor())
@@ -91,6 +92,7 @@ class Gate(paddle.autograd.PyLayer):  # type: ignore[misc]
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
         passage: Passage = ctx.passage
+        refuse_graph(passage.runner)
         found = gradients if passage.found is None else tuple(passage.found)
         if any(gradient is None for gradient in found):
             given = passage.given()
@@ -132,6 +134,11 @@ class Passage:
         self._once: Once | None = None
         self.found: list[Any] | None = None
         self.shaped = False
+
+    @property
+    def runner(self) -> Trainable:
+        """The program."""
+        return self._met.runner
 
     def given(self) -> list[Any]:
         """The tensors that go through the gate."""

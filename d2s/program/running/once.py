@@ -41,6 +41,22 @@ def again() -> BackwardTwiceError:
     )
 
 
+def _refused(runner: Trainable) -> BackwardTwiceError:
+    error = again()
+    runner.twice(error)
+    bridge.keep_backward_error(error)
+    return error
+
+
+def refuse_graph(runner: Trainable) -> None:
+    """Refuse gradients that may be gone back through, in the backward of a ``PyLayer``.
+
+    Paddle takes the gradients of its inputs then only if it asked for each.
+    """
+    if paddle.is_grad_enabled():
+        raise _refused(runner)
+
+
 def creates_graph(code: types.CodeType) -> bool:
     """Whether a function says ``create_graph=...``, of whatever it calls."""
     return any(type(each) is tuple and "create_graph" in each for each in code.co_consts)
@@ -173,10 +189,7 @@ class Once:
             self.scope.enter_backward()
 
     def _refuse(self, gradient: Any) -> None:
-        error = again()
-        self.runner.twice(error)
-        bridge.keep_backward_error(error)
-        raise error
+        raise _refused(self.runner)
 
     def _keep(self) -> None:
         """Note what the call has met, for a second backward."""
