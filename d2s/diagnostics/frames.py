@@ -7,6 +7,7 @@ does an operand that waits, a lambda.  In the user's code both are the function 
 from __future__ import annotations
 
 import dis
+import functools
 import sys
 import types
 from collections.abc import Iterable, Iterator
@@ -151,6 +152,25 @@ def name_in_comprehension(called: list[Call]) -> str | None:
     if "generator" in names or "_lazily" in names:
         return "<genexpr>"
     return "<listcomp>" if sys.version_info < (3, 12) else ""
+
+
+def is_augmented_here() -> bool:
+    """Whether the user's code is at an assignment such as ``+=``."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and is_hidden(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame is not None and frame.f_lasti in _augmented(frame.f_code)
+
+
+@functools.lru_cache(maxsize=1024)
+def _augmented(code: types.CodeType) -> frozenset[int]:
+    """Where the instructions of assignments such as ``+=`` are."""
+    return frozenset(
+        step.offset
+        for step in dis.get_instructions(code)
+        if step.opname.startswith("INPLACE_")  # Python 3.10
+        or (step.opname == "BINARY_OP" and step.argrepr.endswith("="))
+    )
 
 
 def is_structure(frame: types.FrameType) -> bool:

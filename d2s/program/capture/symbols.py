@@ -28,7 +28,7 @@ from d2s.program.state.records import is_symbol
 from d2s.runtime.aliasing import inplace
 from d2s.runtime.aliasing.replays import CHECKS, Method, as_in_dygraph
 from d2s.runtime.calls.applying import APPLYING
-from d2s.runtime.lists import dynamic_list
+from d2s.runtime.lists import becoming
 from d2s.runtime.python import casts
 from d2s.runtime.python.arrays.array import Array
 from d2s.runtime.python.items import value_getitem
@@ -218,7 +218,7 @@ def _adapted(mine: Any, other: Any, name: str) -> Any:
     if name in casts.ARITHMETIC and number_kind(mine) is number_kind(other) is bool:
         return bridge.Answer(getattr(casts.to_number(mine, int), name)(casts.to_number(other, int)))
     if name in ("__mul__", "__rmul__") and (is_plain_sequence(other) or type(other) is str):
-        return bridge.Answer(dynamic_list.repeated(other, _times(mine)))
+        return bridge.Answer(becoming.repeated(other, _times(mine)))
     if not isinstance(other, _PARTNERS):
         return _beside_other(mine, other, name)
     adapted = adapt_operand(mine, other)

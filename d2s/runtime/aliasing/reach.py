@@ -224,3 +224,11 @@ class Reach:
 
     def _note(self, scope: Scope) -> Scope:
         return self.scopes.setdefault(id(scope.holder), scope)
+
+
+def comes_to(code: Iterable[object], thing: object) -> bool:
+    """Whether some functions can reach ``thing``."""
+    reach = Reach()
+    for function in code:
+        reach.add("code", function)
+    return reach._seen.get(id(thing)) is thing

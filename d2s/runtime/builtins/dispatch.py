@@ -13,11 +13,12 @@ from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Any, Final
 
-from d2s.runtime.builtins import heaps, iterators, keyed, maths, ranked, reductions
+from d2s.runtime.builtins import growing, heaps, iterators, keyed, maths, ranked, reductions
 from d2s.runtime.control_flow import effects
 from d2s.runtime.host import streams
 from d2s.runtime.lists import iteration
 from d2s.runtime.python import casts, comparing, items, kinds, logic, stores, texts
+from d2s.runtime.values.tensors import is_array, is_tensor
 
 OPERATORS: Final[dict[Any, Callable[..., Any]]] = {
     builtins.abs: casts.abs_,
@@ -68,6 +69,17 @@ KEYED: Final[dict[Any, Callable[..., Any]]] = {
 }
 """Functions that take a callback as ``key``."""
 
+
+def _at_position(*given: object) -> bool:
+    """Whether the run decides the position that a method is given."""
+    return bool(given) and (is_tensor(given[0]) or is_array(given[0]))
+
+
+def _are_of_run(*given: object) -> bool:
+    """Whether the run decides the length of something that a method is given."""
+    return any(map(growing.is_of_run, given))
+
+
 METHODS: Final[dict[tuple[type, str], Callable[..., Any]]] = {
     (str, "format"): texts.format_template,
     (str, "join"): texts.join,
@@ -79,11 +91,13 @@ METHODS: Final[dict[tuple[type, str], Callable[..., Any]]] = {
 }
 """Methods of built-in types."""
 
-AT_POSITIONS: Final[dict[tuple[type, str], Callable[..., Any]]] = {
-    (list, "insert"): stores.insert,
-    (list, "pop"): stores.pop,
+LATE_METHODS: Final[dict[tuple[type, str], tuple[Callable[..., bool], Callable[..., Any]]]] = {
+    (list, "insert"): (_at_position, stores.insert),
+    (list, "pop"): (_at_position, stores.pop),
+    (type, "fromkeys"): (_are_of_run, growing.fromkeys),
+    **{key: (_are_of_run, method) for key, method in growing.METHODS.items()},
 }
-"""Methods of built-in types that take a position, for one that the run decides."""
+"""Methods of built-in types for what only the run knows, and whether it is asked about that."""
 
 KEYED_METHODS: Final[dict[tuple[type, str], Callable[..., Any]]] = {
     (list, "sort"): reductions.sort_,

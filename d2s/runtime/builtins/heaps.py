@@ -11,6 +11,7 @@ import paddle
 from d2s.runtime.lists.becoming import become
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.ordering import Heap, columns_of_order
+from d2s.runtime.lists.items.structures import element_of
 from d2s.runtime.trace import current
 from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.constants import holds_tensors
@@ -22,7 +23,7 @@ def _of_run(heap: Any, *items: Any) -> Any:
         return heap if isinstance(heap, DynamicList) else None
     if type(heap) is not list or not any(map(holds_tensors, [*heap, *items])):
         return None
-    return become(heap, (items or heap)[0])
+    return become(heap, element_of((items or heap)[0]))
 
 
 def _heap(heap: DynamicList, places: Any, count: Any) -> Heap:

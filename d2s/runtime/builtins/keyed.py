@@ -11,31 +11,22 @@ import collections
 from collections.abc import Callable
 from typing import Any, Final
 
-import paddle
-
 from d2s.runtime.lists.dynamic_deque import DynamicDeque
-from d2s.runtime.lists.dynamic_dict import (
-    DynamicDict,
-    DynamicKeys,
-    DynamicSet,
-    first_and_last,
-)
+from d2s.runtime.lists.dynamic_dict import DynamicDict, DynamicKeys, first_and_last
 from d2s.runtime.lists.dynamic_list import DynamicList
-from d2s.runtime.lists.items.structures import Structure, element_of
+from d2s.runtime.lists.dynamic_set import DynamicSet
 from d2s.runtime.lists.iteration import indexed, items_of
-from d2s.runtime.loops.comprehensions import list_of
+from d2s.runtime.loops.comprehensions import list_of, whole_of
 from d2s.runtime.python.comparing import is_late_key
 from d2s.runtime.python.keys import is_undecided
 from d2s.runtime.trace import current
 from d2s.runtime.values.choice import Choice, each
-from d2s.runtime.values.tensors import mark_number
 from d2s.runtime.values.tree import is_mapping
 
 
 def _of_run(things: Any, late: Callable[[Any], bool]) -> tuple[DynamicList | None, Any]:
     """``things`` as a list of the run where it has to be one; else what Python may iterate."""
-    if isinstance(things, DynamicKeys):
-        return things.bag(), things
+    things = whole_of(things)
     if indexed(things) is not None:
         return list_of(things), things
     items = list(items_of(things))
@@ -48,6 +39,8 @@ def set_(things: Any = (), /) -> Any:
         return builtins.set(things)
     if isinstance(things, Choice):
         return each(set_, things)
+    if isinstance(things, DynamicKeys):
+        things = things.bag()
     whole, items = _of_run(things, is_undecided)
     if whole is None:
         return builtins.set(items)
@@ -55,6 +48,15 @@ def set_(things: Any = (), /) -> Any:
     made = DynamicSet(whole.name, whole.element)
     made.model = builtins.set()
     return made.like(whole.picked(first).need_rows())
+
+
+def frozenset_(things: object = (), /) -> Any:
+    """``frozenset``."""
+    made = set_(things)
+    if isinstance(made, DynamicSet):
+        made.model = builtins.frozenset()
+        return made
+    return each(builtins.frozenset, made)
 
 
 def dict_(things: Any = (), /, **named: object) -> Any:
@@ -90,18 +92,12 @@ def counter(things: Any = (), /, **named: int) -> Any:
     whole, items = _of_run(things, is_undecided)
     if whole is None:
         return collections.Counter(items)
-    first, _, counts = first_and_last(whole)
-    number = mark_number(paddle.full([], 1, "int64"), int)
-    pair = Structure(tuple, (2,), [whole.element, element_of(number)])
-    made = DynamicDict(whole.name, pair)
-    made.model = collections.Counter()
-    rows = whole.picked(first).need_rows()
-    zero = paddle.zeros([1], "int64")
-    return made.like([*rows, paddle.concat([zero, paddle.gather(counts, first)])])
+    return DynamicDict.counted(whole)
 
 
 def deque_(iterable: Any = (), maxlen: int | None = None) -> Any:
     """``collections.deque``."""
+    iterable = whole_of(iterable)
     if isinstance(iterable, Choice) and not iterable.single:
         return each(lambda found: deque_(found, maxlen), iterable)
     if current() is None or indexed(iterable) is None:
@@ -118,11 +114,11 @@ def _like_dict(kind: Callable[..., Any]) -> Callable[..., Any]:
     """A class derived of ``dict``, of things that the run decides."""
 
     def make(*arguments: Any, **named: Any) -> Any:
-        things = arguments[-1] if arguments else None
+        things = whole_of(arguments[-1]) if arguments else None
         if isinstance(things, Choice):
             return each(lambda found: make(*arguments[:-1], found, **named), things)
         if current() is None or indexed(things) is None:
-            return kind(*arguments, **named)
+            return kind(*arguments[:-1], *([things] if arguments else []), **named)
         made = dict_(things)
         made.model = kind(*arguments[:-1])
         made.update(**named)
@@ -133,6 +129,7 @@ def _like_dict(kind: Callable[..., Any]) -> Callable[..., Any]:
 
 OPERATORS: Final[dict[Any, Callable[..., Any]]] = {
     builtins.set: set_,
+    builtins.frozenset: frozenset_,
     builtins.dict: dict_,
     collections.Counter: counter,
     collections.deque: deque_,

@@ -19,6 +19,7 @@ from d2s.runtime.aliasing.empties import may_be_empty
 from d2s.runtime.control_flow.cond import select
 from d2s.runtime.lists.dynamic_dict import DynamicDict, DynamicKeys
 from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.dynamic_set import DynamicSet
 from d2s.runtime.lists.items.elements import Element, Ragged, Single
 from d2s.runtime.lists.items.structures import OneOf
 from d2s.runtime.lists.iteration import Indexed, indexed, items_of
@@ -325,6 +326,8 @@ class _Extreme:
             keys = things.values()  # max(table, key=table.get)
         else:
             keys = whole if key is None else list_(whole, lambda item: key(item))
+        if isinstance(things, DynamicSet) and key is not None:
+            things.refuse_ties(keys, reverse=self.name == "max", first=True)
 
         def best() -> Any:
             return whole.extreme(keys, highest=self.name == "max")
@@ -458,6 +461,8 @@ def sorted_(*iterables: Any, key: Key | None = None, reverse: Any = False, **wro
     if indexed(things) is not None:
         whole = things.bag() if isinstance(things, DynamicKeys) else list_of(things)
         keys = whole if key is None else list_(whole, lambda item: key(item))
+        if isinstance(things, DynamicSet) and key is not None:
+            things.refuse_ties(keys, reverse=bool(reverse), first=False)
         return whole.ordered(keys, bool(reverse))
     if is_tensor(things) and key is None and len(things.shape) == 1 and things.dtype in STACKED:
         value = as_value(things)

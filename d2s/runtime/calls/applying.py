@@ -28,6 +28,7 @@ from d2s.runtime.calls.converter import converter
 from d2s.runtime.host import world
 from d2s.runtime.lists.becoming import become
 from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.items.structures import element_of
 from d2s.runtime.python.arrays import numpy_calls
 from d2s.runtime.python.keys import is_undecided
 from d2s.runtime.trace import current, error_here
@@ -464,7 +465,7 @@ def _position_of_out(function: Callable[..., Any]) -> int | None:
 def _of_keys(owner: Any, name: str) -> Any:
     """A method of a dict or set that is called with what only the run knows."""
     return lambda *arguments, **options: getattr(
-        become(owner, _item_for(owner, name, arguments)), name
+        become(owner, element_of(_item_for(owner, name, arguments))), name
     )(*arguments, **options)
 
 

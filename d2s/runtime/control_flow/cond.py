@@ -417,7 +417,7 @@ def _decide_anew(test: object, body: Body, orelse: Body | None, state: State) ->
             if any(holders_of(capture.moved[key][0]) for key in capture.moved.keys() - moved):
                 raise error_here(
                     ContainerInGraphError,
-                    f"a {type(request.container).__name__} gets a key or item that only the run "
+                    f"a {type(request.container).__name__} gets keys or items that only the run "
                     "knows, in a branch that takes items of an iterator from outside of it",
                     "take them before the branch",
                 ) from None

@@ -43,6 +43,7 @@ from d2s.runtime.control_flow.outputs import Builder, once
 from d2s.runtime.control_flow.partners import Partners
 from d2s.runtime.lists.becoming import are_alike
 from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.items.structures import element_of
 from d2s.runtime.lists.merging import join_different, join_lists
 from d2s.runtime.lists.storage import NeedsElementError
 from d2s.runtime.trace import current, error_here, open_trace
@@ -294,7 +295,7 @@ class Merger(Keeping):
         capture = current()
         if _outlives_a_trip(target):
             longer = true.items if len(true.items) > len(false.items) else false.items
-            raise NeedsElementError(target, longer[-1])  # it grows from trip to trip
+            raise NeedsElementError(target, element_of(longer[-1]))  # it grows from trip to trip
         if capture is not None:
             capture.divided.append(target)
         return self.either(true, false, name)

@@ -1,4 +1,11 @@
-"""A list, dict, set or deque of Python becomes one of the run, under each of its names."""
+"""A list, dict, set or deque of Python becomes one of the run, under each of its names.
+
+So it does where ``+=`` and the like change it.  Python asks what stands on the right first, as if
+a new container were wanted: of a list, that is because only ours defines ``__radd__``::
+
+    xs = ys = [1.0]
+    xs += grown          ys is the longer list, too
+"""
 
 from __future__ import annotations
 
@@ -7,17 +14,24 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Final
 
+from d2s.diagnostics.frames import is_augmented_here
 from d2s.errors import ContainerInGraphError, D2SError
-from d2s.runtime.aliasing.holders import Holder, holders_of, is_handed_on
+from d2s.runtime.aliasing.holders import (
+    Holder,
+    choices_with,
+    holders_of,
+    is_handed_on,
+)
 from d2s.runtime.aliasing.origins import other_places
+from d2s.runtime.host.text import HostText
 from d2s.runtime.lists.dynamic_deque import DynamicDeque
-from d2s.runtime.lists.dynamic_dict import DynamicDict, DynamicSet
+from d2s.runtime.lists.dynamic_dict import DynamicDict
 from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.dynamic_set import DynamicSet
 from d2s.runtime.lists.items.elements import Element
-from d2s.runtime.lists.items.structures import element_of
 from d2s.runtime.lists.storage import NeedsElementError
 from d2s.runtime.trace import Block, OnceMoreError, error_here, open_trace
-from d2s.runtime.values.tree import bare
+from d2s.runtime.values.tree import bare, is_mutable
 
 KINDS: Final[dict[type, type[DynamicList]]] = {
     list: DynamicList,
@@ -83,12 +97,12 @@ class NeedsFormError(OnceMoreError):
         _bind(self.container, self.element, holders, list(other_places(self.container)))
 
 
-def become(container: Any, item: Any) -> DynamicList:
-    """Let ``container`` be one of the run from here on, in which ``item`` has room.
+def become(container: Any, element: Element) -> DynamicList:
+    """Let ``container`` be one of the run from here on, with room for items of ``element``.
 
     Args:
         container: a list, dict or set of Python.
-        item: what is about to be put into it; of a dict, a pair.
+        element: what is about to be put into it; of a dict, pairs.
 
     Raises:
         NeedsElementError: a static loop around has to know of it before its first trip.
@@ -98,21 +112,38 @@ def become(container: Any, item: Any) -> DynamicList:
     blocks = open_trace().blocks
     holders, elsewhere = holders_of(container), list(other_places(container))
     if any(block.kind == "loop" for holder in holders for block in holder.left):
-        raise NeedsElementError(container, item)
+        raise NeedsElementError(container, element)
     refusal = _refusal(container, holders, elsewhere, blocks)
-    if refusal is not None:
+    if refusal is not None or len(holders) + len(elsewhere) > 1:
         for depth, block in reversed(list(enumerate(blocks))):
+            older = elsewhere or any(block is each for holder in holders for each in holder.left)
             repeats = block.state is not None and block.state.repeats
-            if repeats and _refusal(container, holders, elsewhere, blocks[:depth]) is None:
-                raise NeedsFormError(container, element_of(item), block.state)
+            if not (older and repeats):
+                continue
+            if _refusal(container, holders, elsewhere, blocks[:depth]) is None:
+                raise NeedsFormError(container, element, block.state)
+    if refusal is not None:
         raise refusal()
-    return _bind(container, element_of(item), holders, elsewhere)
+    return _bind(container, element, holders, elsewhere)
 
 
 def _bind(
     container: Any, element: Element, holders: list[Holder], elsewhere: list[Any]
 ) -> DynamicList:
-    """Put one of the run in the place of ``container``, wherever it is held."""
+    """Put one of the run in the place of ``container``, wherever it is held.
+
+    Raises:
+        ContainerInGraphError: (D2S207) it is one of several somewhere, which would stay as it was.
+    """
+    choices = choices_with(container, live=True)
+    if choices:
+        word = type(container).__name__
+        raise error_here(
+            ContainerInGraphError,
+            f"a {word} gets keys or items that only the run knows, and {choices[0]!r} may be the "
+            f"same {word}, as a tensor decides",
+            f"give {choices[0]} a copy of it",
+        )
     made = of_python(container, holders[0].path if holders else type(container).__name__, element)
     made.origin = container
     for holder in holders:
@@ -134,7 +165,7 @@ def _refusal(
             return partial(
                 error_here,
                 ContainerInGraphError,
-                f"the {word} {holder.path!r} gets a key or item that only the run knows, where it "
+                f"the {word} {holder.path!r} gets keys or items that only the run knows, where it "
                 "cannot be given a form for that",
                 "hold it in a variable or attribute, and change it through that",
             )
@@ -142,8 +173,54 @@ def _refusal(
         return partial(
             error_here,
             ContainerInGraphError,
-            f"the {word} {elsewhere[0][0]!r} gets a key or item that only the run knows, inside of "
+            f"the {word} {elsewhere[0][0]!r} gets keys or items that only the run knows, inside of "
             "a branch or loop",
             "change it outside of the branch",
         )
     return None
+
+
+_CHANGING: Final[dict[type[DynamicList], tuple[str, ...]]] = {
+    DynamicList: ("add",),
+    DynamicSet: ("or", "and", "sub", "xor"),
+}
+"""What makes a new container of two, by the class of the one on the right."""
+
+
+def _changing(plain: Callable[[Any, Any], Any], name: str) -> Callable[[Any, Any], Any]:
+    """``plain``, a reflected operator, that changes what stands on the left where it is asked to.
+
+    Args:
+        plain: gives a new container.
+        name: the operator that changes one.
+    """
+
+    def operate(self: DynamicList, other: object) -> object:
+        if type(other) in KINDS and is_augmented_here():
+            right = self if isinstance(self, DynamicSet) else self.iterated()
+            return getattr(become(other, right.element), name)(right)
+        return plain(self, other)
+
+    return operate
+
+
+for _kind, _names in _CHANGING.items():
+    for _name in _names:
+        _plain = vars(_kind)[f"__r{_name}__"]
+        setattr(_kind, f"__r{_name}__", _changing(_plain, f"__i{_name}__"))
+
+
+def repeated(things: str | list[Any] | tuple[Any, ...], times: object) -> object:
+    """``things * times`` of a list, tuple or text, where the run knows how many times."""
+    if isinstance(things, str):
+        return HostText((things,)) * times
+    changes = is_mutable(things) and is_augmented_here()
+    if not things:
+        return things if changes else things[:]
+    made = DynamicList.of(list(things), "list")
+    if changes:
+        made = become(things, made.element)
+        made *= times
+        return made
+    made *= times
+    return made.d2s_tuple() if isinstance(things, tuple) else made

@@ -8,7 +8,8 @@ is the order of a dict of Python's.  That of a set shows in its iteration, so th
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterable, Iterator
+import operator
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import paddle
@@ -17,13 +18,13 @@ from d2s.errors import ContainerInGraphError
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.elements import Element
 from d2s.runtime.lists.items.equality import equal_pairs, equal_rows
-from d2s.runtime.lists.items.rows import zero_rows
-from d2s.runtime.lists.items.structures import Structure
+from d2s.runtime.lists.items.rows import joined, zero_rows
+from d2s.runtime.lists.items.structures import Structure, element_of, union
 from d2s.runtime.trace import error_here
 from d2s.runtime.values.callbacks import raise_when, raise_where
 from d2s.runtime.values.choice import Choice
-from d2s.runtime.values.tensors import mark_number, number_kind, passing_in
-from d2s.runtime.values.tree import is_mapping
+from d2s.runtime.values.tensors import mark_number, number_kind, number_value, passing_in
+from d2s.runtime.values.tree import bare, is_mapping
 
 
 @passing_in
@@ -81,6 +82,9 @@ class DynamicKeys(DynamicList):
             raise AttributeError(f"{self.d2s_type().__name__!r} object has no attribute {name!r}")
         return super().__getattribute__(name)
 
+
+Count = Callable[[Any, Any], Any]
+"""What becomes of two counts of one key."""
 
 _OF_SOME: Final = frozenset(
     name
@@ -195,8 +199,58 @@ class DynamicDict(DynamicKeys):
 
     def subtract(self, *others: Any, **named: object) -> None:
         """``Counter.subtract``."""
-        for key, count in _counts((*others, named)):
-            self[key] = self[key] - count
+        self._count(operator.sub, others, named)
+
+    def _count(self, use: Count, others: tuple[Any, ...], named: dict[str, Any]) -> None:
+        """Let each count be ``use`` of it and of that in another counter."""
+        for other in (*others, named):
+            if isinstance(other, DynamicList):
+                theirs = other if isinstance(other, DynamicDict) else self.counted(other)
+                made = self.combined(theirs, use)
+                self.widen(made.element)
+                self.set_rows(made.need_rows())
+            else:
+                for key, count in _counts(other):
+                    self[key] = use(self[key], count)
+
+    @classmethod
+    def counted(cls, things: DynamicList) -> DynamicDict:
+        """How often each item of a list is there: ``Counter``."""
+        things = things.iterated()
+        first, _, counts = first_and_last(things)
+        pair = Structure(tuple, (2,), [things.element, element_of(number_value(1))])
+        made = cls(things.name, pair)
+        made.model = collections.Counter()
+        rows = things.picked(first).need_rows()
+        zero = paddle.zeros([1], "int64")
+        return made.like([*rows, paddle.concat([zero, paddle.gather(counts, first)])])
+
+    def combined(self, other: object, use: Count) -> DynamicDict:
+        """A counter of ``use`` of the two counts of each key, 0 where a counter has none."""
+        if not isinstance(other, DynamicDict):
+            other = self.of_container(other, self.name, self.element)
+        element = union(self.element, other.element)
+        mine, theirs = (
+            self.like(element.converted(each.element, iter(each.need_rows())), None, element)
+            for each in (self, other)
+        )
+        keys, (counts, other_counts) = (
+            mine._keys()[0],
+            (each.values().stacked() for each in (mine, theirs)),
+        )
+        same = equal_pairs(keys, mine._keys()[1], theirs._keys()[1])
+        found = (paddle.cast(same, counts.dtype) * other_counts.unsqueeze(0)).sum(1)
+        more = theirs.where(~same.any(0))
+        extra = more.values().stacked()
+        counts = use(
+            paddle.concat([counts, paddle.zeros_like(extra)]), paddle.concat([found, extra])
+        )
+        mine._join([more.item_rows()])
+        return mine.like([*mine.need_rows()[:-1], joined([mine.need_rows()[-1][:1], counts])])
+
+    def positive(self) -> DynamicDict:
+        """A counter of those that have been counted."""
+        return self.where(self.values().stacked() > 0)
 
     def items(self) -> DynamicList:
         """``dict.items``, as they are now."""
@@ -220,153 +274,82 @@ class DynamicDict(DynamicKeys):
     def as_list(self) -> DynamicList:
         return self.keys()
 
+    iterated = as_list
+
     def update(self, *others: Any, **named: object) -> None:
         """``dict.update``; that of a ``Counter`` adds."""
         if isinstance(self.model, collections.Counter):
-            for key, count in _counts((*others, named)):
-                self[key] = self[key] + count
+            self._count(operator.add, others, named)
             return
         for other in (*others, named):
-            if isinstance(other, DynamicDict):
+            if isinstance(other, DynamicList):
                 whole = self.items()
-                whole.extend(other.items())
+                whole.extend(pairs_in(other))
                 self.widen(whole.element)
                 self.set_rows(self.of_pairs(whole, self.model).need_rows())
                 continue
             for key, value in other.items() if is_mapping(other) else other:
                 self[key] = value
 
-
-def _counts(others: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
-    """The keys and counts that ``Counter.update`` is given."""
-    for other in others:
-        yield from other.items() if is_mapping(other) else ((item, 1) for item in other)
+    def __ior__(self, other: object) -> DynamicDict:
+        self.update(other)
+        return self
 
 
-def _refused_operator(self: DynamicDict, other: object) -> Any:
+def pairs_in(given: DynamicList) -> DynamicList:
+    """The pairs that ``dict.update`` is given."""
+    if isinstance(given, DynamicDict):
+        return given.items()
+    pairs = given.iterated()
+    if isinstance(pairs.element, Structure) and len(pairs.element.parts) == 2:
+        return pairs
     raise error_here(
         ContainerInGraphError,
-        f"{self.name!r}, a dict whose keys only the run knows, is joined with another one",
-        "put the items of one into the other: for key, value in other.items(): ...",
+        f"a dict is given the items of {given.name!r}, whose length a tensor decides, and which "
+        "are no pairs",
+        "give it pairs, as tuples",
     )
 
 
-for _operator in ("or", "and", "add", "sub"):
-    for _name in (f"__{_operator}__", f"__r{_operator}__"):
-        setattr(DynamicDict, _name, _refused_operator)
+def _counts(other: Any) -> Iterable[tuple[Any, Any]]:
+    """The keys and counts that ``Counter.update`` is given."""
+    return other.items() if is_mapping(other) else ((item, 1) for item in other)
 
 
-@passing_in
-class DynamicSet(DynamicKeys):
-    """A set whose items the run decides."""
+_OF_COUNTS: Final[dict[str, Count]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "or": paddle.maximum,
+    "and": paddle.minimum,
+}
+"""What the operators of counters do with two counts."""
 
-    def at(self, index: paddle.Tensor) -> Any:
-        raise error_here(
-            ContainerInGraphError,
-            f"{self.name!r}, a set whose items only the run knows, is iterated, in an order that "
-            "is that of their hashes",
-            "iterate sorted(...) of it, or keep a list",
-        )
 
-    def add(self, item: object) -> None:
-        """``set.add``."""
-        self._put(item, item)
+def _joining(name: str, *, reflected: bool) -> Callable[[DynamicDict, Any], Any]:
+    """``|`` of dicts, or an operator of counters; the other one may be one of Python."""
 
-    def discard(self, item: object) -> None:
-        """``set.discard``."""
-        self._drop(item)
-
-    def remove(self, item: object) -> None:
-        """``set.remove``."""
-        raise_where(~self._drop(item), lambda: KeyError(item))
-
-    def update(self, *others: Any) -> None:
-        """``set.update``."""
-        for other in others:
-            self.set_rows(self.union(other).need_rows())
-
-    def _with(self, other: Any) -> tuple[DynamicSet, DynamicSet, paddle.Tensor]:
-        """Both sets with one element, and of each pair of their items whether they are equal."""
-        if not isinstance(other, DynamicSet):
-            held = other.bag() if isinstance(other, DynamicKeys) else other
-            if isinstance(held, DynamicList):
-                other = self.like(list(held.need_rows()), None, held.element)
-            else:
-                other = DynamicSet.of_container(set(held), self.name, self.element)
-        self.widen(other.element)
-        rows = self.element.converted(other.element, iter(other.need_rows()))
-        theirs = self.like(rows)
-        return self, theirs, equal_pairs(self.element, self.item_rows(), theirs.item_rows())
-
-    def union(self, other: Any) -> DynamicSet:
-        """``set.union``."""
-        mine, theirs, same = self._with(other)
-        more = theirs.where(~same.any(0))
-        made = mine.like(list(mine.need_rows()))
-        made._join([more.item_rows()])
+    def operate(self: DynamicDict, other: object) -> Any:
+        if not is_mapping(other) and not isinstance(other, DynamicDict):
+            return NotImplemented
+        if reflected:
+            self, other = self.of_container(other, self.name, self.element), self
+        model = other.model if isinstance(other, DynamicDict) else other
+        if all(isinstance(each, collections.Counter) for each in (self.model, model)):
+            return self.combined(other, _OF_COUNTS[name]).positive()
+        if name != "or":
+            return NotImplemented
+        made = self.of_pairs(self.items(), self.model)
+        if type(self.model) is dict and "__ror__" in vars(type(model)):
+            made.model = bare(model)  # Python asks the derived class
+        made.update(other)
         return made
 
-    def intersection(self, other: Any) -> DynamicSet:
-        """``set.intersection``."""
-        mine, _, same = self._with(other)
-        return mine.where(same.any(1))
-
-    def difference(self, other: Any) -> DynamicSet:
-        """``set.difference``."""
-        mine, _, same = self._with(other)
-        return mine.where(~same.any(1))
-
-    def symmetric_difference(self, other: Any) -> DynamicSet:
-        """``set.symmetric_difference``."""
-        mine, theirs, same = self._with(other)
-        made = mine.where(~same.any(1))
-        made._join([theirs.where(~same.any(0)).item_rows()])
-        return made
-
-    def issubset(self, other: Any) -> Any:
-        """``set.issubset``."""
-        _, _, same = self._with(other)
-        return mark_number(same.any(1).all(), bool)
-
-    def issuperset(self, other: Any) -> Any:
-        """``set.issuperset``."""
-        _, _, same = self._with(other)
-        return mark_number(same.any(0).all(), bool)
-
-    def isdisjoint(self, other: Any) -> Any:
-        """``set.isdisjoint``."""
-        _, _, same = self._with(other)
-        return mark_number(~same.any(), bool)
-
-    def _smaller(self, other: Any) -> Any:
-        return self.issubset(other) & (self.length < _size(other))
-
-    def __eq__(self, other: object) -> Any:
-        if not isinstance(other, set | DynamicSet):
-            return False
-        return mark_number(self.issubset(other) & (self.length == _size(other)), bool)
-
-    __hash__ = None
-    __or__ = __ror__ = union
-    __and__ = __rand__ = intersection
-    __sub__ = difference
-    __xor__ = __rxor__ = symmetric_difference
-    __le__, __ge__ = issubset, issuperset
-
-    def __rsub__(self, other: Any) -> DynamicSet:
-        _, theirs, same = self._with(other)
-        return theirs.where(~same.any(0))
-
-    def __lt__(self, other: Any) -> Any:
-        return mark_number(self._smaller(other), bool)
-
-    def pop(self, index: object = -1, /) -> Any:
-        return self.at(paddle.full([], 0, "int64"))
+    return operate
 
 
-def _size(other: Any) -> Any:
-    """How many items another set has."""
-    return other.length if isinstance(other, DynamicList) else len(other)
+for _name in _OF_COUNTS:
+    setattr(DynamicDict, f"__{_name}__", _joining(_name, reflected=False))
+    setattr(DynamicDict, f"__r{_name}__", _joining(_name, reflected=True))
 
 
 def one_of(found: paddle.Tensor, item: Any, default: Any) -> Any:

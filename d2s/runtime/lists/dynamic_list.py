@@ -12,7 +12,6 @@ from typing import Any
 import paddle
 
 from d2s.errors import ContainerInGraphError
-from d2s.runtime.host.text import HostText
 from d2s.runtime.lists.items.elements import Element, OfRunLength, Ragged, Single
 from d2s.runtime.lists.items.equality import equal_rows
 from d2s.runtime.lists.items.likeness import wants_gradients
@@ -54,6 +53,10 @@ class DynamicList(OrderedItems):
         """What an iteration gives in its place."""
         return self[index]
 
+    def iterated(self) -> DynamicList:
+        """The list of what an iteration gives, in its order."""
+        return self
+
     # -- growing ---------------------------------------------------------------------------------
 
     def extend(self, items: Iterable[object]) -> None:
@@ -74,6 +77,8 @@ class DynamicList(OrderedItems):
             return of_tensor(value, self.name)
         if not isinstance(items, DynamicList):
             return None
+        items = items.iterated()
+        self._check_lazy(items)
         items.need_rows()
         items.share()
         if items.element.has_objects:
@@ -464,16 +469,6 @@ def _word(items: object) -> str | None:
     """What ``items`` is to the reader: a list, a tuple or another of Python's; ``None`` if none."""
     kind = items.d2s_type() if isinstance(items, DynamicList) else type(items)
     return next((base.__name__ for base in PYTHONS if issubclass(kind, base)), None)
-
-
-def repeated(things: str | list[Any] | tuple[Any, ...], times: object) -> object:
-    """``things * times`` of a list, tuple or text, where the run knows how many times."""
-    if isinstance(things, str):
-        return HostText((things,)) * times
-    if not things:
-        return things[:]
-    made = DynamicList.of(list(things), "list") * times
-    return made.d2s_tuple() if isinstance(things, tuple) else made
 
 
 def of_tensor(value: paddle.Tensor, name: str) -> DynamicList:

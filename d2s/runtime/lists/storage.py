@@ -31,6 +31,7 @@ from d2s import paddle_bridge as bridge
 from d2s.diagnostics.notes import note
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.holders import holders_of
+from d2s.runtime.aliasing.reach import comes_to
 from d2s.runtime.lists import lending
 from d2s.runtime.lists.items.elements import Element, OfRunLength
 from d2s.runtime.lists.items.fixed import Write, attach, owner_of_view
@@ -47,10 +48,10 @@ Store = TypeVar("Store", bound="ItemStore")
 class NeedsElementError(OnceMoreError):
     """A Python list changes its length in a loop: the loop is captured again, prepared for it."""
 
-    def __init__(self, target: object, item: object) -> None:
+    def __init__(self, target: object, element: Element) -> None:
         super().__init__()
         self.target = target
-        self.element = element_of(item)
+        self.element = element
 
 
 class NeedsRowsError(OnceMoreError):
@@ -96,6 +97,7 @@ class ItemStore(OfRunLength):
         shared: somebody else may know one of its items, a list or dict.
         placed: it has been put into another list, which does not see a change of it.
         writing: what has become of an item is being written to its place.
+        lazy: the code of a generator expression, which Python would run item by item.
     """
 
     def __init__(self, name: str, element: Element) -> None:
@@ -114,6 +116,7 @@ class ItemStore(OfRunLength):
         self.shared = False
         self.placed = False
         self.writing = False
+        self.lazy: tuple[Any, ...] = ()
         self._taken: list[tuple[Any, object]] = []
         self._length: paddle.Tensor | None = None
 
@@ -377,8 +380,17 @@ class ItemStore(OfRunLength):
         capture = current()
         inside = [] if capture is None else capture.blocks[self.home :]
         if self.carried or any(block.kind == "loop" for block in inside):
-            raise NeedsElementError(self, item)  # to be known from before the loop on
+            raise NeedsElementError(self, found)  # to be known from before the loop on
         self.widen(found)
+
+    def _check_lazy(self, items: ItemStore) -> None:
+        """Refuse items of a generator expression that sees this list grow by them."""
+        if comes_to(items.lazy, self):
+            raise error_here(
+                ContainerInGraphError,
+                f"a generator expression that {self.name!r} is extended by looks into it",
+                "append in a for statement",
+            )
 
     def _write(self, item: object, counts: object) -> None:
         if self.element.has_mutable:

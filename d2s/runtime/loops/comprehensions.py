@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import builtins
 import functools
+import inspect
 import itertools
+import types
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.notes import note
 from d2s.errors import ContainerInGraphError
+from d2s.runtime.aliasing.reach import comes_to
 from d2s.runtime.aliasing.slots import Cell
 from d2s.runtime.control_flow.cond import if_, ifelse, select
 from d2s.runtime.lists import iteration
@@ -211,7 +215,10 @@ def generator(
 
         return _FirstOfSeveral(iter_, over) if consumer == "next" else each(over, iter_)
     if indexed(iter_) is not None:
-        return list_(iter_, element, accept, names)
+        whole = list_(iter_, element, accept, names)
+        if isinstance(whole, DynamicList) and not consumer:
+            whole.lazy = element, accept
+        return whole
     things = iter(items_of(iter_))
     take = _taking(element)
     if accept is None:
@@ -225,7 +232,35 @@ def generator(
         return _first(things, take, passes)
     if consumer:
         return list_(things, element, accept, names)
-    return _lazily(things, take, lambda item: _decided_now(passes(item)))
+    made = _lazily(things, take, lambda item: _decided_now(passes(item)))
+    _WHOLE[made] = lambda: list_(things, element, accept, names), (element, accept)
+    return made
+
+
+_WHOLE: Final[weakref.WeakKeyDictionary[Any, Any]] = weakref.WeakKeyDictionary()
+"""What gives all items of generator expressions with a filter, and their code."""
+
+
+def whole_of(things: object, owner: object = None) -> Any:
+    """A generator expression that a tensor may filter as a list; other things as they are.
+
+    Args:
+        things: anything, of which all is wanted.
+        owner: what is changed meanwhile, item by item; one that looks into it stays as it is.
+    """
+    if not isinstance(things, types.GeneratorType) or things not in _WHOLE:
+        return things
+    make, code = _WHOLE[things]
+    started = inspect.getgeneratorstate(things) != inspect.GEN_CREATED
+    if started or (owner is not None and comes_to(code, owner)):
+        return things
+    del _WHOLE[things]
+    iteration.moving(things)
+    whole = make()
+    things.close()
+    if isinstance(whole, DynamicList):
+        whole.lazy = code
+    return whole
 
 
 class _First:
@@ -322,6 +357,7 @@ def _decided_now(test: object) -> bool:
 
 def list_of(things: object = (), /) -> Any:
     """``list``."""
+    things = whole_of(things)
     if isinstance(things, Choice) and not things.single:
         return each(list_of, things)
     if isinstance(things, DynamicList):

@@ -20,6 +20,7 @@ from d2s.runtime.host.text import HostText, snapshot
 from d2s.runtime.lists.becoming import become
 from d2s.runtime.lists.dynamic_dict import DynamicKeys
 from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.items.structures import element_of
 from d2s.runtime.python.arrays.array import Array
 from d2s.runtime.python.comparing import eq, is_late_key
 from d2s.runtime.python.keys import (
@@ -192,7 +193,7 @@ def _looked_up(table: dict[Any, Any], key: object) -> Any:
     if isinstance(table, collections.Counter):
         return get(table, key, 0)
     if isinstance(table, collections.defaultdict) and table.default_factory is not None:
-        return become(table, (key, table.default_factory()))[key]
+        return become(table, element_of((key, table.default_factory())))[key]
     if hasattr(type(table), "__missing__"):  # it may make the key
         refuse_others([holds for _, holds in likely(table, key)])
     known, missing = cases_of(table, key)

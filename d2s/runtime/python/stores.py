@@ -24,6 +24,8 @@ from d2s.runtime.aliasing.snapshots import changed_double, is_double
 from d2s.runtime.control_flow.cond import select
 from d2s.runtime.lists.becoming import become
 from d2s.runtime.lists.dynamic_dict import DynamicKeys
+from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.items.structures import element_of
 from d2s.runtime.python.arrays.array import Array
 from d2s.runtime.python.comparing import is_late_key
 from d2s.runtime.python.keys import (
@@ -66,6 +68,8 @@ def setitem(value: object, container: Any, key: Any) -> Any:
             return each(lambda found: _written(found, container, key), value)
         if isinstance(container, np.ndarray) and (is_array(value) or holds_tensors((value, key))):
             return _into_constant(value, container, key)
+        if type(container) is list and type(key) is slice and isinstance(value, DynamicList):
+            container = become(container, value.iterated().element)
         if is_list(container) and is_tensor(key):
             position = position_in(key, len(container))
             for index, item in enumerate(container):
@@ -73,7 +77,7 @@ def setitem(value: object, container: Any, key: Any) -> Any:
             return container
         if is_mapping(container) and is_late_key(key):
             return _store_under_number(value, container, key)
-    _check_changed(container)
+    check_changed(container)
     container[key] = value
     return container
 
@@ -89,18 +93,19 @@ def delitem(container: Any, key: object) -> None:
             return
         key = without_arrays(key, tensors=False)
         if is_list(container) and is_tensor(key):
-            _check_changed(container)
+            check_changed(container)
             _close_up(container, position_in(key, len(container), "list assignment"))
             return
         if is_mapping(container) and is_late_key(key):
-            del become(container, (key, next(iter(container.values()), None)))[key]
+            pair = key, next(iter(container.values()), None)
+            del become(container, element_of(pair))[key]
             return
     del container[key]
 
 
 def pop(container: list[Any], key: object) -> Any:
     """``list.pop``, at a position that the run decides."""
-    _check_changed(container)
+    check_changed(container)
     if not container:
         return container.pop()
     position = position_in(without_arrays(key, tensors=False), len(container), "pop")
@@ -111,7 +116,7 @@ def pop(container: list[Any], key: object) -> Any:
 
 def insert(container: list[Any], key: object, item: object) -> None:
     """``list.insert``, at a position that the run decides."""
-    _check_changed(container)
+    check_changed(container)
     before, length, item = list(container), len(container), possible(item)
     container.append(before[-1] if before else item)
     value = cast_plain(as_value(without_arrays(key, tensors=False)), "int64").reshape([])
@@ -130,7 +135,7 @@ def _close_up(items: list[Any], position: paddle.Tensor) -> None:
     items[-1:] = []
 
 
-def _check_changed(container: object) -> None:
+def check_changed(container: object) -> None:
     """Refuse to change a container that a run of the program would not find changed."""
     capture = current()
     if capture is not None:
@@ -190,7 +195,7 @@ def _store_under_number(value: object, table: dict[Any, Any], key: object) -> An
     """
     cases = likely(table, key)
     if not was_found(table, key) or not cases:
-        made = become(table, (key, value))
+        made = become(table, element_of((key, value)))
         made[key] = value
         return made
     refuse_others([holds for _, holds in cases])
@@ -223,7 +228,7 @@ def _store_by_alternative(value: object, container: Any, key: object, chosen: Ch
         if is_mapping(container) and not _has_all(container, key):
             if key is not chosen:
                 return _store_under_number(value, container, key)
-            made = become(container, (key, value))
+            made = become(container, element_of((key, value)))
             made[key] = value
             return made
         sides = [(container.__setitem__, side) for side in (chosen.true, chosen.false)]

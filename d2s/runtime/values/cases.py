@@ -20,6 +20,7 @@ from typing import Any, Final, TypeVar
 import paddle
 
 from d2s.analysis.assignments import Side
+from d2s.diagnostics.frames import is_augmented_here
 from d2s.diagnostics.location import Location, here
 from d2s.errors import AmbiguousValueError, Row
 from d2s.runtime.trace import error_here
@@ -278,8 +279,18 @@ class Operators:
         raise NotImplementedError
 
 
-def _binary(function: Operation, *, swapped: bool = False) -> Callable[[Operators, object], object]:
-    return lambda self, other: self._operate(function, other, swapped=swapped)
+def _binary(function: Operation) -> Callable[[Operators, object], object]:
+    return lambda self, other: self._operate(function, other, swapped=False)
+
+
+def _swapped(function: Operation, in_place: Operation) -> Callable[[Operators, object], object]:
+    """The reflected operator; Python asks for it, too, where ``+=`` changes the other operand."""
+
+    def operate(self: Operators, other: object) -> object:
+        changes = is_changed_by(in_place, other) and is_augmented_here()
+        return self._operate(in_place if changes else function, other, swapped=True)
+
+    return operate
 
 
 def _unary(function: Operation) -> Callable[[Operators], object]:
@@ -289,10 +300,10 @@ def _unary(function: Operation) -> Callable[[Operators], object]:
 for _name in _ARITHMETIC:
     _function = getattr(operator, _name)
     setattr(Operators, f"__{_name.strip('_')}__", _binary(_function))
-    setattr(Operators, f"__r{_name.strip('_')}__", _binary(_function, swapped=True))
-    _in_place = f"i{_name.strip('_')}"
-    setattr(Operators, f"__{_in_place}__", _binary(getattr(operator, _in_place)))
-    IN_PLACE[getattr(operator, _in_place)] = _function
+    _in_place = getattr(operator, f"i{_name.strip('_')}")
+    setattr(Operators, f"__r{_name.strip('_')}__", _swapped(_function, _in_place))
+    setattr(Operators, f"__{_in_place.__name__}__", _binary(_in_place))
+    IN_PLACE[_in_place] = _function
 for _name in _COMPARISONS:
     setattr(Operators, f"__{_name}__", _binary(getattr(operator, _name)))
 for _name in _ALONE:

@@ -237,9 +237,8 @@ class Choice(Cases, Operators):
 
     def d2s_shape(self) -> Any:
         """The shape of the alternative that holds."""
-        if self.single:
-            return each(shape, self, plainly=True)
-        return each(lambda value: list(shape(value)), self, plainly=True)
+        use = shape if self.single else lambda value: list(shape(value))
+        return each(use, self, plainly=True)
 
     def __getitem__(self, key: object) -> Any:
         return each(lambda value: value[key], self, plainly=True)
@@ -248,7 +247,7 @@ class Choice(Cases, Operators):
         return each(lambda value: value(*args, **kwargs), self)
 
     def _operate(self, function: Operation, other: object, *, swapped: bool) -> object:
-        if function in IN_PLACE:
+        if function in IN_PLACE and not swapped:
             usable = self._usable()
             if usable and all(is_changed_by(function, leaf) for leaf in usable):
                 return self._operate_in_place(function, other)
@@ -266,7 +265,8 @@ class Choice(Cases, Operators):
             exact = True  # one of the pairs raises: the run that comes to it does
         plainly = runs_no_code(other)
         if swapped:
-            return each(lambda mine: function(other, mine), self, exact=exact, plainly=plainly)
+            use = functools.partial(each, exact=exact, changes=function in IN_PLACE)
+            return use(lambda mine: function(other, mine), self, plainly=plainly)
         both = functools.partial(each, none=none, exact=exact)
 
         def beside(mine: object) -> object:

@@ -20,7 +20,7 @@ import paddle
 import paddle.distributed.fleet.utils
 from paddle.distributed.fleet.recompute import recompute as _recompute
 
-from d2s.runtime.builtins import dispatch, ranked
+from d2s.runtime.builtins import dispatch, growing, ranked
 from d2s.runtime.calls.applying import plain
 from d2s.runtime.calls.spellings import in_pythons_words, spelt
 from d2s.runtime.calls.stand_ins import (
@@ -41,7 +41,6 @@ from d2s.runtime.python.arrays.array import array, asarray, memoryview_
 from d2s.runtime.trace import current
 from d2s.runtime.training import clip_functions
 from d2s.runtime.training import functions as training
-from d2s.runtime.values.tensors import is_array, is_tensor
 
 Table = dict[Any, Callable[..., Any]]
 """From functions, classes and objects of Paddle that are called to their operators."""
@@ -67,6 +66,15 @@ _ITERATORS: Final[tuple[Any, ...]] = (
     itertools.zip_longest,
 )
 """Classes that iterate what they are called with; others are in ``builtins.iterators``."""
+
+
+def _with_whole(method: Callable[..., Any], owner: object) -> Callable[..., Any]:
+    """A method that takes all items of the generator expressions that it is given."""
+
+    def run(*given: object, **options: object) -> Any:
+        return method(*(comprehensions.whole_of(each, owner) for each in given), **options)
+
+    return run
 
 
 class StandIns:
@@ -172,6 +180,10 @@ class StandIns:
             paddle.autograd.backward: training.backward_of,
             paddle.nn.utils.clip_grad_norm_: clip_functions.clip_grad_norm_,
             paddle.nn.utils.clip_grad_value_: clip_functions.clip_grad_value_,
+            **{
+                function: partial(self._late, function, operator)
+                for function, operator in growing.OF_COUNTERS.items()
+            },
             **between_processes.operators(self._call),
             asyncio.gather: coroutines.gather,
             copy.copy: state.copied,
@@ -179,6 +191,19 @@ class StandIns:
             paddle.nn.Layer.set_state_dict: state.set_state_dict,
             paddle.nn.Layer.register_buffer: state.register_buffer,
         }
+
+    def _late(
+        self,
+        function: Callable[..., Any],
+        operator: Callable[..., Any],
+        /,
+        *given: object,
+        **options: object,
+    ) -> Any:
+        """A function of Python, or ``operator`` where the run decides a length."""
+        given = tuple(comprehensions.whole_of(each, given[0]) for each in given)
+        late = current() is not None and any(map(growing.is_of_run, given[1:]))
+        return (operator if late else plain(function, self._call))(*given, **options)
 
     def _keyed(self, operator: Callable[..., Any]) -> Callable[..., Any]:
         return calling_back.keyed(self._call, operator)
@@ -199,7 +224,8 @@ class StandIns:
         """What is called for a method of a list whose length the run decides."""
         operator = dispatch.KEYED_METHODS.get((list, method.__func__.__name__))
         if operator is None:
-            return method
+            takes_all = method.__func__.__name__ in growing.TAKING_ALL
+            return _with_whole(method, method.__self__) if takes_all else method
         return partial(self._keyed(operator), method.__self__)
 
     def _of_method(self, method: types.BuiltinMethodType) -> Any:
@@ -208,11 +234,14 @@ class StandIns:
         key = (type(owner), method.__name__)
         if key in dispatch.METHODS:
             return in_pythons_words(method, partial(dispatch.METHODS[key], owner))
-        if key in dispatch.AT_POSITIONS:
-            usual, late = plain(method, self._call), partial(dispatch.AT_POSITIONS[key], owner)
-            return lambda *given, **options: (
-                late if given and (is_tensor(given[0]) or is_array(given[0])) else usual
-            )(*given, **options)
+        if key in dispatch.LATE_METHODS:
+            is_late, operator = dispatch.LATE_METHODS[key]
+            usual, late = plain(method, self._call), partial(operator, owner)
+
+            def run(*given: object, **options: object) -> Any:
+                return (late if is_late(*given) else usual)(*given, **options)
+
+            return _with_whole(run, owner)
         if key in dispatch.KEYED_METHODS:
             operator = self._keyed(dispatch.KEYED_METHODS[key])
             return in_pythons_words(method, partial(operator, owner))

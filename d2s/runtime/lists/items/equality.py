@@ -9,7 +9,7 @@ import paddle
 
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.lists.items.elements import Element, Labels, OfRunLength, Single, labels_of
-from d2s.runtime.lists.items.rows import filled_up, relaxed
+from d2s.runtime.lists.items.rows import Leaf, filled_up, relaxed
 from d2s.runtime.lists.items.structures import Inner, OneOf, Structure, element_of, union
 from d2s.runtime.trace import error_here
 from d2s.runtime.values.choice import Choice
@@ -33,12 +33,24 @@ def equal_pairs(element: Element, one: list[Any], other: list[Any]) -> paddle.Te
         one, other: their rows.
     """
     found: Any = None
-    for mine, theirs, leaf in zip(one, other, element.leaves, strict=True):
+    sides = [comparable(element, iter(side)) for side in (one, other)]
+    for (mine, leaf), (theirs, _) in zip(*sides, strict=True):
         pair = filled_up([mine, theirs], 0) if leaf.ragged else [mine, theirs]
         flat = [paddle.flatten(row, 1) if len(row.shape) > 1 else row.unsqueeze(1) for row in pair]
         same = (flat[0].unsqueeze(1) == flat[1].unsqueeze(0)).all(-1)
         found = same if found is None else found & same
     return relaxed(found, [-1, -1])
+
+
+def comparable(element: Element, rows: Iterator[Any]) -> list[tuple[Any, Leaf]]:
+    """The rows by which items are told apart, each with its leaf: 1 and 1.0 are one number."""
+    if isinstance(element, Structure) and element.parts:
+        return [pair for part in element.parts for pair in comparable(part, rows)]
+    mine = [next(rows) for _ in element.leaves]
+    if isinstance(element, OneOf) and element.of_numbers:
+        column = element.as_numbers(mine)
+        return [(column, element.leaves[1])]
+    return list(zip(mine, element.leaves, strict=True))
 
 
 def _equal(element: Element, rows: Iterator[Any], item: Any) -> Flags:

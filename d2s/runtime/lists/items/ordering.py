@@ -6,6 +6,7 @@ that a heap lies as Python's does, whatever looks into it.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,7 +16,7 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.lists.items.elements import Element, Labels, Single
 from d2s.runtime.lists.items.rows import relaxed
-from d2s.runtime.lists.items.structures import Structure
+from d2s.runtime.lists.items.structures import OneOf, Structure
 from d2s.runtime.trace import error_here
 
 
@@ -41,6 +42,8 @@ def _columns(element: Element, rows: Iterator[Any]) -> list[Any] | None:
         places = sorted(element.table)
         ranks = paddle.to_tensor([places.index(each) for each in element.table], dtype="int64")
         return [paddle.gather(ranks, mine[0])]
+    if isinstance(element, OneOf) and element.of_numbers:
+        return [element.as_numbers(mine)]
     if not isinstance(element, Structure) or not issubclass(element.kind, tuple):
         return None
     rest, found = iter(mine), list[Any]()
@@ -61,6 +64,13 @@ def places_in_order(columns: list[paddle.Tensor], reverse: bool) -> paddle.Tenso
         places = paddle.argsort(mine, descending=reverse, stable=True)
         order = places if order is None else paddle.gather(order, places)
     return order
+
+
+def ties(columns: list[paddle.Tensor], places: paddle.Tensor) -> paddle.Tensor:
+    """Whether each item, in the order of ``places``, is neither less nor greater than the next."""
+    ordered = [paddle.gather(_sortable(column), places) for column in columns]
+    same = [column[1:] == column[:-1] for column in ordered]
+    return functools.reduce(paddle.logical_and, same)
 
 
 def _sortable(column: paddle.Tensor) -> paddle.Tensor:

@@ -365,6 +365,19 @@ class OneOf(Element):
         tensors = [leaf for leaf in leaves if leaf.kind is None]
         return len(leaves) == len(self.options) and len(shapes) == len(tensors) == 1
 
+    @property
+    def of_numbers(self) -> bool:
+        """Whether each is a Python number."""
+        return all(isinstance(each, Single) and each.leaf.kind is not None for each in self.options)
+
+    def as_numbers(self, rows: list[Any]) -> Any:
+        """The rows of what is of numbers, as floats that compare as they do."""
+        tag, *columns = rows
+        found = cast_plain(columns[0], "float64")
+        for place, column in enumerate(columns[1:], start=1):
+            found = paddle.where(tag == place, cast_plain(column, "float64"), found)
+        return found
+
     def as_tensors(self, rows: list[Any]) -> Any:
         """The rows of what is numeric, of the dtype that its tensors have."""
         tag, *columns = rows

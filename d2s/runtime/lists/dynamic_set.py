@@ -1,0 +1,182 @@
+"""Sets whose items the run decides (rule D2).
+
+The order of a set shows in its iteration, where it is a matter of hashes; so that is refused.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import paddle
+
+from d2s.errors import ContainerInGraphError
+from d2s.runtime.lists.dynamic_dict import DynamicKeys, first_and_last
+from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.items.equality import equal_pairs
+from d2s.runtime.lists.items.ordering import columns_of_order, places_in_order, ties
+from d2s.runtime.lists.items.structures import OneOf
+from d2s.runtime.trace import error_here, tentatively
+from d2s.runtime.values.callbacks import raise_when, raise_where
+from d2s.runtime.values.tensors import mark_number, passing_in
+
+
+@passing_in
+class DynamicSet(DynamicKeys):
+    """A set whose items the run decides."""
+
+    def iterated(self) -> DynamicList:
+        raise error_here(
+            ContainerInGraphError,
+            f"{self.name!r}, a set whose items only the run knows, is iterated, in an order that "
+            "is that of their hashes",
+            "iterate sorted(...) of it, or keep a list",
+        )
+
+    def at(self, index: paddle.Tensor) -> Any:
+        return self.iterated()
+
+    as_list = iterated
+
+    def refuse_ties(self, keys: DynamicList, *, reverse: bool, first: bool) -> None:
+        """Let the run refuse to put the items in order by ``keys`` of which two are equal.
+
+        Args:
+            keys: those of the items.
+            reverse: the greatest comes first.
+            first: the item that comes first is all that is wanted.
+        """
+        columns = columns_of_order(keys.element, keys.item_rows(), self.name)
+        equal = ties(columns, places_in_order(columns, reverse))
+        with tentatively():
+            refusal = error_here(
+                ContainerInGraphError,
+                f"two items of {self.name!r}, a set whose items only the run knows, have one key; "
+                "which of them comes first is a matter of their hashes",
+                "let the key end with the item: key=lambda item: (..., item)",
+            )
+        raise_when((equal[:1] if first else equal).any(), refusal)
+
+    def add(self, item: object) -> None:
+        """``set.add``."""
+        self._put(item, item)
+
+    def discard(self, item: object) -> None:
+        """``set.discard``."""
+        self._drop(item)
+
+    def remove(self, item: object) -> None:
+        """``set.remove``."""
+        raise_where(~self._drop(item), lambda: KeyError(item))
+
+    def update(self, *others: Any) -> None:
+        """``set.update``."""
+        for other in others:
+            self.set_rows(self.union(other).need_rows())
+
+    def _with(self, other: Any) -> tuple[DynamicSet, DynamicSet, paddle.Tensor]:
+        """Both sets with one element, and of each pair of their items whether they are equal."""
+        if not isinstance(other, DynamicSet):
+            held = other.bag() if isinstance(other, DynamicKeys) else other
+            if isinstance(held, DynamicList):
+                held = held.picked(first_and_last(held)[0])
+                other = self.like(list(held.need_rows()), None, held.element)
+            else:
+                other = DynamicSet.of_container(set(held), self.name, self.element)
+        self.widen(other.element)
+        rows = self.element.converted(other.element, iter(other.need_rows()))
+        theirs = self.like(rows)
+        return self, theirs, equal_pairs(self.element, self.item_rows(), theirs.item_rows())
+
+    def union(self, other: Any) -> DynamicSet:
+        """``set.union``."""
+        mine, theirs, same = self._with(other)
+        more = theirs.where(~same.any(0))
+        made = mine.like(list(mine.need_rows()))
+        made._join([more.item_rows()])
+        return made
+
+    def intersection(self, other: Any) -> DynamicSet:
+        """``set.intersection``."""
+        mine, _, same = self._with(other)
+        if isinstance(mine.element, OneOf) and mine.element.of_numbers:
+            raise error_here(
+                ContainerInGraphError,
+                f"{self.name!r}, a set whose items only the run knows, is intersected with numbers "
+                "of another type; which of two equal ones stays is a matter of their hashes",
+                "make them of one type",
+            )
+        return mine.where(same.any(1))
+
+    def difference(self, other: Any) -> DynamicSet:
+        """``set.difference``."""
+        mine, _, same = self._with(other)
+        return mine.where(~same.any(1))
+
+    def symmetric_difference(self, other: Any) -> DynamicSet:
+        """``set.symmetric_difference``."""
+        mine, theirs, same = self._with(other)
+        made = mine.where(~same.any(1))
+        made._join([theirs.where(~same.any(0)).item_rows()])
+        return made
+
+    def issubset(self, other: Any) -> Any:
+        """``set.issubset``."""
+        _, _, same = self._with(other)
+        return mark_number(same.any(1).all(), bool)
+
+    def issuperset(self, other: Any) -> Any:
+        """``set.issuperset``."""
+        _, _, same = self._with(other)
+        return mark_number(same.any(0).all(), bool)
+
+    def isdisjoint(self, other: Any) -> Any:
+        """``set.isdisjoint``."""
+        _, _, same = self._with(other)
+        return mark_number(~same.any(), bool)
+
+    def _smaller(self, other: Any) -> Any:
+        return self.issubset(other) & (self.length < _size(other))
+
+    def __eq__(self, other: object) -> Any:
+        if not isinstance(other, set | DynamicSet):
+            return False
+        return mark_number(self.issubset(other) & (self.length == _size(other)), bool)
+
+    __hash__ = None
+    __or__ = __ror__ = union
+    __and__ = __rand__ = intersection
+    __sub__ = difference
+    __xor__ = __rxor__ = symmetric_difference
+    __le__, __ge__ = issubset, issuperset
+
+    def __rsub__(self, other: Any) -> DynamicSet:
+        _, theirs, same = self._with(other)
+        return theirs.where(~same.any(0))
+
+    def __lt__(self, other: Any) -> Any:
+        return mark_number(self._smaller(other), bool)
+
+    def pop(self, index: object = -1, /) -> Any:
+        return self.iterated()
+
+    def _changed_to(self, other: Any, method: str) -> DynamicSet:
+        """What ``|=`` and the like leave: this set, or another one in the place of a frozen one."""
+        made: DynamicSet = getattr(self, method)(other)
+        if isinstance(self.model, frozenset):
+            return made
+        self.widen(made.element)
+        self.set_rows(made.need_rows())
+        return self
+
+    __ior__ = functools.partialmethod(_changed_to, method="union")
+    __iand__ = functools.partialmethod(_changed_to, method="intersection")
+    __isub__ = functools.partialmethod(_changed_to, method="difference")
+    __ixor__ = functools.partialmethod(_changed_to, method="symmetric_difference")
+    intersection_update, difference_update = __iand__, __isub__
+    symmetric_difference_update = __ixor__
+
+
+def _size(other: Any) -> Any:
+    """How many items another set has."""
+    return other.length if isinstance(other, DynamicList) else len(other)
