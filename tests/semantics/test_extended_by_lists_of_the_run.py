@@ -107,7 +107,7 @@ def f(x):
 
 @pytest.mark.parametrize(("own", "operation", "given"), MATRIX)
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_the_container_is_changed_under_each_name(
     own: str, operation: str, given: str, place: str
 ) -> None:

@@ -5,7 +5,6 @@ The order of a set shows in its iteration, where it is a matter of hashes; so th
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import paddle
@@ -160,21 +159,37 @@ class DynamicSet(DynamicKeys):
     def pop(self, index: object = -1, /) -> Any:
         return self.iterated()
 
-    def _changed_to(self, other: Any, method: str) -> DynamicSet:
+    def _changed_to(self, made: DynamicSet) -> DynamicSet:
         """What ``|=`` and the like leave: this set, or another one in the place of a frozen one."""
-        made: DynamicSet = getattr(self, method)(other)
         if isinstance(self.model, frozenset):
             return made
         self.widen(made.element)
         self.set_rows(made.need_rows())
         return self
 
-    __ior__ = functools.partialmethod(_changed_to, method="union")
-    __iand__ = functools.partialmethod(_changed_to, method="intersection")
-    __isub__ = functools.partialmethod(_changed_to, method="difference")
-    __ixor__ = functools.partialmethod(_changed_to, method="symmetric_difference")
-    intersection_update, difference_update = __iand__, __isub__
-    symmetric_difference_update = __ixor__
+    def __ior__(self, other: Any) -> DynamicSet:
+        return self._changed_to(self.union(other))
+
+    def __iand__(self, other: Any) -> DynamicSet:
+        return self._changed_to(self.intersection(other))
+
+    def __isub__(self, other: Any) -> DynamicSet:
+        return self._changed_to(self.difference(other))
+
+    def __ixor__(self, other: Any) -> DynamicSet:
+        return self._changed_to(self.symmetric_difference(other))
+
+    def intersection_update(self, other: object) -> None:
+        """``set.intersection_update``."""
+        self &= other
+
+    def difference_update(self, other: object) -> None:
+        """``set.difference_update``."""
+        self -= other
+
+    def symmetric_difference_update(self, other: object) -> None:
+        """``set.symmetric_difference_update``."""
+        self ^= other
 
 
 def _size(other: Any) -> Any:
