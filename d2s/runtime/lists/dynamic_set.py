@@ -5,6 +5,7 @@ The order of a set shows in its iteration, where it is a matter of hashes; so th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import paddle
@@ -167,29 +168,26 @@ class DynamicSet(DynamicKeys):
         self.set_rows(made.need_rows())
         return self
 
-    def __ior__(self, other: Any) -> DynamicSet:
-        return self._changed_to(self.union(other))
-
-    def __iand__(self, other: Any) -> DynamicSet:
-        return self._changed_to(self.intersection(other))
-
-    def __isub__(self, other: Any) -> DynamicSet:
-        return self._changed_to(self.difference(other))
-
-    def __ixor__(self, other: Any) -> DynamicSet:
-        return self._changed_to(self.symmetric_difference(other))
-
     def intersection_update(self, other: object) -> None:
         """``set.intersection_update``."""
-        self &= other
+        self._changed_to(self.intersection(other))
 
     def difference_update(self, other: object) -> None:
         """``set.difference_update``."""
-        self -= other
+        self._changed_to(self.difference(other))
 
     def symmetric_difference_update(self, other: object) -> None:
         """``set.symmetric_difference_update``."""
-        self ^= other
+        self._changed_to(self.symmetric_difference(other))
+
+
+def _in_place(name: str) -> Callable[[DynamicSet, object], DynamicSet]:
+    """The operator that changes a set to what its method ``name`` gives."""
+    return lambda self, other: self._changed_to(getattr(self, name)(other))
+
+
+for _operator in ("or", "and", "sub", "xor"):
+    setattr(DynamicSet, f"__i{_operator}__", _in_place(f"__{_operator}__"))
 
 
 def _size(other: Any) -> Any:
