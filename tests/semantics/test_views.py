@@ -381,3 +381,114 @@ def test_contents_of_another_tensor_of_no_dimensions() -> None:
         return y, w
 
     assert_same(f, (X, scalar(1.0)))
+
+
+TAKEN = ["y[0]", "y[i]", "y[1:][0]", "y[:, 1:3]", "y.reshape([4, 3])", "y.t()", "y.detach()"]
+
+PLACES = {
+    "a loop writes": """
+        v = VIEW
+        k = s * 0
+        while k < 2:
+            y[0] += s
+            k = k + 1
+        v[0] = 8.0
+        """,
+    "a loop writes and reads": """
+        v = VIEW
+        w, k = s * 0, s * 0
+        while k < 2:
+            y[i] = y[i] * 2
+            w = w + v.sum()
+            k = k + 1
+        v[0] = w
+        """,
+    "a loop writes into the part": """
+        v = VIEW
+        k = s * 0
+        while k < 2:
+            v[0] = s * k
+            k = k + 1
+        y[0] += 1.0
+        """,
+    "each trip takes the part again": """
+        v = VIEW
+        w, k = s * 0, s * 0
+        while k < 2:
+            w = w + v.sum()
+            y[i] = y[i] + w
+            v = VIEW
+            k = k + 1
+        y.scale_(2.0)
+        """,
+    "each trip has a part of its own": """
+        w, k = s * 0, s * 0
+        v = y * 2
+        while k < 2:
+            part = VIEW
+            w = w + part.sum()
+            y[i] = y[i] + w
+            k = k + 1
+        v = v + w
+        """,
+    "both sides take it": """
+        if s > 0:
+            v = VIEW
+        else:
+            v = VIEW
+        y[0] = 8.0
+        v[0] = 9.0
+        """,
+    "a branch, and one more write": """
+        v = VIEW
+        if s > 0:
+            y.scale_(3.0)
+        y.scale_(3.0)
+        """,
+    "a branch raises": """
+        v = VIEW
+        if s > 5:
+            y[0] = 1.0
+            raise ValueError("left")
+        y[1] = 20.0
+        v[0] = 9.0
+        """,
+}
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("base", ["y = x * 1", "y = held[0]", "held[0] = y = x * 1"])
+@pytest.mark.parametrize("view", TAKEN)
+@pytest.mark.parametrize("place", PLACES)
+def test_a_part_in_branches_and_loops(place: str, view: str, base: str) -> None:
+    """A1, B4, C2: it stays that part of the tensor, whoever is written, and how often."""
+    if "reshape" in view and "again" in place:
+        pytest.skip("in a loop it is not known how the whole lies in memory")
+    held = [X.clone()]
+    lines = textwrap.indent(textwrap.dedent(PLACES[place]).replace("VIEW", view), "    ")
+    text = f"def f(x, s, i):\n    {base}{lines}    return v * 2, y * 1, held[0] * 1"
+    f = function_of(text, held=held)
+    static = d2s.to_static(f, full_graph=True)
+    for s, i in ((1.0, 0), (-1.0, 2), (2.0, 1)):
+        found = []
+        for called in (f, static):
+            held[0] = X.clone()
+            with paddle.no_grad():
+                result = called(X.clone(), scalar(s), scalar(i))
+            found.append([each.tolist() for each in (*result, held[0])])
+        assert found[0] == found[1]
+
+
+def test_gradients_of_a_part_in_a_loop() -> None:
+    """C7: they go where they went before the writes, as dygraph records nothing for the part."""
+    f = function_of("""
+    def f(x, s):
+        y = x * 2
+        v, z = y[0], y
+        k = s * 0
+        while k < 2:
+            y[1] = x[0] * s
+            k = k + 1
+        return y * 3, v + s, z * 2
+    """)
+    assert_same(f, (X, scalar(1.0)), (X, scalar(2.0)))

@@ -256,13 +256,7 @@ class _Program:
         copy = _is_copy(operation, self.copies)
         if name in _OUTSIDE:
             self.outside |= {result.id for result in results}
-        written = next((each for each in results if each.id in self.renewed), None)
-        if name in _STORES:
-            self.stores.append(_Store(operation, spot, operands[0].id, results[0].id))
-        elif written is not None:
-            old = self.renewed[written.id]
-            self.stores.append(_Store(operation, spot, old.id, written.id))
-            self._join(old, [written])
+        self._note_store(operation, spot)
         if copy or name in _STORES:
             self._hand(operands[0], results[:1], spot)
         elif name == "pd_op.while":
@@ -288,6 +282,18 @@ class _Program:
         for value in operands:
             if bridge.is_value(value) and not bridge.is_fake(value) and value.id in self.values:
                 self.values[value.id].uses.append((spot, made))
+
+    def _note_store(self, operation: Any, spot: _Spot) -> None:
+        results = operation.results()
+        if operation.name() in _STORES:
+            written = operation.operand_source(0).id
+            self.stores.append(_Store(operation, spot, written, results[0].id))
+            return
+        for fresh in (each for each in results if each.id in self.renewed):
+            old = self.renewed[fresh.id]
+            if not list(fresh.shape):  # which no assignment to an item makes
+                self.stores.append(_Store(operation, spot, old.id, fresh.id))
+            self._join(old, [fresh])
 
     def _join(self, value: Any, others: list[Any]) -> None:
         for other in others:

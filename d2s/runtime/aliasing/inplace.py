@@ -9,7 +9,7 @@ loop that makes the change and is not part of its state, the change is refused.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import paddle
@@ -58,21 +58,9 @@ _OTHERWISE: Final[dict[str, Callable[..., Any]]] = {
 
 _NO_PLACE: Final = frozenset(
     [
-        "cast_",
-        "resize_",
-        "set_",
-        "detach_",
-        "requires_grad_",
-        "normal_",
-        "uniform_",
-        "exponential_",
-        "bernoulli_",
-        "cauchy_",
-        "geometric_",
-        "log_normal_",
-        "random_",
-        "apply_",
-        "reconstruct_from_",
+        *("cast_", "resize_", "set_", "detach_", "requires_grad_", "normal_", "uniform_"),
+        *("exponential_", "bernoulli_", "cauchy_", "geometric_", "log_normal_", "random_"),
+        *("apply_", "reconstruct_from_"),
     ]
 )
 """They change the dtype, or draw random numbers: refused."""
@@ -459,16 +447,35 @@ def _check(holder: Holder, what: str) -> None:
 
 
 def _other_name(holder: Holder, block: Block) -> str | None:
-    """Another name of what ``holder`` held when the loop ``block`` began."""
+    """Another name of what ``holder`` held when the loop ``block`` began.
+
+    What the loop can carry, too, joins its state: another name, or a part of the same tensor.
+    """
     if holder.path in block.doubled:
-        return holder.path
+        return _doubled_with(holder.path, block)
     root = holder.path.split("[")[0]
     for name, value in zip(block.names, block.before, strict=False):
         for tensor in _tensors(value) if name in (holder.path, root) else ():
-            for found in _live_holders(tensor):
-                if not is_handed_on(found, block) and any(each is block for each in found.left):
+            for found in _outer_holders(tensor, block):
+                if block.state is None:
                     return found.path
+                block.state.join(found.path, found, unchanged=True)
     return None
+
+
+def _outer_holders(tensor: paddle.Tensor, block: Block) -> Iterator[Holder]:
+    """Who holds ``tensor``, or what shares its storage, and is not part of the loop ``block``."""
+    for related in (tensor, *Sharing(as_value(tensor)).others()):
+        for found in _live_holders(related):
+            if not is_handed_on(found, block) and any(each is block for each in found.left):
+                yield found
+
+
+def _doubled_with(path: str, block: Block) -> str:
+    """Another name of what ``path`` held when the loop ``block`` began."""
+    before = dict(zip(block.names, block.before, strict=False))
+    others = (name for name in block.doubled if name != path and before[name] is before[path])
+    return next(others, path)
 
 
 def _tensors(snapshot: object) -> list[Any]:

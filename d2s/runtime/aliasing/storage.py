@@ -10,8 +10,10 @@ have new contents, and their gradient goes where it went (dygraph records nothin
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 from collections.abc import Callable, Container, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import paddle
@@ -19,6 +21,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.runtime.aliasing.snapshots import Frozen
 from d2s.runtime.trace import ValueNotes, current
+from d2s.runtime.values.tensors import as_value, is_tensor
 
 UNKNOWN: Final = frozenset(
     f"pd_op.{name}"
@@ -45,7 +48,9 @@ class Link:
         take: the view of other contents of the base.
         put: from the base and other contents of the view to those of the base.
         straight: the view's elements lie beside each other where the base's do.
-        origin: the id of the first such view; equal for links that are alike.
+        form: equal for links that are alike; values of the program in it are there by their ids.
+        indexes: these values.
+        steps: what ``put`` has made on the way.
     """
 
     view: Any
@@ -53,11 +58,33 @@ class Link:
     take: Callable[[Any], Any]
     put: Callable[[Any, Any], Any]
     straight: bool
-    origin: str
+    form: tuple[Any, ...]
+    indexes: tuple[Any, ...] = ()
+    steps: list[Any] = field(default_factory=list)
 
     def between(self, view: paddle.Tensor, base: paddle.Tensor) -> Link:
         """The same for other contents of the two."""
-        return Link(view, base, self.take, self.put, self.straight, self.origin)
+        return dataclasses.replace(self, view=view, base=base)
+
+    def through(self, below: Link) -> Link:
+        """The view of what the base, by ``below``, is a view of."""
+
+        def put(base: paddle.Tensor, item: paddle.Tensor) -> Any:
+            middle = below.take(base)
+            changed = self.put(middle, item)
+            self.steps.extend((middle, changed))
+            return below.put(base, changed)
+
+        return Link(
+            self.view,
+            below.base,
+            lambda base: self.take(below.take(base)),
+            put,
+            self.straight and below.straight,
+            (*below.form, *self.form),
+            (*below.indexes, *self.indexes),
+            self.steps,
+        )
 
 
 def link_of(value: paddle.Tensor) -> Link | None:
@@ -74,15 +101,11 @@ def link_of(value: paddle.Tensor) -> Link | None:
     name = operation.name()
     if name == "pd_op.assign" and value.id in capture.notes.detached:
         base = operation.operand_source(0)
-        return Link(value, base, _detached, lambda base, item: item, True, value.id)
+        return Link(value, base, bridge_copy, lambda base, item: item, True, ("detach",))
     maker = _MAKERS.get(name)
     if maker is None or value.id != operation.result(0).id:
         return None
     return maker(value, operation.operand_source(0), operation)
-
-
-def _detached(value: paddle.Tensor) -> Any:
-    return bridge_copy(value)
 
 
 def bridge_copy(value: paddle.Tensor) -> Any:
@@ -120,8 +143,15 @@ def _sliced(view: Any, base: Any, operation: Any) -> Link | None:
         lambda base: base[chosen],
         lambda base, item: bridge.with_item(base, chosen, item),
         straight,
-        view.id,
+        ("slice", *map(_form, chosen)),
+        tuple(filter(bridge.is_value, chosen)),
     )
+
+
+def _form(part: object) -> Any:
+    if isinstance(part, slice):
+        return part.start, part.stop, part.step
+    return part.id if bridge.is_value(part) else part
 
 
 def _near(bound: int) -> int | None:
@@ -156,7 +186,7 @@ def _shaped(view: paddle.Tensor, base: paddle.Tensor, operation: Any) -> Link | 
         lambda base: paddle.reshape(base, after),
         lambda base, item: paddle.reshape(item, before),
         True,
-        view.id,
+        ("shape", *after),
     )
 
 
@@ -169,7 +199,7 @@ def _transposed(view: paddle.Tensor, base: paddle.Tensor, operation: Any) -> Lin
         lambda base: paddle.transpose(base, order),
         lambda base, item: paddle.transpose(item, back),
         order == sorted(order),
-        view.id,
+        ("transpose", *order),
     )
 
 
@@ -186,10 +216,12 @@ _MAKERS: Final[dict[str, Callable[[Any, Any, Any], Link | None]]] = {
 
 def unknown_base(value: paddle.Tensor) -> Any | None:
     """What ``value`` is a part of, where it is not known which; ``None`` for anything else."""
-    operation = value.get_defining_op()
+    capture, operation = current(), value.get_defining_op()
     if operation is not None and operation.name() == "builtin.split":
         operation = operation.operand_source(0).get_defining_op()
-    if operation is None or link_of(value) is not None or _is_no_part(value):
+    if operation is None or capture is None or link_of(value) is not None:
+        return None
+    if value.id in capture.notes.links or value.id in capture.notes.copies:
         return None
     if operation.name() not in _PARTS:
         return None
@@ -199,13 +231,6 @@ def unknown_base(value: paddle.Tensor) -> Any | None:
         base = link.base
         above = unknown_base(base)
     return base if above is None else above
-
-
-def _is_no_part(value: paddle.Tensor) -> bool:
-    capture = current()
-    return capture is not None and (
-        value.id in capture.notes.links or value.id in capture.notes.copies
-    )
 
 
 def _is_straight(value: paddle.Tensor, depth: int = _DEPTH) -> bool:
@@ -313,25 +338,50 @@ def _is_copy(operation: Any, copies: Container[int]) -> bool:
     return operation.num_results() == 1 and operation.result(0).id in copies
 
 
-def relink(merged: list[tuple[Any, Any, Any]]) -> None:
-    """Note what is still a view behind an ``if``.
+def chain_of(value: paddle.Tensor) -> Iterator[Link]:
+    """What ``value`` is a view of, what that is a view of, and so on, where it is known."""
+    link = link_of(value)
+    for _ in range(_DEPTH):
+        if link is None:
+            return
+        yield link
+        below = link_of(link.base)
+        link = None if below is None else link.through(below)
 
-    Args:
-        merged: what the true side and the false side have left, and what was made of it.
-    """
+
+def note_link(link: Link, view: paddle.Tensor, base: paddle.Tensor) -> None:
+    """Note that ``view`` is the part of ``base`` that ``link`` says."""
     capture = current()
-    assert capture is not None
+    if capture is not None and view.id != base.id:
+        capture.notes.links[view.id] = link.between(view, base)
+
+
+def relink(
+    merged: list[tuple[Any, Any, Any]], left: tuple[bool, bool], makes: Callable[[Any], bool]
+) -> None:
+    """Note what is still a view behind an ``if``: of what its sides have left, and of what became.
+
+    A ``raise`` has ended the sides that are ``left``; ``makes`` says what cannot be seen outside.
+    """
     leaves = [leaf for case in merged for leaf in _leaves(*case)]
-    values = [leaf for leaf in leaves if all(map(bridge.is_value, leaf))]
-    for true, false, view in values:
-        if view.id in (true.id, false.id):
+    taken = [[leaf[side] for side in (0, 1) if not left[side]] + [leaf[2]] for leaf in leaves]
+    values = [[as_value(each) for each in leaf] for leaf in taken if all(map(is_tensor, leaf))]
+    bases = {tuple(each.id for each in sides): base for *sides, base in values}
+    for *sides, view in values:
+        if view.id in [each.id for each in sides]:
             continue
-        links = link_of(true), link_of(false)
-        if links[0] is None or links[1] is None or links[0].origin != links[1].origin:
-            continue
-        for left, right, base in values:
-            if (left.id, right.id) == (links[0].base.id, links[1].base.id):
-                capture.notes.links[view.id] = links[0].between(view, base)
+        found: tuple[Link, Any] | None = None
+        for links in itertools.product(*map(chain_of, sides)):
+            if len({link.form for link in links}) > 1 or any(map(makes, links[0].indexes)):
+                continue
+            whole = bases.get(tuple(link.base.id for link in links))
+            if whole is not None:
+                found = links[0], whole
+                break
+            if len({link.base.id for link in links}) == 1 and not makes(links[0].base):
+                found = links[0], links[0].base  # which no side has changed
+        if found is not None:
+            note_link(found[0], view, found[1])
 
 
 def _leaves(true: object, false: object, made: object) -> Iterator[tuple[Any, Any, Any]]:
@@ -394,7 +444,7 @@ class Sharing:
         for link in self.above:
             raw = link.put(link.base, at)
             base = with_contents(link.base, raw)
-            group |= {raw.id, base.id}
+            group |= {raw.id, base.id, *(step.id for step in link.steps)}
             capture.notes.links[raw.id] = None
             fixed.append((at, link.between(at, base)))
             made[link.base.id] = base

@@ -149,11 +149,21 @@ class State:
                     self._known.add(slot_key(slot))
                     self.join_slot(scope.path_of(name), slot)
 
-    def join(self, path: str, holder: Any) -> None:
-        """Let what ``holder`` holds join the state; the body is about to bind it."""
+    def join(self, path: str, holder: Any, *, unchanged: bool = False) -> None:
+        """Let what ``holder`` holds join the state; the body is about to bind it.
+
+        Args:
+            path: how it is called.
+            holder: it.
+            unchanged: the body does not bind it by itself.
+        """
         table, key = holder.place
         if table in self._scopes and key in self._scopes[table].base:
-            return  # :meth:`find` will see it
+            slot = self._scopes[table].slot(key)
+            if unchanged and slot_key(slot) not in self._known:
+                self._known.add(slot_key(slot))
+                self.join_slot(path, slot)
+            return  # else :meth:`find` will see it
         joined = (slot.holder for slot in self.slots if isinstance(slot, Elsewhere))
         if any(each.place == holder.place for each in joined):
             return

@@ -468,8 +468,9 @@ def decide(test: object, body: Body, orelse: Body | None, state: State) -> None:
         if isinstance(slot, Attribute) and isinstance(value, Choice):
             value.missing = slot.missing_error()
     state.write(values)
-    if not any(end.left for end in sides.ends):
-        relink([(*sides.outcomes(index), value) for index, value in enumerate(values)])
+    if not all(sides.merger.left):
+        merged = [(*sides.outcomes(index), value) for index, value in enumerate(values)]
+        relink(merged, sides.merger.left, sides.merger.op.makes)
     origins.note(values, [end.left for end in sides.ends])
     for root, form in forms:
         note_form(root, form)

@@ -45,14 +45,15 @@ from d2s.runtime.loops.carriers.growing import GrowingList
 from d2s.runtime.loops.carriers.making import Carriers
 from d2s.runtime.loops.carriers.plans import NewKeysError, Plans, Replan, split_each
 from d2s.runtime.loops.carriers.stopping import TripsDifferError
-from d2s.runtime.loops.carriers.tensor import settle_roots
+from d2s.runtime.loops.carriers.tensor import SameTensor, settle_roots
 from d2s.runtime.loops.doubles import Doubles
 from d2s.runtime.loops.grown_lists import bind_all_names, path_of_list
 from d2s.runtime.loops.unrolling import check_trips
+from d2s.runtime.loops.views import LoopViews
 from d2s.runtime.trace import Block, OnceMoreError, error_here, open_trace
 from d2s.runtime.values.choice import Choice, possible
 from d2s.runtime.values.mixed import AskedError
-from d2s.runtime.values.tensors import condition, is_tensor
+from d2s.runtime.values.tensors import as_value, condition, is_tensor
 from d2s.runtime.values.tree import is_mapping
 
 ATTEMPTS = 12
@@ -152,20 +153,25 @@ class WhileLoop:
             making.of(name, value, top=True)
             for name, value in zip(state.names, before, strict=True)
         ]
-        boundary = Boundary(carriers, plans)
+        boundary, views = Boundary(carriers, plans), LoopViews(carriers, plans)
         op = bridge.WhileOp(self.holds, boundary.inits)
         kept: list[bool] = []
         try:
             with (
                 _arrays_inside(carriers, depth),
-                trace.block("loop", state.names, _doubled(state.names, before)) as entered,
+                trace.block("loop", state.names, _doubled(carriers, before)) as entered,
                 op.body() as arguments,
             ):
                 self._enter(entered, before)
                 variables = boundary.enter(arguments)
-                self._spread(carriers, variables, entered.given)
+
+                def begin() -> None:
+                    self._spread(carriers, variables, entered.given)
+                    views.note()
+
+                begin()
                 doubles = Doubles(state.names, before, entered.given)
-                again = self._trip(lambda: self._spread(carriers, variables, entered.given))
+                again = self._trip(begin)
                 settle_block()
                 after = state.freeze()
                 if len(after) > len(carriers):
@@ -179,11 +185,21 @@ class WhileLoop:
                 if any(map(lengthens, entered.given, after)):
                     _let_sizes_differ(carriers)
                 settle_roots(carriers)
+                views.end()
                 op.finish(paddle.assign(again), boundary.leave(leaving))
         except BaseException:
             trace.drop(op)
             raise
         self._spread(carriers, boundary.enter(op.results()), [])
+        self._settle(carriers, before, kept)
+        views.note()
+        doubles.note(state.freeze())
+        state.forget_scratch()
+        return carriers
+
+    def _settle(self, carriers: list[Carrier], before: list[object], kept: list[bool]) -> None:
+        """Let the state, which the carriers have rebuilt, be what it is behind the loop."""
+        state = self.state
         settled = [
             carrier.settled(value, self.holds)
             for carrier, value in zip(carriers, state.read(), strict=True)
@@ -191,9 +207,8 @@ class WhileLoop:
         state.write(
             [was if same else now for was, same, now in zip(before, kept, settled, strict=True)]
         )
-        doubles.note(state.freeze())
-        state.forget_scratch()
-        return carriers
+        for carrier, value in zip(carriers, state.read(), strict=True):
+            carrier.now = value
 
     def _enter(self, block: Block, before: list[object]) -> None:
         """Tell the code in the trips what the loop hands on."""
@@ -303,12 +318,15 @@ class WhileLoop:
         decide(self.holds, first, None, self.state)
 
 
-def _doubled(names: tuple[str, ...], values: list[object]) -> frozenset[str]:
-    """The names that hold one and the same tensor when the loop begins."""
-    counts = collections.Counter(id(value) for value in values if is_tensor(value))
-    return frozenset(
-        name for name, value in zip(names, values, strict=True) if counts[id(value)] > 1
-    )
+def _doubled(carriers: list[Carrier], values: list[object]) -> frozenset[str]:
+    """The names of what begins as one and the same tensor, and is carried apart."""
+    apart = [
+        (carrier.path, as_value(value).id)
+        for carrier, value in zip(carriers, values, strict=True)
+        if is_tensor(value) and not isinstance(carrier, SameTensor)
+    ]
+    counts = collections.Counter(number for _, number in apart)
+    return frozenset(path for path, number in apart if counts[number] > 1)
 
 
 def _let_sizes_differ(carriers: list[Carrier]) -> None:

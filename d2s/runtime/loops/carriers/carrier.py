@@ -17,11 +17,13 @@ class Carrier:
         path: the variable, or the way to the part of it.
         inits: its loop variables before the first trip.
         parts: the carriers of what it consists of.
+        now: what it is at present: in a trip, what that leaves, behind the loop.
     """
 
     path: str
     inits: list[paddle.Tensor]
     parts: Sequence[Carrier] = ()
+    now: object = None
 
     def rebuild(self, values: list[paddle.Tensor]) -> object:
         """The object that the body (or the code behind the loop) sees."""

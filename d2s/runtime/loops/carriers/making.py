@@ -21,13 +21,18 @@ from d2s.runtime.loops.carriers.structure import (
     attributes_by_name,
     items_by_key,
 )
-from d2s.runtime.loops.carriers.tensor import OptionalTensor, TensorVariable, is_of_leaves
+from d2s.runtime.loops.carriers.tensor import (
+    OptionalTensor,
+    SameTensor,
+    TensorVariable,
+    is_of_leaves,
+)
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.cases import optional_parts
 from d2s.runtime.values.choice import Choice, possible
 from d2s.runtime.values.fields import is_object
 from d2s.runtime.values.tables import listed
-from d2s.runtime.values.tensors import is_tensor, number_kind
+from d2s.runtime.values.tensors import as_value, is_tensor, number_kind
 from d2s.runtime.values.tree import is_indexed
 from d2s.runtime.values.unbound import UNBOUND
 
@@ -46,6 +51,7 @@ class Carriers:
         # By identity: a list that is known under two names is carried once.
         self._lists: dict[int, GrowingList] = {}
         self._made_anew: dict[int, Structure] = {}
+        self._tensors: dict[object, TensorVariable] = {}
 
     def of(self, path: str, value: object, *, top: bool = False) -> Carrier:
         """The carrier for ``value`` (a frozen snapshot) at ``path``.
@@ -75,8 +81,14 @@ class Carriers:
             return self._of_structure(path, value)
         return Constant(path, value)
 
-    def _of_tensor(self, path: str, value: object) -> TensorVariable:
-        return TensorVariable(path, value, self.plans)
+    def _of_tensor(self, path: str, value: object) -> TensorVariable | SameTensor:
+        made = TensorVariable(path, value, self.plans)
+        if not is_tensor(value) or number_kind(value) is not None:
+            return made
+        owner = self._tensors.setdefault(as_value(value).id, made)
+        if owner is made or self.plans[path].apart:
+            return made
+        return SameTensor(path, owner)
 
     def _of_choice(self, path: str, value: Choice) -> Carrier:
         plan = self.plans[path]

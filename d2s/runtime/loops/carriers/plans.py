@@ -65,7 +65,8 @@ class Plan:
         grow: what the items are that a list is appended with.
         anew: each trip makes a new list, dict or object; the one from before the loop stays as
             it is.
-        apart: what began as another name of one list or dict becomes another one.
+        apart: what began as another name of one list, dict or tensor becomes another one.
+        alone: a tensor that began as a view is none behind a trip.
         rows: the growing list is asked for more than to be appended to.
         carry: the loop changes the growing list.
         rebound: the loop binds the variable to another growing list.
@@ -83,6 +84,7 @@ class Plan:
     grow: Element | None = None
     anew: bool = False
     apart: bool = False
+    alone: bool = False
     rows: bool = False
     carry: bool = False
     rebound: bool = False

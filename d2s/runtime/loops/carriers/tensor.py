@@ -9,6 +9,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import LoopMismatchError
+from d2s.runtime.aliasing.holders import is_same
 from d2s.runtime.lists.items.likeness import Like
 from d2s.runtime.loops.carriers.carrier import Carrier, opens, seed
 from d2s.runtime.loops.carriers.mismatch import in_words, mismatch
@@ -75,9 +76,11 @@ class TensorVariable(Carrier):
         self.stops.enter(value, flags[:count])
         if self.numbers is not None:
             self.numbers.enter(value, flags[count:])
-        return value if self.kind is None else mark_number(value, self.kind)
+        self.now = value if self.kind is None else mark_number(value, self.kind)
+        return self.now
 
     def split(self, after: object) -> list[paddle.Tensor]:
+        self.now = after
         if isinstance(after, Choice) and _usable(after):
             after = after.get()
         kind = number_kind(after)
@@ -138,6 +141,10 @@ class TensorVariable(Carrier):
         return value
 
     def settled(self, value: object, tripped: paddle.Tensor) -> object:
+        self.now = self._settled(value, tripped)
+        return self.now
+
+    def _settled(self, value: object, tripped: paddle.Tensor) -> object:
         capture = current()
         kind = number_kind(value)
         before = number_kind(self.before)
@@ -163,6 +170,27 @@ class TensorVariable(Carrier):
             self.root = None
         self.left = value.id
         return [carried(value), *self.stops.leave(value)]
+
+
+class SameTensor(Carrier):
+    """Another name of a tensor that ``owner`` carries."""
+
+    def __init__(self, path: str, owner: TensorVariable) -> None:
+        self.path = path
+        self.owner = owner
+        self.inits = []
+
+    def rebuild(self, values: list[paddle.Tensor]) -> object:
+        return self.owner.now
+
+    def split(self, after: object) -> list[paddle.Tensor]:
+        now = self.owner.now
+        if not (is_tensor(after) and is_tensor(now) and is_same(as_value(after), as_value(now))):
+            raise Replan(self.path, apart=True)
+        return []
+
+    def settled(self, value: object, tripped: paddle.Tensor) -> object:
+        return self.owner.now
 
 
 def settle_roots(carriers: Iterable[Carrier]) -> None:
