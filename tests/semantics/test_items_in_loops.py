@@ -421,3 +421,23 @@ def test_what_was_appended_is_changed(trip: str, right: bool) -> None:
     with pytest.raises(InplaceError) as caught:
         d2s.to_static(f)(ROWS, scalar(2))
     assert caught.value.line is not None
+
+
+def test_a_mask_decides_what_is_written_in_a_loop() -> None:
+    """C1, C2: what a trip writes under a mask is what the condition of the next one sees."""
+
+    def fire(forest):
+        t = 0
+        while (forest == 2).any():
+            burning = (forest == 2).astype("int32")
+            near = sum(paddle.roll(burning, shifts=s, axis=a) for s in (1, -1) for a in (0, 1))
+            caught = paddle.logical_and(forest == 1, near > 0)
+            forest = paddle.where(forest == 2, paddle.zeros_like(forest), forest)
+            forest[caught] = 2
+            t += 1
+            if t > 20:
+                break
+        return forest, t
+
+    rows = [[2, 1, 1, 0], [0, 0, 1, 0], [1, 0, 1, 1], [0, 0, 0, 0]]
+    assert_same(fire, paddle.to_tensor(rows), paddle.ones([3, 3], "int64"), grad=False)

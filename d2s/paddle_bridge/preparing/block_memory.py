@@ -32,7 +32,7 @@ OWN: Final = FRESH | named(
     "add_n all any arange argsort assign bernoulli cast concat conv2d "
     "cross_entropy_with_softmax cumsum depthwise_conv2d dropout embedding expand expand_as "
     "flatten flip full full_int_array full_like full_with_tensor gather gather_nd gather_tree "
-    "gaussian group_norm hardsigmoid hardswish index_put index_sample index_select layer_norm "
+    "gaussian group_norm hardsigmoid hardswish index_sample index_select layer_norm "
     "linspace masked_select mish multinomial nonzero one_hot p_norm pad pad3d pool2d "
     "put_along_axis randint repeat_interleave reshape roll scatter searchsorted set_value "
     "set_value_with_tensor shape64 slice split split_with_num squared_l2_norm squeeze "

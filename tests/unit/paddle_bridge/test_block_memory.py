@@ -572,7 +572,6 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "group_norm": lambda x: F.group_norm(x.reshape([1, 3, 3]), 3),
     "hardsigmoid": F.hardsigmoid,
     "hardswish": F.hardswish,
-    "index_put": lambda x: paddle.index_put(x, (paddle.zeros([1], "int64"),), x[1]),
     "index_sample": lambda x: paddle.index_sample(x, paddle.zeros([3, 3], "int64")),
     "linspace": lambda x: paddle.linspace(x.min(), x.max(), 3),
     "masked_select": lambda x: paddle.masked_select(x, x > 0),
