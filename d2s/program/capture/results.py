@@ -352,7 +352,8 @@ class Results:
             return fresh if argument in self.written else lambda run: run.inputs[argument]
         tensor = bridge.tensor_of(side)
         if tensor is not None:
-            return self.eager(tensor)
+            held = self.steps.gradients.stands_for(tensor)  # a gradient of before the call
+            return fresh if held else self.eager(tensor)
         position = self.positions.get(side.id)
         return self.one_of(side, fresh) if position is None else Output(position)
 
