@@ -10,6 +10,7 @@
 ``blocks``     ``if`` and ``while`` of a program
 ``walks``      the operations of a program
 ``saved``      what gradients read of the forward
+``reads``      which values gradients to come read
 ``paths``      what a gradient in a branch or loop goes through
 ``leaves``     values that no gradient goes through
 ``repairs``    Paddle's builder of gradients, corrected
@@ -52,6 +53,7 @@ from d2s.paddle_bridge.capturing.variables import tell_apart
 from d2s.paddle_bridge.filled import has_elements
 from d2s.paddle_bridge.flags import program_order, show_code
 from d2s.paddle_bridge.gate import keep_mode, static_lock
+from d2s.paddle_bridge.gradients.reads import gradients_go_to, read_by_gradients
 from d2s.paddle_bridge.gradients.repairs import gradient_function
 from d2s.paddle_bridge.names import (
     NO_COMPILER,
@@ -222,6 +224,7 @@ __all__ = [
     "failed_operation",
     "filled_like",
     "gradient_function",
+    "gradients_go_to",
     "gradients_here",
     "gradients_in_block",
     "has_elements",
@@ -282,6 +285,7 @@ __all__ = [
     "present_stopwatch",
     "producer",
     "program_order",
+    "read_by_gradients",
     "refuse_behind",
     "relax",
     "remembered_frames",

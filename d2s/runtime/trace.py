@@ -130,6 +130,8 @@ class ValueNotes:
         leaves: values that are the contents of leaves of the gradients, and those.
         names: names of values, of those that were asked for theirs; a loop that is captured again
             gives its values the same ones.
+        overwritten: values whose gradient reads a tensor that was written since, and the error
+            that says so.
     """
 
     numbers: dict[int, tuple[Value, type]] = field(default_factory=dict)
@@ -150,6 +152,7 @@ class ValueNotes:
     stops: dict[int, tuple[Value, Any]] = field(default_factory=dict)
     leaves: dict[int, tuple[Value, Any]] = field(default_factory=dict)
     names: dict[int, tuple[Value, str]] = field(default_factory=dict)
+    overwritten: dict[int, tuple[Value, D2SError]] = field(default_factory=dict)
 
     def copy(self) -> ValueNotes:
         """The same notes, which later ones are not added to."""

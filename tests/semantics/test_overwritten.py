@@ -98,3 +98,100 @@ def test_another_shape_is_refused() -> None:
     static = d2s.to_static(function_of("def f(x): return paddle.assign(x[:1], x)"))
     with pytest.raises(InplaceError):
         static(paddle.to_tensor([1.0, 2.0]))
+
+
+READ = {
+    "a product": "(q * z).sum()",
+    "an exponent": "(q**z).sum()",
+    "a larger one": "paddle.maximum(q, z).sum()",
+    "a distance": "F.kl_div(q, z)",
+    "labels": "F.cross_entropy(q, z, soft_label=True)",
+    "an einsum": "paddle.einsum('ij,jk->ik', q, z).sum()",
+    "a quotient": "(q / z).sum()",
+    "a transpose": "(q @ z.t()).sum()",
+    "a part": "(q[0] * z[1]).sum()",
+    "a reshape": "(q.flatten() * z.flatten()).sum()",
+    "rows": "sum((q[0] * row).sum() for row in z)",
+    "unbind": "(q[0] * z.unbind()[1]).sum()",
+    "a diagonal": "(q[0] * z.diagonal()).sum()",
+    "a detached one": "(q * z.detach()).sum()",
+    "a view of a view": "(q[0] * z.t()[0]).sum()",
+    "on one side": "(q @ z.t()).sum() if q.sum() > 0 else q.sum()",
+    "a sum": "(q + z).sum()",
+    "a copy": "(q * z.clone()).sum()",
+    "stacked": "(paddle.stack([q, q]) * paddle.stack([z, z])).sum()",
+    "picked rows": "(q * z[paddle.to_tensor([1, 0])]).sum()",
+    "a condition's values": "paddle.where(q > 1, q, z).sum()",
+    "the dividend": "(z / q).sum()",
+}
+"""What is computed with ``z`` before it is written."""
+
+REFUSED = list(READ)[:-6]
+
+
+@pytest.mark.parametrize("how", ["z.set_value(new)", "z.copy_(new, False)"])
+@pytest.mark.parametrize("name", READ)
+def test_what_a_gradient_reads(name: str, how: str) -> None:
+    """C7: dygraph's gradient reads what was written; one program says so, or has the same."""
+    text = (
+        f"def f(q, z, new):\n    y = {READ[name]}\n    with paddle.no_grad(): {how}\n    return y"
+    )
+    function = function_of(text, F=paddle.nn.functional)
+    found: list[Any] = []
+    for each in (function, d2s.to_static(function, full_graph=True)):
+        q = paddle.to_tensor([[1.2, 2.1], [3.3, 0.7]], stop_gradient=False)
+        z = paddle.to_tensor([[1.0, 2.0], [3.0, 5.0]])
+        try:
+            y = each(q, z, paddle.to_tensor([[4.0, 1.5], [0.3, 2.0]]))
+        except InplaceError as error:
+            found.append(error.code)
+        else:
+            y.backward()
+            found.append([y.tolist(), q.grad.tolist(), z.tolist()])
+    assert found[1] == ("D2S304" if name in REFUSED else found[0])
+
+
+WRITTEN = {
+    "a gradient goes nowhere": (
+        "index = (q * z).argmin()\n    z.set_value(new)\n    return q.sum() + index"
+    ),
+    "it has gone": (
+        "g = paddle.grad((q * z).sum(), [q])[0]\n    z.set_value(new)\n    return (q * g).sum()"
+    ),
+    "it goes behind": (
+        "y = (q * z).sum()\n    z.set_value(new)\n    return (q * paddle.grad(y, [q])[0]).sum()"
+    ),
+    "in a branch": (
+        "y = (q * z).sum()\n    if q.sum() > 0:\n        z.set_value(new)\n    return y"
+    ),
+    "read in a branch": (
+        "y = q.sum()\n    if q.sum() > 0:\n        y = (q * z).sum()\n    z.set_value(new)\n"
+        "    return y"
+    ),
+    "read in a loop": (
+        "y = q.sum()\n    while y < 30:\n        y = y + (q * z).sum()\n    z.set_value(new)\n"
+        "    return y"
+    ),
+    "two times": "y = (q * z).sum()\n    z.set_value(new)\n    z.set_value(new)\n    return y",
+}
+"""Where the gradient goes, and where it is written."""
+
+
+@pytest.mark.parametrize("full_graph", [True, False])
+@pytest.mark.parametrize("name", WRITTEN)
+def test_where_the_gradient_goes(name: str, full_graph: bool) -> None:
+    """C7, H1: refused where a gradient reads it; by default the line runs in dygraph."""
+    function = function_of(f"def f(q, z, new):\n    {WRITTEN[name]}")
+    found: list[Any] = []
+    for each in (function, d2s.to_static(function, full_graph=full_graph)):
+        q = paddle.to_tensor([[1.2, 2.1], [3.3, 0.7]], stop_gradient=False)
+        z = paddle.to_tensor([[1.0, 2.0], [3.0, 5.0]])
+        try:
+            y = each(q, z, paddle.to_tensor([[4.0, 1.5], [0.3, 2.0]]))
+        except InplaceError as error:
+            found.append(error.code)
+        else:
+            y.backward()
+            found.append([y.tolist(), q.grad.tolist(), z.tolist()])
+    refused = full_graph and name not in list(WRITTEN)[:2]
+    assert found[1] == ("D2S304" if refused else found[0])

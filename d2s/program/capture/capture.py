@@ -334,6 +334,7 @@ class _Recording:
         self.apart = apart(watch, scopes, _changed_arguments(changed, containers, state.grown))
         self.updates = updates_of(state, self.main, results)
         results.check_leaves()
+        results.check_overwritten()
         results.check_passed()
         if self.wanted.dygraph:
             state.steps.leaves.check_results(results.given)

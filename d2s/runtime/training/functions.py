@@ -10,6 +10,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
+from d2s.runtime.aliasing.inplace import check_overwritten
 from d2s.runtime.trace import error_here
 from d2s.runtime.training.gradients import constant
 from d2s.runtime.training.steps import steps
@@ -62,6 +63,7 @@ def grad_(*arguments: Any, **options: Any) -> list[bridge.Value | None]:
     given = [as_value(each) for each in _listed(asked.outputs)]
     wanted = [as_value(each) for each in _listed(asked.inputs)]
     state.leaves.check_parted(given, wanted)
+    check_overwritten(given)
     seeds = None
     if asked.grad_outputs is not None:
         seeds = [

@@ -23,7 +23,7 @@ from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import here
 from d2s.errors import LoopGradientError, UnsupportedInGraphError
 from d2s.runtime.aliasing.empties import enter_blocks
-from d2s.runtime.aliasing.inplace import bind_anew, is_held
+from d2s.runtime.aliasing.inplace import bind_anew, check_overwritten, is_held
 from d2s.runtime.aliasing.slots import Slot
 from d2s.runtime.control_flow.cond import select
 from d2s.runtime.control_flow.stops import note_stops
@@ -84,6 +84,7 @@ class Gradients:
         self._leaves.check_parted([output for output, _ in pairs], [])
         if not reached:
             return
+        check_overwritten(output for output, _ in pairs)
         if bridge.makes_sparse_gradients():
             raise error_here(
                 UnsupportedInGraphError,
