@@ -34,6 +34,7 @@ names are for:
 ``core.clear_executor_cache``   threads and memory of what was prepared for programs that are gone
 ``core.get_low_precision_op_list``  how often each operation has run (``counts``)
 ``core.Scope``                  where the values of a run are, one for each run that goes on
+``variable_index``              how items are written into axes that lists choose from
 ``framework.EagerParamBase``    a parameter, which keeps its name in a program
 ``framework.global_var``        the mode of each thread, which a capture must not give to others
 ==============================  ==========================================================
@@ -57,7 +58,7 @@ check_version(str(getattr(paddle, "__version__", "unknown")))
 try:
     from paddle import _pir_ops
     from paddle.autograd import ir_backward
-    from paddle.base import core, framework, unique_name
+    from paddle.base import core, framework, unique_name, variable_index
     from paddle.base.core import _switch_tracer as switch_tracer  # type: ignore[attr-defined]
     from paddle.base.dygraph.base import (
         in_to_static_mode,
@@ -155,4 +156,5 @@ __all__ = [
     "to_tensor_static",
     "translator_log",
     "unique_name",
+    "variable_index",
 ]

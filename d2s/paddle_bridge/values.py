@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final, TypeGuard
 
 import numpy as np
@@ -22,6 +23,7 @@ from d2s.paddle_bridge.names import (
     in_to_static_mode,
     pir,
     tensor_array_to_tensor,
+    variable_index,
 )
 
 INDEXING: Final = str(Path(paddle.__file__).parent / "base" / "variable_index.py")
@@ -178,6 +180,7 @@ def with_item(value: Any, key: Any, item: Any) -> Any:
 
     key = key_in_program(value, key)
     with static_lock:
+        variable_index.deal_advanced_index = _aligned
         before = {name: getattr(operations_, name) for name in names}
         for name in names:
             setattr(operations_, name, copying(getattr(operations_, name[:-1]), before[name]))
@@ -185,12 +188,37 @@ def with_item(value: Any, key: Any, item: Any) -> Any:
             value, key = with_fitting_masks(value, key)
             return paddle.static.setitem(value, _from_front(value, key), item)
         finally:
+            variable_index.deal_advanced_index = _align
             for name, original in before.items():
                 setattr(operations_, name, original)
 
 
 def _is_whole(key: Any) -> bool:
     return key is None or key is ... or (type(key) is tuple and all(part is ... for part in key))
+
+
+_align = variable_index.deal_advanced_index
+
+
+def _aligned(whole: Any, indexes: Any, writes: bool, item: Any, *others: Any) -> tuple[Any, ...]:
+    """What Paddle makes of a key with lists of indexes, and of the item that is to be written.
+
+    It brings the axes that the lists are for to the front, those of the item with them, but not
+    where the item has another number of dimensions: ``y[:, [0, 2]] = row`` wrote a column.
+    """
+    if not (writes and is_value(item) and item.shape):
+        return tuple(_align(whole, indexes, writes, item, *others))
+    found = list(_align(whole, indexes, writes, SimpleNamespace(ndim=0), *others))
+    turned, lists, _, first = found[:4]
+    if first:
+        taken = sum(map(_axes, lists))
+        chosen = turned[tuple(lists)]
+        front = list(range(len(chosen.shape) - len(turned.shape) + taken))
+        places = [first + axis for axis in front]
+        chosen = paddle.moveaxis(chosen, front, places)  # as dygraph has it
+        item = paddle.moveaxis(paddle.expand_as(item, chosen), places, front)
+    found[5] = item
+    return tuple(found)
 
 
 def key_in_program(value: Any, key: Any) -> Any:

@@ -24,6 +24,7 @@ from typing import Any, Final
 import paddle
 
 from d2s import paddle_bridge as bridge
+from d2s.diagnostics.blame import is_paddle
 from d2s.diagnostics.location import is_ours
 from d2s.runtime.aliasing.snapshots import with_form
 from d2s.runtime.trace import Block, current
@@ -199,10 +200,13 @@ def _holders(is_it: Callable[[Any], bool]) -> list[Holder]:
     walk = _Walk(is_it)
     blocks, left = list(capture.blocks), []
     frame: types.FrameType | None = sys._getframe(1)
+    inside = True  # code of Paddle's that makes the change, as ``stft`` does with ``squeeze_``
     while frame is not None and frame is not capture.entry:
         while blocks and frame is blocks[-1].frame:
             left.append(blocks.pop())
-        if not is_ours(frame.f_code.co_filename):
+        users = not is_ours(frame.f_code.co_filename)
+        inside = inside and not users
+        if users or (inside and is_paddle(frame)):
             for name, value in list(frame.f_locals.items()):
                 for path, place in walk.paths(name, value, _Local(frame, name), DEPTH):
                     fixed = isinstance(place, _Fixed)

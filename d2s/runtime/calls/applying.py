@@ -12,7 +12,7 @@ import inspect
 import random
 import re
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -282,6 +282,7 @@ def applied(function: Callable[..., Any], arguments: list[Any], options: dict[st
                 use = functools.partial(_applied_at, function, arguments, options, place, one)
                 return _each_change(use, choice, _changed_by(function, owner, arguments), function)
     if current() is not None and (module_of(function).startswith(COMPUTING) or is_tensor(owner)):
+        _refuse_lists(function, [*arguments, *options.values()])
         arguments = [in_program(item) for item in arguments]
         options = {name: in_program(item) for name, item in options.items()}
     if current() is not None:
@@ -360,16 +361,33 @@ def _of_numpy(function: Callable[..., Any], arguments: list[Any], options: dict[
 def _of_no_list(
     error: Exception, function: Callable[..., Any], arguments: list[Any]
 ) -> Exception | None:
-    """The refusal of a list of the run that ``function``, which is written in C, does not take."""
-    lists = [item for item in arguments if isinstance(item, DynamicList)]
+    """The refusal of a list of the run that a library, or what is written in C, does not take."""
     in_c = isinstance(function, types.BuiltinFunctionType | types.BuiltinMethodType)
-    if not lists or not in_c or not isinstance(error, TypeError):
+    if isinstance(error, D2SError):
+        return None
+    if (in_c and isinstance(error, TypeError)) or module_of(function).startswith("paddle."):
+        return _of_lists(function, arguments)
+    return None
+
+
+def _of_lists(function: Callable[..., Any], given: Iterable[object]) -> D2SError | None:
+    """The refusal of a list of the run among what ``function`` is given, if there is one."""
+    found = next((item for item in given if isinstance(item, DynamicList)), None)
+    if found is None:
         return None
     return error_here(
         ContainerInGraphError,
-        f"{function.__name__}() is given {lists[0].name!r}, a list whose length a tensor decides",
+        f"{attribute(function, '__name__', 'a function')}() is given {found.name!r}, a list whose "
+        "length a tensor decides",
         "use the methods of the list, sorted() and min(), or functions of Paddle on a stack of it",
     )
+
+
+def _refuse_lists(function: Callable[..., Any], given: Iterable[object]) -> None:
+    """Refuse lists of the run before Paddle sees them: in some functions that ends the process."""
+    refusal = _of_lists(function, given)
+    if refusal is not None:
+        raise refusal
 
 
 _OURS: Final = re.compile(r"\b(Value|HostText|DynamicList|RunArray|Choice)\b")

@@ -27,12 +27,14 @@ from d2s.runtime.python.keys import (
     apart,
     choice_in,
     is_late,
+    is_list_of_run,
     is_of_run,
     is_position,
     is_undecided,
     with_choice,
     without_arrays,
 )
+from d2s.runtime.python.making import to_tensor
 from d2s.runtime.python.picking import (
     case_of,
     cases_of,
@@ -158,8 +160,8 @@ def value_getitem() -> Callable[[Any, Any], Any]:
     original = bridge.Value.__getitem__
 
     def taken(value: object, key: object) -> Any:
-        if type(key) is list and any(number_kind(part) and is_tensor(part) for part in key):
-            key = paddle.stack([cast_plain(as_value(part), "int64") for part in key])
+        if is_list_of_run(key):
+            key = to_tensor(key)
         value, key = bridge.with_fitting_masks(value, bridge.key_in_program(value, key))
         for part in apart(value, key):
             value = original(value, part)

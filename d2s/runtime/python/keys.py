@@ -7,25 +7,49 @@ from typing import Any
 
 import paddle
 
+from d2s.errors import ContainerInGraphError
+from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.python.comparing import is_late_key
+from d2s.runtime.python.making import to_tensor
+from d2s.runtime.trace import error_here
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.constants import CONSTANTS
 from d2s.runtime.values.tensors import is_array, is_tensor, number_kind
-from d2s.runtime.values.tree import children, is_plain_sequence, map_children
+from d2s.runtime.values.tree import any_leaf, children, is_plain_sequence, map_children
 
 
 def without_arrays(key: object, *, tensors: bool) -> Any:
-    """A key with tensors, or numbers of the run, in the place of arrays of the run."""
+    """A key with tensors, or numbers of the run, in the place of arrays and lists of the run."""
     if is_array(key):
         if tensors and not key.scalar:
             return key.value
         return key.d2s_index() if not key.ndim else key
+    if tensors and is_list_of_run(key):
+        return to_tensor(key)
     if type(key) is tuple:
         return tuple(without_arrays(part, tensors=tensors) for part in key)
     if type(key) is slice:
         bounds = (key.start, key.stop, key.step)
         return slice(*(without_arrays(part, tensors=False) for part in bounds))
     return key
+
+
+def is_list_of_run(key: object) -> bool:
+    """Whether a key of a tensor is a list of numbers, or of tensors, that the run decides.
+
+    Raises:
+        ContainerInGraphError: (D2S207) of something else, as of pairs.
+    """
+    if not isinstance(key, DynamicList):
+        return type(key) is list and any_leaf(is_tensor, key)
+    if len(key.element.leaves) == 1:
+        return True
+    raise error_here(
+        ContainerInGraphError,
+        f"a tensor is indexed by {key.name!r}, a list whose length a tensor decides, and which "
+        "holds more than numbers",
+        "index it with a list of numbers, or with a tensor",
+    )
 
 
 def is_of_run(key: object) -> bool:

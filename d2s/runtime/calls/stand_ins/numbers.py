@@ -96,6 +96,17 @@ def _as_float64(bound: Any) -> Any:
     return cast_plain(as_value(bound), "float64") if is_tensor(bound) else bound
 
 
+def spaced(original: Callable[..., Any]) -> Callable[..., Any]:
+    """``paddle.linspace`` and its like, whose operation forgets how many numbers it makes."""
+
+    def run(start: object, stop: object, num: object, *others: object, **options: object) -> Any:
+        made = applied(original, [start, stop, num, *others], options)
+        known = type(num) is int and options.get("out") is None and bridge.is_value(made)
+        return paddle.reshape(made, [num]) if known else made
+
+    return run
+
+
 def making_(operator: Callable[..., Any]) -> Callable[..., Any]:
     """``operator``, which makes a tensor, of settled arguments."""
 

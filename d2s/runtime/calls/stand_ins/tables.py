@@ -169,6 +169,8 @@ class StandIns:
             paddle.amp.auto_cast: state.auto_cast,
             paddle.grad: training.grad_,
             paddle.tile: shapes.tile,
+            paddle.linspace: numbers.spaced(paddle.linspace),
+            paddle.logspace: numbers.spaced(paddle.logspace),
             paddle.normal: numbers.normal,
             paddle.randint: numbers.randint,
             paddle.tensor.array_length: casts.len_,
