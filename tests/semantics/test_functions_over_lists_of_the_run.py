@@ -70,3 +70,60 @@ def f(x):
 """
         with pytest.raises(ContainerInGraphError, match="put into another one"):
             d2s.to_static(function_of(text, "f"), full_graph=True)(X[0])
+
+
+PUT = {
+    "extend": ("[x[0]]", "out.extend(c)"),
+    "extend by numbers": ("[1.0]", "out.extend(float(v) for v in c)"),
+    "extend by a tuple": ("[]", "out.extend(tuple(c))"),
+    "extend by a part": ("[]", "out.extend(c[1:])"),
+    "extend two times": ("[]", "out.extend(c)\n    out.extend(c)"),
+    "deque.extend": ("collections.deque([x[0]], maxlen=3)", "out.extend(c)"),
+    "deque.extendleft": ("collections.deque()", "out.extendleft(c)"),
+    "set.update": ("{7}", "out.update(int(v * 10) for v in c)"),
+}
+PLACES = {
+    "a variable": "out = {made}\n    {put}\n    return sorted(out) if {is_set} else list(out)",
+    "another name": "out = same = {made}\n    {put}\n    return len(out), len(same), same is out",
+    "an item": "held = [{made}]\n    out = held[0]\n    {put}\n    return len(held[0]), len(out)",
+    "in a loop": (
+        "out = {made}\n    t = x.sum()\n    while t > 0:\n        {deep}\n        t = t - 2\n"
+        "    return len(out)"
+    ),
+    "unrolled": "out = {made}\n    for _ in range(2):\n        {deep}\n    return len(out)",
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("name", PUT)
+def test_all_items_are_put_in(name: str, place: str) -> None:
+    """D1, B4: as the loop over the items that puts in one after the other."""
+    made, put = PUT[name]
+    body = PLACES[place].format(
+        made=made, put=put, deep=put.replace("\n    ", "\n        "), is_set=name == "set.update"
+    )
+    function = function_of(
+        "import collections\n\ndef f(x):\n    c = []\n    for i in range(4):\n"
+        f"        if x[i] > 0.5:\n            c.append(x[i])\n    {body}",
+        "f",
+    )
+    assert_same(function, *[(x,) for x in X])
+
+
+def test_a_list_that_is_kept() -> None:
+    """F4: a list of the state is longer after each run."""
+
+    class Stream:
+        def __init__(self) -> None:
+            self.ids: list[object] = []
+
+        def feed(self, x):
+            found = [v for v in x if v > 0.5]
+            self.ids.extend(found)
+            return len(found)
+
+    plain, static = Stream(), Stream()
+    feed = d2s.to_static(static.feed, full_graph=True)
+    for x in X:
+        assert feed(x) == plain.feed(x)
+        assert [float(v) for v in static.ids] == [float(v) for v in plain.ids]

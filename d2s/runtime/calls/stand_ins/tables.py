@@ -29,6 +29,7 @@ from d2s.runtime.calls.stand_ins import (
     coroutines,
     joining,
     numbers,
+    putting,
     py_func,
     shapes,
     state,
@@ -247,4 +248,4 @@ class StandIns:
         if key in dispatch.KEYED_METHODS:
             operator = self._keyed(dispatch.KEYED_METHODS[key])
             return in_pythons_words(method, partial(operator, owner))
-        return None
+        return putting.operator_of(method)
