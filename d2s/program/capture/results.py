@@ -26,8 +26,8 @@ from d2s.program.state.places import CONTAINERS, Place
 from d2s.program.state.records import is_symbol
 from d2s.program.state.relied import homes_of
 from d2s.program.state.tracker import Watch
-from d2s.runtime.aliasing.inplace import check_overwritten
 from d2s.runtime.aliasing.origins import origin_of
+from d2s.runtime.aliasing.unchanged import check_overwritten
 from d2s.runtime.control_flow.stops import computed, is_known_here, stops_of, test_of
 from d2s.runtime.host.text import HostText, Shipment
 from d2s.runtime.lists.dynamic_list import DynamicList

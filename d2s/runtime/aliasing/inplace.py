@@ -9,7 +9,7 @@ loop that makes the change and is not part of its state, the change is refused.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import paddle
@@ -28,7 +28,8 @@ from d2s.runtime.aliasing.storage import (
     unknown_base,
     with_contents,
 )
-from d2s.runtime.trace import Block, Capture, current, error_here, tentatively
+from d2s.runtime.aliasing.unchanged import note_overwritten
+from d2s.runtime.trace import Block, Capture, current, error_here
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import (
     as_value,
@@ -185,49 +186,11 @@ def _changed(
         fresh = bridge.with_item(old, ..., fresh)
     written = fresh
     if name in _COPYING:
-        _note_overwritten(old, name)
+        note_overwritten(old, name)
         fresh = _with_contents(old, fresh, name)
     changed = changed_to(owner, old, fresh, f".{name}()")
     _settle_as(written, changed)
     return changed
-
-
-def _note_overwritten(old: paddle.Tensor, name: str) -> None:
-    """Note what was computed with ``old``, and whose gradient reads it, before it is written."""
-    capture = current()
-    if capture is None or not capture.gradients:
-        return
-    read = [
-        result
-        for value in (old, *Sharing(old).others(), *may_be(old))
-        for result in bridge.read_by_gradients(value)
-    ]
-    if read:
-        with tentatively():
-            error = error_here(
-                InplaceError,
-                f".{name}() changes a tensor that was used before, and the gradient of what was "
-                "computed with it would be that of the new contents in dygraph",
-                "use a .clone() before, or change the tensor before it is used",
-            )
-        for result in read:
-            capture.notes.overwritten.setdefault(result.id, (result, error))
-
-
-def check_overwritten(outputs: Iterable[Any]) -> None:
-    """Refuse gradients that read what was written since: dygraph's are those of the new contents.
-
-    Args:
-        outputs: where gradients begin.
-
-    Raises:
-        InplaceError: (D2S304) there is such a one.
-    """
-    capture = current()
-    overwritten = {} if capture is None else capture.notes.overwritten
-    if overwritten:
-        for number in bridge.gradients_go_to(outputs) & overwritten.keys():
-            raise overwritten[number][1]
 
 
 def _settle_as(written: paddle.Tensor, changed: paddle.Tensor) -> None:

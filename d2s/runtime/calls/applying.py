@@ -12,7 +12,7 @@ import inspect
 import random
 import re
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -25,9 +25,9 @@ from d2s.runtime.aliasing.replays import COMPUTING
 from d2s.runtime.aliasing.snapshots import changed_double, is_double
 from d2s.runtime.calls.callables import swapped
 from d2s.runtime.calls.converter import converter
+from d2s.runtime.calls.stand_ins.putting import of_lists, refuse_lists
 from d2s.runtime.host import world
 from d2s.runtime.lists.becoming import become
-from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.structures import element_of
 from d2s.runtime.python.arrays import numpy_calls
 from d2s.runtime.python.keys import is_undecided
@@ -282,7 +282,7 @@ def applied(function: Callable[..., Any], arguments: list[Any], options: dict[st
                 use = functools.partial(_applied_at, function, arguments, options, place, one)
                 return _each_change(use, choice, _changed_by(function, owner, arguments), function)
     if current() is not None and (module_of(function).startswith(COMPUTING) or is_tensor(owner)):
-        _refuse_lists(function, [*arguments, *options.values()])
+        refuse_lists(function, [*arguments, *options.values()])
         arguments = [in_program(item) for item in arguments]
         options = {name: in_program(item) for name, item in options.items()}
     if current() is not None:
@@ -366,28 +366,8 @@ def _of_no_list(
     if isinstance(error, D2SError):
         return None
     if (in_c and isinstance(error, TypeError)) or module_of(function).startswith("paddle."):
-        return _of_lists(function, arguments)
+        return of_lists(function, arguments)
     return None
-
-
-def _of_lists(function: Callable[..., Any], given: Iterable[object]) -> D2SError | None:
-    """The refusal of a list of the run among what ``function`` is given, if there is one."""
-    found = next((item for item in given if isinstance(item, DynamicList)), None)
-    if found is None:
-        return None
-    return error_here(
-        ContainerInGraphError,
-        f"{attribute(function, '__name__', 'a function')}() is given {found.name!r}, a list whose "
-        "length a tensor decides",
-        "use the methods of the list, sorted() and min(), or functions of Paddle on a stack of it",
-    )
-
-
-def _refuse_lists(function: Callable[..., Any], given: Iterable[object]) -> None:
-    """Refuse lists of the run before Paddle sees them: in some functions that ends the process."""
-    refusal = _of_lists(function, given)
-    if refusal is not None:
-        raise refusal
 
 
 _OURS: Final = re.compile(r"\b(Value|HostText|DynamicList|RunArray|Choice)\b")

@@ -10,7 +10,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
-from d2s.runtime.aliasing.inplace import check_overwritten
+from d2s.runtime.aliasing.unchanged import check_overwritten
 from d2s.runtime.trace import error_here
 from d2s.runtime.training.gradients import constant
 from d2s.runtime.training.steps import steps
