@@ -90,6 +90,11 @@ def _is_d2s(name: str) -> bool:
     return name == "d2s" or name.startswith("d2s.")
 
 
+def is_d2s(frame: types.FrameType) -> bool:
+    """Whether a frame is of a module of ours."""
+    return _is_d2s(str(frame.f_globals.get("__name__", "")))
+
+
 def is_paddle(frame: types.FrameType) -> bool:
     """Whether a frame is Paddle's, or of the module of ours that stands for Paddle."""
     name = str(frame.f_globals.get("__name__", ""))

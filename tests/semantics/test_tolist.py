@@ -156,7 +156,6 @@ def test_what_is_not_there(function: Any) -> None:
 
 
 REFUSED = [
-    ("frozenset([tuple(x.tolist())])", NotStaticError),
     ("x.astype('complex64').tolist()", NotStaticError),
     ("x.astype('bfloat16').tolist()", NotStaticError),
     ("paddle.nonzero(x > 0).expand([-1, 40]).tolist()", NotStaticError),

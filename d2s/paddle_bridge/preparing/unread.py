@@ -92,9 +92,10 @@ def _read_through(copy: Any) -> None:
     known = maker is None or maker.name() in _READERS or maker.name() in ("pd_op.if", "pd_op.while")
     if not known or not source.is_dense_tensor_type():
         return
-    if any(user.name().endswith("_") for user in source.all_used_ops()):
-        return
-    for user in copy.result(0).all_used_ops():
+    users = copy.result(0).all_used_ops()
+    if any(user.name().endswith("_") for user in (*source.all_used_ops(), *users)):
+        return  # what reads it behind a write into it reads what was written
+    for user in users:
         if user.get_parent_block() != block or not _only_reads(user):
             continue
         read = [value.id for value in user.operands_source() if not is_fake(value)]

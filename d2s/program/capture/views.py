@@ -51,6 +51,11 @@ _VIEWS: Final = frozenset(
 )
 
 
+_COPIES: Final = ("pd_op.assign", "pd_op.cast", "pd_op.pylayer")
+"""What may be between what an assignment to an item makes and what is bound for it."""
+
+_MOST_COPIES: Final = 3
+
 _OUTSIDE: Final = ("pd_op.data", "builtin.parameter")
 """What gives the values of arguments and of tensors of the state."""
 
@@ -257,7 +262,7 @@ class _Program:
         if name in _OUTSIDE:
             self.outside |= {result.id for result in results}
         self._note_store(operation, spot)
-        if copy or name in _STORES:
+        if copy or self._is_store(operation):
             self._hand(operands[0], results[:1], spot)
         elif name == "pd_op.while":
             (body,) = bridge.blocks_of(operation)
@@ -285,7 +290,7 @@ class _Program:
 
     def _note_store(self, operation: Any, spot: _Spot) -> None:
         results = operation.results()
-        if operation.name() in _STORES:
+        if self._is_store(operation):
             written = operation.operand_source(0).id
             self.stores.append(_Store(operation, spot, written, results[0].id))
             return
@@ -294,6 +299,23 @@ class _Program:
             if not list(fresh.shape):  # which no assignment to an item makes
                 self.stores.append(_Store(operation, spot, old.id, fresh.id))
             self._join(old, [fresh])
+
+    def _is_store(self, operation: Any) -> bool:
+        """Whether ``operation`` is an assignment, not a ``paddle.index_put`` that makes a value."""
+        name = operation.name()
+        if name != "pd_op.index_put":
+            return name in _STORES
+        waiting = [(operation.result(0), 0)]
+        while waiting:
+            value, depth = waiting.pop()
+            if value.id in self.renewed:
+                return True
+            for user in value.all_used_ops() if depth < _MOST_COPIES else ():
+                if user.name().endswith("_"):
+                    return True
+                if user.name() in _COPIES:
+                    waiting += [(each, depth + 1) for each in user.results()]
+        return False
 
     def _join(self, value: Any, others: list[Any]) -> None:
         for other in others:

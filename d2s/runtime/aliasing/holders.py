@@ -24,7 +24,7 @@ from typing import Any, Final
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.diagnostics.blame import is_paddle
+from d2s.diagnostics.blame import is_d2s, is_paddle
 from d2s.diagnostics.location import is_ours
 from d2s.runtime.aliasing.snapshots import with_form
 from d2s.runtime.trace import Block, current
@@ -206,7 +206,7 @@ def _holders(is_it: Callable[[Any], bool]) -> list[Holder]:
             left.append(blocks.pop())
         users = not is_ours(frame.f_code.co_filename)
         inside = inside and not users
-        if users or (inside and is_paddle(frame)):
+        if users or (inside and is_paddle(frame) and not is_d2s(frame)):
             for name, value in list(frame.f_locals.items()):
                 for path, place in walk.paths(name, value, _Local(frame, name), DEPTH):
                     fixed = isinstance(place, _Fixed)
