@@ -139,7 +139,6 @@ def _of_tensor(reader: Reader, node: Any, name: str) -> Value:
         return NUMBER
     if name in tables.PLAIN_OF_TENSORS:
         return PLAIN
-    tensors.in_place(reader, node, name)
     return TENSORS if name in tables.MANY_OF_TENSORS else TENSOR
 
 

@@ -18,7 +18,6 @@ class Scope:
         values: what its variables are here.
         merged: variables that a branch has bound which a tensor decides.
         grown: lists that have grown in a loop that a tensor ends.
-        aliases: names that were bound to what another name is.
         returned: what it returns.
         depth: how much was around its call that a tensor decides.
     """
@@ -28,7 +27,6 @@ class Scope:
     values: dict[str, Value] = field(default_factory=dict)
     merged: set[str] = field(default_factory=set)
     grown: set[str] = field(default_factory=set)
-    aliases: dict[str, str] = field(default_factory=dict)
     returned: list[Value] = field(default_factory=list)
     depth: int = 0
 

@@ -1,4 +1,4 @@
-"""Rules about tensors: what changes in place, what names are, what a tensor is asked for."""
+"""Rules about tensors: what they become in a loop, and what they are asked for."""
 
 from __future__ import annotations
 
@@ -6,19 +6,15 @@ from typing import Any
 
 import gast
 
-from d2s.analysis.scopes import dotted, own_nodes, reads_in
+from d2s.analysis.scopes import reads_in
 from d2s.lint.reading import tables
 from d2s.lint.reading.reader import Reader
 from d2s.lint.reading.values import Kind, Value
 
 
 def assigned(reader: Reader, node: Any, value: Value) -> None:
-    """D2S202: a variable that has one dimension more in each trip; and what another name is."""
+    """D2S202: a variable that has one dimension more in each trip."""
     names = [target.id for target in node.targets if isinstance(target, gast.Name)]
-    kept = {a: b for a, b in reader.scope.aliases.items() if not {a, b}.intersection(names)}
-    if isinstance(node.value, gast.Name) and value.kind is Kind.TENSOR:
-        kept |= dict.fromkeys(names, node.value.id)
-    reader.scope.aliases = kept
     if isinstance(node.value, gast.IfExp) and reader.of(node.value.test).decided:
         reader.scope.merged.update(names)
     if not reader.in_loop or not names or value.kind is not Kind.TENSOR:
@@ -38,33 +34,6 @@ def assigned(reader: Reader, node: Any, value: Value) -> None:
 def _reduces(attributes: list[Any]) -> bool:
     less = ("squeeze", "sum", "mean", "max", "min", "reshape", "flatten", "argmax", "prod")
     return any(node.attr in less for node in attributes)
-
-
-def in_place(reader: Reader, node: Any, name: str) -> None:
-    """D2S304: a tensor changes in place in a loop, and another name is that tensor."""
-    if not name.endswith("_") or name.endswith("__") or not reader.in_loop:
-        return
-    path = dotted(node.func.value) or ""
-    same = {a if b == path else b for a, b in reader.scope.aliases.items() if path in (a, b)}
-    for other in sorted(name for name in same if _is_read_after(reader, name)):
-        reader.report(
-            node,
-            "D2S304",
-            f"{name}() changes a tensor in a loop of the program, which {other!r} is, too",
-            f"write {path} = ..., or change a .clone()",
-        )
-
-
-def _is_read_after(reader: Reader, name: str) -> bool:
-    """Whether a variable is read behind the beginning of the innermost loop."""
-    function, line = reader.scope.function, reader.loops[-1].node.lineno
-    return any(
-        isinstance(node, gast.Name)
-        and isinstance(node.ctx, gast.Load)
-        and node.id == name
-        and node.lineno >= line
-        for node in own_nodes(function.body)
-    )
 
 
 def hooked(reader: Reader, node: Any) -> None:

@@ -392,7 +392,7 @@ def grown_and_unpacked(x):
 def one_name_too_many(x):
     y = x
     while x.sum() < 10:
-        y.add_(paddle.ones([2]))  # D2S304
+        y.add_(paddle.ones([2]))
     return x
 
 
@@ -538,7 +538,7 @@ def one_name_too_many_that_changes(x):
     first, z = y, x
     while z.sum() < 10:
         z = z * 2
-        y.add_(z)  # D2S304
+        y.add_(z)
     return first
 
 

@@ -6,10 +6,9 @@ import threading
 from typing import Any
 
 import paddle
-import pytest
 
 import d2s
-from tests.helpers import function_of, tensor
+from tests.helpers import tensor
 
 
 def test_an_argument_that_changes_without_gradient() -> None:
@@ -77,25 +76,3 @@ def test_a_schedule_of_another_thread() -> None:
 
     assert d2s.to_static(f)(tensor(1.0)).tolist() == [2.0]
     assert seen == [3]
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        ("loss.backward()", r"backward\(\) stands in a branch"),
-        ("loss.backward(); x.clear_gradient()", r"backward\(\) stands in a branch"),
-    ],
-)
-def test_training_in_a_branch(call: str, words: str) -> None:
-    """F3: refused by its name."""
-    function = function_of(f"""
-    def f(x):
-        loss = (x * x).sum()
-        if loss > 0:
-            {call}
-        return loss
-    """)
-    x = tensor(1.0, 2.0)
-    x.stop_gradient = False
-    with pytest.raises(d2s.D2SError, match=words):
-        d2s.to_static(function)(x)
