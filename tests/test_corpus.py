@@ -35,7 +35,6 @@ REFUSED: dict[str, tuple[str, str]] = {
     "list_varying_shapes": ("D2S207", "items of several shapes have no array in a program"),
     "next_after_tensor_break": ("D2S205", "a tensor decides how far a Python iterator has come"),
     "next_in_tensor_branch": ("D2S205", "a tensor decides how far a Python iterator has come"),
-    "next_of_iterator_in_loop": ("D2S205", "a static loop cannot move a Python iterator"),
     "property_setter": (
         "D2S205",
         "Paddle makes a buffer of what is assigned to a property of a layer",

@@ -179,20 +179,6 @@ EXPLAINED: Final[tuple[Explained, ...]] = (
         "Paddle takes `bool_`, NumPy's name, for the same dtype.",
     ),
     Explained(
-        "d2s/runtime/aliasing/empties.py",
-        "_filled",
-        "statement removed",
-        "seen.add(value.id)",
-        "It only spares going back over the same operations twice.",
-    ),
-    Explained(
-        "d2s/runtime/aliasing/empties.py",
-        "_positive",
-        "returns None",
-        "return _positive(operands[0])",
-        "A shape not known to be positive costs a padding, which is cut off again.",
-    ),
-    Explained(
         "d2s/runtime/aliasing/inplace.py",
         "",
         "constant changed",
@@ -269,14 +255,6 @@ EXPLAINED: Final[tuple[Explained, ...]] = (
         "show_users_code(debugger)",
         "The debugger is at work in a process of its own; there `test_stepping_goes_over_d2s` "
         "fails.",
-    ),
-    Explained(
-        "d2s/runtime/aliasing/empties.py",
-        "_filled",
-        "constant changed",
-        "False",
-        "A variable of a loop body is known by its shape, or noted as it enters: none comes here.",
-        "a472a42fcbd2",
     ),
     Explained(
         "d2s/runtime/control_flow/outputs.py",
