@@ -113,6 +113,7 @@ def test_percent_of_a_class_of_the_users() -> None:
     assert paddle.is_tensor(d2s.to_static(f)(PLUS))
 
 
+@pytest.mark.slow
 def test_lists_in_dicts_that_a_tensor_has_chosen_stay_theirs() -> None:
     """B4: what is appended to an item of one of several dicts is in the dict, however many."""
 
