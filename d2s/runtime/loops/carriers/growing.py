@@ -33,7 +33,9 @@ class GrowingList(Carrier):
         if plan.grow is not None:
             target.widen(plan.grow)
         if plan.rows or target.home != depth:
-            target.need_rows()
+            rows = target.need_rows()
+            if target.arrays:  # of the code around a branch, which would not see them grow
+                target.set_rows(rows)
         self.arrays = bool(target.arrays)
         if self.arrays:
             self.inits = [*target.arrays, paddle.assign(target.length)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import paddle
 import pytest
 
 import d2s
@@ -284,3 +285,24 @@ def test_a_growing_list_or_something_else(name: str) -> None:
         return best
     """)
     assert_same(function, *GIVEN)
+
+
+GROWN_AGAIN = """
+def f(x, n):
+    xs = []
+    for k in range(n):
+        xs.append(x.sum() + k)
+    if x.sum() > 0:
+        for k in range(n):
+            xs.append(x.sum() + 10 + k)
+    return xs
+"""
+
+
+def test_a_list_that_a_loop_in_a_branch_grows_again() -> None:
+    """D2: what a loop before the branch has made grows in the branch, and is seen behind it."""
+    function = function_of(GROWN_AGAIN, "f")
+    static = d2s.to_static(function, full_graph=True)
+    for numbers, count in ([1.0, 2.0], 2), ([-1.0, -2.0], 3), ([1.0, 0.5], 0):
+        given = paddle.to_tensor(numbers), paddle.to_tensor(count)
+        assert [float(each) for each in static(*given)] == [float(y) for y in function(*given)]
