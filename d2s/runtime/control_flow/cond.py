@@ -445,6 +445,7 @@ def decide(test: object, body: Body, orelse: Body | None, state: State) -> None:
     try:
         sides = _sides(test, (body, orelse), snapshot, state.names, between, state)
     except BaseException:
+        state.find()  # what the side has changed so far, too: it may be captured again
         state.thaw(before)
         origins.back()
         raise
