@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import collections
+from typing import Any
 
 import paddle
 import pytest
 
 import d2s
 from d2s.errors import ContainerInGraphError
-from tests.helpers import assert_same, function_of
+from tests.helpers import assert_same, function_of, tensor
 
 NUMBERS = (
     paddle.to_tensor([1, 3, 5, 2, 6, 4]),
@@ -339,3 +340,25 @@ def test_an_iterator_that_a_branch_moves() -> None:
 
     with pytest.raises(ContainerInGraphError, match="an iterator"):
         d2s.to_static(f)(NUMBERS[0])
+
+
+class Beam:
+    def __init__(self) -> None:
+        self.log: list[Any] = []
+        self.score = 0.0
+
+
+def test_what_a_branch_has_changed_before_it_is_captured_again_is_put_back() -> None:
+    """B1, D2: objects that it reaches without naming them; the process ended."""
+
+    def f(x: Any) -> Any:
+        beams: list[Any] = [Beam(), Beam()]
+        seen: dict[int, Any] = {}
+        for beam in beams:
+            if x.sum() > 0:
+                beam.log.append(x * 2)
+                beam.score = beam.score + x.sum()
+                seen[int(x[0])] = x[1]
+        return [beam.log for beam in beams], [beam.score for beam in beams], len(seen)
+
+    assert_same(f, tensor(1.0, 2.0, 3.0), tensor(-1.0, -0.5, -2.0), grad=False)

@@ -23,11 +23,10 @@ from typing import Any
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.diagnostics.location import here
 from d2s.diagnostics.tracebacks import user_traceback
 from d2s.errors import UnsupportedInGraphError
 from d2s.program.running.met import Met, Trainable
-from d2s.program.running.once import Once, explained, refuse_graph
+from d2s.program.running.once import Once, at_this_line, explained, refuse_graph
 
 
 class Joint(paddle.autograd.PyLayer):  # type: ignore[misc]
@@ -196,11 +195,9 @@ class Passage:
 
 
 def _shaped() -> UnsupportedInGraphError:
-    where = here()
-    return UnsupportedInGraphError(
+    return at_this_line(
+        UnsupportedInGraphError,
         "a hook is set on a result of a converted function, and gradients arrive at other results "
         "than in the calls before",
-        cure="set the hook on what is computed from the result outside of the function",
-        file=None if where is None else where.file,
-        line=None if where is None else where.line,
+        "set the hook on what is computed from the result outside of the function",
     )

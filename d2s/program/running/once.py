@@ -6,38 +6,44 @@ import sys
 import threading
 import types
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import here
-from d2s.errors import BackwardTwiceError
+from d2s.errors import BackwardTwiceError, D2SError
 from d2s.program.running.failures import in_dygraphs_words
 from d2s.program.running.met import Trainable, contents_of, copies_of, random_state
 from d2s.runtime.values.callbacks import take_failure
 
+Refusal = TypeVar("Refusal", bound=D2SError)
+
+
+def at_this_line(kind: Callable[..., Refusal], cause: str, cure: str) -> Refusal:
+    """An error at the line of the user's that is under way, if there is one."""
+    where = here()
+    if where is None:
+        return kind(cause, cure=cure)
+    return kind(cause, cure=cure, file=where.file, line=where.line)
+
 
 def twice() -> BackwardTwiceError:
     """What is said of a second backward through one call, at the user's present line."""
-    where = here()
-    return BackwardTwiceError(
+    return at_this_line(
+        BackwardTwiceError,
         "a second backward goes through one call of a converted function",
-        cure="add the losses up and call backward once, or call the function again",
-        file=None if where is None else where.file,
-        line=None if where is None else where.line,
+        "add the losses up and call backward once, or call the function again",
     )
 
 
 def again() -> BackwardTwiceError:
     """What is said of a backward through the gradients of a call, at the user's present line."""
-    where = here()
-    return BackwardTwiceError(
+    return at_this_line(
+        BackwardTwiceError,
         "a gradient of a gradient goes through a call of a converted function, of whose gradients "
         "Paddle has none",
-        cure="let the converted function call paddle.grad() itself, or leave it in dygraph",
-        file=None if where is None else where.file,
-        line=None if where is None else where.line,
+        "let the converted function call paddle.grad() itself, or leave it in dygraph",
     )
 
 

@@ -9,6 +9,7 @@ the run leaves behind is what dygraph would leave.  The learning rate is asked f
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -118,7 +119,7 @@ class Optimizers:
         self.stepped[id(optimizer)] = optimizer
         several = self._several(optimizer)
         if several is not None:  # on each run with the gradients that it has
-            step = lambda: self.step(optimizer) and None  # noqa: E731
+            step = functools.partial(self.step, optimizer)
             decide(several.flag, step, step, State(()))
             return []
         done: Pairs = []
