@@ -21,7 +21,7 @@ STAMP := $(VENV)/.installed-$(EXTRA)
 
 .DEFAULT_GOAL := demo
 .PHONY: help demo generate serve install lock test examples doctest nightly programs golden coverage mutants lint format \
-        types contracts house docs support failures errors onnx zoo zooquick bench benchquick benchdocs ci matrix clean FORCE
+        types contracts house docs support failures errors reference onnx zoo zooquick bench benchquick benchdocs ci matrix clean FORCE
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -140,6 +140,9 @@ failures: install ## run the failing programs, write their page and golden texts
 
 errors: install ## run the examples of the error catalogue, write docs/errors; read the diff
 	$(PY) -m corpus.errors
+
+reference: install ## write the Chinese API reference from the docstrings
+	$(PY) -m corpus.reference
 
 onnx: install ## export branches and loops to ONNX and run them there
 	@# Without their dependencies: paddle2onnx asks for an old onnx, and works with this one.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from corpus import language, translated
+from corpus import language, reference, translated
 from corpus.failures.failure import load_all
 from corpus.language import CHINESE, DOCS, Text, page_in, same, table, write
 from corpus.translated import MissingTranslationError, link_in_chinese, pairs
@@ -69,6 +69,7 @@ SOURCES = {
         for paragraph in re.split(r"\n\n+", text)
     ],
     "failures": [each.summary for each in load_all()],
+    "reference": reference.texts(),
 }
 """What each file of translations is about."""
 
