@@ -90,6 +90,7 @@ def patch_paddle() -> Patch:
     Examples:
         >>> import paddle
         >>> with patch_paddle():
+        ...
         ...     @paddle.jit.to_static
         ...     def halve(x):
         ...         while x.max() > 1:
