@@ -84,8 +84,11 @@ class Boundaries:
     def parts(self, stretch: list[Any]) -> bool:
         """Whether ``stretch`` would part a variable from what is differentiated by it elsewhere.
 
-        Of two results of one function, nobody can tell how one depends on the other.
+        Of two results of one function, nobody can tell how one depends on the other.  What takes a
+        hook away again is a result, too.
         """
+        if self.gives(stretch) & frozenset(_hooks(stretch)):
+            return True
         for name in self._differentiated & self.gives(stretch):
             bound = [at for at, each in enumerate(stretch) if name in bound_in([each])]
             rest = [each for each in stretch[bound[-1] + 1 :] if not _sets_flag(each, name)]
@@ -109,6 +112,14 @@ def _differentiated(function: Any) -> Iterator[str]:
             flags = [each for each in node.value.keywords if each.arg == "stop_gradient"]
             if flags or _name_of(node.value.func) == "create_parameter":
                 yield from bound_in([node])
+
+
+def _hooks(stretch: list[Any]) -> Iterator[str]:
+    """The variables that hold what ``register_hook`` gives."""
+    for node in (each for statement in stretch for each in walk(statement)):
+        given = node.value if isinstance(node, gast.Assign) else None
+        if isinstance(given, gast.Call) and _name_of(given.func) == "register_hook":
+            yield from bound_in([node])
 
 
 def _name_of(function: Any) -> str | None:

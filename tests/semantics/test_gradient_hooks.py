@@ -8,7 +8,7 @@ import paddle
 import pytest
 
 import d2s
-from d2s.errors import UnsupportedInGraphError
+from d2s.errors import NotStaticError, UnsupportedInGraphError
 
 
 def appends(seen: list[Any]) -> Any:
@@ -95,3 +95,88 @@ def test_a_program_refuses_what_a_hook_changes(make: Any) -> None:
     with pytest.raises(UnsupportedInGraphError, match="which a run of the program would not do"):
         f(x).backward()
     assert seen == []
+
+
+def on_what_an_island_reads(seen: list[Any]) -> Any:
+    def f(x: paddle.Tensor) -> paddle.Tensor:
+        y = (x * 2).tanh() + x.mean()
+        y.register_hook(lambda g: (seen.append(g.sum().item()), g * 2)[1])
+        seen.append(bytes(memoryview(y.numpy()))[3])
+        return ((y * y).tanh() + y.mean()).sum()
+
+    return f
+
+
+def in_a_callee(seen: list[Any]) -> Any:
+    def watch(tensor: paddle.Tensor, weight: float) -> None:
+        tensor.register_hook(lambda g: g * weight)
+
+    def f(x: paddle.Tensor) -> paddle.Tensor:
+        y = (x * 2).tanh() + x.mean()
+        seen.append(bytes(memoryview(y.numpy()))[3])
+        watch(y, 3.0)
+        return ((y * y).tanh() + y.mean()).sum()
+
+    return f
+
+
+def removed(seen: list[Any]) -> Any:
+    def f(x: paddle.Tensor) -> paddle.Tensor:
+        y = (x * 2).tanh() + x.mean()
+        handle = y.register_hook(lambda g: g * 2)
+        z = ((y * y).tanh() + y.mean()).sum()
+        seen.append(bytes(memoryview(y.numpy()))[3])
+        seen.append(handle.remove())
+        return z
+
+    return f
+
+
+def of_an_argument(seen: list[Any]) -> Any:
+    def f(x: paddle.Tensor) -> paddle.Tensor:
+        x.register_hook(lambda g: g * 2)
+        return ((x * x).tanh() + x.mean()).sum()
+
+    return f
+
+
+def stopped(seen: list[Any]) -> Any:
+    def f(x: paddle.Tensor) -> paddle.Tensor:
+        y = (x * 2).detach()
+        try:
+            y.register_hook(lambda g: g * 2)
+        except RuntimeError as error:
+            seen.append(str(error))
+        return (y * x).sum()
+
+    return f
+
+
+AT_HOME = [on_what_an_island_reads, in_a_callee, removed, of_an_argument, stopped]
+
+
+@pytest.mark.parametrize("make", AT_HOME)
+@pytest.mark.parametrize("least", [1, 4])
+@pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
+def test_a_hook_on_a_tensor_that_comes_from_elsewhere(make: Any, least: int) -> None:
+    """C7: it sees all of the gradient, also what comes from outside of the function or island."""
+    found = []
+    for convert in (lambda f: f, lambda f: d2s.to_static(f, full_graph=False)):
+        seen: list[Any] = []
+        with d2s.options(least_island=least, try_dygraph=False):
+            f = convert(make(seen))
+            for number in (1.0, 2.0, 3.0):
+                x = paddle.to_tensor([number, -1.0], stop_gradient=False)
+                (f(x * 1) + f(x) + (x * x).sum()).backward()
+                seen.append(x.grad.numpy().round(5).tolist())
+        found.append(seen)
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("make", [of_an_argument, removed])
+def test_a_program_refuses_a_hook_that_it_would_not_keep(make: Any) -> None:
+    """C7: of an argument it would see the gradients of the program only."""
+    f = d2s.to_static(make([]), full_graph=True)
+    x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
+    with pytest.raises((UnsupportedInGraphError, NotStaticError)):
+        f(x)

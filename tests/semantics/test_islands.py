@@ -809,8 +809,24 @@ def leaf_beside_others(x):
     return y * k + paddle.grad((slope * slope).sum(), u)[0] * 0.1
 
 
+def gradient_that_is_retained(x):
+    y = paddle.tanh(x * 2) + x.mean()
+    y.retain_grads()
+    k = host(y)
+    z = paddle.sin(y * y) * k - y.cos()
+    z.sum().backward()
+    return y.grad, x.grad
+
+
 @pytest.mark.parametrize(
-    "function", [slope_of_leaf, gradient_of_leaf, gradient_of_intermediate, leaf_beside_others]
+    "function",
+    [
+        slope_of_leaf,
+        gradient_of_leaf,
+        gradient_of_intermediate,
+        leaf_beside_others,
+        gradient_that_is_retained,
+    ],
 )
 def test_gradients_of_variables_across_islands(function) -> None:
     """C7: no island parts a variable from what is differentiated by it behind the break."""

@@ -101,6 +101,26 @@ def test_any_results_may_get_gradients_in_any_order(name: str, order: int) -> No
         assert repr(after(static, used)) == repr(after(function, used)), used
 
 
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_an_argument_whose_gradient_is_retained(name: str) -> None:
+    """C7: it is computed by dygraph, and its gradient kept; more is not said of that one."""
+    text, count = PROGRAMS[name]
+    function = function_of(text)
+
+    def kept(function: Any) -> list[Any]:
+        leaves = [leaf(1.0, 2.0), leaf(2.0, 3.0)]
+        given = [each * 2 + 1 for each in leaves]
+        for each in given:
+            each.retain_grads()
+        loss_of(function(*given), tuple(range(count))).backward()
+        gradients = [each.grad.numpy().tolist() for each in given if each.grad is not None]
+        return [*gradients, *(shown(each.grad) for each in leaves)]
+
+    static = d2s.to_static(function)
+    for _ in range(3):
+        assert repr(kept(static)) == repr(kept(function))
+
+
 def test_an_argument_without_gradient_has_none() -> None:
     """C7: of one result, too: an argument that is only detached has no gradient, not zeros."""
     function = function_of(ONE)

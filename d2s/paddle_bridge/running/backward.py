@@ -265,7 +265,8 @@ def _let_gradients_be_leaves(reached: list[list[Any]]) -> None:
     """Let new gradients say ``stop_gradient=False``, as those of dygraph's operations do."""
     for tensors in reached:
         for tensor in tensors:
-            let_gradient_stop(tensor, False)
+            if tensor.is_leaf:  # Paddle sets no gradient of others, which retain_grads() has kept
+                let_gradient_stop(tensor, False)
 
 
 def let_gradient_stop(tensor: Any, stops: bool) -> None:

@@ -36,7 +36,7 @@ from d2s.program.islands.breaks import (
 )
 from d2s.program.islands.island import Converted, Island
 from d2s.program.islands.paying import Comparison, Drawn
-from d2s.program.running.once import creates_graph
+from d2s.program.running.once import creates_graph, retains_gradients
 from d2s.runtime.calls.callables import Callables
 from d2s.splitting import IslandTree
 from d2s.syntax.printer import to_source
@@ -185,8 +185,8 @@ class Driver:
         self._comparison = None
         if self._slower:
             self.left = tuple(self._kept.values())
-        elif creates_graph(self.function.__code__):
-            pass  # the gradients of an island have none
+        elif any(asks(self.function.__code__) for asks in (creates_graph, retains_gradients)):
+            pass  # the gradients of an island have none, and stop gradients where they are kept
         elif home is not None and (own is None or own.whole is None):
             try:
                 self._divide(frozenset(home.lines), home.driven())

@@ -68,6 +68,11 @@ def creates_graph(code: types.CodeType) -> bool:
     return any(type(each) is tuple and "create_graph" in each for each in code.co_consts)
 
 
+def retains_gradients(code: types.CodeType) -> bool:
+    """Whether a function says ``.retain_grads``: a program gives such a tensor less than a leaf."""
+    return "retain_grads" in code.co_names
+
+
 def creates_graph_around() -> bool:
     """:func:`creates_graph` of the functions that are under way."""
     frame: types.FrameType | None = sys._getframe(1)

@@ -18,7 +18,7 @@ from d2s.runtime.python import casts
 from d2s.runtime.python.arrays.array import numpy_
 from d2s.runtime.python.tolist import tolist
 from d2s.runtime.trace import capture_into, current, error_here
-from d2s.runtime.values.tensors import cast_plain, mark_number
+from d2s.runtime.values.tensors import cast_plain, mark_number, root_of
 
 NUMBERS: Final = ("numpy", "tolist")
 """Methods of tensors that give their numbers."""
@@ -67,12 +67,33 @@ def _item(owner: Any, *index: Any) -> Any:
     return casts.int_(value) if "int" in name else casts.float_(value)
 
 
+class _Hook:
+    """What ``register_hook`` gives: dygraph can take the hook away again, a program cannot."""
+
+    def remove(self) -> bool:
+        """``handle.remove()``."""
+        raise error_here(
+            UnsupportedInGraphError,
+            "a gradient hook that was set in a program is removed",
+            "set it where it is wanted only",
+        )
+
+
 def _register_hook(
     call: Callable[[Any], Any], tensor: bridge.Value, hook: Callable[..., Any]
-) -> None:
+) -> _Hook:
     """``tensor.register_hook(hook)``: from here on the tensor is one whose gradient is changed."""
     capture = current()
     assert capture is not None
+    if bridge.is_value(tensor) and bridge.taken(tensor, capture.facts()).stop_gradient:
+        raise RuntimeError("Cannot register hook on a tensor that stop gradient.")
+    if bridge.is_value(tensor) and root_of(tensor) is not None:
+        raise error_here(
+            UnsupportedInGraphError,
+            "a gradient hook is set on an argument or on a tensor of the state; it would not see "
+            "the gradients that come from outside of the function",
+            "set it outside of the function, or on a tensor that is computed in it",
+        )
     looped = any(block.kind == "loop" for block in capture.blocks)
     if looped or not bridge.is_value(tensor) or not tensor.use_empty():
         raise error_here(
@@ -90,3 +111,4 @@ def _register_hook(
     hooked = bridge.static_py_layer(lambda _, value: paddle.assign(value), gradient)([tensor])
     hooked.stop_gradient = tensor.stop_gradient
     inplace.bind_anew(tensor, hooked, ".register_hook()")
+    return _Hook()
