@@ -38,9 +38,8 @@ class DynamicKeys(DynamicList):
     def _place(self, key: object) -> tuple[paddle.Tensor, paddle.Tensor]:
         """Whether a key is there, and where: behind all others if not."""
         same = equal_rows(*self._keys(), key)
-        found = same.any()
-        first = paddle.argmax(paddle.cast(same, "int64"))
-        return found, paddle.where(found, first, self.length)
+        flags = paddle.concat([paddle.cast(same, "int64"), paddle.ones([1], "int64")])
+        return same.any(), paddle.argmax(flags)
 
     def bag(self) -> DynamicList:
         """The keys, for what asks nobody in what order they come."""
