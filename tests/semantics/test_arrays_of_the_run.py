@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import io
 from pathlib import Path
 from typing import Any
@@ -452,3 +453,45 @@ def test_numpy_is_told_to_raise(what: str) -> None:
     got = d2s.to_static(function_of(text, np=np), full_graph=False)
     for x in (tensor(1.0, 2.0), tensor(0.0, 2.0), tensor(3.0, 4.0)):
         assert got(x) == plain(x)
+
+
+FILTERED = [
+    "[v for v in x.numpy() if v > 0]",
+    "[v.astype('float64') for v in x.numpy() if v > 0], [v for v in x.numpy() if v > 2]",
+    "[r for r in np.outer(x.numpy(), [1, 2]) if r.sum() > 0]",
+    "tuple(v for v in x.astype('int32').numpy() if v > 0)",
+    "{i: v for i, v in enumerate(x.numpy()) if v > 0}",
+    "[(i, v) for i, v in enumerate(x.numpy()) if v > 0]",
+    "[{'v': v, 'all': x.numpy()} for v in x.numpy() if v > 0]",
+    "[Kept(v) for v in x.numpy() if v > 0]",
+    "[[v for v in r if v > 0] for r in np.outer(x.numpy(), [1, -1]) if r[0] > 0]",
+    "collections.deque(v for v in x.numpy() if v > 0)",
+]
+
+
+class Kept:
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def _shown(thing: Any) -> Any:
+    """Values with their types, which NumPy's numbers are not told apart by when compared."""
+    if isinstance(thing, np.ndarray | np.generic):
+        return type(thing).__name__, thing.dtype.name, thing.tolist()
+    if isinstance(thing, dict):
+        return {key: _shown(value) for key, value in thing.items()}
+    if isinstance(thing, Kept):
+        return "Kept", _shown(thing.value)
+    if isinstance(thing, list | tuple | collections.deque):
+        return type(thing).__name__, [_shown(each) for each in thing]
+    return thing
+
+
+@pytest.mark.parametrize("expression", FILTERED)
+def test_arrays_in_lists_of_the_run(expression: str) -> None:
+    """E5: they leave the function as arrays and numbers of NumPy."""
+    scope = {"np": np, "Kept": Kept, "collections": collections}
+    function = function_of(f"def f(x): return {expression}", **scope)
+    static = d2s.to_static(function, full_graph=True)
+    for x in (X, Y, tensor(-1.0, -2.0, -0.5), X):
+        assert repr(_shown(static(x))) == repr(_shown(function(x)))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import operator
 
 import paddle
 import pytest
@@ -520,3 +522,75 @@ def test_a_stack_is_refused() -> None:
     assert "ExitStack" in str(caught.value)
     assert g(paddle.ones([2]) * 3).tolist() == [4.0, 4.0]
     assert counter.depth == 0
+
+
+def said() -> None:
+    print("said")
+
+
+class Closed:
+    def close(self, what: str = "closed") -> None:
+        print(what)
+
+
+AT_EXIT = {
+    "built in": "stack.callback(print, 'bye', x.shape, sep='-')",
+    "a value": "stack.callback(print, x.mean() > 0)",
+    "partial": "stack.callback(functools.partial(print, 'bye'))",
+    "function": "stack.callback(said)",
+    "method": "stack.callback(Closed().close, what='gone')",
+    "lambda": "stack.callback(lambda: print('bye'))",
+    "of a list": "stack.callback(seen.append, 1)",
+    "pushed function": "stack.push(lambda *error: print('pushed', error[0]))",
+    "pushed manager": "stack.push(Counter())",
+    "manager": "stack.enter_context(manager(2))",
+    "handed on": "stack.callback(print, 'a'); rest = stack.pop_all(); rest.callback(print, 'b')",
+    "named method": "stack.callback(operator.methodcaller('close', what='w'), Closed())",
+}
+
+STACKS = """
+    def f(x):
+        seen, rest = [], contextlib.ExitStack()
+        with contextlib.ExitStack() as stack:
+            {call}
+            y = (x * 2).tanh() - x.mean() + x.sum()
+            {inside}
+            print("inside", seen)
+        print("left", seen)
+        {behind}
+        rest.close()
+        return (y * 2).tanh() - y.mean() + y.sum()
+"""
+
+
+@contextlib.contextmanager
+def manager(number):
+    print("in", number)
+    try:
+        yield number
+    finally:
+        print("out", number)
+
+
+@pytest.mark.parametrize("call", AT_EXIT.values(), ids=AT_EXIT)
+@pytest.mark.parametrize("where", ["one program", "inside", "behind"])
+@pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
+def test_what_a_stack_calls_is_called_on_each_run(call: str, where: str, capfd) -> None:
+    """F1, H1: once, where dygraph does, also where a break ends the capture in the stack."""
+    needs = "print(bytes(memoryview(y.numpy()))[3])"
+    text = STACKS.format(
+        call=call,
+        inside=needs if where == "inside" else "pass",
+        behind=needs if where == "behind" else "pass",
+    )
+    scope = {"contextlib": contextlib, "functools": functools, "operator": operator}
+    scope |= {"said": said, "Closed": Closed, "manager": manager, "Counter": Counter}
+    found = []
+    for convert in (
+        lambda f: f,
+        lambda f: d2s.to_static(f, full_graph=where == "one program"),
+    ):
+        f = convert(function_of(text, **scope))
+        results = [f(paddle.to_tensor([1.0, number])).tolist() for number in (2.0, 3.0, 2.0)]
+        found.append((results, capfd.readouterr().out))
+    assert found[0] == found[1]

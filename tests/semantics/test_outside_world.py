@@ -168,6 +168,20 @@ def remembering(tmp_path: Any) -> Made:
     return {"known": known}, lambda: len(calls)
 
 
+def threads(tmp_path: Any) -> Made:
+    import concurrent.futures
+    import threading
+
+    seen: list[float] = []
+
+    def work(value: Any) -> float:
+        seen.append(round(float(np.asarray(value).sum()), 3))
+        return seen[-1]
+
+    scope = {"threading": threading, "Pool": concurrent.futures.ThreadPoolExecutor, "work": work}
+    return scope, lambda: list(seen)
+
+
 def a_bit_generator(tmp_path: Any) -> Made:
     rng = np.random.default_rng(3)
     return {"rng": rng}, lambda: rng.bit_generator.state["state"]["state"]
@@ -197,6 +211,16 @@ CASES = {
     "handler": (a_logger, "logger.addHandler(logging.NullHandler())"),
     "level of a handler": (a_logger, "handler.setLevel(handler.level + 1)"),
     "what is remembered": (remembering, "r = known(1), known.cache_clear()"),
+    "thread": (
+        threads,
+        "t = threading.Thread(target=work, args=(x,)); t.start(); t.join()",
+    ),
+    "timer": (
+        threads,
+        "t = threading.Timer(0.0, work, (x,)); t.start(); t.join()",
+    ),
+    "pool": (threads, "with Pool(1) as pool: r = pool.submit(work, x).result()"),
+    "map in a pool": (threads, "with Pool(1) as pool: r = list(pool.map(work, [x, x * 2]))"),
     "bit generator": (a_bit_generator, "rng.bit_generator.advance(3)"),
     "text that is run": (a_module, "exec('r = 2', {})"),
     "made folder": (folder, "os.mkdir(os.path.join(folder, str(len(os.listdir(folder)))))"),

@@ -7,8 +7,10 @@ whose ``forward`` is converted; Paddle, C functions, the standard library and wh
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
+import operator
 import sys
 import types
 from collections.abc import Callable
@@ -79,6 +81,8 @@ class _Converted(Callables):
                 return _tensor_method(owner, method)
             if tensor_methods.is_computed(function):
                 return self.method(getattr(as_value(owner), name))
+        if isinstance(owner, _STACKS) and function.__name__ in ("callback", "push"):
+            return functools.partial(_at_exit, method)
         if isinstance(owner, logging.Logger) and function.__name__ in messages.LOG_METHODS:
             return messages.log_(method)
         if not isinstance(function, types.FunctionType):
@@ -111,6 +115,25 @@ class _Converted(Callables):
         return plain(callee, call)
 
 
+_STACKS: Final = (contextlib.ExitStack, contextlib.AsyncExitStack)
+
+
+def _at_exit(method: Any, given: Any, /, *arguments: object, **options: object) -> Any:
+    """``stack.callback(f)`` and ``stack.push(f)``, which Python itself calls when it leaves."""
+    if hasattr(type(given), "__exit__"):  # Python asks the class for it
+        return method(given, *arguments, **options)
+    method(call(given), *arguments, **options)
+    return given
+
+
+def _named_method(caller: operator.methodcaller) -> Callable[[Any], Any]:
+    """``operator.methodcaller("f", 1)``: ``lambda thing: thing.f(1)``."""
+    made, given = caller.__reduce__()  # type: ignore[misc]
+    held = functools.partial(made, *given)
+    name, *arguments = held.args
+    return lambda thing: call(getattr(thing, name))(*arguments, **held.keywords)
+
+
 _CONVERTED: Final = _Converted()
 
 
@@ -141,6 +164,8 @@ def _special(callee: Any) -> Any:
         return functools.partial(_remembered, callee)
     if isinstance(callee, Choice):
         return lambda *args, **options: each(lambda found: call(found)(*args, **options), callee)
+    if type(callee) is operator.methodcaller and capture is not None:
+        return _named_method(callee)
     if isinstance(callee, bridge.PaddlesFunction):
         return STAND_INS.of(callee) or call(callee.dygraph_function)
     return STAND_INS.of(callee)

@@ -14,15 +14,20 @@ So they are refused before anything has happened.
 from __future__ import annotations
 
 import collections.abc
+import concurrent.futures
 import contextlib
 import contextvars
 import datetime
 import functools
 import io
 import logging
+import multiprocessing.context
+import multiprocessing.pool
+import multiprocessing.process
 import pathlib
 import subprocess
 import sys
+import threading
 import types
 from collections.abc import Callable
 from typing import Final, NoReturn
@@ -82,6 +87,7 @@ _NAMES: Final[dict[str, frozenset[str]]] = {
     "_codecs": frozenset(("register",)),
     "_locale": frozenset(("setlocale",)),
     "_signal": _SIGNALS,
+    "_thread": frozenset(("start_new", "start_new_thread")),
     "locale": frozenset(("resetlocale", "setlocale")),
     "logging": frozenset(("addLevelName", "basicConfig", "captureWarnings", "setLoggerClass")),
     "logging.config": frozenset(("dictConfig", "fileConfig")),
@@ -95,10 +101,12 @@ _OF_LOGGERS: Final = frozenset(
 )
 
 _CLASSES: Final = (
-    subprocess.Popen, contextlib.redirect_stdout, contextlib.redirect_stderr, contextlib.chdir,
-) if sys.version_info >= (3, 11) else (
-    subprocess.Popen, contextlib.redirect_stdout, contextlib.redirect_stderr,
-)  # fmt: skip
+    subprocess.Popen,
+    multiprocessing.pool.ThreadPool,
+    contextlib.redirect_stdout,
+    contextlib.redirect_stderr,
+    *((contextlib.chdir,) if sys.version_info >= (3, 11) else ()),
+)
 
 _SETS: Final[dict[str, frozenset[str]]] = {
     "_contextvars": frozenset(("reset", "set")),
@@ -121,6 +129,14 @@ _STATEFUL: Final = frozenset(
     )
 )  # fmt: skip
 """Modules of the standard library whose objects have a state that nobody else sees."""
+
+_GOING_ON: Final = (
+    collections.abc.Iterator,
+    io.IOBase,
+    paddle.io.DataLoader,
+    contextlib.ExitStack,
+    contextlib.AsyncExitStack,
+)
 
 _OF_PATHS: Final = frozenset(
     (
@@ -145,7 +161,7 @@ def is_stateful(kind: type) -> bool:
     """Whether objects of ``kind`` go on from where the last call has left them."""
     if kind.__flags__ & HEAP_TYPE and is_user_class(kind):
         return False
-    if issubclass(kind, collections.abc.Iterator | io.IOBase | paddle.io.DataLoader):
+    if issubclass(kind, _GOING_ON):
         return True
     return kind.__module__.partition(".")[0] in _STATEFUL
 
@@ -229,6 +245,11 @@ _METHODS: Final[dict[type, frozenset[str]]] = {
     pathlib.Path: _OF_PATHS,
     logging.Filterer: _OF_LOGGERS,
     np.random.BitGenerator: frozenset(("advance",)),
+    # Other threads and processes run what they are given as it is.
+    threading.Thread: frozenset(("start",)),
+    multiprocessing.process.BaseProcess: frozenset(("start",)),
+    multiprocessing.context.BaseContext: frozenset(("Manager", "Pool")),
+    concurrent.futures.Executor: frozenset(("map", "submit")),
     type(functools.lru_cache(lambda: None)): frozenset(("cache_clear", "cache_info")),
 }
 

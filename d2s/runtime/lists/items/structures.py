@@ -307,6 +307,9 @@ class Record(Element):
         parts = [part.take(leaves, host=host) for part in self.parts]
         held = parts if host else map(own, parts)
         made = set_attributes(object.__new__(self.kind), dict(zip(self.names, held, strict=True)))
+        if host and hasattr(self.kind, "d2s_parts"):  # an array of the run, which is NumPy's there
+            inside, make = made.d2s_parts()
+            return make([value for _, value in inside])
         capture = current()
         if capture is not None and not host:
             capture.born[id(made)] = made
