@@ -239,6 +239,7 @@ class Capture:
         leaving: what an exception of the run that is captured here leaves changed: the values
             that it needs, and what makes the changes with the run and its tensors for them.
         effects: a host operator does more than raise.
+        goes_on: what cannot be a program runs in dygraph, which goes on with what this one gives.
         continues: an argument was computed of tensors that want gradients, outside of the function.
         asked: ids of the values whose gradients ``paddle.grad`` gives.
         stored: tensors of the state that are changed in place, by root: a negative number.
@@ -312,6 +313,7 @@ class Capture:
     expressions: Callable[[], AbstractContextManager[None]] = nullcontext
     steps: Any = None
     effects: bool = False
+    goes_on: bool = False
     continues: bool = False
     asked: set[int] = field(default_factory=set)
     tentative: bool = False

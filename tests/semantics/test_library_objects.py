@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import argparse
+import collections
+import concurrent.futures
+import contextlib
+import decimal
+import functools
+import hashlib
+import logging
+import queue
+import random
+import threading
+import types
+import zlib
 from collections import ChainMap, UserDict, UserList
 from typing import Any
 
+import numpy as np
 import paddle
 import pytest
 
 import d2s
-from tests.helpers import assert_same, scalar
+from d2s.errors import UnsupportedInGraphError
+from tests.helpers import assert_same, function_of, scalar, tensor
 
 
 def shown(found: Any) -> Any:
@@ -150,3 +164,104 @@ def missing(x):
 def test_methods_that_a_tensor_decides(function: Any) -> None:
     """E2: what a class of the standard library does in Python is converted like a user's."""
     assert_same(function, scalar(3.0), scalar(-1.0), scalar(5.0))
+
+
+MADE = {
+    "random": ("random.Random(5)", "r = o.random()"),
+    "generator": ("np.random.default_rng(5)", "r = o.normal()"),
+    "random state": ("np.random.RandomState(5)", "r = o.rand()"),
+    "thread": ("threading.Thread(target=int)", "o.start(); o.join(); r = o.is_alive()"),
+    "event": ("threading.Event()", "r = o.is_set(); o.set()"),
+    "semaphore": ("threading.Semaphore(1)", "r = o.acquire(False)"),
+    "lock": ("threading.Lock()", "r = o.acquire(False)"),
+    "of a thread": ("threading.local()", "r = hasattr(o, 'v'); o.v = 1"),
+    "queue": ("queue.Queue()", "o.put(1); r = o.qsize()"),
+    "simple queue": ("queue.SimpleQueue()", "o.put(1); r = o.qsize()"),
+    "pool": ("concurrent.futures.ThreadPoolExecutor(1)", "r = o.submit(abs, -1); o.shutdown()"),
+    "future": ("concurrent.futures.Future()", "r = o.done(); o.set_result(1)"),
+    "hash": ("hashlib.md5(b'a')", "o.update(b'b'); r = o.hexdigest()"),
+    "compressor": ("zlib.compressobj()", "r = len(o.compress(b'a') + o.flush())"),
+    "decimals": ("decimal.Context(prec=3)", "o.prec += 1; r = o.prec"),
+    "logger": ("logging.Logger('q')", "r = len(o.handlers); o.addHandler(logging.NullHandler())"),
+    "stack": ("contextlib.ExitStack()", "o.callback(int); r = len(o._exit_callbacks)"),
+    "exception": ("ValueError('a')", "o.args = (*o.args, 'b'); r = len(o.args)"),
+    "metric": ("paddle.metric.Accuracy()", "r = o.count; o.count = [5]"),
+}
+"""What only Python makes and changes."""
+
+HOLDING = {
+    "namespace": ("types.SimpleNamespace(a=1)", "o.a += 1; r = o.a"),
+    "options": ("argparse.Namespace(a=1)", "o.a += 1; r = o.a"),
+    "partial": ("functools.partial(list.append, [])", "o(1); r = len(o.args[0])"),
+    "counter": ("collections.Counter('aab')", "o['a'] += 1; r = o['a']"),
+    "wrapper": ("UserList([1])", "o.append(len(o)); r = list(o)"),
+}
+"""What a program makes anew on each run."""
+
+SCOPE: dict[str, Any] = {
+    "argparse": argparse,
+    "collections": collections,
+    "concurrent": concurrent,
+    "contextlib": contextlib,
+    "decimal": decimal,
+    "functools": functools,
+    "hashlib": hashlib,
+    "logging": logging,
+    "np": np,
+    "paddle": paddle,
+    "queue": queue,
+    "random": random,
+    "threading": threading,
+    "types": types,
+    "zlib": zlib,
+    "UserList": UserList,
+}
+
+BROKEN = """
+    def f(x):
+        y = (x * 2).tanh() + x.mean() - 1
+        o = {made}
+        y = (y * 2).tanh() + y.mean() - 1
+        k = bytes(memoryview(y.numpy()))[3]
+        {used}
+        return y + k, r if isinstance(r, (int, float, list, str)) else str(type(r))
+"""
+
+
+@pytest.mark.parametrize("case", [*MADE, *HOLDING])
+@pytest.mark.parametrize("least", [1, 4])
+@pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
+def test_what_is_made_in_front_of_a_break_is_new_on_each_call(case: str, least: int) -> None:
+    """B1, H1: an island gives no object that the call before has changed."""
+    made, used = (MADE | HOLDING)[case]
+    text = BROKEN.format(made=made, used=used)
+    with d2s.options(least_island=least, try_dygraph=False):
+        function = function_of(text, **SCOPE)
+        static = d2s.to_static(function, full_graph=False)
+        for number in range(4):
+            x = tensor(1.0, float(number))
+            (want, same), (got, mine) = function(x), static(x)
+            assert mine == same
+            assert np.allclose(got.numpy(), want.numpy(), atol=1e-6)
+
+
+@pytest.mark.parametrize("case", MADE)
+def test_one_program_refuses_to_give_what_only_python_makes(case: str) -> None:
+    """B1: each run would give the same one; one from outside is given as it is."""
+    text = "def f(x, made):\n    o = {}\n    return x * 2, o"
+    refuses = d2s.to_static(function_of(text.format(MADE[case][0]), **SCOPE), full_graph=True)
+    with pytest.raises(UnsupportedInGraphError):
+        refuses(tensor(1.0), None)
+    outside = eval(MADE[case][0], SCOPE)
+    gives = d2s.to_static(function_of(text.format("HELD"), HELD=outside), full_graph=True)
+    assert [gives(tensor(1.0), None)[1] is outside for _ in range(2)] == [True, True]
+
+
+@pytest.mark.parametrize("case", HOLDING)
+def test_one_program_makes_what_holds_others(case: str) -> None:
+    """B1: a new one on each run, and one from outside as it is."""
+    text = "def f(x, made):\n    o = {}\n    return x * 2, o"
+    makes = d2s.to_static(function_of(text.format(HOLDING[case][0]), **SCOPE), full_graph=True)
+    one, other = (makes(tensor(1.0), None)[1] for _ in range(2))
+    assert type(one) is type(other)
+    assert one is not other

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.helpers import assert_same, scalar, tensor
+import d2s
+from d2s.errors import UnsupportedInGraphError
+from tests.helpers import assert_same, function_of, scalar, tensor
 
 X = tensor(1.0, -2.0, 3.0)
 
@@ -106,3 +108,75 @@ def test_raised_by_a_called_function() -> None:
         return x
 
     assert_same(f, X, -X * 0.5)
+
+
+class CarriedError(Exception):
+    """Carries a tensor as it is."""
+
+    def __init__(self, found: Any) -> None:
+        super().__init__("carried")
+        self.found = found
+
+
+CARRIED = {
+    "attribute": "raise CarriedError(y * 2)",
+    "argument": "raise ValueError('large', y * 2)",
+    "list": "raise ValueError([y, {'a': y * 2}])",
+    "cause": "raise ValueError('outer') from CarriedError(y * 2)",
+}
+
+RAISES = """
+    def g(y):
+        if y.sum() > 0:
+            {raised}
+        return y
+
+    def f(x):
+        return g((x * 3).tanh() + x)
+"""
+
+
+def held(error: BaseException) -> Any:
+    """The tensor that is computed last."""
+    if isinstance(error.__cause__, CarriedError):
+        return error.__cause__.found
+    if isinstance(error, CarriedError):
+        return error.found
+    return error.args[-1] if len(error.args) > 1 else error.args[0][1]["a"]
+
+
+def gradients(function: Any) -> list[Any]:
+    """Those that go back through what an exception has carried out."""
+    seen = []
+    for sign in (1.0, -1.0, 1.0):
+        x = tensor(1.0, 0.5) * sign
+        x.stop_gradient = False
+        try:
+            loss = function(x).sum()
+        except (CarriedError, ValueError) as error:
+            loss = (held(error) * 2).sum()
+        loss.backward()
+        seen.append(x.grad.numpy().round(4).tolist())
+    return seen
+
+
+@pytest.mark.parametrize("raised", CARRIED.values(), ids=CARRIED)
+@pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
+def test_a_gradient_through_an_exception(raised: str) -> None:
+    """C7: it goes on to the argument by default; one program refuses it, as it would end there."""
+    text = RAISES.format(raised=raised)
+    function = function_of(text, "f", CarriedError=CarriedError)
+    assert gradients(d2s.to_static(function, full_graph=False)) == gradients(function)
+    with pytest.raises(UnsupportedInGraphError, match="where it would end"):
+        gradients(d2s.to_static(function, full_graph=True))
+
+
+def test_a_text_of_a_tensor_has_no_gradient() -> None:
+    """C7: an exception that only says a number is part of a program, also by default."""
+    text = RAISES.format(raised="raise ValueError(f'large {y.sum():.2f}', float(y.mean()))")
+    function = d2s.to_static(function_of(text, "f"))
+    x = tensor(1.0, 0.5)
+    x.stop_gradient = False
+    with pytest.raises(ValueError, match="large"):
+        function(x)
+    assert not function.breaks

@@ -228,6 +228,7 @@ class _Recording:
     def _enter(self) -> tuple[Any, Any]:
         """Make the inputs; the arguments of the function."""
         state, watch, arguments = self.state, self.watch, self.arguments
+        state.goes_on = self.wanted.dygraph
         watch.tell_classes(state.adopt)
         self.inputs = _inputs(self.wanted.call, state)
         places = [change.place for change in self.wanted.lifted]

@@ -9,6 +9,7 @@ import array
 import copy
 import functools
 import gc
+import sys
 import types
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -21,7 +22,7 @@ from d2s.diagnostics.location import user_line
 from d2s.errors import UnsupportedInGraphError
 from d2s.program.capture.captured import Build, Output, Run
 from d2s.program.state.guards import Guard
-from d2s.program.state.opaque import is_opaque
+from d2s.program.state.opaque import is_opaque, may_change
 from d2s.program.state.places import CONTAINERS, Place
 from d2s.program.state.records import is_symbol
 from d2s.program.state.relied import homes_of
@@ -33,8 +34,8 @@ from d2s.runtime.host.text import HostText, Shipment
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.trace import Capture
 from d2s.runtime.values.choice import Choice
-from d2s.runtime.values.fields import attributes_of, is_object, set_attributes
-from d2s.runtime.values.objects import dict_of
+from d2s.runtime.values.fields import attributes_of, empty, is_object, set_attributes
+from d2s.runtime.values.objects import dict_of, is_library
 from d2s.runtime.values.tensors import number_kind
 from d2s.runtime.values.tree import drop, is_mutable, parts, size
 from d2s.runtime.values.tree import pairs as items_of
@@ -240,7 +241,7 @@ class Results:
             owner, function = self.take(thing.__self__), thing.__func__
             return lambda run: types.MethodType(function, owner(run))
         if not is_object(thing):
-            if isinstance(thing, types.FunctionType | functools.partial):
+            if isinstance(thing, types.FunctionType):
                 self.passed.append(thing)
             _refuse_hidden(thing)
             return self.kept_by_python(thing)
@@ -249,10 +250,10 @@ class Results:
             return known
         if id(thing) not in self.born and not _holds_values(thing):
             _refuse_hidden(thing)
-            return lambda run: thing
+            return self.kept_by_python(thing) if _is_librarys(type(thing)) else lambda run: thing
         members = self.contents(attributes_of(thing))
         kind: Any = type(thing)
-        return self.once(thing, lambda run: set_attributes(object.__new__(kind), members(run)))
+        return self.once(thing, lambda run: set_attributes(empty(kind), members(run)))
 
     def kept_by_python(self, thing: Any) -> Build:
         """An object whose contents the program knows nothing of, made in each run if need be.
@@ -261,7 +262,12 @@ class Results:
             UnsupportedInGraphError: (D2S205) an iterator that the function has made: each run
                 would give the same one, which moves on.
         """
-        if any(watch.opaque.path(thing) for watch in self.watches) or not is_opaque(thing):
+        if any(watch.knows(thing) for watch in self.watches):
+            return lambda run: thing
+        if type(thing) is functools.partial and not vars(thing):
+            held = self.take((thing.func, thing.args, thing.keywords))
+            return self.once(thing, lambda run: _partial(*held(run)))
+        if not (is_opaque(thing) or may_change(thing)):
             return lambda run: thing
         if isinstance(thing, np.ndarray | bytearray | array.array):
             return lambda run: copy.copy(thing)
@@ -387,6 +393,18 @@ class Results:
         rows, make = item.d2s_shown()
         stacks = [self.output(row) for row in rows]
         return lambda run: make([run.outputs[position] for position in stacks])
+
+
+def _is_librarys(kind: type) -> bool:
+    """Whether a class is a library's, so that nobody has seen who made an object of it."""
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    return file is None or is_library(file)
+
+
+def _partial(
+    function: Callable[..., Any], arguments: tuple[Any, ...], options: dict[str, Any]
+) -> Any:
+    return functools.partial(function, *arguments, **options)
 
 
 def _leaf(position: int) -> Build:

@@ -9,24 +9,30 @@ from __future__ import annotations
 
 import array
 import collections
+import decimal
+import enum
+import functools
 import inspect
 import io
 import itertools
 import logging
 import operator
 import queue
+import random
+import threading
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 import numpy as np
+import paddle
 
 from d2s.diagnostics.location import Location
 from d2s.errors import UnsupportedInGraphError
 from d2s.program.state.process import SETTINGS, Setting
 from d2s.runtime.host.world import is_stateful
 from d2s.runtime.trace import Capture
-from d2s.runtime.values.objects import KEEP_ELSEWHERE, changes
+from d2s.runtime.values.objects import KEEP_ELSEWHERE, changes, dict_of
 
 LARGEST: Final = 1_000_000
 """Arrays with more items are not looked at."""
@@ -110,6 +116,29 @@ def is_opaque(thing: Any) -> bool:
     return id(type(thing)) in _BY_ID
 
 
+def may_change(thing: Any) -> bool:
+    """Whether ``thing``, of a class that is no user's, may be another one after it was used."""
+    if isinstance(thing, _FIXED) or thing is logging.Logger.manager.loggerDict.get(_name(thing)):
+        return False
+    return is_stateful(type(thing)) or isinstance(thing, _CHANGING) or dict_of(thing) is not None
+
+
+def _name(thing: Any) -> str:
+    return str(thing.name) if isinstance(thing, logging.Logger) else ""
+
+
+_FIXED: Final = (
+    *(type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType),
+    *(functools.partial, enum.Enum, paddle.nn.Layer, paddle.Tensor),
+)
+"""Those of no others with attributes."""
+
+_CHANGING: Final = (
+    *(np.random.Generator, np.random.BitGenerator, np.random.RandomState, random.Random),
+    *(decimal.Context, type(threading.Lock()), type(threading.RLock())),
+)
+
+
 def _look_of(thing: Any) -> Callable[[Any], Any] | None:
     """How to see what ``thing`` holds; ``None`` if it is nothing that only Python can change."""
     if isinstance(thing, logging.Filterer):
@@ -134,11 +163,13 @@ class Opaque:
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Any, str, Any]] = {}
+        self._seen: dict[int, Any] = {}
         self._capture: Capture | None = None
 
     def add(self, thing: Any, path: str) -> None:
         """Look at ``thing``, which a reader would call ``path``."""
         look = _look_of(thing)
+        self._seen[id(thing)] = thing
         if look is None and is_stateful(type(thing)):
             look = _unseen
         if look is not None and id(thing) not in self._known:
@@ -149,6 +180,10 @@ class Opaque:
         self._capture = capture
         for setting in SETTINGS:
             self.add(setting, setting.name)
+
+    def knows(self, thing: Any) -> bool:
+        """Whether ``thing`` was there before, as far as the state was looked through."""
+        return id(thing) in self._seen
 
     def path(self, thing: Any) -> str | None:
         """What a reader would call ``thing``, if it was there before."""

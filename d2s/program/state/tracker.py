@@ -311,6 +311,10 @@ class Watch:
             record.before[name] = scope.get(name, ABSENT)
             self.add(record.before[name], name, Place(scope, name, name))
 
+    def knows(self, thing: Any) -> bool:
+        """Whether ``thing``, of a class that is no user's, was there before."""
+        return self.opaque.knows(thing) or any(each is thing for each, _ in self.bound)
+
     def add(self, thing: Any, path: str, place: Place | None = None) -> None:
         """Watch an object and what can be reached from it.
 

@@ -128,8 +128,8 @@ def _at_exit(method: Any, given: Any, /, *arguments: object, **options: object) 
 
 def _named_method(caller: operator.methodcaller) -> Callable[[Any], Any]:
     """``operator.methodcaller("f", 1)``: ``lambda thing: thing.f(1)``."""
-    made, given = caller.__reduce__()  # type: ignore[misc]
-    held = functools.partial(made, *given)
+    made: Any = caller.__reduce__()
+    held = functools.partial(made[0], *made[1])
     name, *arguments = held.args
     return lambda thing: call(getattr(thing, name))(*arguments, **held.keywords)
 

@@ -14,15 +14,16 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import Location
 from d2s.diagnostics.tracebacks import name_tensors, places_in
+from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.control_flow.raises import catching, note
 from d2s.runtime.host.lowering import lowered
 from d2s.runtime.host.streams import is_buffer, refuse_text
 from d2s.runtime.host.text import HostText, Shipment, is_dynamic, is_growing, members
-from d2s.runtime.trace import NeedsPythonError, current
+from d2s.runtime.trace import NeedsPythonError, current, error_here
 from d2s.runtime.values.callbacks import host_call, places_here, raise_where
 from d2s.runtime.values.choice import Choice, each
 from d2s.runtime.values.reading import check_taken
-from d2s.runtime.values.tensors import condition
+from d2s.runtime.values.tensors import condition, number_kind
 
 
 class BlockLeft(BaseException):
@@ -163,11 +164,39 @@ def _raise_on_run(made: BaseException, places: list[Location]) -> None:
     object.__setattr__(made, "__traceback__", None)
     shipment = Shipment()
     rebuilt = shipment.pack_error(made)
+    ends = [at for at, value in enumerate(shipment.values) if _wants_gradient(value, shipment.kept)]
+    if ends and capture.gradients and capture.goes_on:
+        raise error_here(
+            UnsupportedInGraphError,
+            f"a {type(made).__name__} that the run raises holds a tensor with a gradient, which "
+            "could not be gone back through",
+            "let it hold a .detach() of the tensor",
+        )
 
-    def host(*tensors: object) -> None:
+    def host(*tensors: Any) -> None:
+        for at in ends:
+            if not tensors[at].stop_gradient:
+                bridge.hook_gradient(tensors[at], _no_way_on)
         raise rebuilt(tensors[: len(shipment.values)])
 
     host_call(host, shipment.values, places, raises=True)
+
+
+def _wants_gradient(value: Any, kept: list[Any]) -> bool:
+    return any(value is each for each in kept) and not (
+        value.stop_gradient or number_kind(value) is not None
+    )
+
+
+def _no_way_on(gradient: object) -> None:
+    """Refuse a gradient of a tensor that an exception has taken out of a program."""
+    error = error_here(
+        UnsupportedInGraphError,
+        "a gradient comes to a tensor that an exception of a program holds, where it would end",
+        "let the converted function return the tensor, or let the exception hold a .detach() of it",
+    )
+    bridge.keep_backward_error(error)
+    raise error
 
 
 def raise_later(made: BaseException) -> None:

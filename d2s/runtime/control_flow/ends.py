@@ -28,7 +28,7 @@ from d2s.runtime.aliasing.snapshots import Frozen, freeze
 from d2s.runtime.aliasing.variables import State
 from d2s.runtime.trace import current
 from d2s.runtime.values.choice import Choice
-from d2s.runtime.values.fields import CONTAINERS, attributes_of, is_object
+from d2s.runtime.values.fields import CONTAINERS, attributes_of, empty, is_object
 from d2s.runtime.values.objects import dict_of
 from d2s.runtime.values.tree import is_mapping, members
 from d2s.runtime.values.unbound import UNBOUND
@@ -37,7 +37,7 @@ from d2s.runtime.values.unbound import UNBOUND
 def made_like(thing: object) -> Any:
     """An object of the same class without attributes; ``None`` if only the class can make one."""
     try:
-        return born(object.__new__(type(thing)))
+        return born(empty(type(thing)))
     except TypeError:
         return None
 

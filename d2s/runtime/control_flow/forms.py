@@ -26,6 +26,7 @@ from d2s.runtime.trace import current, tentatively
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import (
     attributes_of,
+    empty,
     is_object,
     set_attributes,
     slot_fields,
@@ -117,7 +118,7 @@ def _put_together(kind: type, keys: tuple[Any, ...], parts: list[Any]) -> Any:
         return dict(zip(keys, parts, strict=True))
     if issubclass(kind, tuple):
         return tuple.__new__(kind, parts)
-    return set_attributes(born(object.__new__(kind)), dict(zip(keys, parts, strict=True)))
+    return set_attributes(born(empty(kind)), dict(zip(keys, parts, strict=True)))
 
 
 def form_of(value: object, *, trip: bool) -> Form | None:

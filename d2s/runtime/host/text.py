@@ -404,10 +404,16 @@ def _members(error: BaseException) -> Iterator[tuple[str, Any]]:
 
 
 class Shipment:
-    """Collects the tensors in some objects, and puts the run's tensors back in their place."""
+    """Collects the tensors in some objects, and puts the run's tensors back in their place.
+
+    Attributes:
+        values: the tensors.
+        kept: those of them that are more than a part of a text.
+    """
 
     def __init__(self) -> None:
         self.values: list[Any] = []
+        self.kept: list[Any] = []
         self._around: set[int] = set()
 
     def pack(self, shown: Any) -> Callable[[tuple[Any, ...]], Any]:
@@ -416,6 +422,7 @@ class Shipment:
             if not bridge.is_value(shown):
                 return lambda tensors: shown
             self.values.append(shown)
+            self.kept.append(shown)
             position = len(self.values) - 1
             return lambda tensors: tensors[position]
         if isinstance(shown, HostObject):
@@ -423,7 +430,9 @@ class Shipment:
             inner = self.pack(value)
             return lambda tensors: make(inner(tensors))
         if isinstance(shown, HostText):
+            before = list(self.kept)
             parts = [self.pack(part) for part in shown.parts]
+            self.kept = before
             return lambda tensors: formatted_text(tuple(part(tensors) for part in parts))
         if isinstance(shown, Choice):
             flag = self.pack(shown.flag)

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from d2s.runtime.values.objects import (
+    HEAP_TYPE,
     defines,
     dict_of,
     fields_of,
@@ -203,6 +204,12 @@ def is_computed(kind: type, name: str) -> bool:
     if hasattr(type(found), PASSES):
         return False
     return hasattr(type(found), "__set__") and not isinstance(found, types.MemberDescriptorType)
+
+
+def empty(kind: type) -> Any:
+    """An object of a class, without attributes; no method of the user's runs."""
+    base: Any = next(each for each in kind.__mro__ if not each.__flags__ & HEAP_TYPE)
+    return base.__new__(kind)
 
 
 def set_attributes(thing: Any, values: dict[str, Any]) -> Any:

@@ -37,7 +37,7 @@ from d2s.runtime.lists.items.sizes import is_cut
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.constants import CONSTANTS, same_constant
-from d2s.runtime.values.fields import attributes_of, is_object, set_attributes
+from d2s.runtime.values.fields import attributes_of, empty, is_object, set_attributes
 from d2s.runtime.values.mixed import told_apart
 from d2s.runtime.values.tensors import NUMBER_DTYPES, as_value, cast_plain, number_kind
 from d2s.runtime.values.unbound import UNBOUND
@@ -306,7 +306,7 @@ class Record(Element):
         next(leaves)
         parts = [part.take(leaves, host=host) for part in self.parts]
         held = parts if host else map(own, parts)
-        made = set_attributes(object.__new__(self.kind), dict(zip(self.names, held, strict=True)))
+        made = set_attributes(empty(self.kind), dict(zip(self.names, held, strict=True)))
         if host and hasattr(self.kind, "d2s_parts"):  # an array of the run, which is NumPy's there
             inside, make = made.d2s_parts()
             return make([value for _, value in inside])
