@@ -46,6 +46,7 @@ def dump(
         bool, typer.Option("--exact", help="The text that runs, each call as it is made.")
     ] = False,
     input_spec: InputSpecs = None,
+    inputs: CallInputs = None,
     source_map: Annotated[
         Path | None,
         typer.Option(
@@ -62,7 +63,8 @@ def dump(
     """Show what d2s makes of a function.
 
     Without options: the generated code, with its own line numbers and those of the original. The
-    file or module is imported, and nothing is called (with --program, the function is captured).
+    file or module is imported, and nothing is called (with --program, the function is captured;
+    with --input it is called, and shown as the several programs that it is, if it is).
     Calls and operators are plain where they stayed what they were; --exact shows what runs.
     """
     _log(log_json)
@@ -76,6 +78,7 @@ def dump(
         program=program,
         exact=exact,
         input_spec=input_spec or (),
+        inputs=inputs or (),
         source_map=source_map,
         as_json=as_json,
         output=output,

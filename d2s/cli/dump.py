@@ -10,9 +10,10 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import paddle
 import typer
@@ -20,13 +21,16 @@ from rich.console import Console
 from rich.syntax import Syntax
 
 from d2s.api import to_static, trace
+from d2s.cli.bench import Request, parse_input, undecorated
 from d2s.cli.targets.find import Found, find
 from d2s.cli.targets.specs import InputSpecText, parse_input_spec
 from d2s.cli.terminal.files import write
 from d2s.cli.terminal.progress import working
-from d2s.debug.dump import render_passes, render_program, render_side_by_side, render_text
+from d2s.debug.dump import render_passes, render_program, render_side_by_side
+from d2s.debug.show import code_text
 from d2s.debug.show import source_map as map_of
 from d2s.errors import (
+    BreakWarning,
     InputSpecTextError,
     NotCapturedError,
 )
@@ -40,6 +44,7 @@ def dump(
     program: bool,
     exact: bool,
     input_spec: Sequence[str],
+    inputs: Sequence[str],
     source_map: Path | None,
     as_json: bool,
     output: Path | None,
@@ -53,6 +58,8 @@ def dump(
         )
     if input_spec and not program:
         raise typer.BadParameter("--input-spec is for --program")
+    if inputs and (side_by_side or passes or program or source_map is not None):
+        raise typer.BadParameter("--input is for the generated code alone")
     specs = [parse_input_spec(text) for text in input_spec]
     found = find(target, layers=program)
     # What user code prints does not belong into the dump.
@@ -75,7 +82,8 @@ def dump(
                 source_map, made.to_json(None if output is None else output.name, indent=2) + "\n"
             )
         else:
-            text = render_text(trace(found.function), exact=exact)
+            called = _called(found, inputs) if inputs else found.function
+            text = code_text(called, exact=exact)
     if as_json:
         text = _json(found, lexer, text)
     if output is not None:
@@ -96,6 +104,28 @@ def _json(found: Found, lexer: str, text: str) -> str:
     return (
         json.dumps({"name": found.name, **place, "language": lexer, "text": text}, indent=2) + "\n"
     )
+
+
+_SETTLING: Final = 12
+"""So many calls may find a break more each."""
+
+
+def _called(found: Found, inputs: Sequence[str]) -> Any:
+    """The function, converted and called until no more breaks are found in it."""
+    found = found.bound("called")
+    given = tuple(map(parse_input, inputs))
+    call = Request(found.name, given, "inference").bound(found.name, found.function)
+    converted: Any = to_static(undecorated(found.function), full_graph=False)
+    static = getattr(converted, "forward", converted)
+    known = -1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BreakWarning)  # the dump shows them
+        for _ in range(_SETTLING):
+            if known == len(static.breaks):
+                break
+            known = len(static.breaks)
+            converted(*call.args, **call.kwargs)
+    return converted
 
 
 def _capture(found: Found, specs: list[InputSpecText]) -> object:

@@ -12,7 +12,7 @@ import difflib
 import shutil
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len, set_cell_size
 
@@ -46,6 +46,25 @@ def render_text(trace: Trace, *, exact: bool = False) -> str:
     rows = [_row("new", own, "old", original, _title(trace))]
     for number, (code, line) in enumerate(_numbered(printed), 1):
         rows.append(_row(number, own, "" if line is None else line, original, code))
+    return _text(rows)
+
+
+def render_pieces(trace: Trace, pieces: Sequence[tuple[str, Any]], *, exact: bool = False) -> str:
+    """The same of a function that is several programs: the code between them, and that of each.
+
+    Args:
+        trace: What the transformation made of the whole function.
+        pieces: A title and a tree each.
+        exact: As for ``render_text``.
+    """
+    made = [(title, to_source(tree if exact else readable(tree))) for title, tree in pieces]
+    own = _digits(*(len(printed.lines) for _, printed in made))
+    original = _digits(*(line for _, printed in made for line in printed.lines if line is not None))
+    rows = [_row("new", own, "old", original, _title(trace))]
+    for title, printed in made:
+        rows.append(_row("", own, "", original, f"# {title}"))
+        for number, (code, line) in enumerate(_numbered(printed), 1):
+            rows.append(_row(number, own, "" if line is None else line, original, code))
     return _text(rows)
 
 

@@ -10,7 +10,13 @@ from pathlib import PurePath
 from typing import Any, TextIO
 
 from d2s.api import plain_function, to_static, trace
-from d2s.debug.dump import render_passes, render_program, render_side_by_side, render_text
+from d2s.debug.dump import (
+    render_passes,
+    render_pieces,
+    render_program,
+    render_side_by_side,
+    render_text,
+)
 from d2s.diagnostics.sourcemap import SourceMap, source_map_of
 from d2s.errors import ArgumentsError
 from d2s.markup.code import code_page, text_page
@@ -18,6 +24,7 @@ from d2s.markup.listing import generated, listing
 from d2s.markup.page import framed
 from d2s.markup.plain import readable
 from d2s.program.keys.callables import written
+from d2s.program.static_function import StaticFunction
 
 
 @dataclass(frozen=True)
@@ -65,7 +72,9 @@ def dump(  # noqa: PLR0913  a keyword for each option
 ) -> Dump:
     """Print the generated code of a function, with its line numbers and the original ones.
 
-    In a notebook nothing is printed: what it returns shows itself, as the last line of a cell.
+    Of a function that calls have found to be several programs it is the code between them, and that
+    of each.  In a notebook nothing is printed: what it returns shows itself, as the last line of a
+    cell.
 
     Args:
         function: a function, method or layer, converted or not.
@@ -105,11 +114,25 @@ def dump(  # noqa: PLR0913  a keyword for each option
     elif side_by_side:
         text = render_side_by_side(trace(function), exact=exact)
     else:
-        text = render_text(trace(function), exact=exact)
+        text = code_text(function, exact=exact)
     if file is not None or not _in_notebook():
         print(text, end="", file=file or sys.stdout)
     plain = written(plain_function(function))
     return Dump(plain.__qualname__, text, None if passes or program else plain)
+
+
+def code_text(function: Any, *, exact: bool = False) -> str:
+    """The generated code; of a function that calls have found to be several programs, each.
+
+    Args:
+        function: a function, method or layer, converted or not.
+        exact: the text that runs, to the letter.
+    """
+    converted = getattr(function, "forward", function)
+    pieces = converted.pieces() if isinstance(converted, StaticFunction) else []
+    if pieces:
+        return render_pieces(trace(function), pieces, exact=exact)
+    return render_text(trace(function), exact=exact)
 
 
 def source_map(function: Any) -> SourceMap:

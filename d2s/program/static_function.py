@@ -40,7 +40,7 @@ from d2s.program.dispatch.specialized_call import ANOTHER
 from d2s.program.islands.breaks import Break, Noted, leaves_graph, note, tell
 from d2s.program.islands.driver import Driver
 from d2s.program.islands.island import Island
-from d2s.program.islands.listing import page_of, place_of, rewritten
+from d2s.program.islands.listing import page_of, pieces_of, place_of, rewritten
 from d2s.program.islands.whole import Kinds
 from d2s.program.keys.call_key import Call, Identity, Signature
 from d2s.program.keys.callables import (
@@ -473,6 +473,10 @@ class StaticFunction(ConcretePrograms):
         if self._driver is not None:
             return self._driver.code()
         return to_source(trace_of(written(self.d2s_original)).tree).text
+
+    def pieces(self) -> list[tuple[str, Any]]:
+        """The driver and the islands, each a title and a tree; empty where it is one program."""
+        return [] if self._driver is None else pieces_of(self._driver)
 
     @property
     def programs(self) -> list[ProgramInfo]:

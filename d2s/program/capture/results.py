@@ -30,7 +30,8 @@ from d2s.program.state.tracker import Watch
 from d2s.runtime.aliasing.origins import origin_of
 from d2s.runtime.aliasing.unchanged import check_overwritten
 from d2s.runtime.control_flow.stops import computed, is_known_here, stops_of, test_of
-from d2s.runtime.host.text import HostText, Shipment
+from d2s.runtime.host.shipment import Shipment
+from d2s.runtime.host.text import HostText
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.trace import Capture
 from d2s.runtime.values.choice import Choice

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from d2s.conversion import trace_of
 from d2s.markup.code import code_page
@@ -26,6 +27,17 @@ def rewritten(function: types.FunctionType, driver: Driver | None) -> Iterator[G
         first, last = island.tree.lines
         title = f"lines {first} to {last}, a function of its own"
         yield generated(title, readable(trace_of(island.function).tree), file)
+
+
+def pieces_of(driver: Driver) -> list[tuple[str, Any]]:
+    """What a driver is, and what each of its islands is converted to: a title and a tree."""
+    pieces = [("Python, between the programs", driver.tree)]
+    for island in (*driver.islands, *driver.left):
+        first, last = island.tree.lines
+        where = f"line {first}" if first == last else f"lines {first} to {last}"
+        runs = "as a program" if island.rests is None else f"in dygraph: {island.rests}"
+        pieces.append((f"{where}, {runs}", trace_of(island.function).tree))
+    return pieces
 
 
 def place_of(function: Callable[..., object]) -> str:

@@ -118,7 +118,9 @@ class _Converted(Callables):
 _STACKS: Final = (contextlib.ExitStack, contextlib.AsyncExitStack)
 
 
-def _at_exit(method: Any, given: Any, /, *arguments: object, **options: object) -> Any:
+def _at_exit(
+    method: Callable[..., Any], given: object, /, *arguments: object, **options: object
+) -> Any:
     """``stack.callback(f)`` and ``stack.push(f)``, which Python itself calls when it leaves."""
     if hasattr(type(given), "__exit__"):  # Python asks the class for it
         return method(given, *arguments, **options)

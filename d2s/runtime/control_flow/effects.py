@@ -17,8 +17,9 @@ from d2s.diagnostics.tracebacks import name_tensors, places_in
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.control_flow.raises import catching, note
 from d2s.runtime.host.lowering import lowered
+from d2s.runtime.host.shipment import Shipment
 from d2s.runtime.host.streams import is_buffer, refuse_text
-from d2s.runtime.host.text import HostText, Shipment, is_dynamic, is_growing, members
+from d2s.runtime.host.text import HostText, is_dynamic, is_growing, members
 from d2s.runtime.trace import NeedsPythonError, current, error_here
 from d2s.runtime.values.callbacks import host_call, places_here, raise_where
 from d2s.runtime.values.choice import Choice, each
@@ -173,7 +174,7 @@ def _raise_on_run(made: BaseException, places: list[Location]) -> None:
             "let it hold a .detach() of the tensor",
         )
 
-    def host(*tensors: Any) -> None:
+    def host(*tensors: paddle.Tensor) -> None:
         for at in ends:
             if not tensors[at].stop_gradient:
                 bridge.hook_gradient(tensors[at], _no_way_on)
@@ -182,7 +183,7 @@ def _raise_on_run(made: BaseException, places: list[Location]) -> None:
     host_call(host, shipment.values, places, raises=True)
 
 
-def _wants_gradient(value: Any, kept: list[Any]) -> bool:
+def _wants_gradient(value: paddle.Tensor, kept: list[paddle.Tensor]) -> bool:
     return any(value is each for each in kept) and not (
         value.stop_gradient or number_kind(value) is not None
     )

@@ -25,7 +25,7 @@ from d2s.diagnostics.tracebacks import code_at
 from d2s.runtime.host.callers import name_of, parts
 from d2s.runtime.host.debuggers import show_users_code
 from d2s.runtime.host.lowering import lowered
-from d2s.runtime.host.text import Shipment
+from d2s.runtime.host.shipment import Shipment
 from d2s.runtime.trace import current
 from d2s.runtime.values.callbacks import host_call, places_here
 from d2s.runtime.values.objects import attribute

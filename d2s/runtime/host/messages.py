@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from d2s.runtime.host.callers import callers, name_of
 from d2s.runtime.host.lowering import lowered
-from d2s.runtime.host.text import Shipment
+from d2s.runtime.host.shipment import Shipment
 from d2s.runtime.trace import current
 from d2s.runtime.values.callbacks import host_call
 from d2s.runtime.values.objects import owner_of

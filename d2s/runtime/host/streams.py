@@ -15,7 +15,7 @@ from typing import Any, Final, NoReturn
 
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.host.lowering import lowered
-from d2s.runtime.host.text import Shipment
+from d2s.runtime.host.shipment import Shipment
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.callbacks import host_call
 from d2s.runtime.values.objects import attribute, owner_of

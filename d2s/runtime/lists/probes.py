@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from d2s.diagnostics.location import Location
-from d2s.runtime.host.text import HostText, Shipment
+from d2s.runtime.host.shipment import Shipment
+from d2s.runtime.host.text import HostText
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.trace import current
 from d2s.runtime.values.callbacks import host_call

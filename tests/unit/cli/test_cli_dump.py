@@ -15,6 +15,7 @@ import paddle
 import pytest
 from typer.testing import CliRunner
 
+import d2s
 from d2s import __version__, config
 from d2s.cli import app, main
 from d2s.cli.targets.find import find
@@ -638,3 +639,63 @@ def test_process_whose_terminal_lacks_characters(folder):
     done = process("dump", "net.py:f", "--side-by-side", PYTHONIOENCODING="latin-1", COLUMNS="50")
     assert done.returncode == 0
     assert "\\u2026" in done.stdout
+
+
+BROKEN = """
+import paddle
+
+
+def checksum(x):
+    return sum(x.numpy().tobytes()) % 7
+
+
+def step(x, scale=1):
+    y = paddle.tanh(x * 2) + scale
+    y = y * y - y.mean()
+    k = checksum(y)
+    for _ in range(3):
+        y = y * 0.5 + y.mean() - k
+    return y.sum() + y.max()
+
+
+def whole(x):
+    return x * 2
+"""
+
+
+def test_a_function_that_is_called_is_shown_as_its_programs(tmp_path) -> None:
+    """The driver and its islands, with the lines of each; one program as it is without a call."""
+    file = tmp_path / "broken.py"
+    file.write_text(BROKEN)
+    lines = dumped(f"{file}:step", "--input", "x:float32[3]", "--input", "scale=2").splitlines()
+    titles = [line.split("|")[-1].strip() for line in lines if "| #" in line]
+    assert titles == [
+        "# Python, between the programs",
+        "# lines 10 to 11, as a program",
+        "# lines 13 to 15, as a program",
+    ]
+    assert any("12 |     k = checksum(y)" in line for line in lines)
+    assert "island" not in dumped(f"{file}:step")
+    assert dumped(f"{file}:whole", "--input", "x:float32[3]") == dumped(f"{file}:whole")
+
+
+def test_the_same_from_python(tmp_path, capsys) -> None:
+    file = tmp_path / "broken.py"
+    file.write_text(BROKEN)
+    function = d2s.to_static(find(f"{file}:step").function, full_graph=False)
+    assert "# Python" not in d2s.dump(function).text
+    with pytest.warns(d2s.errors.BreakWarning):
+        function(paddle.ones([3]))
+    capsys.readouterr()
+    shown = d2s.dump(function)
+    assert capsys.readouterr().out == shown.text
+    assert "# Python, between the programs" in shown.text
+    assert "d2s.island_1(y, k)" in shown.text
+
+
+def test_inputs_are_for_the_code_alone(tmp_path, capsys) -> None:
+    file = tmp_path / "broken.py"
+    file.write_text(BROKEN)
+    with pytest.raises(SystemExit):
+        main(["dump", f"{file}:step", "--passes", "--input", "x:float32[3]"])
+    assert "--input is for the generated code alone" in capsys.readouterr().err

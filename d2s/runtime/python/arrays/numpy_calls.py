@@ -20,7 +20,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.notes import note
 from d2s.errors import NotStaticError
-from d2s.runtime.host.text import Shipment
+from d2s.runtime.host.shipment import Shipment
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.python.arrays.contents import KNOWN, RunArray
 from d2s.runtime.python.arrays.ufuncs import check_errors
