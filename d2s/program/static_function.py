@@ -256,7 +256,7 @@ class StaticFunction(ConcretePrograms):
         quick: tuple[Parts, list[Any]] | None,
     ) -> Any:
         """Run the program for a call that has to be taken apart; capture it if there is none."""
-        start, failed = time.perf_counter(), None
+        start, failed, watched = time.perf_counter(), None, False
         entry: Entry | None = None
         try:
             call = self._signature.call(args, kwargs, modes)
@@ -269,8 +269,7 @@ class StaticFunction(ConcretePrograms):
                 if not self._whole():
                     entry.runner.prepare()
                     entry.runner.twice = self._drive
-                    if not self._once and entry.runner.goes_back_once:
-                        return self._watched(args, kwargs)
+                    watched = not self._once and entry.runner.goes_back_once
         except MakesParametersError:
             return self._made(args, kwargs)
         except Exception as error:
@@ -278,6 +277,8 @@ class StaticFunction(ConcretePrograms):
             failed = error
         if failed is not None:
             return self._instead(failed, args, kwargs, time.perf_counter() - start)
+        if watched:
+            return self._watched(args, kwargs)
         assert entry is not None
         if quick is not None and not entry.runner.captured.callers:
             self._programs.known.add(quick, entry, call.tensors)

@@ -304,3 +304,33 @@ def test_behind_a_break() -> None:
             x.stop_gradient = False
             seen.append((float(run(x)), [p.grad.numpy().round(4).tolist() for p in PARAMETERS]))
     assert seen[:2] == seen[2:]
+
+
+RAISING = {
+    "python": "raise ValueError('large')",
+    "library": "int('large')",
+}
+
+
+@pytest.mark.parametrize("raised", RAISING.values(), ids=RAISING)
+def test_a_first_call_that_raises_has_its_effects_once(raised: str, capsys) -> None:
+    """F1, H1: also where the call runs in dygraph, to see how backwards come to it."""
+    text = f"""
+        def f(x, n):
+            print("begins")
+            for _ in range(n):
+                x = x * 2
+                print("doubled", x.shape)
+                if x.sum() > 5:
+                    {raised}
+            return x, x + 1
+    """
+    found = []
+    for convert in (lambda f: f, lambda f: d2s.to_static(f, full_graph=False)):
+        f = convert(function_of(text))
+        for number in (1.0, 4.0, 1.0):
+            x = paddle.to_tensor([number, 0.25], stop_gradient=False)
+            with pytest.raises(ValueError, match="large"):
+                f(x, paddle.to_tensor(4))
+        found.append(capsys.readouterr().out)
+    assert found[0] == found[1]
