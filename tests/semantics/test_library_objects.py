@@ -6,17 +6,19 @@ import argparse
 import collections
 import concurrent.futures
 import contextlib
+import copy
 import decimal
 import functools
 import hashlib
 import logging
+import pickle
 import queue
 import random
 import threading
 import types
 import zlib
 from collections import ChainMap, UserDict, UserList
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import paddle
@@ -243,6 +245,81 @@ def test_what_is_made_in_front_of_a_break_is_new_on_each_call(case: str, least: 
             (want, same), (got, mine) = function(x), static(x)
             assert mine == same
             assert np.allclose(got.numpy(), want.numpy(), atol=1e-6)
+
+
+class Own:
+    """One of the user's."""
+
+    def __init__(self, n: int = 0) -> None:
+        self.n = n
+
+    def grow(self) -> int:
+        self.n += 1
+        return self.n
+
+
+class OwnList(list[int]):
+    def grow(self) -> int:
+        self.append(1)
+        return len(self)
+
+
+class OwnPair(NamedTuple):
+    left: int
+    right: list[int]
+
+    def grow(self) -> int:
+        self.right.append(1)
+        return len(self.right)
+
+
+@functools.cache
+def remembered() -> Own:
+    return Own(5)
+
+
+def closure() -> Any:
+    n = 0
+
+    def grow() -> int:
+        nonlocal n
+        n += 1
+        return n
+
+    return types.SimpleNamespace(grow=grow)
+
+
+OWN = {
+    "called": "Own(2)",
+    "copied": "copy.copy(HELD)",
+    "restored": "pickle.loads(pickle.dumps(HELD))",
+    "without __init__": "Own.__new__(Own)",
+    "list": "OwnList([1])",
+    "named tuple": "OwnPair(1, [])",
+    "remembered": "remembered()",
+    "held": "HELD",
+    "closure": "closure()",
+    "partial": "types.SimpleNamespace(grow=functools.partial(Own.grow, Own()))",
+}
+
+
+@pytest.mark.parametrize("made", OWN.values(), ids=OWN)
+@pytest.mark.parametrize("first", ["", "o.grow()"], ids=["made", "made and changed"])
+@pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
+def test_own_objects_in_front_of_a_break(made: str, first: str) -> None:
+    """B1, F3: new ones are new on each call; one that is kept outside goes on from call to call."""
+    start = "o.n = 0" if "__new__" in made else "pass"
+    text = BROKEN.format(made=f"{made}; {start}; {first}", used="r = o.grow(), o.grow()")
+    text = text.replace("r if isinstance(r, (int, float, list, str)) else str(type(r))", "r")
+    found = []
+    with d2s.options(least_island=4, try_dygraph=False):
+        for convert in (lambda f: f, lambda f: d2s.to_static(f, full_graph=False)):
+            remembered.cache_clear()
+            scope = SCOPE | {"HELD": Own(3), "remembered": remembered, "closure": closure}
+            scope |= {"Own": Own, "OwnList": OwnList, "OwnPair": OwnPair}
+            function = convert(function_of(text, **scope, copy=copy, pickle=pickle))
+            found.append([function(tensor(1.0, float(number)))[1] for number in range(4)])
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("case", MADE)

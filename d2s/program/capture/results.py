@@ -9,7 +9,6 @@ import array
 import copy
 import functools
 import gc
-import sys
 import types
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -22,7 +21,7 @@ from d2s.diagnostics.location import user_line
 from d2s.errors import UnsupportedInGraphError
 from d2s.program.capture.captured import Build, Output, Run
 from d2s.program.state.guards import Guard
-from d2s.program.state.opaque import is_opaque, may_change
+from d2s.program.state.opaque import is_librarys, is_opaque, may_change, rebinds
 from d2s.program.state.places import CONTAINERS, Place
 from d2s.program.state.records import is_symbol
 from d2s.program.state.relied import homes_of
@@ -36,7 +35,7 @@ from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.trace import Capture
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import attributes_of, empty, is_object, set_attributes
-from d2s.runtime.values.objects import dict_of, is_library
+from d2s.runtime.values.objects import dict_of
 from d2s.runtime.values.tensors import number_kind
 from d2s.runtime.values.tree import drop, is_mutable, parts, size
 from d2s.runtime.values.tree import pairs as items_of
@@ -50,6 +49,7 @@ class Results:
         self.sometimes = state.notes.sometimes
         self.grown = state.grown
         self.born = state.born
+        self.goes_on = state.goes_on
         self.watches: tuple[Watch, ...] = (watch,)
         self.roots, self.written, self.stored = state.notes.roots, state.notes.written, state.stored
         self.copies = state.notes.copies
@@ -132,6 +132,12 @@ class Results:
             UnsupportedInGraphError: (D2S205) what it changes would not be what a run gives.
         """
         for thing in self.passed:
+            if self.goes_on and rebinds(thing) and not any(w.knows(thing) for w in self.watches):
+                raise UnsupportedInGraphError(
+                    f"the function gives back {thing.__qualname__!r}, which it has made and which "
+                    "assigns a variable around it: each run would give the same one",
+                    cure="make it outside of the converted function",
+                )
             made = next((found for found in _reached(thing) if id(found) in self.shared), None)
             if made is not None:
                 raise UnsupportedInGraphError(
@@ -251,7 +257,8 @@ class Results:
             return known
         if id(thing) not in self.born and not _holds_values(thing):
             _refuse_hidden(thing)
-            return self.kept_by_python(thing) if _is_librarys(type(thing)) else lambda run: thing
+            strange = self.goes_on or is_librarys(type(thing))
+            return self.kept_by_python(thing) if strange else lambda run: thing
         members = self.contents(attributes_of(thing))
         kind: Any = type(thing)
         return self.once(thing, lambda run: set_attributes(empty(kind), members(run)))
@@ -394,12 +401,6 @@ class Results:
         rows, make = item.d2s_shown()
         stacks = [self.output(row) for row in rows]
         return lambda run: make([run.outputs[position] for position in stacks])
-
-
-def _is_librarys(kind: type) -> bool:
-    """Whether a class is a library's, so that nobody has seen who made an object of it."""
-    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
-    return file is None or is_library(file)
 
 
 def _partial(

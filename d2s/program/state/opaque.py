@@ -10,6 +10,7 @@ from __future__ import annotations
 import array
 import collections
 import decimal
+import dis
 import enum
 import functools
 import inspect
@@ -19,6 +20,7 @@ import logging
 import operator
 import queue
 import random
+import sys
 import threading
 import types
 from collections.abc import Callable, Iterable, Iterator
@@ -32,7 +34,7 @@ from d2s.errors import UnsupportedInGraphError
 from d2s.program.state.process import SETTINGS, Setting
 from d2s.runtime.host.world import is_stateful
 from d2s.runtime.trace import Capture
-from d2s.runtime.values.objects import KEEP_ELSEWHERE, changes, dict_of
+from d2s.runtime.values.objects import KEEP_ELSEWHERE, changes, dict_of, is_library
 
 LARGEST: Final = 1_000_000
 """Arrays with more items are not looked at."""
@@ -126,6 +128,21 @@ def may_change(thing: Any) -> bool:
     ):
         return False
     return is_stateful(type(thing)) or isinstance(thing, _CHANGING) or dict_of(thing) is not None
+
+
+def rebinds(function: types.FunctionType) -> bool:
+    """Whether a function assigns a variable of a function around it."""
+    outer = set(function.__code__.co_freevars)
+    return any(
+        each.opname in ("STORE_DEREF", "DELETE_DEREF") and each.argval in outer
+        for each in dis.get_instructions(function)
+    )
+
+
+def is_librarys(kind: type) -> bool:
+    """Whether a class is a library's, so that nobody has seen who made an object of it."""
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    return file is None or is_library(file)
 
 
 def _name(thing: Any) -> str:

@@ -133,7 +133,7 @@ class Watch:
 
         One that the captured code has made has no state: its cells are variables of this capture.
         """
-        if owner is not None:
+        if owner is not None and id(owner) not in self._born:
             self.add(owner, "self")
         reads = reads_of(function)
         if reads.own and owner is not None and not isinstance(owner, type):
@@ -313,7 +313,8 @@ class Watch:
 
     def knows(self, thing: Any) -> bool:
         """Whether ``thing``, of a class that is no user's, was there before."""
-        return self.opaque.knows(thing) or any(each is thing for each, _ in self.bound)
+        known = self.opaque.knows(thing) or id(thing) in self._found
+        return known or any(each is thing for each, _ in self.bound)
 
     def add(self, thing: Any, path: str, place: Place | None = None) -> None:
         """Watch an object and what can be reached from it.

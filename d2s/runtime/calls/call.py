@@ -7,6 +7,7 @@ whose ``forward`` is converted; Paddle, C functions, the standard library and wh
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import functools
 import logging
@@ -38,6 +39,7 @@ from d2s.runtime.values.objects import (
     WEAK_CURE,
     attribute,
     is_library,
+    is_user_class,
     is_user_object,
     is_weak,
     owner_of,
@@ -181,7 +183,14 @@ def _makes_empty_objects(kind: type) -> bool:
     if kind is types.SimpleNamespace:
         return True
     plain = vars(object)
-    return all(getattr(kind, name) is plain[name] for name in ("__init__", "__new__"))
+    if all(getattr(kind, name) is plain[name] for name in ("__init__", "__new__")):
+        return True
+    holds = any(kind.__new__ is each.__new__ for each in _HOLDING) or hasattr(kind, "_make")
+    own = type(attribute(kind, "__init__")) is types.FunctionType  # which tells by itself
+    return holds and is_user_class(kind) and not own
+
+
+_HOLDING: Final = (list, dict, set, frozenset, tuple, collections.deque)
 
 
 def _of_values(kind: type, *arguments: object, **options: object) -> Any:
@@ -198,7 +207,7 @@ def _weak(callee: Any, *_: object, **__: object) -> Any:
 
 def _made(capture: Capture, kind: type, *arguments: object, **options: object) -> Any:
     fresh = kind(*arguments, **options)
-    if is_user_object(fresh) or slots_of(type(fresh)):
+    if is_user_object(fresh) or is_user_class(type(fresh)) or slots_of(type(fresh)):
         capture.born[id(fresh)] = fresh
     return fresh
 
@@ -213,8 +222,14 @@ def _remembered(function: Any, *arguments: object, **options: object) -> Any:
     """
     if not is_outside([arguments, options]):
         return call(function.__wrapped__)(*arguments, **options)
+    capture = current()
+    born = {} if capture is None else capture.born
+    known = set(born)
     with bridge.outside_of_capture():
-        return function(*arguments, **options)
+        found = function(*arguments, **options)
+    for made in born.keys() - known:  # it is remembered for the calls to come
+        del born[made]
+    return found
 
 
 def _function(function: types.FunctionType, owner: object = None) -> Any:
