@@ -459,3 +459,25 @@ def test_variables_of_a_target_that_nobody_reads(use: str) -> None:
         "f",
     )
     assert_same(function, tensor(1.0, 2.0, 3.0), tensor(1.0, -2.0, 0.5), tensor(-1.0, -1.0, -1.0))
+
+
+@pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
+def test_items_of_several_sizes_are_joined_in_dygraph() -> None:
+    """D1: by default as dygraph joins them; one program refuses the run, where sizes differ."""
+    function = function_of(
+        """
+        def f(x, count):
+            parts = []
+            for i in range(count):
+                parts.append(x[: i + 1])
+            parts.append(x)
+            return paddle.concat(parts), [part.max() for part in parts]
+        """
+    )
+    static = d2s.to_static(function, full_graph=False)
+    x = paddle.to_tensor([1.0, 3.0, 2.0, 5.0])
+    for number in (3, 0, 1, 4, 3):
+        count = paddle.to_tensor(number)
+        (want, peaks), (got, mine) = function(x, count), static(x, count)
+        assert got.tolist() == want.tolist()
+        assert [each.item() for each in mine] == [each.item() for each in peaks]

@@ -428,12 +428,12 @@ class DynamicList(OrderedItems):
 
     # -- as tensors ------------------------------------------------------------------------------
 
-    def stacked(self, leaf: int = 0) -> paddle.Tensor:
-        """The items (one leaf of each) along a new first axis, as many as there are."""
+    def stacked(self, leaf: int = 0, *, joins: bool = False) -> paddle.Tensor:
+        """One leaf of each item along a new first axis; what ``joins`` them takes several sizes."""
         if isinstance(self.element, OneOf) and self.element.numeric:
             return self.element.as_tensors(self.item_rows())
         if isinstance(self.element, Ragged):
-            return self._of_one_size()
+            return self._of_one_size(joins=joins)
         if self.element.has_text:
             raise error_here(
                 ContainerInGraphError,
@@ -443,10 +443,12 @@ class DynamicList(OrderedItems):
             )
         return sharing(self.item_rows()[leaf], [])  # a copy of what the items are
 
-    def _of_one_size(self) -> paddle.Tensor:
+    def _of_one_size(self, *, joins: bool) -> paddle.Tensor:
         """The items, which have one size each, or the run raises."""
         sizes, whole = self.item_rows()
-        differ = ValueError("The shapes of the tensors in a list that is stacked are not the same.")
+        said = "The shapes of the tensors in a list that is stacked are not the same."
+        cause = f"the tensors that are joined in {self.name!r} have several sizes"
+        differ = ContainerInGraphError(cause) if joins else ValueError(said)
         raise_when((sizes != sizes[:1]).any(), differ)
         return sharing(whole, [])
 

@@ -33,7 +33,7 @@ def concat(x: object, axis: Any = 0, name: str | None = None, *, out: object = N
         if is_tensor(x):  # which a program would take
             replays.check(paddle.concat, [x])
         return applied(paddle.concat, [x, axis], _into(out))
-    stacked = x.stacked()
+    stacked = x.stacked(joins=True)
     rank = len(stacked.shape) - 1
     axis = axis + rank if axis < 0 else axis
     moved = paddle.moveaxis(stacked, 0, axis)
