@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import operator
 from typing import Any
 
 import paddle
@@ -322,6 +323,40 @@ def make():
 """
     (f, call), (g, same) = function_of(text, "make")(), function_of(text, "make")()
     assert_same(call(f), *NUMBERS, grad=False, static=same(d2s.to_static(g)))
+
+
+@pytest.mark.parametrize("name", ["or", "and", "sub", "xor"])
+def test_an_operator_gives_the_class_of_its_left_operand(name: str) -> None:
+    """D2, E1: a set and a frozen set, either of them of the run; the method gives it, too."""
+    operate = getattr(operator, {"or": "or_", "and": "and_"}.get(name, name))
+    method = {"or": "union", "and": "intersection", "sub": "difference"}.get(
+        name, "symmetric_difference"
+    )
+
+    def f(x: Any) -> Any:
+        run, fixed = {int(x[0]), 3}, frozenset({1, 3})
+        frozen = frozenset(run)
+        made = [operate(run, fixed), operate(fixed, run), operate(frozen, {1, 4})]
+        made += [operate({1, 4}, frozen), getattr(fixed, method)(run), getattr(run, method)(fixed)]
+        left = fixed
+        left |= run
+        return made, left, fixed, [type(each).__name__ for each in made]
+
+    assert_same(f, *NUMBERS, grad=False)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return {0, 2}.union({int(x[0]), 9}, {5}), frozenset({3}).union([7], {int(x[1])})",
+        "return {0, 2, 3}.intersection({int(x[0]), 3}, {3, 5}), {1}.difference([7], {int(x[1])})",
+        "return frozenset({int(x[0])}) == frozenset({3}), {int(x[0])} == frozenset({1})",
+        "return frozenset({3}).issubset({int(x[0])}), frozenset({3}) <= {int(x[0]), 2}",
+    ],
+)
+def test_sets_of_python_and_several_others(body: str) -> None:
+    """D2, E1: a frozen set equals a set; methods of sets take several others."""
+    assert_same(called(body), *NUMBERS, grad=False)
 
 
 def test_an_iterator_that_a_branch_moves() -> None:

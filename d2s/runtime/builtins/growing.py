@@ -15,9 +15,10 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from d2s.runtime.builtins.keyed import dict_, set_
-from d2s.runtime.lists.becoming import become, of_python
+from d2s.runtime.lists.becoming import become
 from d2s.runtime.lists.dynamic_dict import DynamicDict, pairs_in
 from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.dynamic_set import DynamicSet
 from d2s.runtime.lists.items.elements import Element
 from d2s.runtime.lists.items.structures import union
 from d2s.runtime.lists.iteration import indexed, items_of
@@ -60,7 +61,19 @@ def changing(name: str) -> Callable[..., Any]:
 
 def reading(name: str) -> Callable[..., Any]:
     """A method of a set that gives a new one, or whether something holds."""
-    return lambda owner, other: getattr(of_python(owner, "set", set_(other).element), name)(other)
+
+    def read(owner: set[Any] | frozenset[Any], *others: object) -> Any:
+        if len(others) != 1 and name not in _OF_SEVERAL:
+            raise TypeError(f"set.{name}() takes exactly one argument ({len(others)} given)")
+        room = functools.reduce(
+            union, (set_(other).element for other in others if is_of_run(other))
+        )
+        result: Any = DynamicSet.of_container(owner, "set", room)
+        for other in others:
+            result = getattr(result, name)(other)
+        return result
+
+    return read
 
 
 def fromkeys(kind: Any, keys: object, value: object = None, /) -> Any:
@@ -85,6 +98,8 @@ _READING: Final = (
     "union", "intersection", "difference", "symmetric_difference",
     "issubset", "issuperset", "isdisjoint",
 )  # fmt: skip
+
+_OF_SEVERAL: Final = ("union", "intersection", "difference")
 
 METHODS: Final[dict[tuple[type, str], Callable[..., Any]]] = {
     **{(kind, name): changing(name) for kind, names in _CHANGING.items() for name in names},

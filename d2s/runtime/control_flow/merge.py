@@ -259,7 +259,7 @@ class Merger(Keeping):
             return join_lists(self, first, true, false)
         fresh = self.anew(first, second, name, same=same)
         if same and same_items(true, false) and not is_indexed(first):
-            return lambda results: first
+            return lambda results: thaw(true)
         left, right = true.by_key(), false.by_key()
         if not is_indexed(first) or list(left) != list(right):  # the order of keys can be seen, too
             if same and is_indexed(first) and not is_mapping(first):

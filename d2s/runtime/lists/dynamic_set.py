@@ -139,20 +139,31 @@ class DynamicSet(DynamicKeys):
         return self.issubset(other) & (self.length < _size(other))
 
     def __eq__(self, other: object) -> Any:
-        if not isinstance(other, set | DynamicSet):
+        if not isinstance(other, set | frozenset | DynamicSet):
             return False
         return mark_number(self.issubset(other) & (self.length == _size(other)), bool)
 
     __hash__ = None
-    __or__ = __ror__ = union
-    __and__ = __rand__ = intersection
-    __sub__ = difference
-    __xor__ = __rxor__ = symmetric_difference
+    __or__, __and__, __sub__, __xor__ = union, intersection, difference, symmetric_difference
     __le__, __ge__ = issubset, issuperset
+
+    def __ror__(self, other: Any) -> DynamicSet:
+        return self.union(other)._of_class(other)
+
+    def __rand__(self, other: Any) -> DynamicSet:
+        return self.intersection(other)._of_class(other)
+
+    def __rxor__(self, other: Any) -> DynamicSet:
+        return self.symmetric_difference(other)._of_class(other)
 
     def __rsub__(self, other: Any) -> DynamicSet:
         _, theirs, same = self._with(other)
-        return theirs.where(~same.any(0))
+        return theirs.where(~same.any(0))._of_class(other)
+
+    def _of_class(self, left: Any) -> DynamicSet:
+        """This new set, of the class that an operator with ``left`` on the left gives."""
+        self.model = frozenset() if isinstance(left, frozenset) else set()
+        return self
 
     def __lt__(self, other: Any) -> Any:
         return mark_number(self._smaller(other), bool)

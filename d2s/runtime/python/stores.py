@@ -53,7 +53,11 @@ def setitem(value: object, container: Any, key: Any) -> Any:
         value = possible(value)
         if isinstance(container, Choice):
             stored = each(lambda found: setitem(value, found, key), container, plainly=True)
-            return stored if any(map(is_tensor, container.leaves())) else container
+            kept = container.leaves()
+            found = stored.leaves() if isinstance(stored, Choice) else [stored]
+            made = [leaf for leaf in found if isinstance(leaf, DynamicList)]
+            another = not all(any(leaf is one for one in kept) for leaf in made)
+            return stored if another or any(map(is_tensor, kept)) else container
         if isinstance(container, DynamicKeys):
             container[without_arrays(key, tensors=False)] = value
             return container

@@ -26,7 +26,7 @@ from d2s.errors import AmbiguousValueError, Row
 from d2s.runtime.trace import error_here
 from d2s.runtime.values.fields import is_object
 from d2s.runtime.values.tables import MOST_ROWS, describe, listed, row, sides_at
-from d2s.runtime.values.tensors import is_numeric
+from d2s.runtime.values.tensors import is_numeric, is_tensor
 from d2s.runtime.values.tree import is_mutable, kind_of
 from d2s.runtime.values.unbound import UNBOUND
 
@@ -319,6 +319,20 @@ def is_changed_by(function: Operation, thing: object) -> bool:
     """Whether ``thing`` is a container that ``function``, such as ``iadd``, changes in place."""
     container = is_mutable(thing) or hasattr(type(thing), "d2s_freeze")
     return container and hasattr(type(thing), f"__{function.__name__}__")
+
+
+def makes_another(function: Operation, other: object, things: list[Any]) -> bool:
+    """Whether ``function``, such as ``iadd``, may put other containers in the place of ``things``.
+
+    So it does where only the run knows ``other``, which of several it is, or how often to repeat.
+    """
+    if not any(map(is_mutable, things)):
+        return False
+    return (
+        isinstance(other, Cases)
+        or hasattr(type(other), "d2s_freeze")
+        or (function is operator.imul and is_tensor(other))
+    )
 
 
 def changing(function: Operation, things: list[Any]) -> Operation:

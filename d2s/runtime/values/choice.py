@@ -35,6 +35,7 @@ from d2s.runtime.values.cases import (
     changing,
     is_changed_by,
     is_object_or_layer,
+    makes_another,
 )
 from d2s.runtime.values.constants import CONSTANTS, runs_no_code
 from d2s.runtime.values.fields import attributes_of, keeps
@@ -247,9 +248,11 @@ class Choice(Cases, Operators):
         return each(lambda value: value(*args, **kwargs), self)
 
     def _operate(self, function: Operation, other: object, *, swapped: bool) -> object:
-        if function in IN_PLACE and not swapped:
+        changes = function in IN_PLACE
+        if changes and not swapped:
             usable = self._usable()
-            if usable and all(is_changed_by(function, leaf) for leaf in usable):
+            kept = all(is_changed_by(function, leaf) for leaf in usable)
+            if usable and kept and not makes_another(function, other, usable):
                 return self._operate_in_place(function, other)
             function = changing(function, usable)
         none = function in (operator.eq, operator.ne)  # ``None`` is a value like others there
@@ -265,12 +268,15 @@ class Choice(Cases, Operators):
             exact = True  # one of the pairs raises: the run that comes to it does
         plainly = runs_no_code(other)
         if swapped:
-            use = functools.partial(each, exact=exact, changes=function in IN_PLACE)
+            use = functools.partial(each, exact=exact, changes=changes)
             return use(lambda mine: function(other, mine), self, plainly=plainly)
         both = functools.partial(each, none=none, exact=exact)
 
         def beside(mine: object) -> object:
-            return both(functools.partial(function, mine), other, plainly=runs_no_code(mine))
+            def use(theirs: object) -> object:
+                return function(mine, theirs)
+
+            return both(use, other, plainly=runs_no_code(mine), changes=changes)
 
         return both(beside, self, plainly=plainly)
 
