@@ -232,6 +232,8 @@ def parameter_with(owner: object, fresh: paddle.Tensor, what: str, *, copies: bo
     differentiated = paddle.is_grad_enabled() and not copies
     if state is None or not state.parameters.keeps(kept) or differentiated:
         return None
+    if any(map(is_held, Sharing(as_value(kept)).others())):
+        raise _refusal_of_views(what, "a parameter in place of which a view is read later")
     state.parameters.overwrite(kept, fresh)
     if kept is not owner:
         _rebind(_live_holders(owner), owner, kept, what)
@@ -328,12 +330,27 @@ def bind_anew(old: paddle.Tensor, fresh: paddle.Tensor, what: str) -> None:
         for number, (other, holders) in others.items()
         if holders or root_of(other) is not None or bridge.tensor_of(other) is not None
     }
+    if any(_is_parameter(bridge.tensor_of(others[number][0])) for number in wanted):
+        raise _refusal_of_views(what, "a view of a parameter in place")
     _rebind(_live_holders(old), old, fresh, what)
     if not wanted:
         return
     for other, new in sharing.settle(fresh, wanted):
         note_written(root_to_change(other), new)
         _rebind(others[other.id][1], other, new, what)
+
+
+def _is_parameter(tensor: paddle.Tensor | None) -> bool:
+    """Whether ``tensor`` is one outside that stays the same object, and has a gradient."""
+    return tensor is not None and not tensor.stop_gradient
+
+
+def _refusal_of_views(what: str, changed: str) -> Exception:
+    return error_here(
+        InplaceError,
+        f"{what} changes {changed}",
+        "take the view of p.clone(), and assign the parameter: p[i] = ... or p.set_value(...)",
+    )
 
 
 def _refuse_unknown_part(whole: paddle.Tensor, what: str) -> None:
