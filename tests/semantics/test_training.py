@@ -19,6 +19,7 @@ from paddle.nn import functional as F
 
 import d2s
 from d2s.errors import D2SError, UnsupportedInGraphError
+from tests.helpers import function_of
 
 TRIPS = 5
 
@@ -1286,3 +1287,55 @@ def test_a_file_begins_each_run_with_the_state_of_saving(tmp_path: Any, load: An
         np.testing.assert_allclose(out.numpy(), want.numpy(), rtol=1e-5, atol=1e-6)
     layer(x)
     assert float(layer.seen) == 4, "the layer itself goes on"
+
+
+ROWS = {
+    "stacked": "h = paddle.stack(rows)",
+    "joined": "h = paddle.concat(rows)",
+    "added up": "h = sum(row.mean() for row in rows)",
+    "the last one": "h = rows[-1]",
+    "of numbers": "h = paddle.stack([row.sum() for row in rows])",
+    "into another loop": (
+        "more = []\n    for row in rows: more.append(other(row))\n    h = paddle.stack(more)"
+    ),
+    "into another layer": "h = other(paddle.stack(rows))",
+    "from trip to trip": (
+        "h = x[0]\n    for i in range(int(k)):\n        h = other(h)\n        rows.append(h)\n"
+        "    h = paddle.stack(rows)"
+    ),
+    "in a branch": "h = paddle.stack(rows) if x.sum() > 0 else x * one.weight.sum()",
+}
+
+
+@pytest.mark.parametrize("use", ROWS.values(), ids=ROWS)
+@pytest.mark.parametrize("asks", ["backward", "grad"])
+def test_backward_goes_into_a_list_that_a_static_loop_has_grown(use: str, asks: str) -> None:
+    """C7, D1: the parameters of what has made the items have their gradients."""
+    asked = (
+        "(h ** 2).mean().backward()\n    return h"
+        if asks == "backward"
+        else "return h, paddle.grad((h ** 2).mean(), list(one.parameters()))"
+    )
+    text = (
+        "def f(x, k):\n    rows = []\n    for i in range(int(k)): rows.append(one(x[i]))\n"
+        f"    {use}\n    {asked}"
+    )
+    found = []
+    for convert in (lambda f: f, lambda f: d2s.to_static(f, full_graph=True)):
+        paddle.seed(0)
+        layers = one, other = nn.Linear(3, 3), nn.Linear(3, 3)
+        f = convert(function_of(text, one=one, other=other, paddle=paddle))
+        seen = []
+        for k in (1, 3, 2):
+            out = f(paddle.to_tensor([[1.0, 2, 3], [2, -1, 1], [0.5, 1, 1]]), paddle.to_tensor(k))
+            seen += [each.numpy() for each in paddle.utils.flatten(out)]
+            seen += [
+                None if p.grad is None else p.grad.numpy() for m in layers for p in m.parameters()
+            ]
+            for layer in layers:
+                layer.clear_gradients()
+        found.append(seen)
+    for want, got in zip(*found, strict=True):
+        assert (want is None) == (got is None)
+        if want is not None:
+            np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)

@@ -280,6 +280,7 @@ def is_made_of_constants(value: Any) -> bool:
     operation = value.get_defining_op()
     return (
         operation is not None
+        and operation.name() != _ARRAY
         and not operation.num_regions()
         and all(
             pir.is_fake_value(operand) or operand.stop_gradient
@@ -288,11 +289,33 @@ def is_made_of_constants(value: Any) -> bool:
     )
 
 
+_ARRAY: Final = "pd_op.create_array"
+
+
 def sources(value: Any) -> list[Any]:
     """The values that what makes ``value`` reads, in its blocks too; none that these make."""
     operation = value.get_defining_op()
     if operation is None:
         return []
+    writing = _writing(value) if operation.name() == _ARRAY else []
+    return [source for each in (operation, *writing) for source in _read_by(each)]
+
+
+def _writing(array: Any) -> list[Any]:
+    """What writes into a tensor array of Paddle: operations beside the one that has made it."""
+    home = array.get_defining_op().get_parent_block()
+    found = {}
+    for operation in array.all_used_ops():
+        at = operation
+        while at is not None and at.get_parent_block() != home:
+            at = at.get_parent_block().parent_op
+        if at is not None and operation.name() == "pd_op.array_write_":
+            found[at.id()] = at
+    return list(found.values())
+
+
+def _read_by(operation: Any) -> list[Any]:
+    """The values that ``operation`` reads, in its blocks too; none that these make."""
     held = list(inside(operation))
     made = {each.id() for each in held}
     given = {each.id for part in (operation, *held) for b in blocks_of(part) for each in b.args()}
