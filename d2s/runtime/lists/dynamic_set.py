@@ -5,7 +5,7 @@ The order of a set shows in its iteration, where it is a matter of hashes; so th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Any
 
 import paddle
@@ -139,7 +139,7 @@ class DynamicSet(DynamicKeys):
         return self.issubset(other) & (self.length < _size(other))
 
     def __eq__(self, other: object) -> Any:
-        if not isinstance(other, set | frozenset | DynamicSet):
+        if not isinstance(other, Set | DynamicSet):
             return False
         return mark_number(self.issubset(other) & (self.length == _size(other)), bool)
 
@@ -147,20 +147,20 @@ class DynamicSet(DynamicKeys):
     __or__, __and__, __sub__, __xor__ = union, intersection, difference, symmetric_difference
     __le__, __ge__ = issubset, issuperset
 
-    def __ror__(self, other: Any) -> DynamicSet:
+    def __ror__(self, other: object) -> DynamicSet:
         return self.union(other)._of_class(other)
 
-    def __rand__(self, other: Any) -> DynamicSet:
+    def __rand__(self, other: object) -> DynamicSet:
         return self.intersection(other)._of_class(other)
 
-    def __rxor__(self, other: Any) -> DynamicSet:
+    def __rxor__(self, other: object) -> DynamicSet:
         return self.symmetric_difference(other)._of_class(other)
 
     def __rsub__(self, other: Any) -> DynamicSet:
         _, theirs, same = self._with(other)
         return theirs.where(~same.any(0))._of_class(other)
 
-    def _of_class(self, left: Any) -> DynamicSet:
+    def _of_class(self, left: object) -> DynamicSet:
         """This new set, of the class that an operator with ``left`` on the left gives."""
         self.model = frozenset() if isinstance(left, frozenset) else set()
         return self

@@ -14,7 +14,6 @@ import abc
 import contextlib
 import functools
 import operator
-import re
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -273,10 +272,8 @@ class Choice(Cases, Operators):
         both = functools.partial(each, none=none, exact=exact)
 
         def beside(mine: object) -> object:
-            def use(theirs: object) -> object:
-                return function(mine, theirs)
-
-            return both(use, other, plainly=runs_no_code(mine), changes=changes)
+            use, plain = (lambda theirs: function(mine, theirs)), runs_no_code(mine)
+            return both(use, other, plainly=plain, changes=changes)
 
         return both(beside, self, plainly=plainly)
 
@@ -477,9 +474,6 @@ def _counted(capture: Capture, thing: Choice) -> Iterator[None]:
         yield
     finally:
         capture.spreading -= 1
-
-
-_SAID_OF_CHOICES: Final = re.compile(r"\bbut got \[?Choice\b")
 
 
 def _none_error(name: str, use: Use | None) -> Exception:
