@@ -12,20 +12,19 @@ Local variables of a frame are written as debuggers do it: through ``frame.f_loc
 from __future__ import annotations
 
 import ctypes
-import dis
-import functools
 import re
 import sys
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.blame import is_d2s, is_paddle
 from d2s.diagnostics.location import is_ours
+from d2s.runtime.aliasing.liveness import inner_codes, is_read_later
 from d2s.runtime.aliasing.snapshots import with_form
 from d2s.runtime.trace import Block, current
 from d2s.runtime.values.choice import Choice, possible
@@ -100,7 +99,10 @@ def names_of(thing: object, name: str | None = None) -> list[str]:
             way: in a method ``self.items`` may be the ``layer.items`` of the function around.  A
             variable of the same name in another function is another variable.
     """
-    found = holders_of(thing)
+    return _named(holders_of(thing), name)
+
+
+def _named(found: list[Holder], name: str | None) -> list[str]:
     mine = next((holder.place for holder in found if holder.path == name), None)
     return sorted(
         {
@@ -147,14 +149,11 @@ def choices_with(thing: object, apart: Choice | None = None, *, live: bool = Fal
     """
 
     def is_other(value: object) -> bool:
-        if not isinstance(value, Choice):
-            return False
-        leaves = value.leaves()
-        if not any(leaf is thing for leaf in leaves):
+        if not _is_between(value, thing):
             return False
         if apart is None:
             return True
-        mine = apart.leaves()
+        leaves, mine = value.leaves(), apart.leaves()
         starts = range(len(leaves) - len(mine) + 1)
         return not any(
             all(a is b for a, b in zip(leaves[start:], mine, strict=False)) for start in starts
@@ -175,21 +174,79 @@ def is_in_an_alternative(
         facts: leave out the alternatives that these rule out.
         apart: the ids of choices that are left out.
     """
+    inside = _Inside(thing, facts, apart)
+    return any(holder.live for holder in _holders(inside.alternative_of))
 
-    def has_it(part: object, depth: int) -> bool:
-        return part is thing or (depth > 0 and any(has_it(each, depth - 1) for each in below(part)))
 
-    def below(part: object) -> list[object]:
-        return [*attributes_of(part).values()] if is_object(part) else children(part)
+def is_held(thing: object, name: str | None = None) -> bool:
+    """Whether somebody holds ``thing``, as it is or as one of several, or in one of several.
 
-    def holds_it(value: object) -> bool:
-        if not isinstance(value, Choice) or id(value) in apart:
+    What :func:`names_of`, :func:`choices_with` and :func:`is_in_an_alternative` say, in one walk.
+
+    Args:
+        thing: any object.
+        name: a variable that does not count.
+    """
+    inside = _Inside(thing)
+    found = _holders(
+        lambda value: (
+            is_same(value, thing) or _is_between(value, thing) or inside.alternative_of(value)
+        )
+    )
+    held = [(holder, holder.get()) for holder in found]
+    if _named([holder for holder, value in held if is_same(value, thing)], name):
+        return True
+    return any(
+        (holder.path != name and _is_between(value, thing)) or inside.alternative_of(value)
+        for holder, value in held
+        if holder.live
+    )
+
+
+def _is_between(value: object, thing: object) -> TypeGuard[Choice]:
+    """Whether ``value`` is a choice of which ``thing`` is an alternative."""
+    return isinstance(value, Choice) and any(leaf is thing for leaf in value.leaves())
+
+
+@dataclass
+class _Inside:
+    """Tells which choices have a thing in one of their alternatives.
+
+    Attributes:
+        thing, facts, apart: as :func:`is_in_an_alternative` has them.
+        barren: how deep below a part there is nothing of it, by the part's id; with the part,
+            whose id is no other's then.
+    """
+
+    thing: object
+    facts: bridge.Facts | None = None
+    apart: frozenset[int] = frozenset()
+    barren: dict[int, tuple[int, object]] = field(default_factory=dict)
+
+    def alternative_of(self, value: object) -> bool:
+        """Whether ``value`` is such a choice."""
+        if not isinstance(value, Choice) or id(value) in self.apart or not self._below(value):
             return False
-        left = possible(value, facts)
-        leaves = left.leaves() if isinstance(left, Choice) else [left]
-        return any(has_it(part, DEPTH) for leaf in leaves for part in below(leaf))
+        # Asked last, as it goes through the conditions of all branches.
+        return self._below(possible(value, self.facts))
 
-    return any(holder.live for holder in _holders(holds_it))
+    def _below(self, value: object) -> bool:
+        leaves = value.leaves() if isinstance(value, Choice) else [value]
+        return any(self._in(part, DEPTH) for leaf in leaves for part in self._parts(leaf))
+
+    def _in(self, part: object, depth: int) -> bool:
+        if part is self.thing:
+            return True
+        if depth == 0 or type(part) in _LEAVES or self.barren.get(id(part), (0, 0))[0] >= depth:
+            return False
+        found = any(self._in(each, depth - 1) for each in self._parts(part))
+        if not found:
+            self.barren[id(part)] = depth, part
+        return found
+
+    @staticmethod
+    def _parts(part: object) -> list[object]:
+        return [*attributes_of(part).values()] if is_object(part) else children(part)
 
 
 def _holders(is_it: Callable[[Any], bool]) -> list[Holder]:
@@ -210,7 +267,7 @@ def _holders(is_it: Callable[[Any], bool]) -> list[Holder]:
             for name, value in list(frame.f_locals.items()):
                 for path, place in walk.paths(name, value, _Local(frame, name), DEPTH):
                     fixed = isinstance(place, _Fixed)
-                    live = (path != name and not fixed) or _is_read_later(frame, name)
+                    live = (path != name and not fixed) or is_read_later(frame, name)
                     found.append(
                         Holder(
                             path,
@@ -273,7 +330,7 @@ def _owner(frame: types.FrameType, name: str) -> types.FrameType:
     outer = frame.f_back
     while name in frame.f_code.co_freevars and outer is not None:
         names = (*outer.f_code.co_cellvars, *outer.f_code.co_freevars)
-        if name in names and any(inner is frame.f_code for inner in _inner(outer.f_code)):
+        if name in names and any(inner is frame.f_code for inner in inner_codes(outer.f_code)):
             frame = outer
         outer = outer.f_back
     return frame
@@ -318,103 +375,6 @@ class _Fixed:
 
 
 _Place = _Local | _Item | _Fixed
-
-
-def _is_read_later(frame: types.FrameType, name: str) -> bool:
-    """Whether the code of ``frame``, or a function in it, may still read the variable ``name``."""
-    code = frame.f_code
-    if name in code.co_cellvars and any(_reads(inner, name) for inner in _inner(code)):
-        return True
-    return _is_reached(code, frame.f_lasti, name)
-
-
-_READS: Final = ("LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_NAME", "LOAD_FROM_DICT_OR")
-_BINDS: Final = ("STORE_FAST", "STORE_DEREF", "STORE_NAME", "DELETE_FAST", "DELETE_DEREF")
-_SAVES: Final = "LOAD_FAST_AND_CLEAR"
-"""Puts the variable aside for a comprehension that has one of the same name (Python 3.12)."""
-
-_ENDS: Final = ("RETURN_", "RAISE_", "RERAISE", "JUMP_FORWARD", "JUMP_ABSOLUTE", "JUMP_BACKWARD")
-"""What is not followed by the next instruction."""
-
-
-@functools.lru_cache(maxsize=256)
-def _steps(code: types.CodeType) -> tuple[dis.Instruction, ...]:
-    return tuple(dis.get_instructions(code))
-
-
-@functools.lru_cache(maxsize=4096)
-def _is_reached(code: types.CodeType, last: int, name: str) -> bool:
-    """Whether ``code`` may read ``name`` behind the instruction at ``last``, before it is bound."""
-    steps = _steps(code)
-    index = {step.offset: number for number, step in enumerate(steps)}
-    handlers = list(getattr(dis.Bytecode(code), "exception_entries", ()))
-    queue = [number for number, step in enumerate(steps) if step.offset > last][:1]
-    seen = set(queue)
-    while queue:
-        number = queue.pop()
-        step = steps[number]
-        if step.opname == _SAVES and name == step.argval:
-            number = _restored(steps, number, name)
-        else:
-            use = _use(step, name)
-            if use is not None:
-                if use in _READS:
-                    return True
-                continue
-        follow = [] if step.opname.startswith(_ENDS) else [number + 1]
-        if step.opcode in dis.hasjrel or step.opcode in dis.hasjabs:
-            follow.append(index[step.argval])
-        follow += [
-            index[entry.target] for entry in handlers if entry.start <= step.offset < entry.end
-        ]
-        fresh = {each for each in follow if each < len(steps)} - seen
-        seen |= fresh
-        queue += fresh
-    return False
-
-
-def _restored(steps: tuple[dis.Instruction, ...], saved: int, name: str) -> int:
-    """The number of the instruction that puts back what the one at ``saved`` has put aside."""
-    for number in range(saved + 1, len(steps)):
-        before, step = steps[number - 1], steps[number]
-        if before.opname == "SWAP" and step.opname.startswith("STORE_FAST") and _names(step, name):
-            return number
-    return saved
-
-
-def _use(step: dis.Instruction, name: str) -> str | None:
-    """The first thing that an instruction does with the variable ``name``: a read, or not.
-
-    Some instructions of Python 3.13 read or bind two variables at once.
-    """
-    if not _names(step, name):
-        return None
-    if step.opname == "LOAD_CONST":  # a text, or names of the state
-        return None
-    if isinstance(step.argval, tuple):
-        kinds = re.findall("(?:LOAD|STORE)_FAST", step.opname)
-        return str(kinds[step.argval.index(name)])
-    found = (each for each in (*_READS, *_BINDS) if step.opname.startswith(each))
-    return next(found, None)
-
-
-def _inner(code: types.CodeType) -> Iterator[types.CodeType]:
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield constant
-            yield from _inner(constant)
-
-
-def _reads(code: types.CodeType, name: str) -> bool:
-    return name in code.co_freevars and any(
-        step.opname in ("LOAD_DEREF", "LOAD_CLASSDEREF") and step.argval == name
-        for step in dis.get_instructions(code)
-    )
-
-
-def _names(step: dis.Instruction, name: str) -> bool:
-    # Some instructions of Python 3.13 load two variables at once.
-    return step.argval == name or (isinstance(step.argval, tuple) and name in step.argval)
 
 
 @dataclass

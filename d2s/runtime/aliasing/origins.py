@@ -14,11 +14,10 @@ from typing import Any
 
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.holders import (
-    choices_with,
     holders_of_form,
     is_handed_on,
+    is_held,
     is_in_an_alternative,
-    names_of,
 )
 from d2s.runtime.aliasing.reach import REACH
 from d2s.runtime.aliasing.snapshots import (
@@ -371,12 +370,7 @@ def is_same_among(true: object, false: object) -> bool:
 
 def is_known(container: object, name: str | None = None) -> bool:
     """Whether somebody but the variable ``name`` will see a later change of ``container``."""
-    return bool(
-        names_of(container, name)
-        or is_known_outside(container)
-        or is_in_an_alternative(container)
-        or any(path != name for path in choices_with(container, live=True))
-    )
+    return is_known_outside(container) or is_held(container, name)
 
 
 def is_known_outside(container: object) -> bool:

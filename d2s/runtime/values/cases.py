@@ -131,8 +131,14 @@ class Cases:
     def leaves(self) -> list[Any]:
         """Every alternative; nothing is captured to tell which one holds."""
         found: list[Any] = []
-        for side in (self.true, self.false):
-            found.extend(side.leaves() if isinstance(side, Cases) else [side])
+        queue: list[Any] = [self]
+        read = object.__getattribute__  # asked often, and a choice looks who reads it
+        while queue:
+            side = queue.pop()
+            if issubclass(type(side), Cases):
+                queue += [read(side, "false"), read(side, "true")]
+            else:
+                found.append(side)
         return found
 
     def table(self) -> list[Row]:
