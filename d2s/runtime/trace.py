@@ -225,6 +225,8 @@ class Capture:
         on_call: told of each function before it runs converted, with the object that it is a
             method of and the converted one.
         born: objects that the captured code has made, by their ids.
+        begun: containers whose ``__init__`` has left another one in their place, and that one.
+        making: the class of the container that a call expression is about to make.
         outside: how a reader would call an object that only Python can change, if it was there
             before.
         on_read: told of each tensor of dygraph whose contents user code reads while it is captured.
@@ -299,6 +301,8 @@ class Capture:
     prepared: set[int] = field(default_factory=set)
     on_call: Callable[[Any, Any, Any], None] | None = None
     born: dict[int, Any] = field(default_factory=dict)
+    begun: dict[int, tuple[Any, Any]] = field(default_factory=dict)
+    making: type | None = None
     on_read: Callable[[Any], None] | None = None
     outside: Callable[[Any], str | None] | None = None
     watched: Callable[[], list[Any]] = list

@@ -17,7 +17,7 @@ import sys
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeGuard
+from typing import Any, Final, TypeGuard, TypeVar
 
 import paddle
 
@@ -249,6 +249,30 @@ class _Inside:
         return [*attributes_of(part).values()] if is_object(part) else children(part)
 
 
+_COUNTED: Final[dict[types.CodeType, str]] = {}
+"""Functions of ours with a variable that counts as one of the user's, by their code."""
+
+
+def counted(name: str) -> Callable[[_Function], _Function]:
+    """Let the variable ``name`` of a function of ours be bound anew as one of the user's is."""
+
+    def note(function: _Function) -> _Function:
+        _COUNTED[function.__code__] = name
+        return function
+
+    return note
+
+
+_Function = TypeVar("_Function", bound=types.FunctionType | Callable[..., Any])
+
+
+def _variables(frame: types.FrameType) -> list[tuple[str, Any]]:
+    """The variables of a frame that may hold what the user knows."""
+    name = _COUNTED.get(frame.f_code)
+    held = frame.f_locals
+    return list(held.items()) if name is None else [(name, held[name])]
+
+
 def _holders(is_it: Callable[[Any], bool]) -> list[Holder]:
     capture = current()
     if capture is None:
@@ -261,10 +285,10 @@ def _holders(is_it: Callable[[Any], bool]) -> list[Holder]:
     while frame is not None and frame is not capture.entry:
         while blocks and frame is blocks[-1].frame:
             left.append(blocks.pop())
-        users = not is_ours(frame.f_code.co_filename)
+        users = not is_ours(frame.f_code.co_filename) or frame.f_code in _COUNTED
         inside = inside and not users
         if users or (inside and is_paddle(frame) and not is_d2s(frame)):
-            for name, value in list(frame.f_locals.items()):
+            for name, value in _variables(frame):
                 for path, place in walk.paths(name, value, _Local(frame, name), DEPTH):
                     fixed = isinstance(place, _Fixed)
                     live = (path != name and not fixed) or is_read_later(frame, name)

@@ -20,6 +20,7 @@ from typing import Any, Final
 import paddle
 
 from d2s import paddle_bridge as bridge
+from d2s.diagnostics.location import is_ours
 from d2s.diagnostics.notes import note_function
 from d2s.errors import TensorRecursionError, UnsupportedInGraphError
 from d2s.runtime.aliasing import inplace
@@ -34,7 +35,7 @@ from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.python.kinds import type_
 from d2s.runtime.trace import Capture, current, error_here
 from d2s.runtime.values.choice import Choice, each
-from d2s.runtime.values.fields import slots_of
+from d2s.runtime.values.fields import CONTAINERS, slots_of
 from d2s.runtime.values.objects import (
     WEAK_CURE,
     attribute,
@@ -47,6 +48,7 @@ from d2s.runtime.values.objects import (
     weak_cause,
 )
 from d2s.runtime.values.tensors import as_value, check_dense
+from d2s.runtime.values.tree import is_dataclass_instance
 
 SKIP: Final = "__d2s_not_to_static__"
 """The attribute that ``d2s.not_to_static`` sets on a function."""
@@ -70,7 +72,7 @@ class _Converted(Callables):
 
     def method(self, method: types.MethodType) -> Any:
         owner, function = method.__self__, method.__func__
-        if isinstance(owner, DynamicList):
+        if isinstance(owner, DynamicList) and not _is_users(function):
             return STAND_INS.of_run(method)
         if bridge.is_value(owner) or isinstance(owner, Choice):
             return _tensor_method(owner, method)
@@ -89,6 +91,8 @@ class _Converted(Callables):
             return messages.log_(method)
         if not isinstance(function, types.FunctionType):
             return types.MethodType(call(function), owner)
+        if is_dataclass_instance(owner) and _is_written(function):
+            return method
         converted = _function(function, owner)
         return method if converted is function else types.MethodType(converted, owner)
 
@@ -111,6 +115,8 @@ class _Converted(Callables):
                 return functools.partial(_of_values, callee)
             if _makes_empty_objects(callee):
                 return functools.partial(_made, capture, callee)
+            if issubclass(callee, CONTAINERS) and is_user_class(callee):
+                return functools.partial(_filled, capture, callee)
         return self.other(callee)
 
     def other(self, callee: object) -> Any:
@@ -205,11 +211,31 @@ def _weak(callee: Any, *_: object, **__: object) -> Any:
     raise error_here(UnsupportedInGraphError, weak_cause(f"weakref ({name}())"), WEAK_CURE)
 
 
+def _is_users(function: object) -> bool:
+    """Whether ``function`` is no method of ours, and none that a capture has given a class."""
+    code = getattr(function, "__code__", None)
+    return code is not None and not is_ours(code.co_filename)
+
+
+def _is_written(function: types.FunctionType) -> bool:
+    """Whether ``dataclasses`` has written ``function``, an ``__init__``: it has no source."""
+    adopted = is_ours(function.__code__.co_filename)
+    inner = getattr(function, "__wrapped__", function) if adopted else function
+    return function.__name__ == "__init__" and inner.__code__.co_filename == "<string>"
+
+
 def _made(capture: Capture, kind: type, *arguments: object, **options: object) -> Any:
     fresh = kind(*arguments, **options)
     if is_user_object(fresh) or is_user_class(type(fresh)) or slots_of(type(fresh)):
         capture.born[id(fresh)] = fresh
     return fresh
+
+
+def _filled(capture: Capture, kind: type, *arguments: object, **options: object) -> Any:
+    """``kind(...)``, a container that a branch or loop in its ``__init__`` may have replaced."""
+    capture.making = kind
+    fresh = kind(*arguments, **options)
+    return capture.begun.pop(id(fresh), (fresh, fresh))[1]
 
 
 _CACHED: Final = type(functools.lru_cache(lambda: None))

@@ -20,12 +20,13 @@ from typing import Any, Final
 
 import paddle
 
-from d2s.errors import NoSourceError, SyntaxNotSupportedError
+from d2s.errors import ContainerInGraphError, NoSourceError, SyntaxNotSupportedError
+from d2s.runtime.aliasing.holders import counted, holders_of
 from d2s.runtime.calls.call import call
 from d2s.runtime.calls.layers import layer_call
 from d2s.runtime.python.comparing import COMPARISONS
-from d2s.runtime.trace import Capture, current
-from d2s.runtime.values.fields import slot_fields, slots_of
+from d2s.runtime.trace import Capture, current, error_here
+from d2s.runtime.values.fields import CONTAINERS, slot_fields, slots_of
 from d2s.runtime.values.objects import (
     COMPARING,
     dict_of,
@@ -38,7 +39,6 @@ from d2s.runtime.values.objects import (
 _LEFT_ALONE: Final = frozenset(
     f"__{name}__"
     for name in [
-        "new",
         "getattribute",
         "getattr",
         "setattr",
@@ -66,6 +66,11 @@ _LEFT_ALONE: Final = frozenset(
 )
 """Methods that no tensor decides, or that Python needs as they are."""
 
+_OF_METACLASSES: Final = frozenset(
+    f"__{name}__" for name in ("call", "getitem", "iter", "len", "contains")
+)
+"""What a class of classes does with its classes while a program is captured."""
+
 
 class Adoption:
     """The classes whose methods are replaced for the time of one capture."""
@@ -77,7 +82,8 @@ class Adoption:
     def adopt(self, adopted: object) -> None:
         """The class of ``adopted``, or ``adopted`` itself if it is one, and what a layer holds."""
         kind = adopted if isinstance(adopted, type) else type(adopted)
-        for owner in kind.__mro__:
+        metaclass: type = type(kind)
+        for owner in (*kind.__mro__, *metaclass.__mro__):
             self._class(owner)
         # One that is being made has no layers yet: its ``__init__`` is about to call Paddle's.
         if isinstance(adopted, paddle.nn.Layer) and "_sub_layers" in adopted.__dict__:
@@ -98,6 +104,8 @@ class Adoption:
             return
         for name, member in list(vars(owner).items()):
             self._descriptor(type(member))
+            if issubclass(owner, type) and name not in _OF_METACLASSES:
+                continue
             replaced = _converting(name, member)
             if replaced is not member:
                 self._replace(owner, name, member, replaced)
@@ -123,7 +131,7 @@ class Adoption:
 
 
 def _is_users(owner: type) -> bool:
-    if issubclass(owner, type | enum.Enum):
+    if owner is type or issubclass(owner, enum.Enum):
         return False
     home = getattr(owner, "__module__", "")  # Paddle's PyLayer has none
     module = sys.modules.get(home)
@@ -144,6 +152,8 @@ def _converting(name: str, member: object) -> Any:
         return property(parts[0], parts[1], member.fdel, member.__doc__)
     if isinstance(member, functools.cached_property):
         return member
+    if name == "__new__" and isinstance(member, staticmethod):
+        return staticmethod(_lazily(member.__func__))
     if isinstance(member, types.FunctionType) and name.startswith("__") and name.endswith("__"):
         return member if name in _LEFT_ALONE else _lazily(member)
     return member
@@ -162,7 +172,7 @@ def _lazily(function: object) -> Any:
     if not isinstance(function, types.FunctionType) or stays(function):
         return function
 
-    begins = function.__name__ == "__init__"
+    begins, makes = function.__name__ == "__init__", function.__name__ == "__new__"
 
     @functools.wraps(function)
     def run(*arguments: object, **options: object) -> Any:
@@ -172,15 +182,48 @@ def _lazily(function: object) -> Any:
         if begins and _is_new(arguments[0]):
             capture.born[id(arguments[0])] = arguments[0]
         try:
-            converted = call(types.MethodType(function, arguments[0]))
+            bound = types.MethodType(function, arguments[0])
+            converted = functools.partial(call(function), arguments[0]) if makes else call(bound)
         except (NoSourceError, SyntaxNotSupportedError):  # made by exec, as for data classes
             symbol = COMPARING.get(function.__name__)
             if symbol is not None and dataclasses.is_dataclass(arguments[0]):
                 return _by_fields(symbol, *arguments)
             return function(*arguments, **options)
-        return converted(*arguments[1:], **options)
+        use = functools.partial(converted, *arguments[1:], **options)
+        return _begin(capture, arguments[0], use) if begins else use()
 
     return run
+
+
+def _begin(capture: Capture, made: object, initialize: Callable[[], Any]) -> Any:
+    """What ``__init__`` returns, and a note of what has taken the place of the container it fills.
+
+    A branch or loop in it leaves another list, which nobody has a name for: Python's own code calls
+    ``__init__`` and goes on with what it had.
+
+    Raises:
+        ContainerInGraphError: (D2S207) code that stays Python makes it.
+    """
+    if not isinstance(made, CONTAINERS):
+        return initialize()
+    expected, capture.making = capture.making is type(made), None
+    result, became = _filled(made, initialize)
+    if became is not made:
+        capture.begun[id(made)] = made, became
+        if not expected and not holders_of(became):
+            raise error_here(
+                ContainerInGraphError,
+                f"a tensor decides what __init__ puts into a {type(made).__name__} that code that "
+                "stays Python makes",
+                f"call {type(made).__name__}() by itself in the converted function",
+            )
+    return result
+
+
+@counted("the_new_one")
+def _filled(the_new_one: object, initialize: Callable[[], Any]) -> tuple[Any, Any]:
+    result = initialize()
+    return result, the_new_one
 
 
 def _by_fields(symbol: str, left: Any, right: Any) -> Any:

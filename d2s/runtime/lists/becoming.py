@@ -10,6 +10,7 @@ a new container were wanted: of a list, that is because only ours defines ``__ra
 from __future__ import annotations
 
 import collections
+import types
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Final
@@ -31,6 +32,8 @@ from d2s.runtime.lists.dynamic_set import DynamicSet
 from d2s.runtime.lists.items.elements import Element
 from d2s.runtime.lists.storage import NeedsElementError
 from d2s.runtime.trace import Block, OnceMoreError, error_here, open_trace
+from d2s.runtime.values.objects import dict_of, own_members
+from d2s.runtime.values.tables import listed
 from d2s.runtime.values.tree import bare, is_mutable
 
 KINDS: Final[dict[type, type[DynamicList]]] = {
@@ -45,9 +48,46 @@ KINDS: Final[dict[type, type[DynamicList]]] = {
 
 
 def of_python(container: Any, name: str, element: Element | None = None) -> DynamicList:
-    """A container of Python as one of the run, with room for items of ``element``."""
-    kind = next(kind for base, kind in KINDS.items() if isinstance(container, base))
+    """A container of Python as one of the run, with room for items of ``element``.
+
+    Raises:
+        ContainerInGraphError: (D2S207) its class does otherwise than Python's does.
+    """
+    base, kind = next(each for each in KINDS.items() if isinstance(container, each[0]))
+    if type(container) is not base:
+        _check_class(container, base, kind, name)
     return kind.of_container(container, name, element)
+
+
+def _check_class(container: Any, base: type, kind: type, name: str) -> None:
+    """Refuse a class derived from one of Python's whose methods have to be called for its items."""
+    found = (_otherwise(*each, base, kind) for each in own_members(type(container)))
+    held = dict_of(container)
+    attributes = f"has attributes ({listed(list(held), 'and')})" if held else None
+    how = next(filter(None, found), attributes)
+    if how is not None:
+        raise error_here(
+            ContainerInGraphError,
+            f"{name!r}, whose length a tensor decides, is a {type(container).__name__}, which "
+            f"{how}",
+            f"keep a {base.__name__} in an attribute of the class, and let methods change that",
+        )
+
+
+def _otherwise(name: str, member: object, base: type, kind: type) -> str | None:
+    """What a member of such a class needs that a list of the run has not."""
+    called = isinstance(member, types.FunctionType)
+    if (called and hasattr(base, name)) or name == "__missing__":
+        return f"has a {name}() of its own"
+    if _calls_super(member):
+        return f"calls super() in {name}()"
+    if hasattr(kind, name) and not hasattr(base, name) and name[:2] != "__":
+        return f"has a {name!r}, as a list of the run has"
+    return None
+
+
+def _calls_super(member: object) -> bool:
+    return isinstance(member, types.FunctionType) and "__class__" in member.__code__.co_freevars
 
 
 def shell_of(container: Any, name: str, element: Element) -> DynamicList:

@@ -40,7 +40,6 @@ class DynamicList(OrderedItems):
     """See the module's text."""
 
     def d2s_type(self) -> type:
-        """The class that it has to a reader."""
         return type(self.made_of([]))
 
     def made_of(self, items: Iterable[Any]) -> Any:
@@ -107,7 +106,7 @@ class DynamicList(OrderedItems):
         if isinstance(first, DynamicList):
             made = first.as_list()
         else:
-            made = self.like([zero_rows(leaf) for leaf in self.element.leaves])
+            made = self.selected([zero_rows(leaf) for leaf in self.element.leaves])
             made.frozen = False
             made.extend(first)
         made.extend(second)
@@ -183,7 +182,7 @@ class DynamicList(OrderedItems):
         return self.picked(positions_of(key, self.length))
 
     def _part(self, start: paddle.Tensor, stop: paddle.Tensor) -> DynamicList:
-        return self.like(
+        return self.selected(
             [
                 joined([row[:1], paddle.slice(row, [0], [start + 1], [stop + 1])])
                 for row in self.need_rows()
@@ -243,7 +242,7 @@ class DynamicList(OrderedItems):
 
     def copy(self) -> DynamicList:
         """``list.copy``."""
-        return self.like(list(self.need_rows()))
+        return self.selected(list(self.need_rows()))
 
     def as_list(self) -> DynamicList:
         """``list``."""
@@ -320,18 +319,6 @@ class DynamicList(OrderedItems):
             ContainerInGraphError,
             f"the length of {self.name!r}, which a tensor decides, is asked for by Python code",
             "use len() in a converted function",
-        )
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith(("__", "d2s_")):
-            raise AttributeError(name)
-        kind = self.d2s_type()
-        if not hasattr(kind, name):
-            raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
-        raise error_here(
-            ContainerInGraphError,
-            f"{kind.__name__}.{name} is called on {self.name!r}, whose length a tensor decides",
-            "do the same with other methods, or with a loop over it",
         )
 
     # -- changing --------------------------------------------------------------------------------

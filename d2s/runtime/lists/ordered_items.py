@@ -1,11 +1,15 @@
-"""The items of a list of the run in another order, or some of them."""
+"""The items of a list of the run in another order, or some of them; methods of its own class."""
 
 from __future__ import annotations
 
+import inspect
+import sys
+import types
 from typing import Any, TypeVar
 
 import paddle
 
+from d2s.diagnostics.location import is_ours
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.lists.items.ordering import columns_of_order, places_in_order
 from d2s.runtime.lists.items.rows import opened, sharing
@@ -19,6 +23,10 @@ Kept = TypeVar("Kept", bound="OrderedItems")
 @passing_in
 class OrderedItems(ItemStore):
     """See the module's text."""
+
+    def d2s_type(self) -> type:
+        """The class that it has to a reader."""
+        raise NotImplementedError
 
     def _item(self, position: paddle.Tensor) -> Any:
         raise NotImplementedError
@@ -39,7 +47,14 @@ class OrderedItems(ItemStore):
         """The items at the positions that the 1-D tensor ``order`` holds."""
         places = paddle.concat([paddle.zeros([1], "int64"), order + 1])
         rows = self.need_rows()
-        return self.like([sharing(paddle.gather(row, places), [row]) for row in rows])
+        return self.selected([sharing(paddle.gather(row, places), [row]) for row in rows])
+
+    def selected(self: Kept, rows: list[paddle.Tensor]) -> Kept:
+        """One with rows of this one; a list where this one is of a class derived from ``list``."""
+        made = self.like(rows)
+        if isinstance(made.model, list):
+            made.model = None
+        return made
 
     def where(self: Kept, flags: paddle.Tensor) -> Kept:
         """The items for which the 1-D bool tensor ``flags`` holds."""
@@ -70,3 +85,30 @@ class OrderedItems(ItemStore):
                 "sort it in a converted function",
             )
         self.set_rows(self.ordered(self, bool(reverse)).need_rows())
+
+    # -- what its class has of its own ------------------------------------------------------------
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith(("__", "d2s_")):
+            raise AttributeError(name)
+        kind = self.d2s_type()
+        member = inspect.getattr_static(kind, name, None)
+        own = isinstance(member, types.FunctionType | property | staticmethod | classmethod)
+        if member is not None and (own or not hasattr(member, "__get__")):
+            return member.__get__(self, kind) if own else member
+        if member is None and kind.__module__ in ("builtins", "collections"):
+            raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
+        raise self._refused(f"{kind.__name__}.{name} is {'called' if member else 'read'} on")
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Ours for our own code; what the user sets would be an attribute of the container."""
+        if not is_ours(sys._getframe(1).f_code.co_filename):
+            raise self._refused(f"{name!r} is set, an attribute of")
+        object.__setattr__(self, name, value)
+
+    def _refused(self, cause: str) -> Exception:
+        return error_here(
+            ContainerInGraphError,
+            f"{cause} {self.name!r}, whose length a tensor decides",
+            "do the same with other methods, or with a loop over it",
+        )

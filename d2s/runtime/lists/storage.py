@@ -163,7 +163,7 @@ class ItemStore(OfRunLength):
         """One with what a container of Python holds, and room for items of ``element``."""
         items = entries(container)
         made = cls.for_items(items, name, element)
-        made.model = None if isinstance(container, list) else bare(container)
+        made.model = None if type(container) is list else bare(container)
         if items:
             made._concat(items)
         return made

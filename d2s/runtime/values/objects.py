@@ -9,6 +9,7 @@ import sysconfig
 import threading
 import types
 import weakref
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -96,11 +97,17 @@ def stays(function: types.FunctionType) -> bool:
     """
     file = function.__code__.co_filename
     if not is_library(file):
-        return False
+        return is_of_named_tuple(function)
     derived = file == functools.__file__ and function.__name__ in COMPARING
     name, _, method = function.__qualname__.partition(".")
     kind = getattr(sys.modules.get(function.__module__), name, None) if method else None
     return not derived and not (isinstance(kind, type) and is_standard_data(kind))
+
+
+def is_of_named_tuple(function: types.FunctionType) -> bool:
+    """Whether ``function`` is the ``__new__`` that ``collections.namedtuple`` makes by ``eval``."""
+    home = function.__globals__.get("__name__")
+    return function.__name__ == "__new__" and str(home).startswith("namedtuple_")
 
 
 COMPARING: Final = {
@@ -191,6 +198,26 @@ def is_standard_data(kind: type) -> bool:
     if not is_librarys_data(kind) or issubclass(kind, WEAK):
         return False
     return _is_standard(getattr(sys.modules.get(kind.__module__), "__file__", None) or "")
+
+
+_KEPT: Final = frozenset(
+    f"__{name}__"
+    for name in [
+        *("init", "new", "init_subclass", "class_getitem", "getattr", "setattr", "delattr", "dir"),
+        *("repr", "str", "format", "hash", "sizeof", "copy", "deepcopy"),
+        *("reduce", "reduce_ex", "getstate", "setstate"),
+    ]
+)
+"""Methods that a class may have of its own and hold its items as Python's class does."""
+
+
+def own_members(kind: type) -> Iterator[tuple[str, Any]]:
+    """What a class derived from one of Python's has besides: names, and what they stand for."""
+    for owner in kind.__mro__:
+        if owner.__module__ not in ("builtins", "collections", "typing"):
+            for name, member in vars(owner).items():
+                if name not in _KEPT:
+                    yield name, member
 
 
 def is_list(value: Any) -> bool:
