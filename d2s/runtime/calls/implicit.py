@@ -26,6 +26,7 @@ from d2s.runtime.calls.call import call
 from d2s.runtime.calls.layers import layer_call
 from d2s.runtime.python.comparing import COMPARISONS
 from d2s.runtime.trace import Capture, current, error_here
+from d2s.runtime.values.choice import Choice, each
 from d2s.runtime.values.fields import CONTAINERS, slot_fields, slots_of
 from d2s.runtime.values.objects import (
     COMPARING,
@@ -35,6 +36,7 @@ from d2s.runtime.values.objects import (
     is_user_object,
     stays,
 )
+from d2s.runtime.values.unbound import UNBOUND
 
 _LEFT_ALONE: Final = frozenset(
     f"__{name}__"
@@ -151,12 +153,48 @@ def _converting(name: str, member: object) -> Any:
         parts = [None if part is None else _lazily(part) for part in (member.fget, member.fset)]
         return property(parts[0], parts[1], member.fdel, member.__doc__)
     if isinstance(member, functools.cached_property):
-        return member
+        return _Cached(member, name)
     if name == "__new__" and isinstance(member, staticmethod):
         return staticmethod(_lazily(member.__func__))
     if isinstance(member, types.FunctionType) and name.startswith("__") and name.endswith("__"):
         return member if name in _LEFT_ALONE else _lazily(member)
     return member
+
+
+class _Cached(functools.cached_property[Any]):
+    """A ``cached_property`` while a program is captured, where only some runs may have its value.
+
+    Python's is asked only for objects without the attribute, and a branch that has read it on one
+    side leaves an attribute that is not bound on the other one.
+    """
+
+    def __init__(self, member: functools.cached_property[Any], name: str) -> None:
+        super().__init__(member.func)
+        self.member = member
+        self.name = name
+
+    def __get__(self, owner: Any, kind: type | None = None) -> Any:  # type: ignore[override]
+        if owner is None:
+            return self.member
+        value = owner.__dict__.get(self.name, UNBOUND)
+        if isinstance(value, Choice) and any(leaf is UNBOUND for leaf in value.leaves()):
+            known = value.spread(lambda leaf: self if leaf is UNBOUND else leaf)
+            use = functools.partial(self._known_or_computed, owner)
+            return each(use, known, none=True, changes=True)
+        return self._known_or_computed(owner, self if value is UNBOUND else value)
+
+    def _known_or_computed(self, owner: Any, value: object) -> Any:
+        if value is self:
+            compute = types.MethodType(self.member.func, owner)
+            value = owner.__dict__[self.name] = (compute if current() is None else call(compute))()
+        return value
+
+    def __set__(self, owner: Any, value: object) -> None:
+        owner.__dict__[self.name] = value
+
+    def __delete__(self, owner: Any) -> None:
+        if owner.__dict__.pop(self.name, UNBOUND) is UNBOUND:
+            raise AttributeError(self.name)
 
 
 def _is_new(made: object) -> bool:

@@ -136,12 +136,22 @@ def len_(thing: Any, /) -> Any:
     if not is_tensor(thing):
         method = getattr(type(thing), "__len__", None)
         # Python's len() would insist on an int; the run may be what knows it.
-        return method(thing) if isinstance(method, types.FunctionType) else len(thing)
+        return _length(method(thing)) if isinstance(method, types.FunctionType) else len(thing)
     if not list(thing.shape):
         raise AssertionError("len() of a 0-D tensor is wrong")
     if thing.shape[0] >= 0:
         return int(thing.shape[0])
     return mark_number(paddle.shape(thing)[0].astype("int64"), int)
+
+
+def _length(given: Any) -> Any:
+    """What a ``__len__`` of the user's gives, as ``len`` gives it."""
+    negative = ValueError("__len__() should return >= 0")
+    if is_tensor(given):
+        raise_when(given < 0, negative)
+    elif type(given) is int and given < 0:
+        raise negative
+    return given
 
 
 def abs_(thing: Any, /) -> Any:

@@ -32,6 +32,7 @@ from d2s.runtime.values.tensors import (
     special_method,
 )
 from d2s.runtime.values.tree import is_mapping, is_sequence
+from d2s.runtime.values.unbound import UNBOUND
 
 Thunk = Callable[[], Any]
 
@@ -156,6 +157,10 @@ def in_(item: Any, container: Any) -> Any:
     asks = is_undecided if hashed else holds_tensors
     among = () if is_mapping(container) or isinstance(container, KeysView | range) else container
     if not (asks(item) or isinstance(item, Choice) or any(map(asks, among))):
+        held = container.get(item) if type(container) is dict else None
+        if isinstance(held, Choice):  # an attribute that some paths have not bound, in ``vars()``
+            holds = held.holds(lambda side: side is not UNBOUND)
+            return holds if isinstance(holds, bool) else mark_number(paddle.assign(holds), bool)
         return item in container  # a tensor is found in a dict or set if it is the same one
     found: Any = None
     for other in container:
