@@ -12,7 +12,7 @@ import pytest
 
 import d2s
 from d2s import paddle_bridge as bridge
-from d2s.errors import InplaceError
+from d2s.errors import InplaceError, UnsupportedInGraphError
 from tests.helpers import assert_same, tensor
 
 X = tensor(3.0, 4.0)
@@ -587,3 +587,39 @@ def test_a_trip_that_begins_has_not_left_the_loop() -> None:
     (body,) = loop.blocks()
     assert [each.name() for each in body.ops].count("pd_op.if") == 1  # the second `break`
     assert_same(_left_by_a_flag, (tensor(1.0, 2.0), paddle.to_tensor(9), True))
+
+
+def raises_at_last(x):
+    trips = 0
+    try:
+        while True:
+            trips += 1
+            x = x + 1
+            if x.sum() > 11:
+                raise StopIteration
+    except StopIteration:
+        pass
+    return x, trips
+
+
+def raises_in_a_bounded_loop(x):
+    trips = 0
+    while trips < 70:
+        trips += 1
+        x = x + 0.01
+        if x.sum() > 1100:
+            raise ValueError("too large")
+    return x, trips
+
+
+def test_a_loop_that_only_an_exception_ends() -> None:
+    """C1, E4: it is refused after some trips, and not captured for ever."""
+    with pytest.raises(UnsupportedInGraphError, match="exception") as caught:
+        d2s.to_static(raises_at_last, full_graph=True)(X)
+    assert caught.value.code == "D2S205"
+    assert_same(raises_at_last, X, static=d2s.to_static(raises_at_last, full_graph=False))
+
+
+def test_a_bounded_loop_that_an_exception_may_end() -> None:
+    """C1: what Python counts is captured to its end."""
+    assert_same(raises_in_a_bounded_loop, X)

@@ -8,14 +8,15 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.notes import note
+from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.aliasing.variables import State
 from d2s.runtime.control_flow.cond import decide
 from d2s.runtime.control_flow.unbound import as_local
 from d2s.runtime.loops.rolling import Attempt, hold_values
-from d2s.runtime.loops.unrolling import check_trips, deeper
+from d2s.runtime.loops.unrolling import GUARDED, check_trips, deeper
 from d2s.runtime.loops.while_loop import WhileLoop
 from d2s.runtime.python.logic import and_, not_
-from d2s.runtime.trace import NeedsPythonError
+from d2s.runtime.trace import NeedsPythonError, current, error_here
 from d2s.runtime.values.tensors import condition
 
 
@@ -37,9 +38,11 @@ def while_(
     def state() -> State:
         return State(names, body, test, stop)
 
-    trips = 0
+    trips, raised = 0, _raised()
     try:
         while True:
+            if trips == GUARDED and _is_constant(test) and _raised() > raised:
+                raise _ended_by_an_exception()
             holds = condition(test())
             if bridge.is_value(holds):
                 WhileLoop(holds, _going_on(test, stop), body, state()).follow()
@@ -60,6 +63,27 @@ def while_(
                 return
     except NameError as error:
         raise as_local(error)  # noqa: B904 - mostly the same one
+
+
+def _is_constant(test: Callable[[], object]) -> bool:
+    """Whether the condition reads nothing, as in ``while True``."""
+    code = getattr(test, "__code__", None)
+    return code is not None and not (code.co_names or code.co_freevars)
+
+
+def _raised() -> int:
+    """How many exceptions the run may raise, as far as is captured."""
+    capture = current()
+    return 0 if capture is None else len(capture.raises) + len(capture.hosts)
+
+
+def _ended_by_an_exception() -> Exception:
+    return error_here(
+        UnsupportedInGraphError,
+        f"a while loop has been captured for {GUARDED} trips, and what ends it is an exception "
+        "that only the run can raise",
+        "leave the loop by a break where the tensor says so, and raise behind it",
+    )
 
 
 def _going_on(
