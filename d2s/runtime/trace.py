@@ -227,6 +227,8 @@ class Capture:
         born: objects that the captured code has made, by their ids.
         begun: containers whose ``__init__`` has left another one in their place, and that one.
         making: the class of the container that a call expression is about to make.
+        remembered: results of functions under ``functools.lru_cache``, by function and arguments,
+            with the blocks that they were computed in.
         outside: how a reader would call an object that only Python can change, if it was there
             before.
         on_read: told of each tensor of dygraph whose contents user code reads while it is captured.
@@ -303,6 +305,7 @@ class Capture:
     born: dict[int, Any] = field(default_factory=dict)
     begun: dict[int, tuple[Any, Any]] = field(default_factory=dict)
     making: type | None = None
+    remembered: dict[Any, tuple[Any, list[Block], Any]] = field(default_factory=dict)
     on_read: Callable[[Any], None] | None = None
     outside: Callable[[Any], str | None] | None = None
     watched: Callable[[], list[Any]] = list

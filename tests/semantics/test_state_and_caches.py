@@ -122,6 +122,59 @@ def test_what_a_cache_of_functools_keeps_is_made_in_dygraph() -> None:
     assert upper(2).numpy().tolist() == [[0.0, 1.0], [0.0, 0.0]]
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        """
+            @functools.lru_cache(None)
+            def scaled(k):
+                return x * k
+            return scaled(2) + scaled(2) + scaled(3)
+        """,
+        """
+            @functools.cache
+            def fib(n):
+                return x * n if n < 2 else fib(n - 1) + fib(n - 2)
+            return fib(24)
+        """,
+        """
+            @functools.lru_cache
+            def distance(i, j):
+                if i == 0 or j == 0:
+                    return float(i + j)
+                cost = (x[i - 1] - x[j - 1]).abs()
+                return min(distance(i - 1, j) + 1, distance(i - 1, j - 1) + cost)
+            return distance(2, 2)
+        """,
+        """
+            @functools.lru_cache
+            def scaled(k):
+                return x * k if x.sum() > 4 else x - k
+            y = scaled(2)
+            if x[0] > 1:
+                y = y + scaled(3)
+            return y + scaled(3)
+        """,
+        """
+            class Powers:
+                def __init__(self, x):
+                    self.x = x
+
+                @functools.lru_cache
+                def __call__(self, k):
+                    return self.x ** k
+
+            powers = Powers(x)
+            return powers(2) + powers(2) + powers(3)
+        """,
+    ],
+)
+def test_a_cache_of_a_function_that_closes_over_tensors(body: str) -> None:
+    """A1: what it gives for one call is remembered for that call."""
+    function = function_of(f"def f(x):\n{body}", functools=functools)
+    assert_same(function, tensor(1.0, 2.0), tensor(2.0, 4.0))
+
+
 def test_a_cache_that_is_given_a_tensor() -> None:
     """A1: it is computed in the program, with its gradient; nothing of that is left behind."""
     doubled.cache_clear()

@@ -35,7 +35,7 @@ from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.python.kinds import type_
 from d2s.runtime.trace import Capture, current, error_here
 from d2s.runtime.values.choice import Choice, each
-from d2s.runtime.values.fields import CONTAINERS, slots_of
+from d2s.runtime.values.fields import CONTAINERS, attributes_of, slots_of
 from d2s.runtime.values.objects import (
     WEAK_CURE,
     attribute,
@@ -48,7 +48,8 @@ from d2s.runtime.values.objects import (
     weak_cause,
 )
 from d2s.runtime.values.tensors import as_value, check_dense
-from d2s.runtime.values.tree import is_dataclass_instance
+from d2s.runtime.values.tree import any_leaf, is_dataclass_instance
+from d2s.runtime.values.unbound import UNBOUND
 
 SKIP: Final = "__d2s_not_to_static__"
 """The attribute that ``d2s.not_to_static`` sets on a function."""
@@ -244,18 +245,52 @@ _CACHED: Final = type(functools.lru_cache(lambda: None))
 def _remembered(function: Any, *arguments: object, **options: object) -> Any:
     """A function under ``functools.lru_cache``: what it remembers is made in dygraph.
 
-    With tensors of the program, which are others on each call, nothing would be found again.
+    With tensors of the program, which are others on each call, nothing would be found again: what
+    it gives for them is remembered while the program is captured.
     """
+    inner, capture = function.__wrapped__, current()
+    assert capture is not None
+    if not (_reaches_program([arguments, options]) or _reaches_program(_cells(inner))):
+        known = set(capture.born)
+        with bridge.outside_of_capture():
+            found = function(*arguments, **options)
+        for made in capture.born.keys() - known:  # it is remembered for the calls to come
+            del capture.born[made]
+        return found
     if not is_outside([arguments, options]):
-        return call(function.__wrapped__)(*arguments, **options)
-    capture = current()
-    born = {} if capture is None else capture.born
-    known = set(born)
-    with bridge.outside_of_capture():
-        found = function(*arguments, **options)
-    for made in born.keys() - known:  # it is remembered for the calls to come
-        del born[made]
-    return found
+        return call(inner)(*arguments, **options)
+    key = id(function), arguments, tuple(options.items())
+    _, blocks, result = capture.remembered.get(key, (None, [], UNBOUND))
+    if result is UNBOUND or blocks != capture.blocks[: len(blocks)]:
+        result = call(inner)(*arguments, **options)
+        capture.remembered[key] = function, list(capture.blocks), result
+    return result
+
+
+def _cells(function: Any) -> list[Any]:
+    """What a function has from the functions around it."""
+    return [
+        cell.cell_contents for cell in getattr(function, "__closure__", None) or () if _is_set(cell)
+    ]
+
+
+def _is_set(cell: types.CellType) -> bool:
+    try:
+        return cell.cell_contents is not UNBOUND
+    except ValueError:
+        return False
+
+
+def _reaches_program(held: object, depth: int = 2) -> bool:
+    """Whether a tensor of the program is in ``held``, or in attributes of objects in it."""
+    if not is_outside(held):
+        return True
+    return depth > 0 and any_leaf(
+        lambda leaf: (
+            is_user_object(leaf) and _reaches_program(list(attributes_of(leaf).values()), depth - 1)
+        ),
+        held,
+    )
 
 
 def _function(function: types.FunctionType, owner: object = None) -> Any:
