@@ -24,13 +24,13 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.blame import is_d2s, is_paddle
 from d2s.diagnostics.location import is_ours
-from d2s.runtime.aliasing.liveness import inner_codes, is_read_later
 from d2s.runtime.aliasing.snapshots import with_form
 from d2s.runtime.trace import Block, current
 from d2s.runtime.values.choice import Choice, possible
 from d2s.runtime.values.fields import Fields, attributes_of, is_object, slot_fields, slots_of
 from d2s.runtime.values.objects import dict_of, is_list
 from d2s.runtime.values.tree import children, is_mapping, pairs
+from d2s.syntax.bytecode import inner_codes, is_read_later
 
 DEPTH = 3
 """How far to look into containers and attributes of a variable."""

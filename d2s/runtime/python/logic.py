@@ -157,11 +157,7 @@ def in_(item: Any, container: Any) -> Any:
     asks = is_undecided if hashed else holds_tensors
     among = () if is_mapping(container) or isinstance(container, KeysView | range) else container
     if not (asks(item) or isinstance(item, Choice) or any(map(asks, among))):
-        held = container.get(item) if type(container) is dict else None
-        if isinstance(held, Choice):  # an attribute that some paths have not bound, in ``vars()``
-            holds = held.holds(lambda side: side is not UNBOUND)
-            return holds if isinstance(holds, bool) else mark_number(paddle.assign(holds), bool)
-        return item in container  # a tensor is found in a dict or set if it is the same one
+        return _is_bound_in(container, item)
     found: Any = None
     for other in container:
         same = True if other is item else condition(eq(item, other))
@@ -170,6 +166,18 @@ def in_(item: Any, container: Any) -> Any:
         elif same:
             return True
     return False if found is None else mark_number(paddle.assign(found), bool)
+
+
+def _is_bound_in(container: Any, item: object) -> Any:
+    """``item in container``, where a tensor is found if it is the same one.
+
+    In what ``vars`` gives may be an attribute that some paths have not bound.
+    """
+    held = container.get(item) if type(container) is dict else None
+    if not isinstance(held, Choice):
+        return item in container
+    holds = held.holds(lambda side: side is not UNBOUND)
+    return holds if isinstance(holds, bool) else mark_number(paddle.assign(holds), bool)
 
 
 def not_in(item: object, container: object) -> Any:
