@@ -280,6 +280,11 @@ class Capture:
         found: dicts, and keys of the run that are in them wherever the program goes on.
         only_static: something that dygraph does not do is a part of the program.
         set_at: the last line on which something was set for the whole process.
+        pooled: the classes whose objects are known by a number, and what is known of them.
+        pools: by class, these objects: see ``lists.items.pools``.
+        tables: the lists of the run that hold their attributes.
+        wishes: the classes of objects that something was refused for, which is not if they are
+            known by a number.
     """
 
     branching: Branching
@@ -346,6 +351,10 @@ class Capture:
     found: dict[tuple[int, int], tuple[Any, Any, tuple[Block, ...]]] = field(default_factory=dict)
     only_static: bool = False
     set_at: Location | None = None
+    pools: dict[type, Any] = field(default_factory=dict)
+    tables: dict[str, Any] = field(default_factory=dict)
+    wishes: set[type] = field(default_factory=set)
+    pooled: dict[type, Any] = field(default_factory=dict)
 
     @contextmanager
     def block(

@@ -58,6 +58,7 @@ from d2s.runtime.control_flow.cond import Branches
 from d2s.runtime.control_flow.effects import BlockLeft, raise_later
 from d2s.runtime.host.debuggers import step_over_ours
 from d2s.runtime.host.lowering import check_on_host, tell_what_is_lowered
+from d2s.runtime.lists.items.pools import open_pools, with_pools
 from d2s.runtime.lists.lending import settle_block
 from d2s.runtime.loops.unread import drop_unread
 from d2s.runtime.trace import Capture, capture_into
@@ -134,17 +135,17 @@ def capture(
         decided=decided,
     )  # fmt: skip
     made: Captured
-    state = begun()
+    state, of = begun(), functools.partial(_captured, wanted)
     with capture_lock, bridge.keep_mode(), bridge.no_collection(), deep(), frames:
         try:
-            made = _captured(wanted, state)
+            made = with_pools(of, state, begun)
         except D2SError as error:
             if not state.rolled:
                 raise
             # What a static loop leaves may be less than what trips leave that are captured one by
             # one: a list of unknown length, a number of the run.
             try:
-                made = _captured(wanted, begun(rolls=False))
+                made = with_pools(of, begun(rolls=False), begun)
             except D2SError:
                 raise error from None
         return made
@@ -274,6 +275,7 @@ class _Recording:
             self.watch.probes.installed(),
         ):
             args, kwargs = self._enter()
+            open_pools(self.state, self.state.pooled)
             result = self._called(args, kwargs)
             check_on_host(self.state.wanting)
             watched = (self.watch.opaque, self.arguments.opaque)
@@ -365,9 +367,9 @@ class _Recording:
         """Let go of the user's objects, which would live until the next garbage collection."""
         for part in (self.watch, self.arguments):
             vars(part).clear()
-        rolled = self.state.rolled
+        rolls, rolled, wishes = self.state.rolls, self.state.rolled, self.state.wishes
         vars(self.state).clear()
-        self.state.rolled = rolled
+        self.state.rolls, self.state.rolled, self.state.wishes = rolls, rolled, wishes
         vars(self).clear()
 
     def captured(self) -> Captured:

@@ -32,6 +32,8 @@ from d2s.runtime.control_flow.stops import computed, is_known_here, stops_of, te
 from d2s.runtime.host.shipment import Shipment
 from d2s.runtime.host.text import HostText
 from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.items.pools import linked, resolved
+from d2s.runtime.lists.items.views import is_view, kind_of_view, number_of
 from d2s.runtime.trace import Capture
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import attributes_of, empty, is_object, set_attributes
@@ -50,6 +52,7 @@ class Results:
         self.grown = state.grown
         self.born = state.born
         self.goes_on = state.goes_on
+        self.pools = state.pools
         self.watches: tuple[Watch, ...] = (watch,)
         self.roots, self.written, self.stored = state.notes.roots, state.notes.written, state.stored
         self.copies = state.notes.copies
@@ -328,6 +331,8 @@ class Results:
             where = self.output(item.flag)
             true, false = self.take(item.true), self.take(item.false)
             return lambda run: (true if bool(run.outputs[where]) else false)(run)
+        if is_view(item):
+            return self.viewed(self.take(number_of(item)), kind_of_view(item))
         if isinstance(item, DynamicList):
             known = self.shared.get(id(item))
             return known if known is not None else self.once(item, self.growing(item))
@@ -398,9 +403,32 @@ class Results:
 
     def growing(self, item: DynamicList) -> Build:
         """A list that has grown in a loop."""
+        build = self.stacked(item)
+        if not self.pools:
+            return build
+        objects = self.objects()
+        return lambda run: resolved(build(run), objects(run))
+
+    def stacked(self, item: DynamicList) -> Build:
+        """The same, with the numbers of objects in their places."""
         rows, make = item.d2s_shown()
         stacks = [self.output(row) for row in rows]
         return lambda run: make([run.outputs[position] for position in stacks])
+
+    def viewed(self, number: Build, kind: type) -> Build:
+        """An object that is known by its number."""
+        objects = self.objects()
+        return lambda run: objects(run)[kind][number(run)]
+
+    def objects(self) -> Build:
+        """All objects that are known by their numbers, by class."""
+        known = self.shared.get(id(self.pools))
+        if known is not None:
+            return known
+        tables = {kind: self.stacked(pool.rows) for kind, pool in self.pools.items()}
+        return self.once(
+            self.pools, lambda run: linked({kind: table(run) for kind, table in tables.items()})
+        )
 
 
 def _partial(

@@ -60,6 +60,8 @@ class State:
         capture = current()
         self._watched = list if capture is None else capture.watched
         self._scopes = {key: scope.note() for key, scope in reach.found().items()}
+        if capture is not None and capture.tables:
+            self._scopes[id(capture.tables)] = Scope(capture.tables, "objects").note()
         for record in self._watched():
             self._watch(record)
         self._known = {slot_key(slot) for slot in self.slots}
@@ -92,6 +94,8 @@ class State:
             owner = slot.get()
             if owner is UNBOUND or owner is None or isinstance(owner, Choice):
                 return Missing()
+            if hasattr(type(owner), "d2s_kind"):
+                return Missing()  # its attributes are in a table, which is state by itself
             if is_computed(type(owner), name):
                 return Missing()  # its setter assigns other attributes, which are found by find
             slot = Attribute(owner, name)

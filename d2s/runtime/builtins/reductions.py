@@ -23,7 +23,7 @@ from d2s.runtime.lists.dynamic_set import DynamicSet
 from d2s.runtime.lists.items.elements import Element, Ragged, Single
 from d2s.runtime.lists.items.structures import OneOf
 from d2s.runtime.lists.iteration import Indexed, indexed, items_of
-from d2s.runtime.loops.comprehensions import list_, list_of
+from d2s.runtime.loops.comprehensions import keys_of, list_of
 from d2s.runtime.python.casts import bool_, over
 from d2s.runtime.python.logic import and_, or_
 from d2s.runtime.python.orders import (
@@ -279,6 +279,8 @@ class _Extreme:
             _is_structured(things[0].element) or "key" in options
         ):
             return self._of_structures(things[0], **options)
+        if "key" in options and indexed(things[0]) is not None:
+            return self._of_structures(list_of(things[0]), **options)
         rows = _rows(things[0], self.name)
         if rows is not None:
             return self._of_rows(rows, **options)
@@ -325,7 +327,7 @@ class _Extreme:
         if isinstance(things, DynamicDict) and attribute(key, "__self__") is things:
             keys = things.values()  # max(table, key=table.get)
         else:
-            keys = whole if key is None else list_(whole, lambda item: key(item))
+            keys = whole if key is None else keys_of(whole, key)
         if isinstance(things, DynamicSet) and key is not None:
             things.refuse_ties(keys, reverse=self.name == "max", first=True)
 
@@ -344,11 +346,7 @@ class _Extreme:
         except ValueError as error:
             raise_when(length == 0, error.with_traceback(None))
 
-    def _of_rows(self, rows: _Rows, key: Key | None = None, **default: object) -> Any:
-        if key is not None:
-            raise _refused(
-                f"{self.name}() with a key is asked for items whose number a tensor decides"
-            )
+    def _of_rows(self, rows: _Rows, **default: object) -> Any:
         keys = vector(rows.stacked, self.name)
         if not default:
             self._refuse_nothing(rows.length)
@@ -460,7 +458,7 @@ def sorted_(*iterables: Any, key: Key | None = None, reverse: Any = False, **wro
         raise _refused("a tensor decides whether sorted() reverses", "sort in each side of an if")
     if indexed(things) is not None:
         whole = things.bag() if isinstance(things, DynamicKeys) else list_of(things)
-        keys = whole if key is None else list_(whole, lambda item: key(item))
+        keys = whole if key is None else keys_of(whole, key)
         if isinstance(things, DynamicSet) and key is not None:
             things.refuse_ties(keys, reverse=bool(reverse), first=False)
         return whole.ordered(keys, bool(reverse))

@@ -32,6 +32,7 @@ from d2s.runtime.calls.spellings import rewrapped
 from d2s.runtime.calls.stand_ins.tables import StandIns
 from d2s.runtime.host import breakpoints, messages, streams, world
 from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.items.pools import pooled
 from d2s.runtime.python.kinds import type_
 from d2s.runtime.trace import Capture, current, error_here
 from d2s.runtime.values.choice import Choice, each
@@ -114,10 +115,13 @@ class _Converted(Callables):
             capture.adopt(callee)
             if issubclass(callee, paddle.distribution.Distribution):
                 return functools.partial(_of_values, callee)
-            if _makes_empty_objects(callee):
+            if _makes_empty_objects(callee) and callee not in capture.pools:
                 return functools.partial(_made, capture, callee)
             if issubclass(callee, CONTAINERS) and is_user_class(callee):
                 return functools.partial(_filled, capture, callee)
+        if callee in capture.pools:
+            make = self.other(callee)
+            return lambda *given, **options: pooled(make(*given, **options))
         return self.other(callee)
 
     def other(self, callee: object) -> Any:

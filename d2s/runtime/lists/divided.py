@@ -19,7 +19,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from d2s.runtime.aliasing.holders import choices_with, is_in_an_alternative, names_of
+from d2s.runtime.aliasing.holders import (
+    choices_with,
+    holders_of_alternative,
+    is_in_an_alternative,
+    names_of,
+)
 from d2s.runtime.aliasing.origins import is_outer, note_form, origin_of
 from d2s.runtime.aliasing.variables import State
 from d2s.runtime.lists.becoming import KINDS, are_alike, shell_of
@@ -97,9 +102,15 @@ def _is_known_elsewhere(value: Choice, root: object, bind: Callable[[Any], objec
         return any(
             names_of(each) or choices_with(each) or is_in_an_alternative(each)
             for each in value.leaves()
-        )
+        ) or any(holder.live for holder in holders_of_alternative(_changing_in(value)))
     finally:
         bind(value)
+
+
+def _changing_in(value: Choice) -> list[Any]:
+    """Lists and dicts that are items of what ``value`` may be; the joint list has copies."""
+    plain = [each for each in value.leaves() if not isinstance(each, DynamicList)]
+    return [item for each in plain for item in tree.members(each) if tree.is_indexed(item)]
 
 
 def rows_of_all(value: Any, element: Element, select: Select) -> list[Any]:

@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from d2s.errors import ContainerInGraphError
-from d2s.runtime.aliasing.holders import holders_of
+from d2s.runtime.aliasing.holders import holders_of_alternative
 from d2s.runtime.aliasing.snapshots import check_doubles, freeze, same_items
 from d2s.runtime.lists.items.elements import OfRunLength
-from d2s.runtime.trace import Block, Capture, current, error_here
+from d2s.runtime.trace import Block, Capture, current, error_here, open_trace
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import attributes_of, is_object
 from d2s.runtime.values.tree import DEPTH, children, is_indexed
@@ -73,6 +73,7 @@ class Lent:
             return
         if self.position is None or not self.alone or owner.shared or owner.moves != self.moves:
             name = type(self.known[0][0]).__name__ if self.known else "object"
+            wish(self.item)
             raise error_here(
                 ContainerInGraphError,
                 f"a {name} that is an item of {owner.name!r}, whose length a tensor decides, is "
@@ -97,6 +98,11 @@ def objects_in(item: object, depth: int = DEPTH) -> Iterator[Any]:
     elif depth:
         for part in children(item):
             yield from objects_in(part, depth - 1)
+
+
+def wish(item: object) -> None:
+    """Note that what is refused for the objects in an item is not if they are pooled."""
+    open_trace().wishes |= {type(thing) for thing in objects_in(item)}
 
 
 def _known(item: object) -> list[tuple[Any, dict[str, Any]]]:
@@ -126,6 +132,7 @@ def put_in(owner: OfRunLength, item: object) -> None:
     if capture is None:
         return
     if isinstance(item, Choice) and any(True for _ in objects_in(item)):
+        wish(item)
         raise error_here(
             ContainerInGraphError,
             f"one of several objects, as a tensor has decided, is put into {owner.name!r}, whose "
@@ -146,7 +153,7 @@ def put_in(owner: OfRunLength, item: object) -> None:
 def _note_held(capture: Capture, owner: OfRunLength, held: object) -> None:
     """Note that others may know a list or dict of an object that is put into a list."""
     known = isinstance(held, OfRunLength) or is_indexed(held)
-    if known and any(holder.live for holder in holders_of(held)):
+    if known and any(holder.live for holder in holders_of_alternative([held])):
         owner.shared = True
         if isinstance(held, OfRunLength):
             held.placed = True
@@ -183,6 +190,7 @@ def settle_block() -> None:
             entry.settle(here=True)
             capture.lent.remove(entry)
             if capture.blocks and _is_live(entry.item):
+                wish(entry.item)
                 done = "put into it" if entry.position is None else "read"
                 raise error_here(
                     ContainerInGraphError,
@@ -218,4 +226,5 @@ def _is_referred_to(entry: Lent) -> bool:
 
 
 def _is_live(item: object) -> bool:
-    return any(holder.live for thing in objects_in(item) for holder in holders_of(thing))
+    things = list(objects_in(item))
+    return bool(things) and any(holder.live for holder in holders_of_alternative(things))

@@ -30,13 +30,13 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.notes import note
 from d2s.errors import ContainerInGraphError
-from d2s.runtime.aliasing.holders import holders_of
+from d2s.runtime.aliasing.holders import holders_of_alternative
 from d2s.runtime.aliasing.reach import comes_to
 from d2s.runtime.lists import lending
 from d2s.runtime.lists.items.elements import Element, OfRunLength
 from d2s.runtime.lists.items.fixed import Write, attach, owner_of_view
 from d2s.runtime.lists.items.rows import joined, opened, sharing, zero_rows
-from d2s.runtime.lists.items.structures import element_of, union
+from d2s.runtime.lists.items.structures import element_of, union, wish_for
 from d2s.runtime.trace import OnceMoreError, current, error_here
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import carried, mark_number, passing_in, zeros_of
@@ -98,6 +98,7 @@ class ItemStore(OfRunLength):
         placed: it has been put into another list, which does not see a change of it.
         writing: what has become of an item is being written to its place.
         lazy: the code of a generator expression, which Python would run item by item.
+        is_generator: it is what a generator expression gives that ``next`` is asked of.
     """
 
     def __init__(self, name: str, element: Element) -> None:
@@ -117,6 +118,7 @@ class ItemStore(OfRunLength):
         self.placed = False
         self.writing = False
         self.lazy: tuple[Any, ...] = ()
+        self.is_generator = False
         self._taken: list[tuple[Any, object]] = []
         self._length: paddle.Tensor | None = None
 
@@ -438,7 +440,7 @@ class ItemStore(OfRunLength):
                 owner.shared = self.shared = True
             elif isinstance(part, ItemStore):
                 part.placed = True
-            elif is_indexed(part) and any(holder.live for holder in holders_of(part)):
+            elif is_indexed(part) and any(holder.live for holder in holders_of_alternative([part])):
                 self.shared = True
                 capture.placed[id(part)] = part
 
@@ -448,7 +450,6 @@ class ItemStore(OfRunLength):
             return item
         if self.element.has_objects:
             lending.lend(self, item, position)
-            return item
         capture, moves, token = current(), self.moves, object()
         blocks = () if capture is None else tuple(capture.blocks)
 
@@ -466,6 +467,7 @@ class ItemStore(OfRunLength):
         return item
 
     def _cannot_write_back(self) -> Exception:
+        wish_for(self.element)
         return error_here(
             ContainerInGraphError,
             f"a list or dict that was taken out of {self.name!r}, whose length a tensor decides, "

@@ -32,8 +32,10 @@ from d2s.runtime.lists.iteration import Indexed, indexed, items_of
 from d2s.runtime.loops.for_sources import OfTheRun, Trips, WithClosure
 from d2s.runtime.python.logic import and_, not_, or_
 from d2s.runtime.trace import current, error_here
+from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.choice import Choice, each
-from d2s.runtime.values.tensors import as_value, condition, is_tensor
+from d2s.runtime.values.tensors import as_value, condition, is_tensor, number_kind
+from d2s.runtime.values.tree import is_tuple, map_children
 from d2s.runtime.values.unbound import UNBOUND
 
 Use = Callable[..., Any]
@@ -118,6 +120,17 @@ def _grown(sequence: Indexed, element: Use, accept: Use | None, names: tuple[str
     others = tuple(_closure_of(use) for use in (element, accept) if use is not None)
     OfTheRun(sequence).run(Trips(trip, ("comprehension", *names), others=others))
     return comprehension
+
+
+def keys_of(things: Any, key: Use) -> Any:
+    """``key`` of each thing, by which they are put in order: no gradient goes through that."""
+
+    def alone(part: Any) -> Any:
+        if is_tensor(part) and number_kind(part) is None:
+            return as_value(part).detach()
+        return map_children(alone, part) if is_tuple(part) else part
+
+    return list_(things, lambda item: alone(key(item)))
 
 
 def folded(use: Use, sequence: Indexed, result: Any) -> Any:
@@ -216,7 +229,9 @@ def generator(
         return _FirstOfSeveral(iter_, over) if consumer == "next" else each(over, iter_)
     if indexed(iter_) is not None:
         whole = list_(iter_, element, accept, names)
-        if isinstance(whole, DynamicList) and not consumer:
+        if isinstance(whole, DynamicList) and consumer == "next":
+            whole.is_generator = True
+        elif isinstance(whole, DynamicList) and not consumer:
             whole.lazy = element, accept
         return whole
     things = iter(items_of(iter_))
@@ -321,6 +336,12 @@ def next_(iterator: object, /, *default: object) -> Any:
     capture = current()
     if isinstance(iterator, Choice) and capture is not None and not capture.blocks:
         return each(lambda found: next_(found, *default), iterator, plainly=True)
+    if isinstance(iterator, DynamicList) and iterator.is_generator:
+        if not default:
+            raise_when(iterator.length == 0, StopIteration())
+            return iterator[0]
+        none = iterator.length == 0
+        return select(none, lambda: default[0], lambda: iterator[0])
     if not isinstance(iterator, _First):
         return iteration.next_(iterator, *default)
     if not default and iterator.kept[-1][1] is not True:

@@ -16,6 +16,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.runtime.host.text import HostText
 from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.items.views import is_view
 from d2s.runtime.python.casts import over
 from d2s.runtime.trace import current
 from d2s.runtime.values.callbacks import raise_when
@@ -121,6 +122,8 @@ def type_(thing: object, /, *others: Any, **options: Any) -> Any:
         return str
     if is_array(thing):
         return type(thing.sample(odd=1))
+    if is_view(thing):
+        return thing.__class__
     if not bridge.is_value(thing):
         return SIZE if type(thing) is Sizes else type(thing)
     kind = number_kind(thing)

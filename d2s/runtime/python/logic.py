@@ -19,6 +19,7 @@ from d2s.runtime.aliasing.snapshots import is_double
 from d2s.runtime.control_flow.cond import choose, select
 from d2s.runtime.control_flow.unbound import as_local
 from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.items.views import is_view, same_object
 from d2s.runtime.python.comparing import COMPARISONS, eq
 from d2s.runtime.python.keys import is_undecided
 from d2s.runtime.trace import current, error_here
@@ -107,6 +108,8 @@ def _is_one(left: object, right: object) -> Any:
     """The answer for one alternative of each; a bool of the run where both are truth values."""
     if left is right:
         return True
+    if is_view(left) and is_view(right):
+        return same_object(left, right)
     of_the_run = bridge.is_value(left) or bridge.is_value(right)
     kinds = number_kind(left), number_kind(right)
     cure = "compare a flag that is set in the same places instead"

@@ -237,6 +237,8 @@ def is_user_object(value: Any) -> bool:
 def dict_of(value: Any) -> dict[str, Any] | None:
     """The attributes of an object as it keeps them; a ``__getattr__`` of its class is not asked."""
     kind = type(value)
+    if hasattr(kind, "d2s_kind") or hasattr(kind, "d2s_value"):  # the program has the attributes
+        return None
     if defines(kind, "__getattr__") or defines(kind, "__getattribute__"):
         try:
             found = object.__getattribute__(value, "__dict__")

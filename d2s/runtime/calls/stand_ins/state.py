@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import paddle
@@ -13,8 +14,11 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.aliasing import inplace
 from d2s.runtime.calls.applying import applied
+from d2s.runtime.lists.items.pools import copied_view, pooled
+from d2s.runtime.lists.items.views import is_view, kind_of_view
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.training import functions as training
+from d2s.runtime.values.choice import Choice, each
 from d2s.runtime.values.objects import is_user_object
 from d2s.runtime.values.tensors import as_value, is_tensor, number_kind
 from d2s.runtime.values.tree import any_leaf
@@ -90,10 +94,12 @@ def copied(thing: Any) -> Any:
             "knows nothing",
             "use .clone(), or .detach() if a change of one is to be seen in the other",
         )
+    if is_view(thing):
+        return copied_view(thing)
     made = applied(copy.copy, [thing], {})
     if made is not thing:
         _note_born(made)
-    return made
+    return pooled(made)
 
 
 def deep_copied(thing: Any, memo: dict[int, Any] | None = None) -> Any:
@@ -108,13 +114,30 @@ def deep_copied(thing: Any, memo: dict[int, Any] | None = None) -> Any:
             "copy.deepcopy() of a layer makes new parameters on each call",
             "copy the layer once, outside of the function",
         )
+    if any_leaf(is_view, thing):
+        return copied_view(thing, deep=True)
     memo = {} if memo is None else memo
     before = memo.copy()
     made = applied(copy.deepcopy, [thing, memo], {})
-    for number, each in memo.items():
+    for number, part in memo.items():
         if number not in before:  # what was there, with its copy; and a list of what was there
-            _note_born(each)
-    return made
+            _note_born(part)
+    return pooled(made)
+
+
+def replaced(call: Callable[[Any], Any], thing: Any, /, **changes: object) -> Any:
+    """``dataclasses.replace``: what it makes belongs to the call."""
+    if isinstance(thing, Choice):
+        return each(lambda found: replaced(call, found, **changes), thing)
+    if not is_view(thing):
+        made = dataclasses.replace(thing, **changes)
+        _note_born(made)
+        return pooled(made)
+    kind: Any = kind_of_view(thing)
+    for field in dataclasses.fields(kind):
+        if field.init and field.name not in changes:
+            changes[field.name] = getattr(thing, field.name)
+    return call(kind)(**changes)
 
 
 def _note_born(made: object) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import builtins
 import contextlib
 import copy
+import dataclasses
 import functools
 import io
 import itertools
@@ -190,6 +191,7 @@ class StandIns:
             **between_processes.operators(self._call),
             asyncio.gather: coroutines.gather,
             copy.copy: state.copied,
+            dataclasses.replace: partial(state.replaced, self._call),
             copy.deepcopy: state.deep_copied,
             paddle.nn.Layer.set_state_dict: state.set_state_dict,
             paddle.nn.Layer.register_buffer: state.register_buffer,

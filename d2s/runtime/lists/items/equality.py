@@ -9,8 +9,18 @@ import paddle
 
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.lists.items.elements import Element, Labels, OfRunLength, Single, labels_of
+from d2s.runtime.lists.items.pools import columns_of_attribute
 from d2s.runtime.lists.items.rows import Leaf, filled_up, relaxed
-from d2s.runtime.lists.items.structures import Inner, OneOf, Structure, element_of, union
+from d2s.runtime.lists.items.structures import (
+    Constant,
+    Inner,
+    OneOf,
+    Structure,
+    element_of,
+    union,
+    wish_for,
+)
+from d2s.runtime.lists.items.views import is_view, number_of
 from d2s.runtime.trace import error_here
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import NUMBER_DTYPES, as_value, cast_plain, joint_kind, number_kind
@@ -74,6 +84,7 @@ def _equal(element: Element, rows: Iterator[Any], item: Any) -> Flags:
         return _same_parts(element, mine, item)
     if isinstance(element, Inner):
         return _same_lists(element, mine, item)
+    wish_for(element)
     raise _refusal()
 
 
@@ -111,12 +122,39 @@ def _same_parts(element: Structure, rows: list[Any], item: Any) -> Flags:
         return rows[0] == 0
     found: Flags = None
     rest = iter(rows)
+    kind: Any = element.kind
+    if is_view(item) and kind.d2s_equality != ():
+        return _equal_objects(kind, rows[0], item)
     for part, held in zip(element.parts, item, strict=True):
         same = _equal(part, rest, held)
         if same is None:
             return None
         found = same if found is None else found & same
     return found
+
+
+def _equal_objects(kind: Any, numbers: Any, item: Any) -> Flags:
+    """Objects of a class that says which are equal: a data class, by its attributes."""
+    same = numbers == number_of(item)
+    if kind.d2s_equality is None:
+        raise _refusal()
+    found: Flags = paddle.ones_like(numbers, "bool")
+    for name in kind.d2s_equality:
+        part, rows = columns_of_attribute(kind.d2s_kind, name)
+        if isinstance(part, Constant):
+            continue
+        mine = [paddle.gather(row, numbers + 1) for row in rows]
+        held = getattr(item, name)
+        if isinstance(part, Single) and part.leaf.kind is None:
+            if any(size != 1 for size in part.leaf.shape):
+                return same  # Python asks for the truth of such tensors, and gets none
+            equal = paddle.reshape(mine[0] == held, [-1])
+        else:
+            equal = _equal(part, iter(mine), held)
+        if equal is None:
+            return same
+        found = found & equal
+    return same | found
 
 
 def _same_lists(element: Inner, rows: list[Any], item: Any) -> Flags:

@@ -15,15 +15,17 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.lists.items.elements import Element, Labels, Single
+from d2s.runtime.lists.items.pools import columns_of_attribute
 from d2s.runtime.lists.items.rows import relaxed
-from d2s.runtime.lists.items.structures import OneOf, Structure
+from d2s.runtime.lists.items.structures import Constant, OneOf, Structure, wish_for
 from d2s.runtime.trace import error_here
 
 
 def columns_of_order(element: Element, rows: list[paddle.Tensor], name: str) -> list[paddle.Tensor]:
     """1-D tensors, the first ones that differ of which say which of two items is less."""
     found = _columns(element, iter(rows))
-    if found is None:
+    if not found:
+        wish_for(element)
         raise error_here(
             ContainerInGraphError,
             f"the items of {name!r}, whose length a tensor decides, are put in order by something "
@@ -46,12 +48,33 @@ def _columns(element: Element, rows: Iterator[Any]) -> list[Any] | None:
         return [element.as_numbers(mine)]
     if not isinstance(element, Structure) or not issubclass(element.kind, tuple):
         return None
+    kind: Any = element.kind
+    if hasattr(kind, "d2s_kind"):
+        return None if kind.d2s_order is None else _columns_of_objects(kind, mine[0])
     rest, found = iter(mine), list[Any]()
+    counted = False
     for part in element.parts:
         columns = _columns(part, rest)
         if columns is None:
             return None
+        if not counted and getattr(getattr(part, "kind", None), "d2s_order", None) == ():
+            return None  # objects that are not ordered, behind what may be equal
+        counted = isinstance(part, Single) and part.leaf.kind is int
         found += columns
+    return found
+
+
+def _columns_of_objects(kind: Any, numbers: Any) -> list[Any] | None:
+    """Those of objects that are known by numbers."""
+    found: list[Any] = []
+    for name in kind.d2s_order:
+        part, rows = columns_of_attribute(kind.d2s_kind, name)
+        if isinstance(part, Constant):
+            continue  # all have the same
+        mine = _columns(part, iter([paddle.gather(row, numbers + 1) for row in rows]))
+        if mine is None:
+            return None
+        found += mine
     return found
 
 
@@ -74,7 +97,8 @@ def ties(columns: list[paddle.Tensor], places: paddle.Tensor) -> paddle.Tensor:
 
 
 def _sortable(column: paddle.Tensor) -> paddle.Tensor:
-    return paddle.cast(column, "int64") if column.dtype == paddle.bool else column
+    """``column`` as it can be put in order; no gradient goes through an order."""
+    return paddle.cast(column, "int64") if column.dtype == paddle.bool else column.detach()
 
 
 class Heap:

@@ -34,7 +34,7 @@ from d2s.runtime.lists.items.parts import (
 )
 from d2s.runtime.lists.items.rows import columns_of, joined, sizes_of, zero_rows
 from d2s.runtime.lists.items.sizes import is_cut
-from d2s.runtime.trace import current, error_here
+from d2s.runtime.trace import current, error_here, open_trace
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.constants import CONSTANTS, same_constant
 from d2s.runtime.values.fields import attributes_of, empty, is_object, set_attributes
@@ -280,7 +280,7 @@ class Record(Element):
     def of(cls, item: Any) -> Record:
         """What an object is."""
         held = attributes_of(item)
-        return cls(type(item), tuple(held), [_attribute(value) for value in held.values()])
+        return cls(type(item), tuple(held), [attribute_element(value) for value in held.values()])
 
     @property
     def form(self) -> Any:
@@ -292,7 +292,7 @@ class Record(Element):
     def with_(self, other: Element) -> Element:
         assert isinstance(other, Record)
         both = zip(self.names, self.parts, other.parts, strict=True)
-        return Record(self.kind, self.names, [_joint(*each_) for each_ in both])
+        return Record(self.kind, self.names, [joint_attribute(*each_) for each_ in both])
 
     def flatten(self, item: Any) -> list[Any]:
         if isinstance(item, Choice):
@@ -331,7 +331,7 @@ class Record(Element):
         return Record(self.kind, self.names, [part.ragged() for part in self.parts])
 
 
-def _attribute(value: object) -> Element:
+def attribute_element(value: object) -> Element:
     """What an attribute of an object is; of an object from outside all have the same."""
     if isinstance(value, Choice):
         return element_of(value)
@@ -341,7 +341,7 @@ def _attribute(value: object) -> Element:
     return Constant(value) if fixed else element_of(value)
 
 
-def _joint(name: str, one: Element, other: Element) -> Element:
+def joint_attribute(name: str, one: Element, other: Element) -> Element:
     """One for an attribute of both."""
     if one == other:
         return one
@@ -491,3 +491,13 @@ def element_of(item: object) -> Element:
         return single.ragged() if is_cut(leaf_value(item)) else single
     kind, keys, items = parts
     return Structure(kind, keys, list(map(element_of, items)))
+
+
+def wish_for(element: Element) -> None:
+    """Note that what is refused for the objects in items is not if they are pooled."""
+    if isinstance(element, Record):
+        open_trace().wishes.add(element.kind)
+    for part in (*getattr(element, "parts", ()), *getattr(element, "options", ())):
+        wish_for(part)
+    if isinstance(element, Inner) and element.element is not None:
+        wish_for(element.element)

@@ -1,0 +1,186 @@
+"""Views of objects that are known by a number: see ``pools``."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+import weakref
+from collections.abc import Iterable
+from typing import Any, Final, cast
+
+import paddle
+
+from d2s.errors import ContainerInGraphError, UnsupportedInGraphError
+from d2s.runtime.trace import current, error_here
+from d2s.runtime.values.fields import is_computed, slots_of
+from d2s.runtime.values.objects import defines, is_user_class, on_class
+from d2s.runtime.values.tensors import mark_number
+
+_OWN: Final = (
+    "__new__", "__init_subclass__", "__getattribute__", "__getattr__", "__setattr__", "__delattr__",
+    "__len__", "__iter__", "__getitem__", "__contains__", "__bool__", "__hash__", "__del__",
+    "__copy__", "__deepcopy__", "__reduce__",
+)  # fmt: skip
+"""Methods of a class of the user's whose objects stay what they are."""
+
+Numbered = tuple[Any, ...]
+"""A view, as tuples see it."""
+
+
+def pool_of(kind: type) -> Any:
+    """The pool of a class, if its objects have one in the present capture."""
+    capture = current()
+    return None if capture is None else capture.pools.get(kind)
+
+
+def can_be_pooled(kind: type) -> bool:
+    """Whether the objects of a class can be known by a number."""
+    if slots_of(kind) or type(kind) not in (type, abc.ABCMeta) or kind.__dictoffset__ == 0:
+        return False
+    if issubclass(kind, paddle.nn.Layer) or not is_user_class(kind):
+        return False
+    made = {"__setattr__", "__delattr__", "__hash__"} if is_frozen(kind) else set()
+    if vars(kind).get("__hash__", "") is None:  # a data class has it so
+        made.add("__hash__")
+    return not any(defines(kind, name) for name in _OWN if name not in made)
+
+
+def is_frozen(kind: type) -> Any:
+    """Whether a class is a data class whose objects do not change."""
+    params = getattr(kind, "__dataclass_params__", None)
+    return params is not None and params.frozen
+
+
+class View:
+    """Behaviour of views; a class of views is derived of it, of the user's class and of tuple."""
+
+    d2s_kind: type
+
+    @classmethod
+    def _make(cls, items: Iterable[Any]) -> Any:
+        return tuple.__new__(cls, items)  # type: ignore[type-var]
+
+    def __getattribute__(self, name: str) -> Any:
+        kind = type(self).d2s_kind
+        if name == "__class__":
+            return kind
+        pool = pool_of(kind)
+        if pool is not None:
+            if name in pool.names:
+                return pool.read(self, name)
+            if name == "__dict__":
+                raise error_here(
+                    ContainerInGraphError,
+                    f"the attributes of a {kind.__name__}, which one it is a tensor decides, are "
+                    "asked for as a dict",
+                    "name the attributes",
+                )
+        return object.__getattribute__(self, name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        kind: Any = type(self).d2s_kind
+        pool = pool_of(kind)
+        if is_frozen(kind):
+            kind.__setattr__(self, name, value)
+        elif pool is None or is_computed(kind, name):
+            object.__setattr__(self, name, value)
+        else:
+            pool.write(self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        raise error_here(
+            ContainerInGraphError,
+            f"an attribute of a {type(self).d2s_kind.__name__}, which one it is a tensor decides, "
+            "is deleted",
+            "assign None to it",
+        )
+
+    def __hash__(self) -> int:
+        raise error_here(
+            UnsupportedInGraphError,
+            f"a {type(self).d2s_kind.__name__}, which one it is a tensor decides, is a key or in a "
+            "set",
+            "use a number or text that tells it from others",
+        )
+
+
+def _same(self: object, other: object) -> Any:
+    if self is other:
+        return True
+    if not is_view(other):
+        return NotImplemented
+    return same_object(self, other)
+
+
+def _differs(self: object, other: object) -> Any:
+    same = _same(self, other)
+    if isinstance(same, bool):
+        return not same
+    if same is NotImplemented:
+        return same
+    return mark_number(paddle.logical_not(same), bool)
+
+
+def _no_order(self: object, other: object) -> Any:
+    return NotImplemented
+
+
+_views: weakref.WeakKeyDictionary[type, type] = weakref.WeakKeyDictionary()
+
+
+def view_class(kind: type) -> Any:
+    """The class of views of objects of ``kind``."""
+    known = _views.get(kind)
+    if known is None:
+        own = {name: vars(View)[name] for name in (
+            "_make", "__getattribute__", "__setattr__", "__delattr__",
+        )}  # fmt: skip
+        equality, order = (_fields_of(kind, name) for name in ("__eq__", "__lt__"))
+        if equality == ():
+            own |= {"__eq__": _same, "__ne__": _differs, "__hash__": vars(View)["__hash__"]}
+        for name in ("__lt__", "__le__", "__gt__", "__ge__"):
+            if not defines(kind, name):
+                own[name] = _no_order
+        own |= {
+            "d2s_kind": kind, "d2s_equality": equality, "d2s_order": order, "__slots__": (),
+            "__module__": kind.__module__, "__qualname__": kind.__qualname__,
+        }  # fmt: skip
+        known = _views[kind] = type(kind)(kind.__name__, (kind, tuple), own)
+    return known
+
+
+def is_view(thing: object) -> bool:
+    """Whether ``thing`` is a view of an object."""
+    return hasattr(type(thing), "d2s_kind")
+
+
+def kind_of_view(view: object) -> type:
+    """The class of the user's of whose objects ``view`` is one."""
+    made: Any = type(view)
+    kind: type = made.d2s_kind
+    return kind
+
+
+def same_object(one: object, other: object) -> Any:
+    """Whether two views are of one object."""
+    if type(one) is not type(other):
+        return False
+    mine, theirs = number_of(one), number_of(other)
+    return True if mine is theirs else mark_number(mine == theirs, bool)
+
+
+def number_of(view: object) -> Any:
+    """The number of an object in its table."""
+    return tuple.__getitem__(cast(Numbered, view), 0)
+
+
+def _fields_of(kind: type, method: str) -> tuple[str, ...] | None:
+    """The attributes that a method of comparison compares, as a data class has it.
+
+    None of a class without it; ``None`` where the user has written it.
+    """
+    if not defines(kind, method):
+        return ()
+    found = on_class(kind, method)
+    made = dataclasses.is_dataclass(kind) and found.__code__.co_filename == "<string>"
+    return tuple(each.name for each in dataclasses.fields(kind) if each.compare) if made else None

@@ -1,0 +1,403 @@
+"""Objects in lists whose length a tensor decides are known by reference (rules B4, D3).
+
+What changes one is seen under each of its names, in each list and dict that it is in, and in the
+attributes of other objects, with gradients.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import heapq
+from collections.abc import Callable
+from typing import Any
+
+import paddle
+import pytest
+
+import d2s
+from tests.helpers import assert_same, tensor
+
+CALLS = (
+    tensor(1.0, 2.0, 3.0, -1.0, 2.5, 0.5),
+    tensor(-1.0, 0.25, 5.0, -1.0, 7.5, 2.5),
+    tensor(-1.0, -2.0, -5.0, -1.0, -7.5, -2.5),
+)
+
+
+@dataclasses.dataclass
+class Track:
+    box: Any
+    age: int = 0
+    hits: int = 1
+
+
+class Filter:
+    def __init__(self, x: Any, age: int = 0) -> None:
+        self.box, self.age, self.hits = x, age, 1
+        self.seen: list[int] = []
+        self.done_at = None
+
+    def update(self, z: Any, step: int) -> None:
+        self.box = self.box + 0.5 * (z - self.box)
+        self.seen.append(step)
+        if self.done_at is None and z > 2:
+            self.done_at = step
+
+
+class Slow(Filter):
+    def update(self, z: Any, step: int) -> None:
+        super().update(z * 0.5, step)
+        self.hits += 1
+
+
+@dataclasses.dataclass(order=True)
+class Event:
+    time: float
+    kind: int = dataclasses.field(compare=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class State:
+    pos: Any
+    steps: int = 0
+
+
+class Link:
+    def __init__(self, value: Any, parent: Any) -> None:
+        self.value, self.parent, self.children = value, parent, 0
+
+
+def ages(x):
+    tracks = []
+    for i in range(6):
+        for track in tracks:
+            track.age += 1
+        if x[i] > 1:
+            tracks.append(Track(x[i] * 2))
+    tracks = [track for track in tracks if track.age < 4]
+    return [track.age for track in tracks], sum(track.box * track.age for track in tracks)
+
+
+def nearest(x):
+    tracks = []
+    for i in range(6):
+        best, least = None, 1e9
+        for track in tracks:
+            distance = (track.box - x[i]).abs()
+            if distance < least:
+                best, least = track, distance
+        if best is not None and least < 1.0:
+            best.box = (best.box + x[i]) / 2
+            best.hits += 1
+        else:
+            tracks.append(Track(x[i]))
+    return [track.hits for track in tracks], sum(track.box * track.hits for track in tracks)
+
+
+def methods(x):
+    filters = []
+    for i in range(6):
+        matched = False
+        for each in filters:
+            if not matched and (each.box - x[i]).abs() < 1.5:
+                each.update(x[i], i)
+                matched = True
+        if not matched:
+            filters.append(Slow(x[i]))
+    return [(each.hits, each.seen, each.done_at) for each in filters], [f.box for f in filters]
+
+
+def current(x):
+    runs, now = [], None
+    for i in range(6):
+        if x[i] > 0:
+            if now is None:
+                now = Track(x[i] * 0, age=i)
+                runs.append(now)
+            now.hits = i
+            now.box = now.box + x[i]
+        else:
+            now = None
+    return [(run.age, run.hits) for run in runs], [run.box for run in runs]
+
+
+def two_lists(x):
+    every, active = [], []
+    for i in range(6):
+        if x[i] > 0:
+            track = Track(x[i])
+            every.append(track)
+            active.append(track)
+        for track in active:
+            track.age += 1
+        active = [track for track in active if track.age < 3]
+    return [track.age for track in every], len(active), every
+
+
+def cache(x):
+    known = {}
+    for i in range(6):
+        key = int(x[i])
+        entry = known.get(key)
+        if entry is None:
+            entry = Track(x[i] * 2)
+            known[key] = entry
+        entry.hits += 1
+    return {key: entry.hits for key, entry in known.items()}, sum(e.box for e in known.values())
+
+
+def identity(x):
+    tracks = [Track(x[i], i) for i in range(6) if x[i] > 0]
+    if not tracks:
+        return 0, 0, False
+    best = max(tracks, key=lambda track: track.box)
+    others = [track for track in tracks if track is not best]
+    best.age += 10
+    return len(others), sum(track.age for track in tracks), best in others
+
+
+def removed(x):
+    left, kept = [Track(x[i], i) for i in range(6) if x[i] > 0], []
+    while left:
+        best = max(left, key=lambda track: track.box)
+        kept.append(best)
+        left.remove(best)
+        left = [track for track in left if (track.box - best.box).abs() > 0.6]
+        best.age += 10
+    return [track.age for track in kept], sum(track.box for track in kept)
+
+
+def events(x):
+    queue, log = [], []
+    for i in range(3):
+        heapq.heappush(queue, Event(float(x[i]), i))
+    while queue and len(log) < 6:
+        event = heapq.heappop(queue)
+        log.append(event.kind)
+        if event.time < 2:
+            heapq.heappush(queue, Event(event.time + 1.5, event.kind + 10))
+    return log, len(queue)
+
+
+def best_first(x):
+    heap, count, best = [], 0, x[0] * 0
+    heapq.heappush(heap, (-float(x[0]), count, Track(x[0])))
+    for _ in range(5):
+        if not heap:
+            break
+        _, _, node = heapq.heappop(heap)
+        if node.box > best:
+            best = node.box
+        if node.age < 2:
+            for k in (1, 2):
+                value = node.box * 0.9 + x[k]
+                if value > 0:
+                    count += 1
+                    heapq.heappush(heap, (-float(value), count, Track(value, node.age + 1)))
+    return best, count, len(heap)
+
+
+def replaced(x):
+    states = [State(x[0])]
+    for i in range(1, 4):
+        found = []
+        for state in states:
+            found.append(dataclasses.replace(state, steps=state.steps + 1))
+            if x[i] > 0:
+                found.append(dataclasses.replace(state, pos=state.pos + x[i]))
+        states = sorted(found, key=lambda state: (state.steps, state.pos))[:3]
+    best = min(states, key=lambda state: state.pos)
+    return best.pos, best.steps
+
+
+def linked(x):
+    nodes = [Link(x[0], None)]
+    for i in range(1, 4):
+        if x[i] > 0:
+            parent = nodes[-1]
+            nodes.append(Link(parent.value + x[i], parent))
+            parent.children += 1
+            parent.value = parent.value * 2
+    found, node = [], nodes[-1]
+    while node is not None:
+        found.append(node.children)
+        node = node.parent
+    return found, [node.value for node in nodes], nodes[-1].parent is None
+
+
+def copied(x):
+    tracks = [Track(x[i], i) for i in range(6) if x[i] > 0]
+    if tracks:
+        other = copy.copy(tracks[0])
+        other.age = 55
+        tracks[0].hits = 3
+        tracks.append(other)
+    return [(track.age, track.hits) for track in tracks]
+
+
+def first_match(x):
+    tracks = []
+    for i in range(6):
+        match = next((track for track in tracks if (track.box - x[i]).abs() < 1.0), None)
+        if match is None:
+            tracks.append(Track(x[i]))
+        else:
+            match.hits += 1
+    return [track.hits for track in tracks]
+
+
+def grouped(x):
+    groups = {}
+    for i in range(6):
+        groups.setdefault(int(x[i] > 1), []).append(Track(x[i], i))
+    return {key: [track.age for track in group] for key, group in groups.items()}
+
+
+PROGRAMS = {
+    function.__name__: function
+    for function in (
+        ages, nearest, methods, current, two_lists, cache, identity, removed, events, best_first,
+        replaced, linked, copied, first_match, grouped,
+    )
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(name: str) -> None:
+    """D3: references to objects in lists mean what they mean in dygraph."""
+    function = PROGRAMS[name]
+    assert_same(function, *CALLS, static=d2s.to_static(function, full_graph=True))
+
+
+def test_two_results_that_are_one_object() -> None:
+    """D3: an object that is in a result twice is one object, as in dygraph."""
+
+    def function(x):
+        tracks = [Track(x[i], i) for i in range(6) if x[i] > 0]
+        first, last = tracks[0], tracks[-1]
+        first.age += last.age
+        last.age += first.age
+        return tracks, first, last
+
+    tracks, first, last = d2s.to_static(function, full_graph=True)(CALLS[0])
+    assert type(first) is Track
+    assert first is tracks[0]
+    assert last is tracks[-1]
+    assert [track.age for track in tracks] == [track.age for track in function(CALLS[0])[0]]
+
+
+def by_name(tracks, x):
+    if len(tracks) > 1:
+        first, last = tracks[0], tracks[-1]
+        last.hits += 5
+        first.hits += last.hits
+        first.box = last.box + first.hits
+
+
+def in_turn(tracks, x):
+    for track in tracks:
+        if track.box > 1.5:
+            track.hits += 3
+        else:
+            track.box = track.box * x[0]
+
+
+def the_best(tracks, x):
+    if tracks:
+        best = max(tracks, key=lambda track: track.box)
+        best.hits += 50
+        tracks[0].box = tracks[0].box + best.box
+
+
+def moved(tracks, x):
+    if len(tracks) > 1:
+        track = tracks.pop(0)
+        track.hits = 77
+        tracks.append(track)
+        track.box = track.box * 2
+
+
+def in_pairs(tracks, x):
+    for one in tracks:
+        for other in tracks:
+            if one is not other and other.box < one.box:
+                other.hits += 1
+                one.box = one.box + 0.1 * other.box
+
+
+def straight(change, tracks, x):
+    change(tracks, x)
+
+
+def in_both(change, tracks, x):
+    i = paddle.zeros([], "int64")
+    while i < 3:
+        if x[i] > 0:
+            change(tracks, x)
+        i = i + 1
+
+
+@pytest.mark.parametrize("kind", [Track, Slow])
+@pytest.mark.parametrize("place", [straight, in_both])
+@pytest.mark.parametrize("change", [by_name, in_turn, the_best, moved, in_pairs])
+def test_changes_in_places(
+    kind: type, place: Callable[..., None], change: Callable[..., None]
+) -> None:
+    """B4, D3: a change in a branch or static loop is seen behind it, with its gradient."""
+
+    def function(x):
+        tracks = [kind(x[i] * 1.0, i) for i in range(6) if x[i] > 0]
+        place(change, tracks, x)
+        return [track.hits for track in tracks], sum(track.box * track.hits for track in tracks)
+
+    assert_same(function, *CALLS, static=d2s.to_static(function, full_graph=True))
+
+
+REFUSED: dict[str, Callable[[Any], Any]] = {
+    "another attribute": lambda track: setattr(track, "extra", 3),
+    "its dict": lambda track: vars(track),
+    "as a key": lambda track: {track: 1},
+    "an attribute deleted": lambda track: delattr(track, "age"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused(name: str) -> None:
+    """D3: what a number of an object cannot do is refused, with the line."""
+    use = REFUSED[name]
+
+    def function(x):
+        tracks = [Filter(x[i], i) for i in range(6) if x[i] > 0]
+        first, last = tracks[0], tracks[-1]
+        first.age += last.age
+        last.age += 1
+        use(first)
+        return last.age
+
+    with pytest.raises(d2s.D2SError) as caught:
+        d2s.to_static(function, full_graph=True)(CALLS[0])
+    assert caught.value.code in ("D2S205", "D2S207")
+    assert caught.value.line is not None
+
+
+def test_a_dict_that_is_known_by_a_name() -> None:
+    """D3: a dict that was put into a list is changed under its name: it was lost, silently."""
+
+    def function(x):
+        runs, now = [], None
+        for i in range(6):
+            if x[i] > 0:
+                if now is None:
+                    now = {"end": i}
+                    runs.append(now)
+                else:
+                    now["end"] = i
+            else:
+                now = None
+        return [run["end"] for run in runs]
+
+    with pytest.raises(d2s.D2SError) as caught:
+        d2s.to_static(function, full_graph=True)(CALLS[0])
+    assert caught.value.code == "D2S207"
+    assert d2s.to_static(function, full_graph=False)(CALLS[0]) == function(CALLS[0])
