@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import enum
 import heapq
 from collections.abc import Callable
 from typing import Any
@@ -254,11 +255,60 @@ def grouped(x):
     return {key: [track.age for track in group] for key, group in groups.items()}
 
 
+class Mode(enum.Enum):
+    NEW = 1
+    LOST = 2
+
+
+class Watched:
+    def __init__(self, box: Any) -> None:
+        self.box, self.mode, self.missed = box, Mode.NEW, 0
+
+
+def modes(x):
+    every = []
+    for i in range(6):
+        if x[i] > 0:
+            every.append(Watched(x[i]))
+        for each in every:
+            each.missed += 1
+            if each.missed > 3:
+                each.mode = Mode.LOST
+    left = [each for each in every if each.mode is not Mode.LOST]
+    return [each.mode for each in every], len(left)
+
+
+def taken_out(x):
+    tracks, kept = [Track(x[i], i) for i in range(4)], []
+    while tracks:
+        best = max(tracks, key=lambda track: track.box)
+        tracks.remove(best)
+        best.hits += 1
+        if best.box > 0:
+            kept.append(best)
+    return [(track.age, track.hits) for track in kept], [track.box for track in kept]
+
+
+def no_tuple(x):
+    filters = [Filter(x[i], i) for i in range(6) if x[i] > 0]
+    if len(filters) < 2:
+        return None
+    filters[0].hits += 1
+    filters[-1].hits += 1
+    found = []
+    for ask in (len, list, lambda one: one[0], lambda one: one + one, lambda one: one < one):
+        try:
+            ask(filters[0])
+        except TypeError:
+            found.append("a TypeError")
+    return found, isinstance(filters[0], tuple), isinstance(filters[0], Filter), bool(filters[0])
+
+
 PROGRAMS = {
     function.__name__: function
     for function in (
         ages, nearest, methods, current, two_lists, cache, identity, removed, events, best_first,
-        replaced, linked, copied, first_match, grouped,
+        replaced, linked, copied, first_match, grouped, modes, taken_out, no_tuple,
     )
 }  # fmt: skip
 
@@ -352,6 +402,23 @@ def test_changes_in_places(
         return [track.hits for track in tracks], sum(track.box * track.hits for track in tracks)
 
     assert_same(function, *CALLS, static=d2s.to_static(function, full_graph=True))
+
+
+def test_an_object_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    """F1: an object that is known by its number has the text of dygraph."""
+
+    def function(x):
+        tracks = [Event(float(x[i]), i) for i in range(6) if x[i] > 0]
+        first, last = tracks[0], tracks[-1]
+        first.kind += last.kind
+        last.kind += 1
+        print(first, last)
+        return 0
+
+    function(CALLS[0])
+    want = capsys.readouterr().out
+    d2s.to_static(function, full_graph=True)(CALLS[0])
+    assert capsys.readouterr().out == want
 
 
 REFUSED: dict[str, Callable[[Any], Any]] = {

@@ -168,11 +168,7 @@ def _exactly(shown: Any) -> tuple[list[Any], Made] | None:
     return None
 
 
-_VIEWS: Final[dict[type, str]] = {
-    type({}.keys()): "keys",
-    type({}.values()): "values",
-    type({}.items()): "items",
-}
+_VIEWS: Final = {type(getattr({}, name)()): name for name in ("keys", "values", "items")}
 
 
 def _view_of(name: str, keys: list[Any]) -> Made:
@@ -207,6 +203,9 @@ def members(shown: Any) -> tuple[list[Any], Made] | None:
     if is_array(shown):
         held, make = shown.d2s_parts()
         return [item for _, item in held], make
+    if hasattr(type(shown), "d2s_members"):
+        found: tuple[list[Any], Made] = type(shown).d2s_members(shown)
+        return found
     exact = _exactly(shown)
     if exact is not None:
         return exact
@@ -226,7 +225,7 @@ def _is_dynamic(shown: object, around: set[int]) -> bool:
         return False
     if is_tensor(shown) or isinstance(shown, HostText | Choice) or is_growing(shown):
         return True
-    if is_array(shown):
+    if is_array(shown) or hasattr(type(shown), "d2s_members"):
         return True
     if id(shown) in around:
         return False

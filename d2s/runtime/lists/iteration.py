@@ -19,6 +19,7 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import ConditionError, UnsupportedInGraphError
 from d2s.runtime.aliasing.holders import Holder, holders_of_alternative
 from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.items.views import is_view, kind_of_view
 from d2s.runtime.trace import Block, current, error_here
 from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.choice import Choice, each, possible
@@ -170,6 +171,8 @@ def _one_range(thing: Choice) -> Indexed | None:
 def items_of(thing: object) -> Any:
     """``thing`` as something that Python can iterate: the rows of a tensor of known length."""
     _let_be(thing)
+    if is_view(thing):
+        raise TypeError(f"{kind_of_view(thing).__name__!r} object is not iterable")
     if current() is not None and bridge.is_value(thing):
         if list(thing.shape)[:1] == [-1]:
             raise error_here(

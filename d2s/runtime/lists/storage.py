@@ -35,8 +35,9 @@ from d2s.runtime.aliasing.reach import comes_to
 from d2s.runtime.lists import lending
 from d2s.runtime.lists.items.elements import Element, OfRunLength
 from d2s.runtime.lists.items.fixed import Write, attach, owner_of_view
+from d2s.runtime.lists.items.pools import wish_for
 from d2s.runtime.lists.items.rows import joined, opened, sharing, zero_rows
-from d2s.runtime.lists.items.structures import element_of, union, wish_for
+from d2s.runtime.lists.items.structures import element_of, union
 from d2s.runtime.trace import OnceMoreError, current, error_here
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import carried, mark_number, passing_in, zeros_of

@@ -21,6 +21,7 @@ from d2s.runtime.lists.becoming import become
 from d2s.runtime.lists.dynamic_dict import DynamicKeys
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.structures import element_of
+from d2s.runtime.python import stores
 from d2s.runtime.python.arrays.array import Array
 from d2s.runtime.python.comparing import eq, is_late_key
 from d2s.runtime.python.keys import (
@@ -46,7 +47,7 @@ from d2s.runtime.python.picking import (
     refuse_others,
 )
 from d2s.runtime.trace import current, error_here, tentatively
-from d2s.runtime.values.callbacks import host_call, is_seen, raise_where
+from d2s.runtime.values.callbacks import host_call, is_seen, raise_when, raise_where
 from d2s.runtime.values.cases import MOST
 from d2s.runtime.values.choice import Choice, at_once, each
 from d2s.runtime.values.constants import holds_tensors
@@ -248,6 +249,13 @@ def index_of(items: list[Any] | tuple[Any, ...], item: object, *bounds: Any) -> 
     found = paddle.stack(flags)
     raise_where(~found.any(), lambda: _not_in(items, item))
     return mark_number(paddle.argmax(paddle.cast(found, "int64")), int)
+
+
+def remove(items: list[Any], item: object) -> None:
+    """``list.remove``, where only the run can compare."""
+    found = paddle.stack(_equal(items, item))
+    raise_when(~found.any(), ValueError("list.remove(x): x not in list"))
+    stores.pop(items, mark_number(paddle.argmax(paddle.cast(found, "int64")), int))
 
 
 def _not_in(items: list[Any] | tuple[Any, ...], item: object) -> ValueError:

@@ -43,6 +43,8 @@ def isinstance_(thing: Any, kinds: Any, /) -> Any:
         return _by_alternative(lambda side: isinstance_(side, kinds), thing)
     if isinstance(thing, DynamicList):
         return isinstance(thing.made_of([]), kinds)
+    if is_view(thing):
+        return issubclass(thing.__class__, kinds)
     if isinstance(thing, HostText):
         return isinstance("", kinds)
     if is_array(thing):

@@ -19,6 +19,7 @@ whose leaves :meth:`Element.converted` brings those that are stored already.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -240,7 +241,7 @@ class Ragged(Element):
 
 
 class Labels(Element):
-    """One of several constants: texts, bytes, ``None``."""
+    """One of several constants: texts, bytes, ``None``, members of enumerations."""
 
     def __init__(self, table: tuple[Any, ...]) -> None:
         self.table = table
@@ -278,11 +279,16 @@ class Labels(Element):
 
 
 def labels_of(item: object) -> tuple[Any, ...] | None:
-    """The texts, bytes and ``None`` one of which ``item`` is; ``None`` if it is something else."""
+    """The constants one of which ``item`` is; ``None`` if it is something else."""
     found = item.leaves() if isinstance(item, Choice) else [item]
-    if all(type(each_) in (str, bytes, type(None)) for each_ in found):
+    if all(type(each_) in (str, bytes, type(None)) or _is_member(each_) for each_ in found):
         return tuple(dict.fromkeys(found))
     return None
+
+
+def _is_member(thing: object) -> bool:
+    """Whether ``thing`` is of an enumeration, and no number or text."""
+    return isinstance(thing, enum.Enum) and not isinstance(thing, int | float | str)
 
 
 def leaf_value(item: object) -> paddle.Tensor:

@@ -9,7 +9,7 @@ import paddle
 
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.lists.items.elements import Element, Labels, OfRunLength, Single, labels_of
-from d2s.runtime.lists.items.pools import columns_of_attribute
+from d2s.runtime.lists.items.pools import columns_of_attribute, wish_for
 from d2s.runtime.lists.items.rows import Leaf, filled_up, relaxed
 from d2s.runtime.lists.items.structures import (
     Constant,
@@ -18,7 +18,6 @@ from d2s.runtime.lists.items.structures import (
     Structure,
     element_of,
     union,
-    wish_for,
 )
 from d2s.runtime.lists.items.views import is_view, number_of
 from d2s.runtime.trace import error_here

@@ -15,9 +15,9 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.lists.items.elements import Element, Labels, Single
-from d2s.runtime.lists.items.pools import columns_of_attribute
+from d2s.runtime.lists.items.pools import columns_of_attribute, wish_for
 from d2s.runtime.lists.items.rows import relaxed
-from d2s.runtime.lists.items.structures import Constant, OneOf, Structure, wish_for
+from d2s.runtime.lists.items.structures import Constant, OneOf, Structure
 from d2s.runtime.trace import error_here
 
 

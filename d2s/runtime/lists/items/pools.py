@@ -28,7 +28,13 @@ from d2s.runtime.aliasing.holders import holders_of_alternative
 from d2s.runtime.lists.items.elements import Element, OfRunLength
 from d2s.runtime.lists.items.fixed import attach
 from d2s.runtime.lists.items.rows import joined, opened, zero_rows
-from d2s.runtime.lists.items.structures import OneOf, Record, attribute_element, joint_attribute
+from d2s.runtime.lists.items.structures import (
+    Inner,
+    OneOf,
+    Record,
+    attribute_element,
+    joint_attribute,
+)
 from d2s.runtime.lists.items.views import (
     can_be_pooled,
     is_view,
@@ -347,3 +353,13 @@ def linked(objects: dict[type, list[Any]]) -> dict[type, list[Any]]:
             for name, value in vars(thing).items():
                 vars(thing)[name] = resolved(value, objects)
     return objects
+
+
+def wish_for(element: Element) -> None:
+    """Note that what is refused for the objects in items is not if they are pooled."""
+    if isinstance(element, Record):
+        open_trace().wishes.add(element.kind)
+    for part in (*getattr(element, "parts", ()), *getattr(element, "options", ())):
+        wish_for(part)
+    if isinstance(element, Inner) and element.element is not None:
+        wish_for(element.element)

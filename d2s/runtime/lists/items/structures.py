@@ -34,7 +34,7 @@ from d2s.runtime.lists.items.parts import (
 )
 from d2s.runtime.lists.items.rows import columns_of, joined, sizes_of, zero_rows
 from d2s.runtime.lists.items.sizes import is_cut
-from d2s.runtime.trace import current, error_here, open_trace
+from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.constants import CONSTANTS, same_constant
 from d2s.runtime.values.fields import attributes_of, empty, is_object, set_attributes
@@ -244,8 +244,10 @@ class Constant(Element):
 
     __hash__ = None
 
-    def as_number(self, name: str) -> Single:
-        """The same for numbers that differ."""
+    def as_variable(self, name: str) -> Element:
+        """The same for numbers, or members of enumerations, that differ."""
+        if labels_of(self.value) is not None:
+            return Labels((self.value,))
         if number_kind(self.value) is None:
             raise error_here(
                 ContainerInGraphError,
@@ -321,8 +323,10 @@ class Record(Element):
         made = [first]
         for name, mine, theirs in zip(self.names, self.parts, other.parts, strict=True):
             if isinstance(theirs, Constant) and not isinstance(mine, Constant):
-                whole = paddle.expand(as_value(theirs.value), [paddle.shape(first)[0]])
-                made += mine.converted(theirs.as_number(name), iter([whole]))
+                variable = theirs.as_variable(name)
+                one = as_value(theirs.value) if isinstance(variable, Single) else 0 * first[0]
+                whole = paddle.expand(one, [paddle.shape(first)[0]])
+                made += mine.converted(variable, iter([whole]))
             else:
                 made += mine.converted(theirs, rows)
         return made
@@ -345,8 +349,8 @@ def joint_attribute(name: str, one: Element, other: Element) -> Element:
     """One for an attribute of both."""
     if one == other:
         return one
-    one = one.as_number(name) if isinstance(one, Constant) else one
-    return union(one, other.as_number(name) if isinstance(other, Constant) else other)
+    one = one.as_variable(name) if isinstance(one, Constant) else one
+    return union(one, other.as_variable(name) if isinstance(other, Constant) else other)
 
 
 class OneOf(Element):
@@ -491,13 +495,3 @@ def element_of(item: object) -> Element:
         return single.ragged() if is_cut(leaf_value(item)) else single
     kind, keys, items = parts
     return Structure(kind, keys, list(map(element_of, items)))
-
-
-def wish_for(element: Element) -> None:
-    """Note that what is refused for the objects in items is not if they are pooled."""
-    if isinstance(element, Record):
-        open_trace().wishes.add(element.kind)
-    for part in (*getattr(element, "parts", ()), *getattr(element, "options", ())):
-        wish_for(part)
-    if isinstance(element, Inner) and element.element is not None:
-        wish_for(element.element)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import sys
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, cast
 
 import paddle
 
+from d2s.diagnostics.location import is_ours
 from d2s.errors import ContainerInGraphError, UnsupportedInGraphError
 from d2s.runtime.trace import current, error_here
-from d2s.runtime.values.fields import is_computed, slots_of
+from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.fields import is_computed, set_attributes, slots_of
 from d2s.runtime.values.objects import defines, is_user_class, on_class
 from d2s.runtime.values.tensors import mark_number
+from d2s.runtime.values.tree import any_leaf
 
 _OWN: Final = (
     "__new__", "__init_subclass__", "__getattribute__", "__getattr__", "__setattr__", "__delattr__",
@@ -125,6 +129,50 @@ def _no_order(self: object, other: object) -> Any:
     return NotImplemented
 
 
+def _no_operand(self: object, other: object) -> Any:
+    return NotImplemented
+
+
+def _of_tuple(name: str, does: str) -> Callable[..., Any]:
+    """What our own code asks of a tuple, and the user's code of an object that has it not."""
+
+    def ask(self: object, *given: object) -> Any:
+        if not is_ours(sys._getframe(1).f_code.co_filename):
+            raise TypeError(does.format(kind_of_view(self).__name__))
+        return getattr(tuple, name)(self, *given)
+
+    return ask
+
+
+_OF_TUPLES: Final = {
+    "__iter__": "{!r} object is not iterable",
+    "__len__": "object of type {!r} has no len()",
+    "__getitem__": "{!r} object is not subscriptable",
+    "__contains__": "argument of type {!r} is not iterable",
+}
+"""What a tuple has and an object has not, and what Python says then."""
+
+
+def _members(self: object) -> tuple[list[Any], Callable[[list[Any]], Any]]:
+    """The attributes of an object that is shown, and what makes its like of others."""
+    kind = kind_of_view(self)
+    names = pool_of(kind).names
+    held = [getattr(self, name) for name in names]
+    if any_leaf(_holds_view, held):
+        raise error_here(
+            ContainerInGraphError,
+            f"a {kind.__name__} is shown that holds other objects, which ones a tensor decides",
+            "show its attributes",
+        )
+    return held, lambda found: set_attributes(
+        object.__new__(kind), dict(zip(names, found, strict=True))
+    )
+
+
+def _holds_view(thing: object) -> bool:
+    return is_view(thing) or (isinstance(thing, Choice) and any(map(is_view, thing.leaves())))
+
+
 _views: weakref.WeakKeyDictionary[type, type] = weakref.WeakKeyDictionary()
 
 
@@ -141,7 +189,13 @@ def view_class(kind: type) -> Any:
         for name in ("__lt__", "__le__", "__gt__", "__ge__"):
             if not defines(kind, name):
                 own[name] = _no_order
+        own |= dict.fromkeys(
+            [name for name in ("__add__", "__mul__", "__rmul__") if not defines(kind, name)],
+            _no_operand,
+        )
+        own |= {name: _of_tuple(name, does) for name, does in _OF_TUPLES.items()}
         own |= {
+            "__bool__": lambda self: True, "d2s_members": _members,
             "d2s_kind": kind, "d2s_equality": equality, "d2s_order": order, "__slots__": (),
             "__module__": kind.__module__, "__qualname__": kind.__qualname__,
         }  # fmt: skip
