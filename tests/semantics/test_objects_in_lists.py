@@ -202,12 +202,6 @@ KNOWN_BEHIND = {
         xs.append(acc)
     acc.add(x)
     """,
-    "an attribute": """
-    outer = Box(Box(x))
-    for i in range(n):
-        xs.append(outer.v)
-    outer.v.add(x)
-    """,
     "put in by a branch": """
     for i in range(n):
         xs.append(Box(x * i))
@@ -242,6 +236,25 @@ def f(x, n):
     static = d2s.to_static(plain, full_graph=True)
     for count in (3, 1):
         assert_same(plain, (tensor(1.0, 2.0), paddle.to_tensor(count)), static=static)
+
+
+def test_an_attribute_that_is_an_object_or_a_tensor() -> None:
+    """D3: where objects of one class hold an object or a tensor, a use for objects is refused."""
+    source = """
+class Box:
+    def __init__(self, v): self.v = v
+    def add(self, w): self.v = self.v + w
+def f(x, n):
+    xs = []
+    outer = Box(Box(x))
+    for i in range(n):
+        xs.append(outer.v)
+    outer.v.add(x)
+    return xs[-1].v
+"""
+    static = d2s.to_static(function_of(source, "f"), full_graph=True)
+    with pytest.raises(d2s.D2SError):
+        static(tensor(1.0, 2.0), paddle.to_tensor(3))
 
 
 TOLD_APART = {
