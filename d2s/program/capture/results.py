@@ -8,10 +8,9 @@ from __future__ import annotations
 import array
 import copy
 import functools
-import gc
 import types
-from collections.abc import Callable, Iterator
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import paddle
@@ -20,6 +19,7 @@ from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import user_line
 from d2s.errors import UnsupportedInGraphError
 from d2s.program.capture.captured import Build, Output, Run
+from d2s.program.capture.hidden import reached, refuse_hidden
 from d2s.program.state.guards import Guard
 from d2s.program.state.opaque import is_librarys, is_opaque, may_change, rebinds
 from d2s.program.state.places import CONTAINERS, Place
@@ -141,7 +141,7 @@ class Results:
                     "assigns a variable around it: each run would give the same one",
                     cure="make it outside of the converted function",
                 )
-            made = next((found for found in _reached(thing) if id(found) in self.shared), None)
+            made = next((found for found in reached(thing) if id(found) in self.shared), None)
             if made is not None:
                 raise UnsupportedInGraphError(
                     f"an object of type {type(thing).__name__!r} leaves the function and holds a "
@@ -253,13 +253,13 @@ class Results:
         if not is_object(thing):
             if isinstance(thing, types.FunctionType):
                 self.passed.append(thing)
-            _refuse_hidden(thing)
+            refuse_hidden(thing)
             return self.kept_by_python(thing)
         known = self.known(thing)
         if known is not None:
             return known
         if id(thing) not in self.born and not _holds_values(thing):
-            _refuse_hidden(thing)
+            refuse_hidden(thing)
             strange = self.goes_on or is_librarys(type(thing))
             return self.kept_by_python(thing) if strange else lambda run: thing
         members = self.contents(attributes_of(thing))
@@ -450,56 +450,6 @@ def _leaf(position: int) -> Build:
 
 def _is_at(place: Place) -> Callable[[Any], bool]:
     return lambda thing: thing is place.get()
-
-
-_ATOMS: Final = (int, float, complex, str, bytes, type(None), type, types.ModuleType, np.ndarray)
-
-_MOST: Final = 1000
-"""How many objects are looked at for values of the program."""
-
-
-def _refuse_hidden(thing: Any) -> None:
-    """Refuse an object that Python keeps, and that has values of the program in it.
-
-    Raises:
-        UnsupportedInGraphError: (D2S205) a generator, an iterator, a function that is called later.
-    """
-    if any(map(is_symbol, _reached(thing))):
-        raise UnsupportedInGraphError(
-            f"an object of type {type(thing).__name__!r} that has tensors of the program in it "
-            "leaves the function, and would be used when the program is gone",
-            cure="return the tensors themselves, or a list of them, and make the rest outside "
-            "of the converted function",
-        )
-
-
-def _reached(thing: Any) -> Iterator[Any]:
-    """``thing``, and what can be reached from it."""
-    waiting = [thing]
-    seen: set[int] = set()
-    while waiting and len(seen) < _MOST:
-        found = waiting.pop()
-        if isinstance(found, _ATOMS) or id(found) in seen:
-            continue
-        seen.add(id(found))
-        yield found
-        waiting.extend(_inside(found))
-
-
-def _inside(thing: Any) -> list[Any]:
-    """What ``thing``, of a type that the program knows nothing of, holds."""
-    if isinstance(thing, types.FunctionType):  # and not its globals
-        cells = [cell for cell in thing.__closure__ or () if not _is_empty(cell)]
-        return [*cells, thing.__defaults__, thing.__kwdefaults__]
-    if isinstance(thing, types.GeneratorType):
-        return [] if thing.gi_frame is None else list(thing.gi_frame.f_locals.values())
-    if isinstance(thing, paddle.nn.Layer) or bridge.is_eager(thing):
-        return []
-    return gc.get_referents(thing)
-
-
-def _is_empty(cell: types.CellType) -> bool:
-    return not gc.get_referents(cell)
 
 
 def _holds_values(thing: Any, depth: int = 4) -> bool:

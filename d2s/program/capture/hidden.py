@@ -1,0 +1,68 @@
+"""Values of the program inside of objects that only Python looks into.
+
+A generator, an iterator or a function that leaves the converted function with tensors of the
+program in it would be used when the program is gone.
+"""
+
+from __future__ import annotations
+
+import gc
+import types
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.errors import UnsupportedInGraphError
+from d2s.program.state.records import is_symbol
+
+_ATOMS: Final = (int, float, complex, str, bytes, type(None), type, types.ModuleType, np.ndarray)
+
+_MOST: Final = 1000
+"""How many objects are looked at for values of the program."""
+
+
+def refuse_hidden(thing: Any) -> None:
+    """Refuse an object that Python keeps, and that has values of the program in it.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) a generator, an iterator, a function that is called later.
+    """
+    if any(map(is_symbol, reached(thing))):
+        raise UnsupportedInGraphError(
+            f"an object of type {type(thing).__name__!r} that has tensors of the program in it "
+            "leaves the function, and would be used when the program is gone",
+            cure="return the tensors themselves, or a list of them, and make the rest outside "
+            "of the converted function",
+        )
+
+
+def reached(thing: Any) -> Iterator[Any]:
+    """``thing``, and what can be reached from it."""
+    waiting = [thing]
+    seen: set[int] = set()
+    while waiting and len(seen) < _MOST:
+        found = waiting.pop()
+        if isinstance(found, _ATOMS) or id(found) in seen:
+            continue
+        seen.add(id(found))
+        yield found
+        waiting.extend(_inside(found))
+
+
+def _inside(thing: Any) -> list[Any]:
+    """What ``thing``, of a type that the program knows nothing of, holds."""
+    if isinstance(thing, types.FunctionType):  # and not its globals
+        cells = [cell for cell in thing.__closure__ or () if not _is_empty(cell)]
+        return [*cells, thing.__defaults__, thing.__kwdefaults__]
+    if isinstance(thing, types.GeneratorType):
+        return [] if thing.gi_frame is None else list(thing.gi_frame.f_locals.values())
+    if isinstance(thing, paddle.nn.Layer) or bridge.is_eager(thing):
+        return []
+    return gc.get_referents(thing)
+
+
+def _is_empty(cell: types.CellType) -> bool:
+    return not gc.get_referents(cell)
