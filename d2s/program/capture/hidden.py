@@ -24,7 +24,7 @@ _MOST: Final = 1000
 """How many objects are looked at for values of the program."""
 
 
-def refuse_hidden(thing: Any) -> None:
+def refuse_hidden(thing: object) -> None:
     """Refuse an object that Python keeps, and that has values of the program in it.
 
     Raises:
@@ -39,7 +39,7 @@ def refuse_hidden(thing: Any) -> None:
         )
 
 
-def reached(thing: Any) -> Iterator[Any]:
+def reached(thing: object) -> Iterator[Any]:
     """``thing``, and what can be reached from it."""
     waiting = [thing]
     seen: set[int] = set()
@@ -52,7 +52,7 @@ def reached(thing: Any) -> Iterator[Any]:
         waiting.extend(_inside(found))
 
 
-def _inside(thing: Any) -> list[Any]:
+def _inside(thing: object) -> list[Any]:
     """What ``thing``, of a type that the program knows nothing of, holds."""
     if isinstance(thing, types.FunctionType):  # and not its globals
         cells = [cell for cell in thing.__closure__ or () if not _is_empty(cell)]

@@ -118,7 +118,7 @@ def is_opaque(thing: Any) -> bool:
     return id(type(thing)) in _BY_ID
 
 
-def may_change(thing: Any) -> bool:
+def may_change(thing: object) -> bool:
     """Whether ``thing``, of a class that is no user's, may be another one after it was used."""
     ours = type(thing).__module__.partition(".")[0] == "d2s"
     if (
@@ -145,7 +145,7 @@ def is_librarys(kind: type) -> bool:
     return file is None or is_library(file)
 
 
-def _name(thing: Any) -> str:
+def _name(thing: object) -> str:
     return str(thing.name) if isinstance(thing, logging.Logger) else ""
 
 
@@ -203,7 +203,7 @@ class Opaque:
         for setting in SETTINGS:
             self.add(setting, setting.name)
 
-    def knows(self, thing: Any) -> bool:
+    def knows(self, thing: object) -> bool:
         """Whether ``thing`` was there before, as far as the state was looked through."""
         return id(thing) in self._seen
 

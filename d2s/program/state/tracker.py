@@ -311,7 +311,7 @@ class Watch:
             record.before[name] = scope.get(name, ABSENT)
             self.add(record.before[name], name, Place(scope, name, name))
 
-    def knows(self, thing: Any) -> bool:
+    def knows(self, thing: object) -> bool:
         """Whether ``thing``, of a class that is no user's, was there before."""
         known = self.opaque.knows(thing) or id(thing) in self._found
         return known or any(each is thing for each, _ in self.bound)

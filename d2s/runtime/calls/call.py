@@ -271,7 +271,7 @@ def _remembered(function: Any, *arguments: object, **options: object) -> Any:
     return result
 
 
-def _cells(function: Any) -> list[Any]:
+def _cells(function: object) -> list[Any]:
     """What a function has from the functions around it."""
     return [
         cell.cell_contents for cell in getattr(function, "__closure__", None) or () if _is_set(cell)

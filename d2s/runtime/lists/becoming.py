@@ -59,7 +59,7 @@ def of_python(container: Any, name: str, element: Element | None = None) -> Dyna
     return kind.of_container(container, name, element)
 
 
-def _check_class(container: Any, base: type, kind: type, name: str) -> None:
+def _check_class(container: object, base: type, kind: type, name: str) -> None:
     """Refuse a class derived from one of Python's whose methods have to be called for its items."""
     found = (_otherwise(*each, base, kind) for each in own_members(type(container)))
     held = dict_of(container)

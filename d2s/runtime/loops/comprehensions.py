@@ -122,10 +122,10 @@ def _grown(sequence: Indexed, element: Use, accept: Use | None, names: tuple[str
     return comprehension
 
 
-def keys_of(things: Any, key: Use) -> Any:
+def keys_of(things: object, key: Use) -> Any:
     """``key`` of each thing, by which they are put in order: no gradient goes through that."""
 
-    def alone(part: Any) -> Any:
+    def alone(part: object) -> Any:
         if is_tensor(part) and number_kind(part) is None:
             return as_value(part).detach()
         return map_children(alone, part) if is_tuple(part) else part
