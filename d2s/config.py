@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         full_graph: bool
         least_island: int
         try_dygraph: bool
+        capture_seconds: int
         cache_dir: str
         program_copies: int
 
@@ -64,6 +65,9 @@ class Config:
         try_dygraph: some calls of each such stretch, and of functions that need not be one program,
             run in dygraph, and where that is faster, all of them do from then on; off, only the
             length of a stretch decides (``D2S_TRY_DYGRAPH``).
+        capture_seconds: a capture that takes more seconds of the processor is given up, and the
+            function runs in dygraph, where it need not be one program; 0 is no limit
+            (``D2S_CAPTURE_SECONDS``).
         cache_dir: the folder that keeps what functions were converted to, for the next process
             (``D2S_CACHE_DIR``); ``d2s`` in the user's folder of caches if empty, none if ``0``.
         program_copies: so many copies of a program, which threads that find it running run
@@ -83,6 +87,7 @@ class Config:
     full_graph: bool = False
     least_island: int = 4
     try_dygraph: bool = True
+    capture_seconds: int = 30
     cache_dir: str = ""
     program_copies: int = min(os.cpu_count() or 1, 8) - 1
 

@@ -12,7 +12,9 @@ import io
 import logging
 import math
 import random
+import time
 import warnings
+from typing import Any
 
 import numpy as np
 import paddle
@@ -28,7 +30,7 @@ from d2s.errors import (
     UnsupportedInGraphError,
 )
 from d2s.program.islands import paying
-from tests.helpers import assert_same, function_of
+from tests.helpers import assert_same, function_of, tensor
 
 pytestmark = pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
 
@@ -862,3 +864,32 @@ def test_a_leaf_among_the_results_gets_its_gradient() -> None:
                     np.testing.assert_allclose(x.grad.numpy(), want[1], rtol=1e-6)
     with pytest.raises(UnsupportedInGraphError, match="stop_gradient=False"):
         d2s.to_static(leaf_and_loss, full_graph=True)(paddle.ones([3]))
+
+
+@d2s.not_to_static
+def busy(seconds: float) -> None:
+    """Take the processor for so long."""
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+
+def test_a_capture_that_takes_too_long_is_given_up() -> None:
+    """E1: by default the function runs in dygraph then; one program has no limit."""
+
+    def function(x: Any) -> Any:
+        y = x * 2
+        if paddle.in_dynamic_mode():
+            return y if x.sum() > 0 else x
+        busy(1.1)
+        return y if x.sum() > 0 else x
+
+    with d2s.options(capture_seconds=1):
+        converted = d2s.to_static(function, full_graph=False)
+        with pytest.warns(BreakWarning, match="D2S_CAPTURE_SECONDS"):
+            assert converted(tensor(1.0)).item() == 2.0
+        assert converted(tensor(-1.0)).item() == -1.0
+        assert not converted.programs
+        whole = d2s.to_static(function, full_graph=True)
+        assert whole(tensor(1.0)).item() == 2.0
+        assert whole.programs

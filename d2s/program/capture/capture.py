@@ -23,6 +23,7 @@ from typing import Any, Final
 
 import paddle
 
+from d2s import config
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.blame import is_defect
 from d2s.diagnostics.frames import is_part
@@ -56,6 +57,7 @@ from d2s.runtime.calls.implicit import methods
 from d2s.runtime.calls.stand_ins.coroutines import finished
 from d2s.runtime.control_flow.cond import Branches
 from d2s.runtime.control_flow.effects import BlockLeft, raise_later
+from d2s.runtime.control_flow.guards import limited
 from d2s.runtime.host.debuggers import step_over_ours
 from d2s.runtime.host.lowering import check_on_host, tell_what_is_lowered
 from d2s.runtime.lists.items.pools import open_pools, with_pools
@@ -136,7 +138,8 @@ def capture(
     )  # fmt: skip
     made: Captured
     state, of = begun(), functools.partial(_captured, wanted)
-    with capture_lock, bridge.keep_mode(), bridge.no_collection(), deep(), frames:
+    limit = limited(config.get().capture_seconds if wanted.dygraph else 0)
+    with capture_lock, bridge.keep_mode(), bridge.no_collection(), deep(), frames, limit:
         try:
             made = with_pools(of, state, begun)
         except D2SError as error:

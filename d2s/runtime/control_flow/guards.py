@@ -9,6 +9,9 @@ end of the extent the ``if`` is closed, and what is known of both paths is hande
 from __future__ import annotations
 
 import contextlib
+import contextvars
+import math
+import time
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,12 +20,13 @@ from typing import Any
 import paddle
 
 from d2s import paddle_bridge as bridge
+from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.aliasing.snapshots import freeze, thaw
 from d2s.runtime.aliasing.variables import State
 from d2s.runtime.control_flow.merge import Merger
 from d2s.runtime.control_flow.outputs import Builder
 from d2s.runtime.control_flow.raises import Raised, Try
-from d2s.runtime.trace import Block, Extent, current
+from d2s.runtime.trace import Block, Extent, current, error_here
 from d2s.runtime.values.tensors import as_value
 
 
@@ -41,6 +45,30 @@ class Guard:
     raised: Raised
 
 
+_latest: contextvars.ContextVar[float] = contextvars.ContextVar("latest", default=math.inf)
+"""When the thread's capture is given up, by its time on the processor."""
+
+
+@contextlib.contextmanager
+def limited(seconds: int) -> Iterator[None]:
+    """Give a capture up that takes more seconds of the processor; 0 is no limit."""
+    token = _latest.set(time.thread_time() + seconds if seconds else math.inf)
+    try:
+        yield
+    finally:
+        _latest.reset(token)
+
+
+def _check_time() -> None:
+    if time.thread_time() > _latest.get():
+        raise error_here(
+            UnsupportedInGraphError,
+            "to capture the function has taken more than D2S_CAPTURE_SECONDS",
+            "let its branches and loops leave fewer things of several kinds or lengths, or give it "
+            "more time, d2s.options(capture_seconds=...)",
+        )
+
+
 @contextlib.contextmanager
 def extent(frame: types.FrameType | None, names: tuple[str, ...]) -> Iterator[Extent]:
     """A stretch of the capture: a side of a branch, or the body of a ``try``.
@@ -51,6 +79,7 @@ def extent(frame: types.FrameType | None, names: tuple[str, ...]) -> Iterator[Ex
     """
     capture = current()
     assert capture is not None
+    _check_time()
     made = Extent(frame, names)
     capture.extents.append(made)
     try:
