@@ -262,6 +262,7 @@ def test_a_thread_that_begins_during_a_capture_is_in_dygraph_mode() -> None:
         go_on.wait(30)
         seen.append((paddle.in_dynamic_mode(), (paddle.ones([2]) * 3).tolist()))
 
+    @d2s.not_to_static
     def start() -> None:
         late.append(threading.Thread(target=begin))
         late[0].start()

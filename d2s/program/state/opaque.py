@@ -150,6 +150,7 @@ def _name(thing: object) -> str:
 
 
 _FIXED: Final = (
+    *(int, float, complex, str, bytes),  # Paddle's ``TensorSize`` is an int, too
     *(type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType),
     *(functools.partial, enum.Enum, paddle.nn.Layer, paddle.Tensor),
 )

@@ -52,11 +52,11 @@ def setitem(value: object, container: Any, key: Any) -> Any:
     if current() is not None and bridge.capturing():
         value = possible(value)
         if isinstance(container, Choice):
-            stored = each(lambda found: setitem(value, found, key), container, plainly=True)
             kept = container.leaves()
+            stored = each(lambda found: setitem(value, found, key), container, plainly=True)
             found = stored.leaves() if isinstance(stored, Choice) else [stored]
-            made = [leaf for leaf in found if isinstance(leaf, DynamicList)]
-            another = not all(any(leaf is one for one in kept) for leaf in made)
+            become = any(isinstance(leaf, DynamicList) for leaf in found)
+            another = become and not all(isinstance(leaf, DynamicList) for leaf in kept)
             return stored if another or any(map(is_tensor, kept)) else container
         if isinstance(container, DynamicKeys):
             container[without_arrays(key, tensors=False)] = value
