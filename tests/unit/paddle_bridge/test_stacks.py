@@ -132,10 +132,14 @@ def test_code_that_asks_gets_all() -> None:
     """A1: also while a program is captured, with the texts of all frames."""
     seen: list[traceback.StackSummary] = []
 
-    def f(x: Any) -> Any:
+    @d2s.not_to_static
+    def look() -> None:
         seen.append(traceback.extract_stack())
         seen.append(traceback.extract_stack(limit=2))
         assert traceback.format_stack()
+
+    def f(x: Any) -> Any:
+        look()
         return x + 1
 
     d2s.to_static(f)(tensor(1.0))

@@ -65,6 +65,7 @@ def test_a_schedule_of_another_thread() -> None:
         rate.step(3)
         seen.append(rate.last_epoch)
 
+    @d2s.not_to_static
     def beside() -> None:
         thread = threading.Thread(target=work)
         thread.start()
