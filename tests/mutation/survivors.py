@@ -99,7 +99,7 @@ EXPLAINED: Final[tuple[Explained, ...]] = (
         "It stands in for a number that is not finite, of which the run has raised by then.",
     ),
     Explained(
-        "d2s/runtime/host/text.py",
+        "d2s/runtime/host/shipment.py",
         "_members",
         "and/or swapped",
         "isinstance(item, types.MemberDescriptorType | types.GetSetDescriptorType) and "
