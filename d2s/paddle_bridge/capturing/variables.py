@@ -12,6 +12,7 @@ Names of parameters stay, as long as they are clear: optimizers and saved files 
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Any, Final
 
@@ -49,7 +50,11 @@ def tell_apart(program: Any, tensors: list[Any], values: list[Any], *, export: b
 def rename_result(tensor: Any) -> None:
     """Give a tensor that Paddle has named as a result of some program a name of its own."""
     if isinstance(tensor, paddle.Tensor) and _PADDLES.fullmatch(tensor.name):
-        tensor.name = paddle.utils.unique_name.generate("d2s_state")
+        # Paddle's own numbers begin again where ``names_kept`` ends, so that two would have one.
+        tensor.name = f"d2s_result_{next(_renamed)}"
+
+
+_renamed: Final = itertools.count()
 
 
 def _own(name: str, taken: set[str]) -> str:
