@@ -55,8 +55,8 @@ def setitem(value: object, container: Any, key: Any) -> Any:
             kept = container.leaves()
             stored = each(lambda found: setitem(value, found, key), container, plainly=True)
             found = stored.leaves() if isinstance(stored, Choice) else [stored]
-            become = any(isinstance(leaf, DynamicList) for leaf in found)
-            another = become and not all(isinstance(leaf, DynamicList) for leaf in kept)
+            of_run = any(isinstance(leaf, DynamicList) for leaf in found)
+            another = of_run and not all(isinstance(leaf, DynamicList) for leaf in kept)
             return stored if another or any(map(is_tensor, kept)) else container
         if isinstance(container, DynamicKeys):
             container[without_arrays(key, tensors=False)] = value
