@@ -237,7 +237,7 @@ class _Recording:
         self.inputs = _inputs(self.wanted.call, state)
         places = [change.place for change in self.wanted.lifted]
         found = [place.get() for place in places]
-        self.numbers = [_lift(place) for place in places]
+        self.numbers = [_lift(place, now) for place, now in zip(places, found, strict=True)]
         if state.decided:
             shadows = Shadows(places, found, self.numbers, self.relied)
             state.decides, state.shadow = shadows.decide, shadows.note
@@ -455,11 +455,15 @@ def _changed_arguments(
     ]
 
 
-def _lift(place: Place) -> Any:
-    """Let the number at ``place`` be an input of the program."""
-    number = place.get()
+def _lift(place: Place, number: float) -> Any:
+    """Let the number at ``place`` be an input of the program.
+
+    Where another way leads to the same place, as to one object that two layers share, the program
+    reads the input of the first one.
+    """
     value = paddle.static.data(f"d2s_{place.path}", [], NUMBER_DTYPES[type(number)])
-    place.put(mark_number(value, type(number)))
+    if type(place.get()) is type(number):
+        place.put(mark_number(value, type(number)))
     return value
 
 
