@@ -456,11 +456,7 @@ def _changed_arguments(
 
 
 def _lift(place: Place, number: float) -> Any:
-    """Let the number at ``place`` be an input of the program.
-
-    Where another way leads to the same place, as to one object that two layers share, the program
-    reads the input of the first one.
-    """
+    """Let the number at ``place``, to which another way may lead, be an input of the program."""
     value = paddle.static.data(f"d2s_{place.path}", [], NUMBER_DTYPES[type(number)])
     if type(place.get()) is type(number):
         place.put(mark_number(value, type(number)))
