@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import paddle
 import pytest
 
 import d2s
@@ -80,10 +81,25 @@ def test_built_ins_that_the_run_would_have_to_answer(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("return max(m, key=lambda v: -v)", "with a key is asked for items whose number"),
         ("a, *b = range(paddle.shape(m)[0])\nreturn a", "code that stays Python iterates"),
     ],
 )
 def test_built_ins_on_items_that_the_run_counts(text: str, words: str) -> None:
     """E1: refused at their line."""
     refused("m = paddle.masked_select(x, x > 0.3)\n" + text, UnsupportedInGraphError, words, 2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "return max(m, key=lambda v: -v)",
+        "return min(m, key=lambda v: -v, default=None)",
+        "return max(range(len(m)), key=lambda i: m[i], default=-1), m.sum()",
+    ],
+)
+def test_the_greatest_of_items_that_the_run_counts(text: str) -> None:
+    """E1: by a key, of any number of them."""
+    function = function_of(
+        "def f(x):\n    m = paddle.masked_select(x, x > 0.3)\n    " + text, paddle=paddle
+    )
+    assert_same(function, POSITIVE, NEGATIVE, SMALL)
