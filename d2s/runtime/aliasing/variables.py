@@ -135,9 +135,11 @@ class State:
                     base[name] = freeze(record.before[name])
         for scope in self._scopes.values():
             for name in {**scope.base, **dict.fromkeys(scope.keys())}:
+                base, held = scope.base.get(name, UNBOUND), scope.get(name)
+                if held is base:  # which is no snapshot, but what has nothing to change
+                    continue
                 slot = scope.slot(name)
-                base = scope.base.get(name, UNBOUND)
-                if slot_key(slot) in self._known or same_items(base, freeze(slot.get())):
+                if slot_key(slot) in self._known or same_items(base, freeze(held)):
                     continue
                 self._known.add(slot_key(slot))
                 self.names = (*self.names, scope.path_of(name))
