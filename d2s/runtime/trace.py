@@ -283,8 +283,9 @@ class Capture:
         pooled: the classes whose objects are known by a number, and what is known of them.
         pools: by class, these objects: see ``lists.items.pools``.
         tables: the lists of the run that hold their attributes.
-        wishes: the classes of objects that something was refused for, which is not if they are
-            known by a number.
+        wishes: the classes of objects that were refused, and are not if known by a number.
+        takes_in: so are those objects of these classes that were there before.
+        taken_in: these, and what stands for each.
     """
 
     branching: Branching
@@ -355,6 +356,8 @@ class Capture:
     tables: dict[str, Any] = field(default_factory=dict)
     wishes: set[type] = field(default_factory=set)
     pooled: dict[type, Any] = field(default_factory=dict)
+    takes_in: bool = False
+    taken_in: list[Any] = field(default_factory=list)
 
     @contextmanager
     def block(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
+import heapq
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -42,6 +43,30 @@ def chosen(true: str, false: str, use: str, **scope: object) -> object:
 def test_a_cast_that_fails_for_one_of_them(false: str) -> None:
     """E1: ``int`` raises on the runs that come to that one."""
     assert_same(chosen("'3'", false, "return x * int(k)"), *SIGNS)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "a = heapq.heappop(h)", "heapq.heappush(h, 0); a = 0", "a = heapq.heapreplace(h, 4)",
+        "heapq.heapify(h); a = heapq.heappop(h)",
+    ],
+)  # fmt: skip
+def test_a_heap_of_one_of_several_lengths(use: str) -> None:
+    """E1: each of them is changed as Python does it."""
+    f = function_of(
+        f"""
+    def f(x, s):
+        h = [5, 7]
+        for i in range(3):
+            if x[i] * s > i:
+                heapq.heappush(h, 3 - i)
+        {use}
+        return a, h, len(h)
+    """,
+        heapq=heapq,
+    )
+    assert_same(f, *SIGNS)
 
 
 class Box:

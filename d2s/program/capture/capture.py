@@ -45,7 +45,7 @@ from d2s.program.keys.dimensions import SHAPE
 from d2s.program.state.guards import Guard
 from d2s.program.state.opaque import check_opaque
 from d2s.program.state.places import Place
-from d2s.program.state.records import Change
+from d2s.program.state.records import Change, counters_of
 from d2s.program.state.relied import guards_of, homes_of
 from d2s.program.state.shared_arguments import apart, check_state
 from d2s.program.state.tables import check_tables
@@ -61,18 +61,18 @@ from d2s.runtime.control_flow.guards import limited
 from d2s.runtime.host.debuggers import step_over_ours
 from d2s.runtime.host.lowering import check_on_host, tell_what_is_lowered
 from d2s.runtime.lists.items.pools import open_pools, with_pools
+from d2s.runtime.lists.items.taken_in import TakenIn
 from d2s.runtime.lists.lending import settle_block
 from d2s.runtime.loops.unread import drop_unread
 from d2s.runtime.trace import Capture, capture_into
 from d2s.runtime.training.methods import training_into
-from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.fields import attributes_of
 from d2s.runtime.values.reading import check_taken, returned
 from d2s.runtime.values.tensors import (
     NUMBER_DTYPES,
     check_dense,
     is_array,
     mark_number,
-    number_kind,
 )
 from d2s.syntax.depth import deep
 
@@ -162,6 +162,7 @@ def _captured(wanted: Wanted, state: Capture) -> Captured:
             try:
                 contextvars.copy_context().run(recording.run)
             finally:
+                recording.taken_in.leave()
                 recording.watch.undo()
                 recording.arguments.opaque.restore()
             recording.check()
@@ -205,6 +206,8 @@ class _Recording:
         self.containers: dict[int, Any] = {}
         self.relied: list[Guard] = []
         self.straight: dict[int, bool] = {}
+        owner = getattr(wanted.function, "__self__", None)
+        self.taken_in = TakenIn(state, self._watched, owner)
 
     # -- before the function runs ----------------------------------------------------------------
 
@@ -216,13 +219,20 @@ class _Recording:
             watch.add(root, type(root).__name__)
         for change in self.wanted.lifted:
             watch.note(change)
-        state.on_call = watch.function
+        state.on_call = self._on_call
         state.on_read = watch.seen
         state.watched = watch.scopes
         state.makes = self.making.told
         state.lies_straight = self._lies_straight
         state.continues = any(map(bridge.continues, self.wanted.call.tensors))
         state.expressions = lambda: expressions(self.attributes)
+
+    def _watched(self) -> list[Any]:
+        return [*self.watch.scopes(), *self.arguments.scopes()]
+
+    def _on_call(self, function: Any, owner: Any, converted: Any) -> None:
+        self.watch.function(function, owner, converted)
+        self.taken_in.look()
 
     def _lies_straight(self, index: int) -> bool:
         tensors = self.wanted.call.tensors
@@ -254,14 +264,15 @@ class _Recording:
         return args, kwargs
 
     def _leaving(self) -> tuple[list[Any], Callable[[Run, list[Any]], None]]:
-        return leaving(
-            Leaving(self.inputs, self.state, self.watch),
-            self.arguments,
-            self.containers,
-            self.state,
-            len(self.draws),
-            self.relied,
-        )
+        with self.taken_in.settled():
+            return leaving(
+                Leaving(self.inputs, self.state, self.watch),
+                self.arguments,
+                self.containers,
+                self.state,
+                len(self.draws),
+                self.relied,
+            )
 
     # -- the run ---------------------------------------------------------------------------------
 
@@ -279,7 +290,9 @@ class _Recording:
         ):
             args, kwargs = self._enter()
             open_pools(self.state, self.state.pooled)
+            args, kwargs = self.taken_in.arguments(args, kwargs)
             result = self._called(args, kwargs)
+            self._settle()
             check_on_host(self.state.wanting)
             watched = (self.watch.opaque, self.arguments.opaque)
             check_opaque(watched, self.wanted.function, self.state.set_at)
@@ -315,6 +328,14 @@ class _Recording:
             raise state.refused[0]
         return result
 
+    def _settle(self) -> None:
+        """Objects that were there before the call are in their places again."""
+        self.taken_in.settle()
+        watch = self.watch
+        for thing, _ in self.state.taken_in:  # all of its attributes were read
+            for names in (watch.names, watch.used, watch.native):
+                names.update(attributes_of(thing))
+
     def _has_happened(self) -> bool:
         """Whether something was done by now that can be seen outside."""
         state = self.state
@@ -333,9 +354,7 @@ class _Recording:
             () if state.export else writes_of(results, changed, self.changes, containers, state)
         )
         self.writes = list(written)
-        self.counters = [
-            each for change in self.changes for each in _parts(change) if _counts(each)
-        ]
+        self.counters = counters_of(self.changes)
         scopes = {*state.grown, *(id(change.record.scope) for change in self.changes)}
         self.apart = apart(watch, scopes, _changed_arguments(changed, containers, state.grown))
         self.updates = updates_of(state, self.main, results)
@@ -465,27 +484,6 @@ def _lift(place: Place, number: float) -> Any:
 
 def _number_leaf(path: str, kind: type) -> TensorLeaf:
     return TensorLeaf(path, NUMBER_DTYPES[kind], (), True)
-
-
-def _counts(change: Change) -> bool:
-    """Whether a Python number of the state is another one afterwards."""
-
-    def number(value: Any) -> bool:
-        if isinstance(value, Choice):
-            return number(value.true) and number(value.false)
-        return number_kind(value) in (int, float)
-
-    return type(change.before) in (int, float) and number(change.value)
-
-
-def _parts(change: Change) -> list[Change]:
-    """The entries that have changed, for a list that has as many items as before."""
-    if not change.whole:
-        return [change]
-    if not isinstance(change.record.scope, list) or len(change.value) != len(change.before):
-        return []
-    pairs = enumerate(zip(change.value, change.before, strict=True))
-    return [Change(change.record, at, now, was) for at, (now, was) in pairs if now is not was]
 
 
 def _inputs(call: Call, state: Capture) -> list[Any]:

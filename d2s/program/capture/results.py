@@ -52,7 +52,7 @@ class Results:
         self.grown = state.grown
         self.born = state.born
         self.goes_on = state.goes_on
-        self.pools = state.pools
+        self.pools, self.taken_in = state.pools, state.taken_in
         self.watches: tuple[Watch, ...] = (watch,)
         self.roots, self.written, self.stored = state.notes.roots, state.notes.written, state.stored
         self.copies = state.notes.copies
@@ -426,9 +426,20 @@ class Results:
         if known is not None:
             return known
         tables = {kind: self.stacked(pool.rows) for kind, pool in self.pools.items()}
-        return self.once(
-            self.pools, lambda run: linked({kind: table(run) for kind, table in tables.items()})
-        )
+        before = [
+            (kind_of_view(view), self.take(number_of(view)), self.outside(thing))
+            for thing, view in self.taken_in
+        ]
+
+        def build(run: Run) -> Any:
+            found = {kind: table(run) for kind, table in tables.items()}
+            for kind, number, thing in before:
+                assert thing is not None
+                found[kind][number(run)] = thing(run)
+            kept = frozenset(id(found[kind][number(run)]) for kind, number, _ in before)
+            return linked(found, kept)
+
+        return self.once(self.pools, build)
 
 
 def _partial(

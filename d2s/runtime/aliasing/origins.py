@@ -135,7 +135,8 @@ class Origins:
         for path, root in self._common(counted):
             value = _at(path, values)
             if value is root:
-                self.capture.grown.pop(id(root), None)
+                if not self._is_alternative(root, counted):
+                    self.capture.grown.pop(id(root), None)
                 settled.add(id(root))
             elif _leaves(value) is not None:
                 old = self.grown.get(id(root), (root, root))[1]
@@ -149,6 +150,15 @@ class Origins:
                 if self._is_known(root, now):
                     raise _lost(root)
                 self.capture.overwritten[key] = root
+
+    def _is_alternative(self, root: object, counted: list[int]) -> bool:
+        """Whether ``root`` is one of several that it had become before, and still is on all sides.
+
+        The state need not have the choice itself: a loop goes over one of several lists.
+        """
+        form = self.grown.get(id(root), (root, root))[1]
+        now = [self.ends[index].get(id(root), (root, root))[1] for index in counted]
+        return form is not root and all(each is form for each in now)
 
     def _is_known(self, root: object, now: frozenset[int]) -> bool:
         """Whether somebody may still look into ``root`` other than through the choices ``now``."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import heapq
 from collections.abc import Callable
 from typing import Any, Final
@@ -12,8 +13,9 @@ from d2s.runtime.lists.becoming import become
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.ordering import Heap, columns_of_order
 from d2s.runtime.lists.items.structures import element_of
-from d2s.runtime.trace import current
+from d2s.runtime.trace import current, open_trace
 from d2s.runtime.values.callbacks import raise_when
+from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.constants import holds_tensors
 
 
@@ -93,10 +95,22 @@ def heapify(heap: Any, /) -> None:
     mine.reorder(whole.order)
 
 
+def _of_each(operate: Callable[..., Any]) -> Callable[..., Any]:
+    """``operate``, on each of several lists where a tensor has decided which one it is."""
+
+    @functools.wraps(operate)
+    def run(heap: Any, /, *items: Any) -> Any:
+        if not isinstance(heap, Choice):
+            return operate(heap, *items)
+        return open_trace().branching.over(lambda side: run(side, *items), heap, changes=True)
+
+    return run
+
+
 OPERATORS: Final[dict[Any, Callable[..., Any]]] = {
-    heapq.heappush: heappush,
-    heapq.heappop: heappop,
-    heapq.heapreplace: heapreplace,
-    heapq.heapify: heapify,
+    heapq.heappush: _of_each(heappush),
+    heapq.heappop: _of_each(heappop),
+    heapq.heapreplace: _of_each(heapreplace),
+    heapq.heapify: _of_each(heapify),
 }
 """Functions of C."""

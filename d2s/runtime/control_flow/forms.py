@@ -121,12 +121,13 @@ def _put_together(kind: type, keys: tuple[Any, ...], parts: list[Any]) -> Any:
     return set_attributes(born(empty(kind)), dict(zip(keys, parts, strict=True)))
 
 
-def form_of(value: object, *, trip: bool) -> Form | None:
+def form_of(value: object, *, trip: bool, around: frozenset[int] = frozenset()) -> Form | None:
     """The form of one alternative; ``None`` when it has none.
 
     Args:
         value: the alternative.
         trip: a trip has left it, which may be captured once more.
+        around: the ids of the objects that it is in, of which none may be in itself.
     """
     if isinstance(value, Like):
         return value
@@ -141,7 +142,10 @@ def form_of(value: object, *, trip: bool) -> Form | None:
     kept = is_object(value) and not (of_the_trip or dataclasses.is_dataclass(value))
     apart = None if kept else _taken_apart(value)
     if apart is not None:
-        found = [form_of(part, trip=trip) for part in apart[2]]
+        if id(value) in around:
+            return None
+        inside = around | {id(value)}
+        found = [form_of(part, trip=trip, around=inside) for part in apart[2]]
         parts = [form for form in found if form is not None]
         return Structure(*apart[:2], parts) if len(parts) == len(found) else None
     return None if isinstance(value, Frozen) or of_the_trip else Constant(value)

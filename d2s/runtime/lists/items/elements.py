@@ -29,6 +29,7 @@ from d2s.errors import ContainerInGraphError
 from d2s.runtime.lists.items.rows import Leaf, zero_rows
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import Choice, each
+from d2s.runtime.values.fields import is_object
 from d2s.runtime.values.tensors import (
     as_value,
     cast_plain,
@@ -296,6 +297,9 @@ def leaf_value(item: object) -> paddle.Tensor:
     if isinstance(item, Choice):
         item = item.get()
     if not (is_numeric(item)):
+        capture = current()
+        if capture is not None and is_object(item):
+            capture.wishes.add(type(item))
         raise error_here(
             ContainerInGraphError,
             f"a value of type {type(item).__name__!r} is put into a list whose length a tensor "

@@ -27,6 +27,7 @@ from d2s.errors import ContainerInGraphError, D2SError
 from d2s.runtime.aliasing.holders import holders_of_alternative
 from d2s.runtime.lists.items.elements import Element, OfRunLength
 from d2s.runtime.lists.items.fixed import attach
+from d2s.runtime.lists.items.parts import own
 from d2s.runtime.lists.items.rows import joined, opened, zero_rows
 from d2s.runtime.lists.items.structures import (
     Inner,
@@ -46,6 +47,7 @@ from d2s.runtime.lists.items.views import (
 from d2s.runtime.trace import Block, Capture, error_here, open_trace
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import attributes_of, is_object
+from d2s.runtime.values.objects import fields_of
 from d2s.runtime.values.tensors import mark_number
 from d2s.runtime.values.tree import children, is_indexed, map_children
 
@@ -78,17 +80,18 @@ def with_pools(
             made a static loop of one of Python.
         begun: begins another attempt.
     """
-    state, kinds = first, dict[type, Any]()
+    state, kinds, takes_in = first, dict[type, Any](), False
     for _ in range(MOST):
         try:
             return captured(state)
         except (D2SError, NeedsPoolError) as error:
             first.rolled = state.rolled
             more = _pooling(kinds, state.wishes, error)
-            if more == kinds:
+            if more == kinds and (takes_in or not kinds):
                 raise
+            takes_in = takes_in or more == kinds
             kinds = more
-        state = begun(rolls=first.rolls, pooled=kinds)
+        state = begun(rolls=first.rolls, pooled=kinds, takes_in=takes_in)
     raise ContainerInGraphError(
         f"what the attributes of objects hold ({', '.join(kind.__name__ for kind in kinds)}) is "
         "something else again and again",
@@ -122,6 +125,10 @@ class Pool:
     Attributes:
         kind: the class.
         table: under which name ``Capture.tables`` has the list of their attributes.
+        shared: somebody else may know a list or dict that is an attribute of one.
+        begins: objects that were there before are among them.
+        assigned, changed: attributes that have been bound, and whose lists or dicts have been
+            changed, where objects that were there before are known by numbers.
     """
 
     def __init__(self, kind: type, element: Record | None, capture: Capture) -> None:
@@ -133,6 +140,9 @@ class Pool:
         rows.name = f"{kind.__name__} objects"
         capture.tables[self.table] = rows
         self.shared = False
+        self.begins = False
+        self.assigned: set[str] = set()
+        self.changed: set[str] = set()
         self._read: dict[str, list[tuple[Any, tuple[object, tuple[Block, ...]]]]] = {}
 
     @property
@@ -153,21 +163,7 @@ class Pool:
 
     def adopt(self, thing: object) -> Any:
         """A view in the place of an object that has just been made."""
-        element = _pooled_record(thing)
-        known = self.element
-        if not self.known:
-            raise NeedsPoolError({self.kind: element})
-        if element.names != known.names and set(element.names) == set(known.names):
-            places = [element.names.index(name) for name in known.names]
-            element = Record(self.kind, known.names, [element.parts[at] for at in places])
-        if element.names != known.names:
-            raise error_here(
-                ContainerInGraphError,
-                f"objects of class {self.kind.__name__!r} that are in a list whose length a tensor "
-                "decides have different attributes",
-                "give all of them the same ones in __init__",
-            )
-        self._widen(known.with_(element))
+        known = self._fit([thing])
         if holders_of_alternative([thing]):
             raise error_here(
                 ContainerInGraphError,
@@ -182,6 +178,53 @@ class Pool:
         self.rows._join([leaves])
         return view_class(self.kind)._make([number])
 
+    def take_in(self, things: list[Any]) -> None:
+        """Rows of objects that were there before, and that views stand for already."""
+        known, self.begins = self._fit(things), True
+        for thing in things:
+            for name, held in attributes_of(thing).items():
+                self._note_held(held, (id(fields_of(thing)), name))
+        rows = [[paddle.unsqueeze(leaf, 0) for leaf in known.flatten(thing)] for thing in things]
+        self.rows._join(rows)
+
+    def touched(self, view: object, name: str) -> Any:
+        """Whether an attribute of an object that was there before has been written."""
+        said = self.rows.need_rows()[0][number_of(view) + 1]
+        return mark_number(paddle.bitwise_and(said, self._bit(name)) != 0, bool)
+
+    def latest(self, view: object, name: str) -> Any:
+        """What an attribute of an object holds now."""
+        part, first, end = self._span(name)
+        place = number_of(view) + 1
+        return own(part.take(iter([row[place] for row in self.rows.need_rows()[first:end]])))
+
+    def _bit(self, name: str) -> Any:
+        return paddle.full([], 1 << self.names.index(name), "int64")
+
+    def _fit(self, things: list[Any]) -> Record:
+        """What the attributes are, which is so of these objects, too."""
+        elements = list(map(_pooled_record, things))
+        joint: Element
+        joint = known = self.element if self.known else elements[0]
+        for element in elements:
+            joint = joint.with_(self._like(known, element))
+        if not self.known:
+            raise NeedsPoolError({self.kind: _record(joint)})
+        self._widen(joint)
+        return known
+
+    def _like(self, known: Record, element: Record) -> Record:
+        """``element`` with its attributes in the order of others."""
+        if set(element.names) != set(known.names):
+            raise error_here(
+                ContainerInGraphError,
+                f"objects of class {self.kind.__name__!r} that are in a list whose length a tensor "
+                "decides have different attributes",
+                "give all of them the same ones in __init__",
+            )
+        places = [element.names.index(name) for name in known.names]
+        return Record(self.kind, known.names, [element.parts[at] for at in places])
+
     def copy(self, view: object) -> Any:
         """Another object with the same attributes."""
         rows = self.rows
@@ -191,9 +234,12 @@ class Pool:
         self.shared = self.shared or any(part.has_mutable for part in self.element.parts)
         return view_class(self.kind)._make([number])
 
-    def _note_held(self, held: object) -> None:
-        known = isinstance(held, OfRunLength) or is_indexed(held)
-        if known and any(holder.live for holder in holders_of_alternative([held])):
+    def _note_held(self, held: object, place: object = None) -> None:
+        """Note that somebody knows a list or dict, besides the attribute that is at ``place``."""
+        if not (isinstance(held, OfRunLength) or is_indexed(held)):
+            return
+        found = holders_of_alternative([held])
+        if any(holder.live and holder.place != place for holder in found):
             self.shared = True
             if isinstance(held, OfRunLength):
                 held.placed = True
@@ -201,9 +247,8 @@ class Pool:
                 open_trace().placed[id(held)] = held
 
     def _widen(self, joint: Element) -> None:
-        assert isinstance(joint, Record)
         if joint != self.element:
-            raise NeedsPoolError({self.kind: joint})
+            raise NeedsPoolError({self.kind: _record(joint)})
 
     def _span(self, name: str) -> tuple[Element, int, int]:
         """What an attribute is, and the leaves of the table that are its."""
@@ -235,7 +280,7 @@ class Pool:
                     "or in a branch or loop of its own",
                     f"change it as x.{name}.append(y), or assign a new one",
                 )
-            self.write(view, name, new)
+            self.write(view, name, new, inside=True)
 
         write.owner = self.rows  # type: ignore[attr-defined]
         entries = self._known(name)
@@ -252,8 +297,8 @@ class Pool:
             if ref() is not None and _are_one(blocks, now[: len(blocks)])
         ]
 
-    def write(self, view: object, name: str, value: object) -> None:
-        """Bind an attribute of an object."""
+    def write(self, view: object, name: str, value: object, *, inside: bool = False) -> None:
+        """Bind an attribute of an object, or let the list or dict in it be what it has become."""
         if name not in self.names:
             raise error_here(
                 ContainerInGraphError,
@@ -271,16 +316,36 @@ class Pool:
         part, first, end = self._span(name)
         if first == end:
             return
-        rows = list(self.rows.need_rows())
+        leaves = dict(zip(range(first, end), part.flatten(value), strict=True))
         place = number_of(view) + 1
+        if open_trace().takes_in:
+            (self.changed if inside else self.assigned).add(name)
+            if part.has_mutable and self.begins and name in self.assigned & self.changed:
+                raise error_here(
+                    ContainerInGraphError,
+                    f"a list or dict that is the attribute {name!r} of a {self.kind.__name__} "
+                    "which was there before the call is changed, and replaced, too",
+                    "do one of the two",
+                )
+            leaves[0] = paddle.bitwise_or(self.rows.need_rows()[0][place], self._bit(name))
+        self._put(place, leaves)
+
+    def _put(self, place: Any, leaves: dict[int, Any]) -> None:
+        """Give an object other leaves, by their positions."""
+        rows = list(self.rows.need_rows())
         last = self.rows.length + 1
-        for position, leaf in zip(range(first, end), part.flatten(value), strict=True):
-            row, known = rows[position], element.leaves[position]
+        for position, leaf in leaves.items():
+            row, known = rows[position], self.element.leaves[position]
             before = paddle.slice(row, [0], [0], [place])
             after = paddle.slice(row, [0], [place + 1], [last])
             made = joined([before, paddle.unsqueeze(leaf, 0), after], ragged=known.ragged)
             rows[position] = opened(made, known.shape)
         self.rows.set_rows(rows)
+
+
+def _record(element: Element) -> Record:
+    assert isinstance(element, Record)
+    return element
 
 
 def _are_one(one: tuple[Block, ...], other: tuple[Block, ...]) -> bool:
@@ -346,10 +411,17 @@ def resolved(thing: object, objects: dict[type, list[Any]]) -> Any:
     return map_children(lambda part: resolved(part, objects), thing)
 
 
-def linked(objects: dict[type, list[Any]]) -> dict[type, list[Any]]:
-    """The objects of a run, each with the other ones in its attributes."""
+def linked(objects: dict[type, list[Any]], before: frozenset[int]) -> dict[type, list[Any]]:
+    """The objects of a run, each with the other ones in its attributes.
+
+    Args:
+        objects: them.
+        before: the ids of those that were there before, with attributes of their own.
+    """
     for found in objects.values():
         for thing in found:
+            if id(thing) in before:
+                continue
             for name, value in vars(thing).items():
                 vars(thing)[name] = resolved(value, objects)
     return objects

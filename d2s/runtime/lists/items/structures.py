@@ -249,6 +249,9 @@ class Constant(Element):
         if labels_of(self.value) is not None:
             return Labels((self.value,))
         if number_kind(self.value) is None:
+            capture = current()
+            if capture is not None and is_object(self.value):
+                capture.wishes.add(type(self.value))
             raise error_here(
                 ContainerInGraphError,
                 f"the attribute {name!r} of objects in a list whose length a tensor decides, a "

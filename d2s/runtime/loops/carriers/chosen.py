@@ -8,6 +8,7 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import LoopMismatchError
 from d2s.runtime.control_flow.cond import select
 from d2s.runtime.control_flow.forms import Alternatives
+from d2s.runtime.lists.lending import wish
 from d2s.runtime.loops.carriers.carrier import Carrier, seed
 from d2s.runtime.loops.carriers.mismatch import in_words, mismatch
 from d2s.runtime.loops.carriers.plans import Replan
@@ -46,6 +47,7 @@ class OneOfSeveral(Carrier):
                 (self.value, after),
             )
         if choices is None:
+            wish(after)
             raise mismatch(
                 LoopMismatchError,
                 f"the loop changes {self.path!r} to {in_words(after)}, which is no tensor or "
