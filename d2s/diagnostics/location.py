@@ -35,9 +35,7 @@ def _hidden_roots() -> tuple[str, ...]:
     if paddle is not None and paddle.__file__:
         folders.append(Path(paddle.__file__).parent)
     # Code knows the path it was found under, which may lead through a link.
-    roots = [f"{path}/" for folder in folders for path in (folder, folder.resolve())]
-    wrapping = sys.modules.get("decorator")  # what Paddle 3.0 wraps its own functions with
-    return (*roots, *([wrapping.__file__] if wrapping is not None and wrapping.__file__ else []))
+    return tuple(f"{path}/" for folder in folders for path in (folder, folder.resolve()))
 
 
 _roots: tuple[str, ...] = ()

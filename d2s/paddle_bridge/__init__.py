@@ -153,7 +153,6 @@ from d2s.paddle_bridge.versions import (
     PROGRAM_NODES,
     check_version,
     ignored_modules,
-    leaves_out_empty_tensors,
     runs_as_it_is,
 )
 from d2s.paddle_bridge.walks import (
@@ -258,7 +257,6 @@ __all__ = [
     "known_tensors",
     "known_truth",
     "layers_as_in_dygraph",
-    "leaves_out_empty_tensors",
     "length",
     "let_gradient_stop",
     "let_gradients_end",

@@ -47,7 +47,6 @@ import paddle
 from d2s.paddle_bridge.versions import (
     builtin_modules,
     check_version,
-    no_compiler,
     parameter_recorder,
     refusal,
     tracing_guard,
@@ -78,7 +77,7 @@ try:
     )
     from paddle.jit.dy2static.program_translator import StaticFunction as PaddlesFunction
     from paddle.jit.dy2static.py_layer import StaticPyLayerContext
-    from paddle.jit.dy2static.utils import input_specs_compatible
+    from paddle.jit.dy2static.utils import Backend, input_specs_compatible
     from paddle.jit.pir_translated_layer import PirTranslatedLayer
     from paddle.nn.layer import layers
     from paddle.pir.core import _convert_into_value
@@ -90,7 +89,7 @@ try:
     _global_parameter_recorder = _recorder._global_parameter_recorder
     graph_tracing_guard = tracing_guard()
     builtin_modules()  # imports modules: now, not while somebody steps through a call
-    NO_COMPILER = no_compiler()
+    NO_COMPILER = Backend.PHI
     Value = paddle.pir.Value
     EagerTensor = core.eager.Tensor
     hook_gradient = EagerTensor._register_grad_hook

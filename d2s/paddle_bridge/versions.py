@@ -3,18 +3,16 @@
 =====================================  ==============================================  ============
 what is looked for                     where it is absent                              absent from
 =====================================  ==============================================  ============
-``_C_ops.run_program``                 ``_legacy_C_ops.pir_run_program``               3.0
-``dy2static.utils.Backend``            its names are texts                             3.0
-``_append_backward``                   ``_append_backward_desc``                       3.0
-``dy2static.parameter_recorder``       ``pir_dy2static.parameter_recorder``            3.0 - 3.2
-``graph_tracing_guard``                made here of the two guards that it enters      3.0 - 3.2
-parameters asked for inside of blocks  moved here to the end of the outermost block    3.0 - 3.2
-``TransformOptions``                   ``CONVERSION_OPTIONS``                          3.0
-``static.register_op``                 Python's code in a program is refused (D2S205)  3.0 - 3.2
-``_C_ops.linear_v2``                   not looked at: ``linear`` is two operations     3.0 - 3.3.0
+``dy2static.parameter_recorder``       ``pir_dy2static.parameter_recorder``            3.1, 3.2
+``graph_tracing_guard``                made here of the two guards that it enters      3.1, 3.2
+parameters asked for inside of blocks  moved here to the end of the outermost block    3.1, 3.2
+``static.register_op``                 Python's code in a program is refused (D2S205)  3.1, 3.2
+``_C_ops.linear_v2``                   not looked at: ``linear`` is two operations     3.1 - 3.3.0
 =====================================  ==============================================  ============
 
-A Paddle that is newer than those that were tried is told of once, and tried.
+A Paddle that is newer than those that were tried is told of once, and tried.  One that is older is
+refused: dygraph itself writes items to wrong places there (``y[:, mask] = v``), with gradients
+of memory that nobody has written.
 """
 
 from __future__ import annotations
@@ -22,7 +20,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
-import inspect
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -31,7 +28,7 @@ import paddle
 
 from d2s.errors import PaddleVersionError
 
-TRIED: Final = ("3.0.0", "3.1.1", "3.2.2", "3.3.0", "3.3.1")
+TRIED: Final = ("3.1.1", "3.2.0", "3.2.1", "3.2.2", "3.3.0", "3.3.1")
 """Versions of Paddle on which the private names were tried; ``docs/guide/versions.md`` has more."""
 
 CALLS_PYTHON: Final = hasattr(getattr(paddle, "static", None), "register_op")
@@ -54,14 +51,15 @@ def refusal(reason: object, version: str = "") -> PaddleVersionError:
 
 
 def check_version(version: str) -> None:
-    """Refuse a Paddle that is not 3.x; tell of a newer one than those that were tried.
+    """Refuse a Paddle that is too old, or not 3.x; tell of a newer one than those that were tried.
 
     Raises:
         PaddleVersionError: (D2S104) it is another one.
     """
-    if version.split(".")[0] != "3" and version != _DRAFT:
-        raise refusal(f"d2s needs 3.x, tried on {', '.join(TRIED)}", version)
-    if _numbers(version)[:3] > _numbers(TRIED[-1]):
+    numbers = _numbers(version)[:3]
+    if (numbers < _numbers(TRIED[0]) or numbers[0] > 3) and version != _DRAFT:
+        raise refusal(f"d2s needs {TRIED[0]} or newer, below 4", version)
+    if numbers > _numbers(TRIED[-1]):
         warnings.warn(
             f"d2s was not tried with Paddle {version}; the newest that was is {TRIED[-1]}",
             stacklevel=2,
@@ -81,61 +79,20 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def run_operations() -> list[tuple[Any, str]]:
     """Where the operations are that run programs; the first one runs those of PIR."""
-    places = [(paddle._C_ops, "run_program"), (paddle._legacy_C_ops, "pir_run_program")]
-    places.append((paddle._legacy_C_ops, "run_program"))
+    places = [(paddle._C_ops, "run_program"), (paddle._legacy_C_ops, "run_program")]
     return [(module, name) for module, name in places if hasattr(module, name)]
-
-
-def program_runner() -> Callable[..., Any]:
-    """What runs a program, given the inputs, the parameters, a scope and :func:`run_attributes`."""
-    (module, name), *_ = run_operations()
-    found: Callable[..., Any] = getattr(module, name)
-    if name == "run_program":
-        return found
-    make_results = paddle.base.core.create_empty_tensors_with_values
-
-    def run(inputs: Any, parameters: Any, scope: Any, attributes: Any, values: Any) -> Any:
-        results = make_results(values)
-        found(inputs, parameters, results or None, scope, None, *attributes)
-        return results
-
-    return run
-
-
-def run_attributes(layer: Any, attributes: Any) -> tuple[Any, Any]:
-    """What :func:`program_runner` needs besides tensors: of Paddle's ``_prepare_attributes``."""
-    if isinstance(attributes, tuple):
-        return attributes
-    return attributes, layer._outputs.var_list
-
-
-def backward_appender(layer: type) -> str:
-    """How the method is called with which Paddle's ``PartialProgramLayer`` appends gradients."""
-    return "_append_backward" if hasattr(layer, "_append_backward") else "_append_backward_desc"
-
-
-def no_compiler() -> Any:
-    """The ``backend`` of Paddle's ``StaticFunction`` that is no compiler."""
-    from paddle.jit.dy2static import utils
-
-    return utils.Backend.PHI if hasattr(utils, "Backend") else None
 
 
 @functools.cache
 def _calls() -> Any:
-    """Paddle's module about what its converter calls; older versions than 3.0 have none."""
+    """Paddle's module about what its converter calls."""
     return importlib.import_module("paddle.jit.dy2static.convert_call_func")
 
 
 def runs_as_it_is(function: Any) -> bool:
     """Whether ``paddle.jit.not_to_static`` has been called with a function."""
-    mark = getattr(_calls(), "CONVERSION_OPTIONS", "___jit_transform_options___")
-    options = getattr(function, mark, None)
-    if options is None:
-        return False
-    if hasattr(options, "not_convert"):
-        return bool(options.not_convert)
-    return not options.need_transform(type(options).ToStaticMode.AST)
+    options = getattr(function, "___jit_transform_options___", None)
+    return options is not None and not options.need_transform(type(options).ToStaticMode.AST)
 
 
 def ignored_modules(known: int) -> list[Any]:
@@ -147,12 +104,6 @@ def ignored_modules(known: int) -> list[Any]:
 def builtin_modules() -> int:
     """How many modules Paddle's converter ignores by itself; it imports some to find out."""
     return len(_calls().builtin_modules())
-
-
-@functools.cache
-def leaves_out_empty_tensors() -> bool:
-    """Whether ``paddle.concat`` leaves out what has no elements, as that of 3.0 does."""
-    return ".count(0)" in inspect.getsource(inspect.unwrap(paddle.concat))
 
 
 def parameter_recorder() -> Any:

@@ -96,9 +96,10 @@ def test_an_empty_environment(built: Path, tmp_path: Path) -> None:
     dump = run(python.with_name("d2s"), "dump", "halved.py:halved", where=tmp_path)
     assert "d2s.while_(" in dump
     assert run(python, "-m", "d2s", "--version", where=tmp_path).startswith("d2s 0.")
-    pair = [f"d2s[cpu] @ {wheel.as_uri()}", "paddlepaddle==2.6.2"]
-    with pytest.raises(AssertionError, match=r"(?s)conflict"):
-        run(python, "-m", "pip", "install", "--dry-run", *pair, where=tmp_path)
+    for refused in ("2.6.2", "3.0.0", "3.1.0"):
+        pair = [f"d2s[cpu] @ {wheel.as_uri()}", f"paddlepaddle=={refused}"]
+        with pytest.raises(AssertionError, match=r"(?s)conflict"):
+            run(python, "-m", "pip", "install", "--dry-run", *pair, where=tmp_path)
 
 
 # -- what other installers read --------------------------------------------------------------------

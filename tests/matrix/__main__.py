@@ -29,7 +29,7 @@ import tomllib
 
 from tests.matrix.page import RESULTS, ROOT, results, write_page
 
-PADDLES = ("3.0.0", "3.1.1", "3.2.2", "3.3.0", "3.3.1")
+PADDLES = ("3.1.1", "3.2.0", "3.2.1", "3.2.2", "3.3.0", "3.3.1")
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 SUITE = ("tests/semantics", "tests/unit/runtime", "tests/unit/program", "tests/integration")
 NOTEBOOK = "tests/integration/test_notebook.py"  # asks for a kernel, whichever Paddle it has

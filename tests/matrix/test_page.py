@@ -38,9 +38,12 @@ def test_why_what_failed_fails_is_told() -> None:
 
 
 def test_pip_installs_no_paddle_that_is_refused() -> None:
-    """The least version of the range is one that was tried."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    least = re.match(r"paddlepaddle>=(\d+\.\d+),<4", project["optional-dependencies"]["cpu"][0])
-    assert least is not None
-    assert TRIED[0].startswith(f"{least[1]}.")
+    """The least version of the range is the oldest one that was tried, for conda, too."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    recipe = (ROOT / "conda" / "recipe.yaml").read_text()
+    for name, extra in (("paddlepaddle", "cpu"), ("paddlepaddle-gpu", "gpu")):
+        assert extras[extra] == [f"{name}>={TRIED[0]},<4"]
+        assert f"- {name} >={TRIED[0]},<4" in recipe
     assert [each["paddle"] for each in results() if "D2S104" in each["note"]] == []

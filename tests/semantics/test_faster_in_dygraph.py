@@ -13,6 +13,7 @@ import pytest
 
 import d2s
 from d2s.program.islands import whole
+from d2s.program.running import failures
 from tests.helpers import assert_same, tensor
 
 MANY = 60
@@ -245,6 +246,23 @@ def test_an_exception_is_the_users(slow) -> None:
         with pytest.raises(ValueError, match="too large"):
             static(tensor(1.0, 2.0), limit=1.0)
         assert_same(checked, tensor(1.0, 2.0), static=static)
+
+
+def test_a_failed_operation_whose_line_nobody_knows(slow, monkeypatch) -> None:
+    """A1: the exception is dygraph's; it was said to be a defect of d2s, as on Paddle 3.2."""
+
+    def f(x):
+        y = x[x > 0]
+        if x.sum() > 0:
+            y = paddle.matmul(y, paddle.ones([5, 5]))
+        return y
+
+    monkeypatch.setattr(failures, "_places", lambda _: [])
+    monkeypatch.setattr(failures, "places_of", lambda _: [])
+    static = d2s.to_static(f)
+    for _ in range(3):
+        with pytest.raises(ValueError, match="must be equal to"):
+            static(tensor(1.0, 2.0))
 
 
 def test_a_coroutine_is_not_tried(slow) -> None:

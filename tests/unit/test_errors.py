@@ -73,6 +73,8 @@ def plain(x):
         (lambda: d2s.save(3, "somewhere"), "D2S401"),
         (lambda: d2s.load("/nowhere/at/all"), "D2S402"),
         (lambda: bridge.check_version("2.6.2"), "D2S104"),
+        (lambda: bridge.check_version("3.0.0"), "D2S104"),
+        (lambda: bridge.check_version("3.1.0"), "D2S104"),
         (lambda: bridge.check_version("4.0.0"), "D2S104"),
     ],
 )
@@ -97,7 +99,7 @@ def test_arguments_that_do_not_fit(args, kwargs) -> None:
         d2s.to_static(plain)(*args, **kwargs)
 
 
-@pytest.mark.parametrize("version", ["3.1.0", "3.3.1", "3.3.1.post1", "0.0.0"])
+@pytest.mark.parametrize("version", ["3.1.1", "3.2.0", "3.3.1", "3.3.1.post1", "0.0.0"])
 @pytest.mark.filterwarnings("error")
 def test_versions_that_may_work(version: str) -> None:
     bridge.check_version(version)

@@ -128,24 +128,6 @@ all uses of an input are added up also where the operation that has made it is l
 but one is for derivatives that are differentiated again: :func:`_derivative`.
 """
 
-_AS_SINCE_3_1: Final = (
-    (
-        "with dynamic_shape_prim_vjp_guard(\n"
-        "                            op, inputs\n"
-        "                        ), pir_op_name_guard(op.name() + '_grad'):\n",
-        "with (\n"
-        "                            dynamic_shape_prim_vjp_guard(op, inputs),\n"
-        "                            pir_op_name_guard(op.name() + '_grad'),\n"
-        "                        ):\n",
-    ),
-    (
-        "or state.value_to_valuegrad[value] == []\n            ):\n",
-        "or state.value_to_valuegrad[value] == []\n"
-        "                or state.value_to_valuegrad[value][0][0] is None\n            ):\n",
-    ),
-)
-"""What Paddle 3.1 has corrected, or laid out otherwise, in the text of 3.0."""
-
 LEFT_OUT: set[int] = set()
 """Operations that no gradient goes through: optimizers' steps and earlier gradients."""
 
@@ -406,8 +388,6 @@ def _enter_again(loop: Any, gradient: Any, copies: Any) -> None:
 def _repaired_gradients() -> Any:
     """Paddle's gradient function, repaired where this version has the defect."""
     text = inspect.getsource(ir_backward)
-    for older, newer in _AS_SINCE_3_1:
-        text = text.replace(older, newer)
     if any(text.count(wrong) != 1 for wrong, _ in _REPAIRS):
         return ir_backward.grad  # another version: see refuse_untried
     for wrong, right in _REPAIRS:

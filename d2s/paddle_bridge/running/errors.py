@@ -262,8 +262,7 @@ def saved_programs(layer: Any) -> dict[str, SavedProgram]:
     for name, holder in getattr(layer, "_program_holder_dict", {}).items():
         if not hasattr(holder, "persistable_vars"):
             continue  # of a Paddle before 3.0
-        partial_of = getattr(layer, "_get_partial_program_layer", None)  # not in Paddle 3.0
-        partial = None if partial_of is None else partial_of(name)
+        partial = layer._get_partial_program_layer(name)
         found[name] = SavedProgram(
             holder.infer_program,
             list(holder.input_vars),

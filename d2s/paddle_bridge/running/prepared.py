@@ -31,7 +31,7 @@ import paddle
 from d2s.paddle_bridge.gate import GATE
 from d2s.paddle_bridge.names import PartialProgramLayer, clear_executor_cache
 from d2s.paddle_bridge.running.backward import RunScope
-from d2s.paddle_bridge.versions import program_runner, run_operations
+from d2s.paddle_bridge.versions import run_operations
 
 ENOUGH: Final = 64
 """So many scopes must be gone at least: the end of what was prepared takes 0.2 ms for a thread."""
@@ -144,7 +144,7 @@ class _Others:
 _KINDS: Final = (PartialProgramLayer, paddle.jit.TranslatedLayer)
 """What Paddle runs programs of its own by; ours are of a class of their own."""
 
-run_program: Final = program_runner()
+run_program: Final = paddle._C_ops.run_program
 """Runs our programs."""
 
 _others: Final = _Others()

@@ -39,7 +39,6 @@ from d2s.paddle_bridge.preparing.passes import (
 from d2s.paddle_bridge.running.backward import BACKWARD, RunScope, alone_with
 from d2s.paddle_bridge.running.copies import Copies
 from d2s.paddle_bridge.running.prepared import Scopes, end_unused, run_program
-from d2s.paddle_bridge.versions import backward_appender, run_attributes
 from d2s.paddle_bridge.walks import erase_unread
 
 _TRACE: Final = ORDER.flag
@@ -226,9 +225,6 @@ class _Runnable:
             scopes.put(scope)
 
 
-_APPENDER: Final = backward_appender(PartialProgramLayer)
-
-
 class _Layer(PartialProgramLayer):  # type: ignore[misc]
     """Paddle's split of a program of ours; its class tells it from those of Paddle's own.
 
@@ -238,13 +234,10 @@ class _Layer(PartialProgramLayer):  # type: ignore[misc]
 
     wanted: tuple[bool, ...] | None = None
 
-    def _append_wanted(self, train_runnable_program: Any) -> Any:
+    def _append_backward(self, train_runnable_program: Any) -> Any:
         if self.wanted is not None:
             _let_stop(train_runnable_program.out_values, self.wanted)
-        return getattr(super(), _APPENDER)(train_runnable_program)
-
-
-setattr(_Layer, _APPENDER, _Layer._append_wanted)
+        return super()._append_backward(train_runnable_program)
 
 
 def _let_stop(outputs: list[Any], wanted: tuple[bool, ...]) -> list[Any]:
@@ -464,11 +457,11 @@ class Program:
         try:
             if not training:
                 with log_alone():
-                    return run_attributes(layer, layer._prepare_attributes(in_sot_mode=False))
+                    return layer._prepare_attributes(in_sot_mode=False)
             refuse_untried(self.main)
             with log_alone(), coded_gradients():
                 keep_read_inside(layer.train_program)
-                return run_attributes(layer, layer._prepare_attributes(in_sot_mode=False))
+                return layer._prepare_attributes(in_sot_mode=False)
         finally:
             for tensor, gradient in gradients:
                 if gradient is not None and tensor.grad is None:

@@ -376,17 +376,6 @@ def _check_parts(operation: Any, value: Any, axis: int = 0, *others: Any, **opti
         )
 
 
-def _check_joined(operation: Any, values: Any, *others: Any, **options: Any) -> None:
-    """Paddle 3.0 leaves out tensors without elements, and fails where all are."""
-    if isinstance(values, list) and not values and bridge.leaves_out_empty_tensors():
-        raise error_here(
-            UnsupportedInGraphError,
-            "tensors without elements are joined inside of a program here, and "
-            f"Paddle {paddle.__version__} has no operations for it",
-            "install Paddle 3.1 or newer, or leave such a call to dygraph",
-        )
-
-
 def _detach(self: Any) -> Any:
     """A copy without gradient.
 
@@ -478,7 +467,6 @@ def _attributes_as_values() -> Iterator[None]:
 _OWN_CHECKS: Final[dict[str, Callable[..., None]]] = {
     "unbind": _check_parts,
     "unstack": _check_parts,
-    "concat": _check_joined,
 }
 
 

@@ -49,13 +49,9 @@ def _enters(cell: types.CellType) -> bool:
 
 
 def _decorators(function: object) -> Iterator[Any]:
-    """``function``, and what it wraps as long as that wraps something, too.
-
-    The library ``decorator`` makes, in Paddle 3.0, those that ask for a mode, and none that spell.
-    """
+    """``function``, and what it wraps as long as that wraps something, too."""
     while isinstance(function, types.FunctionType) and hasattr(function, "__wrapped__"):
-        if function.__globals__.get("__name__") != "decorator":
-            yield function
+        yield function
         function = function.__wrapped__
 
 

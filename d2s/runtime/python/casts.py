@@ -320,16 +320,19 @@ _OF_NUMBERS: Final[dict[str, Callable[[Any], Any]]] = {
 
 def attributes_of_numbers() -> dict[str, Any]:
     """What values have that stand for numbers, by name; others keep what Paddle gives them."""
-    copied: Callable[..., object] | None = getattr(bridge.Value, "__deepcopy__", None)
+    copied: Callable[..., object] = getattr(bridge.Value, "__deepcopy__", _copied)
     names = {name for kind in NUMBER_DTYPES for name in dir(kind) if not name.startswith("_")}
     ours = [name for name in names if name in _OF_NUMBERS or not hasattr(bridge.Value, name)]
     made: dict[str, Any] = {
         name: property(_attribute(name, getattr(bridge.Value, name, None))) for name in ours
     }
-    if copied is not None:  # since Paddle 3.3
-        copy = copied
-        made["__deepcopy__"] = lambda self, memo: self if number_kind(self) else copy(self, memo)
+    made["__deepcopy__"] = lambda self, memo: self if number_kind(self) else copied(self, memo)
     return made
+
+
+def _copied(value: Any, memo: dict[int, object]) -> object:
+    """``copy.deepcopy`` of a value, which Paddle has since 3.3."""
+    return memo.setdefault(id(value), value.clone())
 
 
 def _attribute(name: str, paddles: object) -> Callable[[object], object]:

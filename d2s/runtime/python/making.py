@@ -168,7 +168,7 @@ def _default(data: object, joint: object) -> Any:
 
 @functools.cache
 def _keeps_joint() -> bool:
-    """Whether Paddle keeps the joint dtype of a list with tensors; 3.0 and 3.1 do not."""
+    """Whether Paddle keeps the joint dtype of a list with tensors; 3.1 does not."""
     with bridge.outside_of_capture():
         return bool(paddle.to_tensor([paddle.ones([]), 1]).dtype == paddle.float64)
 

@@ -18,7 +18,7 @@ WHICH = paddle.__version__
 
 
 def test_pythons_code_in_a_program_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Paddle 3.0 to 3.2 have no operations for it; islands run it between programs."""
+    """Paddle 3.1 and 3.2 have no operations for it; islands run it between programs."""
 
     def f(x):
         x = x * 2
@@ -35,7 +35,7 @@ def test_pythons_code_in_a_program_is_refused(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_parameters_of_a_capture_without_paddles_guard(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What 3.0 to 3.2 lack: parameters, also those that a loop reads first, and gradients."""
+    """What 3.1 and 3.2 lack: parameters, also those that a loop reads first, and gradients."""
     layer = paddle.nn.Linear(2, 2)
 
     def f(x):
@@ -69,24 +69,6 @@ def test_an_operation_that_this_paddle_lacks_is_not_looked_at() -> None:
 
     with capture.checked_operations({"no_such_operation": check}):
         assert not hasattr(paddle._C_ops, "no_such_operation")
-
-
-def test_programs_are_run_as_paddle_3_0_runs_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One operation that fills the results, with its options in a list; no results are ``None``."""
-    seen = []
-
-    def pir_run_program(*given: object) -> None:
-        seen.append(given)
-
-    monkeypatch.delattr(paddle._C_ops, "run_program")
-    monkeypatch.setattr(paddle._legacy_C_ops, "pir_run_program", pir_run_program, raising=False)
-    core = paddle.base.core
-    monkeypatch.setattr(core, "create_empty_tensors_with_values", list, raising=False)
-    run = versions.program_runner()
-    assert run(["x"], None, ["scope"], ["is_test", True], ["y"]) == ["y"]
-    assert run(None, None, ["scope"], [], []) == []
-    assert seen[0] == (["x"], None, ["y"], ["scope"], None, "is_test", True)
-    assert seen[1][2] is None
 
 
 @pytest.mark.parametrize(

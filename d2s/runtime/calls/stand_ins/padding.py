@@ -56,7 +56,7 @@ def _along(x: bridge.Value, axis: int, before: object, after: object, value: flo
     places = paddle.arange(0, size + before + after, dtype="int64") - before
     inside = paddle.logical_and(places >= 0, places < size)
     near = paddle.minimum(paddle.clip(places, min=0), size - 1)
-    taken = paddle.index_select(x, near, axis)  # gather has another gradient in Paddle 3.0
+    taken = paddle.index_select(x, near, axis)
     lifted = [1] * len(x.shape)
     lifted[axis] = -1
     beyond = paddle.full([], value, x.dtype)
