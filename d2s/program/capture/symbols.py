@@ -13,6 +13,7 @@ import contextlib
 import dis
 import functools
 import inspect
+import math
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -54,7 +55,7 @@ from d2s.runtime.values.tree import is_plain_sequence
 _HASH: Final[Callable[[Any], int]] = bridge.Value.__hash__
 
 _SIZE: Final[Callable[[list[int]], Any]] = type(paddle.ones([1]).size)
-"""What ``tensor.size`` is in dygraph: an int of Paddle's own, which knows the shape."""
+"""What ``tensor.size`` is in dygraph: since Paddle 3.3 an int of its own, which knows the shape."""
 
 
 def _unknown(name: str) -> Callable[..., Any]:
@@ -419,7 +420,7 @@ def _size(self: Any) -> Any:
     """The number of elements: an int where every dimension is known, as in dygraph."""
     sizes = list(self.shape)
     if all(size >= 0 for size in sizes):
-        return _SIZE(sizes)
+        return math.prod(sizes) if _SIZE is int else _SIZE(sizes)
     return mark_number(paddle.numel(self).astype("int64"), int)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 
 import paddle
 import pytest
@@ -12,6 +13,7 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import BreakWarning, UnsupportedInGraphError
 from d2s.paddle_bridge import names, versions
 from d2s.paddle_bridge.capturing import capture
+from d2s.program.capture import symbols
 from tests.helpers import assert_same
 
 WHICH = paddle.__version__
@@ -69,6 +71,27 @@ def test_an_operation_that_this_paddle_lacks_is_not_looked_at() -> None:
 
     with capture.checked_operations({"no_such_operation": check}):
         assert not hasattr(paddle._C_ops, "no_such_operation")
+
+
+def test_values_are_copied_where_paddle_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """D2: 3.1 and 3.2 have no ``Value.__deepcopy__``, and such a copy was refused."""
+
+    def f(x):
+        kept = [x * 2, 1]
+        made = copy.deepcopy(kept)
+        made[0].add_(x)
+        return kept, made
+
+    monkeypatch.delattr(bridge.Value, "__deepcopy__")
+    assert not hasattr(bridge.Value, "__deepcopy__")
+    assert_same(f, paddle.to_tensor([1, 2]))
+
+
+def test_the_number_of_elements_is_an_int(monkeypatch: pytest.MonkeyPatch) -> None:
+    """E4: in 3.1 and 3.2; what 3.3 gives knows the shape, too, and was asked for there."""
+    monkeypatch.setattr(symbols, "_SIZE", int)
+    static = assert_same(lambda x: x * x.size, paddle.ones([3, 2]), paddle.ones([1, 2]))
+    assert static(paddle.ones([3, 2])).tolist() == [[6.0, 6.0]] * 3
 
 
 @pytest.mark.parametrize(
