@@ -20,8 +20,6 @@ CHINESE = DOCS / "zh"
 FENCED = re.compile(r"^ *```.*?^ *```$", re.M | re.S)
 PART = re.compile(r"<!-- [\w ]+: .*?-->.*?<!-- (?:[\w ]+: end|end of [\w ]+|/bench) -->", re.S)
 HOW = "translate what has changed in {english} into {chinese}"
-ENGLISH_ONLY = {"semantics", "contributing-tests"}
-"""For who changes d2s; ``docs/zh/index.md`` says so."""
 OF_DOCSTRINGS = "reference/api.md"
 """The English page has names only, and mkdocstrings writes the rest; ``test_reference.py``."""
 
@@ -53,11 +51,7 @@ def bare(block: Block) -> str:
 
 def test_every_page_of_the_guide_is_there_in_chinese() -> None:
     english = {page.relative_to(DOCS).with_suffix("").as_posix() for page in DOCS.rglob("*.md")}
-    wanted = {
-        name
-        for name in english
-        if not name.startswith(("zh/", "decisions/")) and name not in ENGLISH_ONLY
-    }
+    wanted = {name for name in english if not name.startswith(("zh/", "decisions/"))}
     found = {page.relative_to(CHINESE).with_suffix("").as_posix() for page in CHINESE.rglob("*.md")}
     assert found == wanted
 
