@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import paddle
 import pytest
 
+import d2s
 from corpus import probes, record
 from corpus.case import load, paths
 from corpus.converters import run_apart
@@ -34,6 +36,7 @@ from corpus.language import LANGUAGES, Language, page_in
 from corpus.record import CONVERTERS, Record, Verdict
 from corpus.rows import NUMBERS
 from corpus.support import BAD
+from d2s.errors import BackwardTwiceError
 
 HOW = "run `make support`, and read the diff"
 
@@ -159,3 +162,26 @@ def test_which_probes_are_due() -> None:
         assert due(mine) == []
     assert due(dataclasses.replace(mine, paddle="2.6.0")) == everything
     assert due(Record("d2s")) == everything
+
+
+def test_a_penalty_outside_of_the_program() -> None:
+    """Paddle's own program gives the parameters no gradient of it, without a word."""
+
+    def gradients(converted: Callable[[paddle.nn.Layer], Any]) -> list[Any]:
+        paddle.seed(1)
+        layer = paddle.nn.Sequential(
+            paddle.nn.Linear(3, 4), paddle.nn.Tanh(), paddle.nn.Linear(4, 1, bias_attr=False)
+        )
+        x = paddle.rand([5, 3])
+        x.stop_gradient = False
+        (found,) = paddle.grad(converted(layer)(x).sum(), x, create_graph=True)
+        (found.norm(axis=1) - 1).square().mean().backward()
+        return [None if each.grad is None else each.grad.tolist() for each in layer.parameters()]
+
+    want = gradients(lambda layer: layer)
+    assert None not in want
+    theirs = gradients(lambda layer: paddle.jit.to_static(layer, full_graph=True))
+    assert theirs == [None] * len(want), "Paddle has changed: docs/guide/training-and-saving.md"
+    assert gradients(lambda layer: d2s.to_static(layer, full_graph=False)) == want
+    with pytest.raises(BackwardTwiceError):
+        gradients(lambda layer: d2s.to_static(layer, full_graph=True))
