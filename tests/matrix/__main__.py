@@ -69,7 +69,8 @@ def _environment(home: Path, paddle: str, python: str) -> Path:
     tools = ("pytest", "hypothesis", "hypothesmith", "pexpect")  # pytest-xdist among them
     wanted = [*project["dependencies"], *(each for each in extra if each.startswith(tools))]
     subprocess.run([_interpreter(python), "-m", "venv", str(folder)], check=True)
-    command = [str(found), "-m", "pip", "install", "-q", f"paddlepaddle=={paddle}", "setuptools"]
+    others = (f"paddlepaddle=={paddle}", "setuptools", "pyyaml")
+    command = [str(found), "-m", "pip", "install", "-q", *others]
     subprocess.run([*command, *wanted], check=True)
     return found
 
