@@ -54,7 +54,7 @@ from d2s.runtime.values.tree import is_plain_sequence
 
 _HASH: Final[Callable[[Any], int]] = bridge.Value.__hash__
 
-_SIZE: Final[Callable[[list[int]], Any]] = type(paddle.ones([1]).size)
+_SIZE: Final[type] = type(paddle.ones([1]).size)
 """What ``tensor.size`` is in dygraph: since Paddle 3.3 an int of its own, which knows the shape."""
 
 

@@ -330,7 +330,7 @@ def attributes_of_numbers() -> dict[str, Any]:
     return made
 
 
-def _copied(value: Any, memo: dict[int, object]) -> object:
+def _copied(value: bridge.Value, memo: dict[int, object]) -> object:
     """``copy.deepcopy`` of a value, which Paddle has since 3.3."""
     return memo.setdefault(id(value), value.clone())
 
