@@ -43,9 +43,17 @@ _roots: tuple[str, ...] = ()
 
 def is_ours(file: str) -> bool:
     """Whether ``file`` belongs to d2s or Paddle rather than to the user."""
+    return _is_hidden_root(file) if len(_roots) >= 4 else _found_anew(file)
+
+
+def _found_anew(file: str) -> bool:
     global _roots
-    if len(_roots) < 4:
-        _roots = _hidden_roots()
+    _roots = _hidden_roots()
+    return file.startswith(_roots)
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_hidden_root(file: str) -> bool:  # asked for each frame of a deep stack, and each attribute
     return file.startswith(_roots)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import paddle
@@ -9,6 +10,7 @@ import pytest
 
 import d2s
 from d2s.errors import NotStaticError, UnsupportedInGraphError
+from tests.helpers import function_of
 
 
 def appends(seen: list[Any]) -> Any:
@@ -180,3 +182,73 @@ def test_a_program_refuses_a_hook_that_it_would_not_keep(make: Any) -> None:
     x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
     with pytest.raises((UnsupportedInGraphError, NotStaticError)):
         f(x)
+
+
+def with_a_hook_for_a_while(convert: Any, text: str, hooked: str) -> list[Any]:
+    """Five calls; on the second and the third ``hooked`` has a hook."""
+    w = paddle.create_parameter(
+        [2], "float32", default_initializer=paddle.nn.initializer.Constant(2.0)
+    )
+    opt = paddle.optimizer.SGD(0.1, parameters=[w])
+    f = convert(function_of(f"def f(x):\n    {text}\n", "f", w=w, opt=opt))
+    x = paddle.to_tensor([1.0, -1.0], stop_gradient=False)
+    handle, found = None, []
+    for call in range(5):
+        if call == 1:
+            handle = {"w": w, "x": x}[hooked].register_hook(lambda g: g * 10)
+        if call == 3:
+            handle.remove()
+        try:
+            found.append(f(x).tolist())
+        except UnsupportedInGraphError as error:
+            found.append(error.code)
+        found.append([None if t.grad is None else t.grad.tolist() for t in (w, x)])
+        x.clear_gradient()
+        w.clear_gradient()
+    return found
+
+
+STEPS = {
+    "a backward": "(x * w).sum().backward(); return x.detach() * 2",
+    "a step": "(x * w).sum().backward(); opt.step(); return w.detach() * 2",
+    "a gradient that is returned": "(x * w).sum().backward(); return w.grad * 2",
+}
+
+
+@pytest.mark.parametrize("hooked", ["w", "x"])
+@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
+def test_a_hook_that_is_set_behind_the_first_call(name: str, hooked: str) -> None:
+    """C7, G2: a program without it is not the one for calls with it."""
+    want = with_a_hook_for_a_while(lambda f: f, STEPS[name], hooked)
+    islands = functools.partial(d2s.to_static, full_graph=False)
+    assert with_a_hook_for_a_while(islands, STEPS[name], hooked) == want
+    whole = functools.partial(d2s.to_static, full_graph=True)
+    found = with_a_hook_for_a_while(whole, STEPS[name], hooked)
+    assert found[:2] == want[:2]
+    assert found[2] == found[4] == "D2S205"
+    assert all(type(each) is list for each in found[6:])
+
+
+def of_a_parameter(w: Any) -> Any:
+    def f(x: paddle.Tensor) -> Any:
+        u = x * 2
+        (x * w).sum().backward()
+        w.register_hook(lambda g: g * 2)
+        return u, w.grad.clone()
+
+    return f
+
+
+@pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
+def test_a_hook_that_a_function_sets_on_a_parameter() -> None:
+    """C7: each call adds one, which the backward of the next call sees."""
+    found = []
+    for convert in (lambda f: f, lambda f: d2s.to_static(f, full_graph=False)):
+        f = convert(of_a_parameter(paddle.create_parameter([2], "float32")))
+        x = paddle.to_tensor([1.0, -1.0])
+        found.append([[each.tolist() for each in f(x)] for _ in range(3)])
+    assert found[0] == found[1]
+    with pytest.raises(UnsupportedInGraphError, match="on a tensor of the state") as raised:
+        d2s.to_static(of_a_parameter(paddle.create_parameter([2], "float32")), full_graph=True)(x)
+    assert raised.value.code == "D2S205"

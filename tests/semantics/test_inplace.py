@@ -313,6 +313,48 @@ def test_a_name_that_is_read_behind_the_loop() -> None:
     assert_same(f, *((tensor(1.0, 2.0), scalar(n)) for n in (2, 7, 0)))
 
 
+LEFT = {
+    "a result of the other side": """
+        if n > 3:
+            return y, 1
+        while y[1] < 20:
+            y[0] += 1
+            y[1] = y[1] + x[0] * x[0]
+        return y, 2
+    """,
+    "another name on both sides": """
+        if n > 3:
+            z = y
+        else:
+            for i in range(n):
+                if x[0] > 0:
+                    y[1] = x[0] * x[1] + i
+            z = y
+        return z
+    """,
+    "the loop of a loop, in a branch of a branch": """
+        z = x
+        if n > 0:
+            if n > 3:
+                z = y
+            else:
+                for i in range(n):
+                    while y[1] < 10 * i:
+                        y[1] += x[0] * x[0] + 1
+                z = y + 1
+        return z
+    """,
+}
+
+
+@pytest.mark.parametrize("case", LEFT)
+def test_a_loop_on_the_one_side_changes_what_the_other_side_reads(case: str) -> None:
+    """B4, C2: the tensor is no variable of the branch before the loop changes it."""
+    body = textwrap.dedent(LEFT[case]).strip()
+    f = function_of(f"def f(x, n):\n    y = x * 2\n{textwrap.indent(body, '    ')}\n")
+    assert_same(f, *((x, scalar(n)) for n in (0, 2, 5) for x in BOTH))
+
+
 @pytest.mark.parametrize("row", ["y[i]", "y[i, :1]", "y"])
 def test_set_value_of_a_part_in_a_loop(row: str) -> None:
     """A1: of what has no gradient, seen in the whole."""

@@ -73,8 +73,8 @@ class StepsOfRun:
         """Refuse arguments whose gradients a program has not.
 
         Raises:
-            UnsupportedInGraphError: (D2S205) an argument has one, or is no leaf, or is a tensor
-                that the function trains under another name.
+            UnsupportedInGraphError: (D2S205) an argument has one, or a hook, or is no leaf, or is a
+                tensor that the function trains under another name.
         """
         if any(id(tensor) in self.tensors for tensor in inputs):
             raise _refusal(
@@ -89,6 +89,12 @@ class StepsOfRun:
                     "an argument was computed outside of the function, where backward() would go "
                     "on",
                     "compute it inside of the function, or pass a .detach() of it",
+                )
+            if bridge.has_hooks(tensor):
+                raise _refusal(
+                    "an argument has a gradient hook, which a backward() in a program has not",
+                    "call backward() outside of the function, or change .grad inside of it",
+                    asked,
                 )
             if asked is not None and tensor.grad is not None:
                 raise _refusal(
@@ -192,6 +198,11 @@ def steps_of(steps: Steps, parameters: list[Any], results: list[Any]) -> StepsOf
                 found.guards.append(_relied(path, _has_gradient(leaf.tensor, leaf.found)))
         elif leaf.index is not None and (leaf.changed or leaf.found is not None):
             found.arguments.append((leaf.index, leaf.place))
+    trained = [each.tensor for each in leaves if each.tensor is not None and each.changed]
+    if trained:
+        found.guards.append(
+            _relied("gradient hooks", lambda: not any(map(bridge.has_hooks, trained)))
+        )
     for facts in steps.optimizers.facts():
         found.guards.append(_relied(type(facts.optimizer).__name__, facts.hold))
     return found

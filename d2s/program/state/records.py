@@ -88,6 +88,10 @@ class Record:
         """What stands now where the scope was."""
         return self.scope if self.place is None else self.place.get()
 
+    def pairs(self) -> list[tuple[Any, Any]]:
+        """Its entries as they are now, with their keys or positions."""
+        return list(entries(self.now()))
+
     def now(self) -> Any:
         """A copy of its contents."""
         if isinstance(self.scope, types.CellType):

@@ -52,6 +52,8 @@ from d2s.runtime.values.objects import BOOKKEEPING, defines
 
 def homes_of(watch: Watch, tensors: list[Any]) -> list[tuple[int, Place]]:
     """Every place where one of ``tensors`` is kept, with its index; after :meth:`Watch.undo`."""
+    if not tensors:
+        return []
     wanted = {id(tensor): index for index, tensor in enumerate(tensors)}
     found: list[tuple[int, Place]] = []
     for record in watch.records.values():

@@ -120,13 +120,35 @@ def holders_of(thing: object) -> list[Holder]:
 
 def holders_of_alternative(things: list[Any]) -> list[Holder]:
     """Who holds one of ``things``, or a choice of which it is an alternative."""
+    return _holders(_OneOf(things).is_in)
 
-    def is_it(value: object) -> bool:
+
+def holders_of_each(groups: list[list[Any]]) -> list[list[Holder]]:
+    """What :func:`holders_of_alternative` says of each of ``groups``, in one walk."""
+    if len(groups) < 2:
+        return list(map(holders_of_alternative, groups))
+    found = holders_of_alternative([thing for things in groups for thing in things])
+    held = [(holder, holder.get()) for holder in found]
+    wanted = map(_OneOf, groups)
+    return [[holder for holder, value in held if each.is_in(value)] for each in wanted]
+
+
+class _OneOf:
+    """Tells whether something is one of some things, as :func:`is_same` has it.
+
+    Args:
+        things: they; the caller keeps them.
+    """
+
+    def __init__(self, things: list[Any]) -> None:
+        self._ids = frozenset(map(id, things))
+        self._values = frozenset(thing.id for thing in things if bridge.is_value(thing))
+
+    def is_in(self, value: object) -> bool:
+        """Whether ``value`` is one of them, or a choice of which one is an alternative."""
         if isinstance(value, Choice):
-            return is_it(value.true) or is_it(value.false)
-        return any(is_same(value, thing) for thing in things)
-
-    return _holders(is_it)
+            return self.is_in(value.true) or self.is_in(value.false)
+        return id(value) in self._ids or (bridge.is_value(value) and value.id in self._values)
 
 
 def holders_of_form(form: object, instead: object = None) -> list[Holder]:
@@ -311,10 +333,10 @@ def _holders(is_it: Callable[[Any], bool]) -> list[Holder]:
     for record in capture.watched():
         if record.large:
             continue
-        scope, now = record.scope, record.now()
-        for key, value in pairs(now):
-            place = record.entry(key)
-            if is_it(value) and (id(scope), key) not in known and not isinstance(scope, set):
+        scope = record.scope
+        for key, value in () if isinstance(scope, set) else record.pairs():
+            if is_it(value) and (id(scope), key) not in known:
+                place = record.entry(key)
                 found.append(
                     Holder(
                         place.path,

@@ -16,7 +16,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import InplaceError
-from d2s.runtime.aliasing.holders import Holder, holders_of_alternative, is_handed_on, is_same
+from d2s.runtime.aliasing.holders import Holder, holders_of_each, is_handed_on, is_same
 from d2s.runtime.aliasing.picks import merged, note_pick, picks_of
 from d2s.runtime.aliasing.ranks import open_axes
 from d2s.runtime.aliasing.replays import Method, done
@@ -324,7 +324,9 @@ def bind_anew(old: paddle.Tensor, fresh: paddle.Tensor, what: str) -> None:
     _refuse_chosen(value, what)
     sharing = Sharing(value)
     _refuse_unknown_part(sharing.whole, what)
-    others = {other.id: (other, _live_holders(other)) for other in sharing.others()}
+    sharers = sharing.others()
+    mine, *theirs = _live_holders_of(old, *sharers)
+    others = {each.id: (each, found) for each, found in zip(sharers, theirs, strict=True)}
     wanted = {
         number
         for number, (other, holders) in others.items()
@@ -332,7 +334,7 @@ def bind_anew(old: paddle.Tensor, fresh: paddle.Tensor, what: str) -> None:
     }
     if any(_is_parameter(bridge.tensor_of(others[number][0])) for number in wanted):
         raise _refusal_of_views(what, "a view of a parameter in place")
-    _rebind(_live_holders(old), old, fresh, what)
+    _rebind(mine, old, fresh, what)
     if not wanted:
         return
     for other, new in sharing.settle(fresh, wanted):
@@ -370,9 +372,9 @@ def _refuse_unknown_part(whole: paddle.Tensor, what: str) -> None:
 
 def _refuse_chosen(value: paddle.Tensor, what: str) -> None:
     """Refuse to change what is, as the run decides, a tensor that has another name, too."""
-    root = root_of(value)
-    for other in may_be(value):
-        path = next((holder.path for holder in _live_holders(other)), None)
+    root, others = root_of(value), list(may_be(value))
+    for other, holders in zip(others, _live_holders_of(*others), strict=True):
+        path = next((holder.path for holder in holders), None)
         if path is None and root_of(other) == root:
             continue
         if path is not None or root_of(other) is not None or bridge.tensor_of(other) is not None:
@@ -387,7 +389,13 @@ def _refuse_chosen(value: paddle.Tensor, what: str) -> None:
 
 def _live_holders(thing: object) -> list[Holder]:
     """Who holds ``thing``, as itself or as one of several, and may be read again."""
-    return [holder for holder in holders_of_alternative(_sames(thing)) if holder.live]
+    return _live_holders_of(thing)[0]
+
+
+def _live_holders_of(*things: object) -> list[list[Holder]]:
+    """The same of each of several things, in one walk."""
+    found = holders_of_each([*map(_sames, things)])
+    return [[holder for holder in holders if holder.live] for holders in found]
 
 
 def is_held(thing: object) -> bool:

@@ -22,6 +22,7 @@ from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import slot_fields, slots_of
 from d2s.runtime.values.objects import LAYER_FIELDS, is_user_class, is_user_object
 from d2s.runtime.values.tree import PYTHONS, is_mapping, is_mutable, is_sequence, pairs
+from d2s.runtime.values.unbound import UNBOUND
 
 REACH: Final = 2000
 """So many objects are looked at for what a body may change."""
@@ -71,6 +72,12 @@ class Scope:
             return Field(self.owner, name, self.holder)
         return Global(self.holder, name)
 
+    def get(self, name: str) -> Any:
+        """What :meth:`slot` would give."""
+        if isinstance(self.holder, types.CellType):
+            return Cell(self.holder).get()
+        return self.holder.get(name, UNBOUND)
+
     def keys(self) -> list[str]:
         """Those that are there."""
         if isinstance(self.holder, types.CellType):
@@ -90,7 +97,7 @@ class Scope:
 
     def note(self) -> Scope:
         """Take the snapshots."""
-        self.base = {name: freeze(self.slot(name).get()) for name in self.keys()}
+        self.base = {name: freeze(self.get(name)) for name in self.keys()}
         return self
 
 
@@ -121,6 +128,9 @@ class Loose(Scope):
 
     def slot(self, name: str) -> Slot:
         return Held(self.holder, name)
+
+    def get(self, name: str) -> Any:
+        return self.holder
 
     def keys(self) -> list[str]:
         return [self.path]

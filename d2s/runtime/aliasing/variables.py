@@ -135,9 +135,11 @@ class State:
                     base[name] = freeze(record.before[name])
         for scope in self._scopes.values():
             for name in {**scope.base, **dict.fromkeys(scope.keys())}:
+                base, held = scope.base.get(name, UNBOUND), scope.get(name)
+                if held is base:  # which is no snapshot, but what has nothing to change
+                    continue
                 slot = scope.slot(name)
-                base = scope.base.get(name, UNBOUND)
-                if slot_key(slot) in self._known or same_items(base, freeze(slot.get())):
+                if slot_key(slot) in self._known or same_items(base, freeze(held)):
                     continue
                 self._known.add(slot_key(slot))
                 self.names = (*self.names, scope.path_of(name))
@@ -172,15 +174,26 @@ class State:
         if any(each.place == holder.place for each in joined):
             return
         slot = Elsewhere(holder)
-        held = slot.get()
+        held = self._began_as(slot.get())
         self._scratch = [each for each in self._scratch if each[0] != path or each[2] is not held]
-        self.join_slot(path, slot)
+        self.join_slot(path, slot, held)
 
-    def join_slot(self, path: str, slot: Slot) -> None:
-        """Let what ``slot`` has join the state; the body is about to change it."""
+    def _began_as(self, held: object) -> object:
+        """What stood for ``held`` when the body began: a loop in it has a variable of its own."""
+        capture = current()
+        assert capture is not None
+        for block in reversed(capture.blocks):
+            if block.state is self:
+                break
+            pairs = zip(block.before, block.given, strict=False)
+            held = next((was for was, now in pairs if now is held), held)
+        return held
+
+    def join_slot(self, path: str, slot: Slot, base: object = UNBOUND) -> None:
+        """Let what ``slot`` has join the state; the body, which began with ``base``, changes it."""
         self.names = (*self.names, path)
         self.slots.append(slot)
-        self._bases.append(freeze(slot.get()))
+        self._bases.append(freeze(slot.get() if base is UNBOUND else base))
 
     def padded(self, values: list[Any]) -> list[Any]:
         """Values, with how those were that have joined the state since."""

@@ -83,7 +83,7 @@ class _Converted(Callables):
             name = function.__name__
             if inplace.is_inplace(name):
                 return inplace.method(owner, name)
-            if name in tensor_methods.NUMBERS:
+            if name in tensor_methods.OF_THE_RUN:
                 return _tensor_method(owner, method)
             if tensor_methods.is_computed(function):
                 return self.method(getattr(as_value(owner), name))

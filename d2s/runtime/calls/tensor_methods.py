@@ -20,8 +20,8 @@ from d2s.runtime.python.tolist import tolist
 from d2s.runtime.trace import capture_into, current, error_here
 from d2s.runtime.values.tensors import cast_plain, mark_number, root_of
 
-NUMBERS: Final = ("numpy", "tolist")
-"""Methods of tensors that give their numbers."""
+OF_THE_RUN: Final = ("numpy", "register_hook", "tolist")
+"""Methods of dygraph tensors that a program has a form of its own for."""
 
 
 _MOVING: Final = frozenset(("cpu", "cuda", "to", "view", "view_as"))
@@ -85,9 +85,10 @@ def _register_hook(
     """``tensor.register_hook(hook)``: from here on the tensor is one whose gradient is changed."""
     capture = current()
     assert capture is not None
-    if bridge.is_value(tensor) and bridge.taken(tensor, capture.facts()).stop_gradient:
+    outside = bridge.is_eager(tensor)
+    if (tensor if outside else bridge.taken(tensor, capture.facts())).stop_gradient:
         raise RuntimeError("Cannot register hook on a tensor that stop gradient.")
-    if bridge.is_value(tensor) and root_of(tensor) is not None:
+    if outside or root_of(tensor) is not None:
         raise error_here(
             UnsupportedInGraphError,
             "a gradient hook is set on an argument or on a tensor of the state; it would not see "

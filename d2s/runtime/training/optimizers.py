@@ -267,6 +267,7 @@ class Optimizers:
 
     def set_rate(self, optimizer: Optimizer, rate: object, keep: Callable[[object], None]) -> None:
         """``optimizer.set_lr(rate)``, which each run calls with ``keep`` at its end."""
+        self._record.check("a change of the learning rate", "branch")
         self.rate(optimizer)  # what it is on the other runs
         self._record.join_branches("a learning rate", _Rate(self._rates, id(optimizer)))
         self.later(keep, rate)

@@ -48,6 +48,10 @@ class ContainerKind(Generic[C]):
         """What it holds, one level deep, in its order."""
         raise NotImplementedError
 
+    def pairs(self, container: C) -> list[tuple[Any, Any]]:
+        """The items with what they are found by."""
+        return list(zip(self.keys(container), self.items(container), strict=True))
+
     def step(self, key: Hashable) -> str:
         """The key as the reader writes it: ``[0]``, ``['a']``, ``.x``."""
         return f"[{key!r}]"
@@ -233,8 +237,7 @@ class DictKind(ContainerKind[dict[Any, Any]]):
         return [item for _, item in self.pairs(container)]
 
     def pairs(self, container: dict[Any, Any]) -> list[tuple[Any, Any]]:
-        """Keys and items."""
-        own = isinstance(container, Fields)
+        own = type(container) is dict or isinstance(container, Fields)
         return list(container.items() if own else self.base(container).items(container))
 
     def size(self, container: dict[Any, Any]) -> int:

@@ -102,14 +102,20 @@ class ClassFields(Fields):
 
     def found(self) -> dict[str, Any]:
         return {
-            name: value
-            for name, value in vars(self.owner).items()
-            if not hasattr(type(value), "__get__")
-            and not (name.startswith("__") and name.endswith("__"))
+            name: value for name, value in vars(self.owner).items() if self._counts(name, value)
         }
 
+    def __contains__(self, name: object) -> bool:
+        held = vars(self.owner)
+        return isinstance(name, str) and name in held and self._counts(name, held[name])
+
     def get(self, name: str, default: Any = None) -> Any:
-        return self.found().get(name, default) if name in vars(self.owner) else default
+        return vars(self.owner)[name] if name in self else default
+
+    @staticmethod
+    def _counts(name: str, value: object) -> bool:
+        dunder = name.startswith("__") and name.endswith("__")
+        return not (dunder or hasattr(type(value), "__get__"))
 
     def put(self, name: str, value: Any) -> None:
         setattr(self.owner, name, value)

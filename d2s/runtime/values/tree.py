@@ -176,8 +176,7 @@ def children(container: object, *, slices: bool = False) -> list[Any]:
 
 def pairs(container: object) -> list[tuple[Any, Any]]:
     """Keys, or positions, and items of a container, in their order."""
-    kind = _sort_of(container)
-    return list(zip(kind.keys(container), kind.items(container), strict=True))
+    return _sort_of(container).pairs(container)
 
 
 def members(container: object) -> list[Any]:
