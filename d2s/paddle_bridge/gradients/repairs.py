@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import logging
 import re
 import types
 import warnings
@@ -443,6 +444,8 @@ def coded_gradients() -> Iterator[None]:
     Raises:
         LoopGradientError: (D2S307) Paddle fails, with its first line as the reason.
     """
+    root = logging.getLogger()
+    root.addFilter(_says_something)
     try:
         with warnings.catch_warnings():
             # Paddle's own backward asks values for their place, and warns that they have none.
@@ -465,3 +468,10 @@ def coded_gradients() -> Iterator[None]:
             cure="call the function under paddle.no_grad(), or train it in dygraph; append to "
             "lists once in each trip and pop outside of the loop",
         ) from error
+    finally:
+        root.removeFilter(_says_something)
+
+
+def _says_something(record: logging.LogRecord) -> bool:
+    """Whether a record of Paddle's tells the user anything: inputs without a gradient do not."""
+    return not record.getMessage().endswith("provided by inputs has no use")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import inspect
+import logging
 import types
 from collections.abc import Callable
 from typing import Any
@@ -29,6 +30,16 @@ def test_each_repair_finds_its_place() -> None:
     text = inspect.getsource(ir_backward)
     assert [text.count(wrong) for wrong, _ in repairs._REPAIRS] == [1] * len(repairs._REPAIRS)
     assert bridge.gradient_function() is not ir_backward.grad
+
+
+def test_what_paddle_says_of_unused_inputs_is_not_heard(caplog: pytest.LogCaptureFixture) -> None:
+    """C7: a line of the log that names nothing of the user's; other lines are heard."""
+    assert "provided by inputs has no use" in inspect.getsource(ir_backward)
+    with repairs.coded_gradients():
+        logging.warning("input x provided by inputs has no use")
+        logging.warning("input x is used")
+    logging.warning("y provided by inputs has no use")
+    assert caplog.messages == ["input x is used", "y provided by inputs has no use"]
 
 
 def test_the_flag_of_the_interpreter_is_restored() -> None:
