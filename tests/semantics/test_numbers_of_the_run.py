@@ -47,6 +47,11 @@ EXPRESSIONS = [
     "divmod(7, k), divmod(k, 3), divmod(k, -3), k % -3, -k // 3, k // 2, k / 2, -k, +k",
     "k << 1, 1 << k, k >> 1, k & 1, k | 4, k ^ 1, ~k, k << k, (k > 1) & True, True & k",
     "math.gcd(k, 4), math.lcm(k, 6), math.isqrt(k * 1000003), math.factorial(k), math.gcd(k, 4, 6)",
+    "math.comb(5, k), math.perm(5, k), math.comb(k + 3, 2), math.fsum([k, 0.5]), math.fsum([])",
+    "math.dist([k], [3]), math.dist((k, 2.0), [0.5, k]), math.fsum(k / 2 for _ in range(2))",
+    "math.modf(-k / 4), math.frexp(k / 4), math.ldexp(0.75, k), math.remainder(x[k].item(), 2)",
+    "math.gamma(k / 2), math.lgamma(k + 0.5), math.lgamma(x.max()), math.nextafter(k, 9)",
+    "math.ulp(k), math.gamma(x[k]), math.fsum([x[k], k, 1])",
     "float(k).is_integer(), (k / 2).is_integer(), round(k / 3, 1), min(k, 2), max(k, 1.5)",
     "[1, 2, 3].index(k), (1, 2, 1).count(k), [3, k, 1].index(1), sorted([3, k, 1])",
     "list(enumerate([x, x], k)), list(zip(range(k), [1, 2, 3])), list(reversed(range(k)))",
@@ -76,7 +81,19 @@ def f(x, t):
 
 @pytest.mark.parametrize(
     "expression",
-    ["[1, 2][k]", "(1, 2)[k]", "'ab'[k]", "range(2)[k]", "1 << -k", "math.isqrt(-k)", "{}[k]"],
+    [
+        "[1, 2][k]",
+        "(1, 2)[k]",
+        "'ab'[k]",
+        "range(2)[k]",
+        "1 << -k",
+        "math.isqrt(-k)",
+        "{}[k]",
+        "math.comb(-k, 2)",
+        "math.gamma(-k)",
+        "math.ldexp(1.0, k * 1000)",
+        "math.modf(x=k)",
+    ],
 )
 def test_what_python_raises(expression: str) -> None:
     """E1: the run raises it, in Python's words."""

@@ -2,7 +2,8 @@
 
 As in dygraph a tensor counts as ``float(t)``: 64 bits wide, without gradient; the result is a
 Python number.  Where Python raises (``math.sqrt(-1)``), the run raises the same: the function
-itself is called there, with the number at hand.
+itself is called there, with the number at hand.  So is, on each run, a function that Paddle has
+no operation for (``math.lgamma``).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from d2s.runtime.builtins.reductions import items_known
 from d2s.runtime.control_flow.cond import select
 from d2s.runtime.python.casts import over, to_number, wide
 from d2s.runtime.trace import current
-from d2s.runtime.values.callbacks import check_uncaught, host_call, raise_when
+from d2s.runtime.values.callbacks import check_uncaught, host_call, host_values, raise_when
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import is_numeric, is_tensor, mark_number, number_kind
 
@@ -187,6 +188,67 @@ def _factorial(value: bridge.Value) -> bridge.Value:
     return table[paddle.clip(value, 0, 20)]
 
 
+_DTYPES: Final = {int: "int64", float: "float64"}
+
+
+def _by_python(name: str, *kinds: type, of_items: bool = False) -> Compute:
+    """The operator of a function of ``math`` that Python itself computes on each run.
+
+    Args:
+        name: the function.
+        kinds: the type of the result; several for a tuple of them.
+        of_items: it takes iterables of numbers.
+    """
+    original = getattr(math, name)
+    metas: list[tuple[list[int], str]] = [([], _DTYPES[kind]) for kind in kinds]
+
+    def run(*things: Any) -> Any:
+        if current() is None:
+            return original(*things)
+        if not of_items:
+            return on(original, *things)
+        for position, thing in enumerate(things):
+            if isinstance(thing, Choice):
+                before, after = things[:position], things[position + 1 :]
+                return over(partial(_between, run, before, after), thing)
+        items = [items_known(thing, name) for thing in things]
+
+        def of(*numbers: Any) -> Any:
+            rest = iter(numbers)
+            return original(*([next(rest) for _ in each] for each in items))
+
+        return on(of, *(number for each in items for number in each))
+
+    def on(function: Compute, *numbers: Any) -> Any:
+        for position, number in enumerate(numbers):
+            if isinstance(number, Choice):
+                before, after = (function, *numbers[:position]), numbers[position + 1 :]
+                return over(partial(_between, on, before, after), number)
+        places = [at for at, number in enumerate(numbers) if is_tensor(number)]
+        if not places or not all(map(is_numeric, numbers)):
+            return function(*numbers)  # raises what Python raises
+        for error in (ValueError, OverflowError):
+            check_uncaught(error)
+
+        def compute(*found: Any) -> list[Any]:
+            known = dict(zip(places, found, strict=True))
+            result = function(*(known.get(at, number) for at, number in enumerate(numbers)))
+            return [_fitting(each) for each in (result if len(kinds) > 1 else [result])]
+
+        values = host_values(compute, [numbers[at] for at in places], metas, f"math.{name}()")
+        made = [mark_number(value, kind) for value, kind in zip(values, kinds, strict=True)]
+        return made[0] if len(made) == 1 else tuple(made)
+
+    run.__name__ = run.__qualname__ = name
+    return run
+
+
+def _fitting(number: Any) -> Any:
+    if isinstance(number, int) and not -(2**63) <= number < 2**63:
+        raise OverflowError("an int that a tensor decides has 64 bits")
+    return number
+
+
 _V: Final = (ValueError,)
 _O: Final = (OverflowError,)
 
@@ -236,5 +298,17 @@ OPERATORS: Final[dict[Any, Callable[..., Any]]] = {
     math.lcm: _of_ints("lcm", _folding(paddle.lcm, 1)),
     math.isqrt: _of_ints("isqrt", _isqrt),
     math.factorial: _of_ints("factorial", _factorial),
+    math.comb: _by_python("comb", int),
+    math.dist: _by_python("dist", float, of_items=True),
+    math.frexp: _by_python("frexp", float, int),
+    math.fsum: _by_python("fsum", float, of_items=True),
+    math.gamma: _by_python("gamma", float),
+    math.ldexp: _by_python("ldexp", float),
+    math.lgamma: _by_python("lgamma", float),
+    math.modf: _by_python("modf", float, float),
+    math.nextafter: _by_python("nextafter", float),
+    math.perm: _by_python("perm", int),
+    math.remainder: _by_python("remainder", float),
+    math.ulp: _by_python("ulp", float),
 }
 """The functions of ``math`` that have an operator."""
