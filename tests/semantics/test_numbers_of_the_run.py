@@ -79,6 +79,41 @@ def f(x, t):
     assert_same(f, *calls, grad=False)
 
 
+RANGES = """
+    r[-1], r[0], r[k - 1], r[:2], r[-2:], r[1:], list(r[:k]), len(r[1:]), r[1:][-1], list(r)
+    k in r, 3 in r, 2.0 in r, 2.5 in r, True in r, 'a' in r, None in r, (1 if t > 2 else 9) in r
+    bool(r), not r, r and 1, r or 2, (3 if r else 4), len(r), sum(r), max(r, default=-1)
+    r == range(3), r != range(3), r == range(k), r == [0, 1, 2], range(k, 9, 2) == range(k, 10, 2)
+    isinstance(r, range), type(r) is range, type(r).__name__, isinstance(r, list), r.__class__
+    r.start, r.stop, r.step, range(k, 9, 2).start, range(9, k, -2).stop, range(9, k, -2).step
+    r.index(2), r.index(k - 1), r.count(2), r.count(k), range(9, k, -2).index(7), r.count('a')
+    range(9, k, -2)[0], range(9, k, -2)[-1], range(2, k + 3)[1], range(k, 9, 2)[1:][0]
+    r, [r], {'r': r[1:]}, f'{r}', str([r]), repr(range(9, k, -2)), list(enumerate(r)), tuple(r)
+"""
+
+
+@pytest.mark.parametrize("expression", RANGES.strip().splitlines())
+@pytest.mark.parametrize("full_graph", [True, False])
+def test_a_range_of_the_run(expression: str, *, full_graph: bool) -> None:
+    """C5, E1: it is a range in all that Python's does."""
+    f = function_of(f"def f(t):\n    k = int(t)\n    r = range(k)\n    return {expression}")
+    static = d2s.to_static(f, full_graph=full_graph)
+    for number in (3, 5, 4):
+        got, want = static(scalar(number)), f(scalar(number))
+        assert repr(got) == repr(want)
+
+
+@pytest.mark.parametrize("expression", ["r[0]", "r[9]", "r.index(k)", "r['a']", "r.nothing"])
+def test_what_a_range_of_the_run_raises(expression: str) -> None:
+    """E1: what Python raises, as ``range(0)`` does."""
+    f = function_of(f"def f(t):\n    k = int(t)\n    r = range(k - 3)\n    return {expression}")
+    static = d2s.to_static(f)
+    with pytest.raises((IndexError, ValueError, TypeError, AttributeError)) as expected:
+        f(scalar(3))
+    with pytest.raises(type(expected.value)):
+        static(scalar(3))
+
+
 @pytest.mark.parametrize(
     "expression",
     [

@@ -34,6 +34,7 @@ from d2s.runtime.host.text import HostText
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.pools import linked, resolved
 from d2s.runtime.lists.items.views import is_view, kind_of_view, number_of
+from d2s.runtime.lists.iteration import RunRange
 from d2s.runtime.trace import Capture
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import attributes_of, empty, is_object, set_attributes
@@ -333,6 +334,8 @@ class Results:
             return lambda run: (true if bool(run.outputs[where]) else false)(run)
         if is_view(item):
             return self.viewed(self.take(number_of(item)), kind_of_view(item))
+        if isinstance(item, RunRange):
+            return self.stacked(item)
         if isinstance(item, DynamicList):
             known = self.shared.get(id(item))
             return known if known is not None else self.once(item, self.growing(item))
@@ -409,7 +412,7 @@ class Results:
         objects = self.objects()
         return lambda run: resolved(build(run), objects(run))
 
-    def stacked(self, item: DynamicList) -> Build:
+    def stacked(self, item: DynamicList | RunRange) -> Build:
         """The same, with the numbers of objects in their places."""
         rows, make = item.d2s_shown()
         stacks = [self.output(row) for row in rows]

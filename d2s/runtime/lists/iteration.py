@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import itertools
+import operator
 from collections.abc import Callable, Iterator
 from functools import partial
 from operator import attrgetter
@@ -16,16 +17,18 @@ from typing import Any, Final
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.errors import ConditionError, UnsupportedInGraphError
+from d2s.errors import ConditionError, NotStaticError, UnsupportedInGraphError
 from d2s.runtime.aliasing.holders import Holder, holders_of_alternative
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.views import is_view, kind_of_view
+from d2s.runtime.lists.positions import as_index, bounds_of, position_of
 from d2s.runtime.trace import Block, current, error_here
 from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.choice import Choice, each, possible
 from d2s.runtime.values.objects import KEEP_ELSEWHERE, changes
 from d2s.runtime.values.tensors import (
     as_value,
+    condition,
     is_array,
     is_numeric,
     is_tensor,
@@ -69,6 +72,107 @@ class Indexed:
         )
 
 
+class RunRange(Indexed):
+    """What Python's ``range`` is, where the run decides a bound.
+
+    Attributes:
+        start, stop, step: as Python's has them.
+    """
+
+    def __init__(self, length: object, item: Callable[[Any], Any], *bounds: Any) -> None:
+        super().__init__(length, item)
+        self.start, self.stop, self.step = bounds
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return builtins.range
+
+    def __getitem__(self, key: Any) -> Any:
+        if type(key) is not slice:
+            if not is_tensor(key):
+                operator.index(key)  # raises what Python raises
+            said = "range object index out of range"
+            return self.item(position_of(as_index(key), self.length, said))
+        if key.step not in (None, 1):
+            raise error_here(
+                UnsupportedInGraphError,
+                "a part of a range whose length a tensor decides is taken with steps",
+                "give range() the step: range(start, stop, step)",
+            )
+        first, last = (mark_number(bound, int) for bound in bounds_of(key, self.length))
+        bounds = self.item(first), self.item(last), self.step
+        return RunRange(last - first, lambda index: self.item(index + first), *bounds)
+
+    def d2s_condition(self) -> Any:
+        """A range is true when it is not empty."""
+        return self.length > 0
+
+    def contains(self, item: Any) -> Any:
+        """``item in range``."""
+        if type(item) is float:
+            return item.is_integer() and self.contains(int(item))
+        if not is_numeric(item) or isinstance(item, complex):
+            return False
+        if is_tensor(item) and number_kind(item) not in (int, bool):
+            raise error_here(
+                UnsupportedInGraphError,
+                "a tensor or a float that the run decides is looked for in a range whose length a "
+                "tensor decides",
+                "compare it with the bounds",
+            )
+        number = _scalar(item)
+        index = self._index(number)
+        inside = (index >= 0) & (index < self.length) & (self.item(index) == number)
+        return mark_number(inside, bool)
+
+    def _index(self, number: Any) -> Any:
+        return mark_number((number - _scalar(self.start)) // _scalar(self.step), int)
+
+    def count(self, value: object) -> Any:
+        """``range.count``."""
+        found = self.contains(value)
+        return mark_number(paddle.cast(found, "int64"), int) if is_tensor(found) else int(found)
+
+    def index(self, value: Any) -> Any:
+        """``range.index``."""
+        found = condition(self.contains(value))
+        said = repr(value) if type(value) is int else "the value"
+        raise_when(~found if is_tensor(found) else not found, ValueError(f"{said} is not in range"))
+        return self._index(_scalar(value))
+
+    def __eq__(self, other: Any) -> Any:
+        if isinstance(other, RunRange):
+            length = other.length
+        elif isinstance(other, builtins.range):
+            length = len(other)
+        else:
+            return False
+        same_start, same_step = (
+            _scalar(mine) == _scalar(theirs)
+            for mine, theirs in ((self.start, other.start), (self.step, other.step))
+        )
+        count = self.length
+        same = (count == length) & ((count < 1) | (same_start & ((count < 2) | same_step)))
+        return mark_number(same, bool)
+
+    def __hash__(self) -> int:
+        raise error_here(
+            NotStaticError,
+            "a range whose length a tensor decides is hashed, as a key of a dict or an item of a "
+            "set",
+            "use its bounds as the key, in dygraph",
+        )
+
+    def copy(self) -> RunRange:
+        """Itself, which does not change: what is shown of it is taken now."""
+        return self
+
+    def d2s_shown(self) -> tuple[list[paddle.Tensor], Callable[[list[Any]], Any]]:
+        """The bounds, and what makes the range of a run's bounds."""
+        bounds = [as_value(_scalar(bound)) for bound in (self.start, self.stop, self.step)]
+        return bounds, lambda found: builtins.range(*(int(bound) for bound in found))
+
+
 def _scalar(value: Any) -> Any:
     """A 0-D int64 value that stands for a Python int."""
     if number_kind(value) is int and bridge.is_value(value):
@@ -110,7 +214,8 @@ def range_(*bounds: Any) -> Any:
     if len(bounds) > 2:
         step = bounds[2]
     if type(start) is int and start == 0 and type(step) is int and step == 1:
-        return Indexed(_no_less_than_0(_scalar(stop)), lambda index: mark_number(index, int))
+        last = _scalar(stop)
+        return RunRange(_no_less_than_0(last), lambda index: mark_number(index, int), 0, last, 1)
     first, last, by = _scalar(start), _scalar(stop), _scalar(step)
     if type(step) is int:
         if step == 0:
@@ -122,7 +227,11 @@ def range_(*bounds: Any) -> Any:
         up = (last - first + by - 1) // by
         down = (first - last - by - 1) // (-by)
         length = paddle.where(by > 0, up, down)
-    return Indexed(_no_less_than_0(length), lambda index: mark_number(first + index * by, int))
+    return RunRange(
+        _no_less_than_0(length),
+        lambda index: mark_number(first + index * by, int),
+        *(first, last, by),
+    )
 
 
 def _no_less_than_0(length: object) -> Any:

@@ -77,7 +77,9 @@ def is_still(thing: object) -> bool:
 
     A generator runs code between two trips; so does an iterator of the user's.
     """
-    if is_plain_sequence(thing) or isinstance(thing, (range, *_OF_CONTAINERS, *_COMBINED)):
+    if is_plain_sequence(thing) or type(thing) is range:
+        return True
+    if isinstance(thing, (*_OF_CONTAINERS, *_COMBINED)):
         return True
     if type(thing) in (type({}.keys()), type({}.values()), type({}.items())):
         return True

@@ -17,6 +17,7 @@ from d2s import paddle_bridge as bridge
 from d2s.runtime.host.text import HostText
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.views import is_view
+from d2s.runtime.lists.iteration import RunRange
 from d2s.runtime.python.casts import over
 from d2s.runtime.trace import current
 from d2s.runtime.values.callbacks import raise_when
@@ -124,7 +125,7 @@ def type_(thing: object, /, *others: Any, **options: Any) -> Any:
         return str
     if is_array(thing):
         return type(thing.sample(odd=1))
-    if is_view(thing):
+    if is_view(thing) or isinstance(thing, RunRange):
         return thing.__class__
     if not bridge.is_value(thing):
         return SIZE if type(thing) is Sizes else type(thing)
