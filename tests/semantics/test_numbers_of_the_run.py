@@ -42,6 +42,7 @@ EXPRESSIONS = [
     "paddle.tile(x, k), x.tile(k), x.tile(repeat_times=[k]), paddle.tile(x, [k, 1])",
     "paddle.concat([y, y], k - 1), y.sum(k - 1), paddle.squeeze(y.unsqueeze(k - 1), k - 1)",
     "paddle.roll(y, k), paddle.topk(x, k)[0], y.max(k - 1), y.mean(k - 1, keepdim=True)",
+    "bin(k), hex(k + 9), oct(-k), chr(96 + k), bin(k > 1), bin(k)[2:].zfill(4), hex(3)",
     "f'{k:04d}.', str(k) + '.', '%03d' % k + '.', '{:>6}'.format(k) + '.'",
     "d[k], d.get(k), d.get(k, 'none'), d.get(k + 9), d.get(k + 9, 1.5), k in d, {1: x, 2: x}[k]",
     "divmod(7, k), divmod(k, 3), divmod(k, -3), k % -3, -k // 3, k // 2, k / 2, -k, +k",

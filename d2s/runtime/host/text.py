@@ -96,6 +96,12 @@ class HostText:
     def __bool__(self) -> bool:
         return bool(str(self))
 
+    def __int__(self) -> int:
+        return int(str(self))
+
+    def __float__(self) -> float:
+        return float(str(self))
+
     def __len__(self) -> int:
         return len(str(self))
 

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from d2s.runtime.host.text import HostText, is_dynamic, is_growing, snapshot, text_of
 from d2s.runtime.lists.iteration import items_of
-from d2s.runtime.python.casts import over
+from d2s.runtime.python.casts import over, to_number
 from d2s.runtime.trace import current
 from d2s.runtime.values.choice import Choice
-from d2s.runtime.values.tensors import is_tensor
+from d2s.runtime.values.tensors import is_tensor, number_kind
 
 _FIELDS: Final = string.Formatter()
 
@@ -54,6 +54,26 @@ def format_(thing: Any, spec: Any = "", /) -> Any:
     if isinstance(thing, Choice) and thing.plain and isinstance(spec, str):
         return over(lambda found: format(found, spec), thing)
     return HostText(((snapshot(thing), None, spec),))
+
+
+def _digits(name: str, spec: str) -> Any:
+    original: Callable[[Any], str] = getattr(builtins, name)
+
+    def make(number: Any, /) -> Any:
+        if isinstance(number, Choice) and current() is not None:
+            return over(make, number)
+        if current() is None or number_kind(number) not in (int, bool):
+            return original(number)
+        return HostText(((to_number(number, int), None, spec),))
+
+    make.__name__ = make.__qualname__ = name
+    return make
+
+
+bin_ = _digits("bin", "#b")
+chr_ = _digits("chr", "c")
+hex_ = _digits("hex", "#x")
+oct_ = _digits("oct", "#o")
 
 
 def join(separator: str, things: Any) -> Any:
