@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import operator
+import warnings
 from typing import Any
 
 import paddle
@@ -11,7 +12,7 @@ import pytest
 
 import d2s
 from d2s.errors import ContainerInGraphError
-from tests.helpers import assert_same, function_of, tensor
+from tests.helpers import assert_same, function_of, scalar, tensor
 
 NUMBERS = (
     paddle.to_tensor([1, 3, 5, 2, 6, 4]),
@@ -397,3 +398,84 @@ def test_what_a_branch_has_changed_before_it_is_captured_again_is_put_back() -> 
         return [beam.log for beam in beams], [beam.score for beam in beams], len(seen)
 
     assert_same(f, tensor(1.0, 2.0, 3.0), tensor(-1.0, -0.5, -2.0), grad=False)
+
+
+VIEWS = {
+    "grows in a loop": """
+        d = {}
+        k = d.keys()
+        for i in range(n):
+            d[int(i)] = x[i]
+        return len(k), sorted(k)
+    """,
+    "gets a key": """
+        d = {int(i): x[i] for i in range(n)}
+        k, v, both = d.keys(), d.values(), d.items()
+        d[50] = x[0]
+        return len(k), len(v), len(both), 50 in k
+    """,
+    "gets a value in a loop": """
+        d = {int(i): x[i] for i in range(n)}
+        v = d.values()
+        for j in range(n):
+            d[int(j)] = x[j] * 2
+        return list(v)
+    """,
+    "gets a key on one path": """
+        d = {"a": x[0]}
+        k, v = d.keys(), d.values()
+        if x.sum() > 0:
+            d["b"] = x[1]
+        return len(k), "b" in k, len(v)
+    """,
+    "is updated": """
+        d = {int(i): x[i] for i in range(n)}
+        v = d.values()
+        d.update({int(i): x[i] * 2 for i in range(n)})
+        return list(v)
+    """,
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_view_of_a_dict_that_changes(name: str) -> None:
+    """D2: what ``keys`` and the like have given changes with the dict: refused, or dygraph's."""
+    f = function_of("def f(x, n):" + VIEWS[name])
+    calls = [(tensor(1.0, 2.0, 3.0), scalar(3)), (tensor(-1.0, 0.5, 0.25), scalar(2))]
+    with pytest.raises(ContainerInGraphError, match=r"keys\(\), values\(\) or items\(\)"):
+        d2s.to_static(f)(*calls[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        static = d2s.to_static(f, full_graph=False)
+        for call in calls:
+            assert repr(static(*call)) == repr(f(*call))
+
+
+def test_views_that_are_used_at_once() -> None:
+    """D2: a loop over a view changes values, a copy of it stays as it is; they are no lists."""
+    f = function_of("""
+    def f(x, n):
+        d = {int(i): x[i] for i in range(n)}
+        names, values = list(d.keys()), list(d.values())
+        for k in d.keys():
+            d[k] = d[k] * 2
+        for k, v in d.items():
+            d[k] = v + 1
+        d[9] = x[0]
+        kinds = [type(each).__name__ for each in (d.keys(), d.values(), d.items())]
+        return names, values, d, kinds, isinstance(d.values(), list), isinstance(names, list)
+    """)
+    assert_same(f, (tensor(1.0, 2.0, 3.0), scalar(3)), (tensor(1.0, 2.0, 3.0), scalar(0)))
+
+
+@pytest.mark.parametrize("made", ["zip(xs, xs)", "enumerate(xs)", "reversed(xs)", "range(len(xs))"])
+def test_what_goes_over_a_list_of_the_run(made: str) -> None:
+    """E1: its class is that of Python's."""
+    f = function_of(f"""
+    def f(x, n):
+        xs = [x[i] for i in range(n)]
+        made = {made}
+        kind = made.__class__.__name__
+        return type(made).__name__, isinstance(made, type(made)), kind, list(made)
+    """)
+    assert_same(f, (tensor(1.0, 2.0, 3.0), scalar(3)))

@@ -34,7 +34,7 @@ from d2s.runtime.host.text import HostText
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.pools import linked, resolved
 from d2s.runtime.lists.items.views import is_view, kind_of_view, number_of
-from d2s.runtime.lists.iteration import RunRange
+from d2s.runtime.lists.positions import RunRange
 from d2s.runtime.trace import Capture
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import attributes_of, empty, is_object, set_attributes

@@ -22,7 +22,8 @@ from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.dynamic_set import DynamicSet
 from d2s.runtime.lists.items.elements import Element, Ragged, Single
 from d2s.runtime.lists.items.structures import OneOf
-from d2s.runtime.lists.iteration import Indexed, indexed, items_of
+from d2s.runtime.lists.iteration import indexed, items_of
+from d2s.runtime.lists.positions import Indexed
 from d2s.runtime.loops.comprehensions import keys_of, list_of
 from d2s.runtime.python.casts import bool_, over
 from d2s.runtime.python.logic import and_, or_

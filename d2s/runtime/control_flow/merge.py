@@ -41,7 +41,7 @@ from d2s.runtime.control_flow.forms import Alternatives, Select, settled
 from d2s.runtime.control_flow.keeping import Keeping
 from d2s.runtime.control_flow.outputs import Builder, once
 from d2s.runtime.control_flow.partners import Partners
-from d2s.runtime.lists.becoming import are_alike
+from d2s.runtime.lists.becoming import are_alike, check_views
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.structures import element_of
 from d2s.runtime.lists.merging import join_different, join_lists
@@ -264,6 +264,8 @@ class Merger(Keeping):
         if not is_indexed(first) or list(left) != list(right):  # the order of keys can be seen, too
             if same and is_indexed(first) and not is_mapping(first):
                 return self.grown(first, true, false, name)
+            if same:
+                check_views(first)
             return self.either(true, false, name)
         parts = {key: self.merge(left[key], right[key], f"{name}[{key!r}]") for key in left}
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import collections
 import operator
+import weakref
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import paddle
 
-from d2s.errors import ContainerInGraphError
+from d2s.errors import ContainerInGraphError, D2SError
+from d2s.runtime.aliasing.holders import is_held
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.elements import Element
 from d2s.runtime.lists.items.equality import equal_pairs, equal_rows
@@ -110,6 +112,8 @@ def first_and_last(keys: DynamicList) -> tuple[paddle.Tensor, paddle.Tensor, Any
 @passing_in
 class DynamicDict(DynamicKeys):
     """A dict whose keys the run decides."""
+
+    _views: tuple[weakref.ref[DynamicList], ...] = ()
 
     @classmethod
     def of_pairs(cls, pairs: DynamicList, model: Any) -> DynamicDict:
@@ -252,23 +256,31 @@ class DynamicDict(DynamicKeys):
         return self.where(self.values().stacked() > 0)
 
     def items(self) -> DynamicList:
-        """``dict.items``, as they are now."""
-        return self._as_list(self.element, list(self.need_rows()))
+        """``dict.items``."""
+        return self._as_list(self.element, list(self.need_rows()), type({}.items()))
 
     def keys(self) -> DynamicList:
-        """``dict.keys``, as they are now."""
+        """``dict.keys``."""
         pair, count = self._parts()
-        return self._as_list(pair.parts[0], self.need_rows()[:count])
+        return self._as_list(pair.parts[0], self.need_rows()[:count], type({}.keys()))
 
     def values(self) -> DynamicList:
-        """``dict.values``, as they are now."""
+        """``dict.values``."""
         pair, count = self._parts()
-        return self._as_list(pair.parts[1], self.need_rows()[count:])
+        return self._as_list(pair.parts[1], self.need_rows()[count:], type({}.values()))
 
-    def _as_list(self, element: Element, rows: list[paddle.Tensor]) -> DynamicList:
+    def _as_list(self, element: Element, rows: list[paddle.Tensor], kind: type) -> DynamicList:
+        """A view as it is now: the dict does not change while somebody holds it."""
         made = DynamicList.of_rows(self.name, element, rows)
+        made.view = kind
         made.shared = made.element.has_mutable or made.element.has_objects  # this knows them, too
+        self._views = *(view for view in self._views if view() is not None), weakref.ref(made)
         return made
+
+    def _change(self) -> list[paddle.Tensor]:
+        if any(is_held(view()) for view in self._views if view() is not None):
+            raise changed_under_a_view(self.name)
+        return super()._change()
 
     def as_list(self) -> DynamicList:
         return self.keys()
@@ -282,6 +294,7 @@ class DynamicDict(DynamicKeys):
             return
         for other in (*others, named):
             if isinstance(other, DynamicList):
+                self._change()
                 whole = self.items()
                 whole.extend(pairs_in(other))
                 self.widen(whole.element)
@@ -293,6 +306,16 @@ class DynamicDict(DynamicKeys):
     def __ior__(self, other: object) -> DynamicDict:
         self.update(other)
         return self
+
+
+def changed_under_a_view(name: str) -> D2SError:
+    """The refusal to change a dict whose views are held, which do not change with it here."""
+    return error_here(
+        ContainerInGraphError,
+        f"the dict {name!r} is changed as a tensor decides while its keys(), values() or items() "
+        "are held",
+        "ask for them where they are used, or keep a copy: list(d.keys())",
+    )
 
 
 def pairs_in(given: DynamicList) -> DynamicList:

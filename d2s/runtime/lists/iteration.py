@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import builtins
 import itertools
-import operator
 from collections.abc import Callable, Iterator
 from functools import partial
 from operator import attrgetter
@@ -17,18 +16,17 @@ from typing import Any, Final
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.errors import ConditionError, NotStaticError, UnsupportedInGraphError
+from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.aliasing.holders import Holder, holders_of_alternative
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.views import is_view, kind_of_view
-from d2s.runtime.lists.positions import as_index, bounds_of, position_of
+from d2s.runtime.lists.positions import Indexed, RunRange, bound_of
 from d2s.runtime.trace import Block, current, error_here
 from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.choice import Choice, each, possible
 from d2s.runtime.values.objects import KEEP_ELSEWHERE, changes
 from d2s.runtime.values.tensors import (
     as_value,
-    condition,
     is_array,
     is_numeric,
     is_tensor,
@@ -40,157 +38,6 @@ from d2s.runtime.values.unbound import UNBOUND
 
 UNROLLED: Final = 32
 """A loop over one of several ranges is unrolled for each up to so many trips in all."""
-
-
-class Indexed:
-    """``item(0)`` to ``item(length - 1)``; ``length`` is a value that stands for a Python int.
-
-    A list may change while it is iterated, so its length is asked for anew for each item.
-
-    Attributes:
-        item: gives one.
-        lists: lists of the run whose items can be changed in place, where they are the items.
-    """
-
-    def __init__(
-        self, length: object, item: Callable[[Any], Any], lists: tuple[DynamicList, ...] = ()
-    ) -> None:
-        self._length = length
-        self.item = item
-        self.lists = lists
-
-    @property
-    def length(self) -> Any:
-        """The number of items as it is now."""
-        return self._length() if callable(self._length) else self._length
-
-    def __iter__(self) -> Iterator[Any]:
-        raise error_here(
-            UnsupportedInGraphError,
-            "code that stays Python iterates something whose length a tensor decides",
-            "use a for statement of a converted function",
-        )
-
-
-class RunRange(Indexed):
-    """What Python's ``range`` is, where the run decides a bound.
-
-    Attributes:
-        start, stop, step: as Python's has them.
-    """
-
-    def __init__(self, length: object, item: Callable[[Any], Any], *bounds: Any) -> None:
-        super().__init__(length, item)
-        self.start, self.stop, self.step = bounds
-
-    @property  # type: ignore[misc]
-    def __class__(self) -> Any:
-        return builtins.range
-
-    def __getitem__(self, key: Any) -> Any:
-        if type(key) is not slice:
-            if not is_tensor(key):
-                operator.index(key)  # raises what Python raises
-            said = "range object index out of range"
-            return self.item(position_of(as_index(key), self.length, said))
-        if key.step not in (None, 1):
-            raise error_here(
-                UnsupportedInGraphError,
-                "a part of a range whose length a tensor decides is taken with steps",
-                "give range() the step: range(start, stop, step)",
-            )
-        first, last = (mark_number(bound, int) for bound in bounds_of(key, self.length))
-        bounds = self.item(first), self.item(last), self.step
-        return RunRange(last - first, lambda index: self.item(index + first), *bounds)
-
-    def d2s_condition(self) -> Any:
-        """A range is true when it is not empty."""
-        return self.length > 0
-
-    def contains(self, item: Any) -> Any:
-        """``item in range``."""
-        if type(item) is float:
-            return item.is_integer() and self.contains(int(item))
-        if not is_numeric(item) or isinstance(item, complex):
-            return False
-        if is_tensor(item) and number_kind(item) not in (int, bool):
-            raise error_here(
-                UnsupportedInGraphError,
-                "a tensor or a float that the run decides is looked for in a range whose length a "
-                "tensor decides",
-                "compare it with the bounds",
-            )
-        number = _scalar(item)
-        index = self._index(number)
-        inside = (index >= 0) & (index < self.length) & (self.item(index) == number)
-        return mark_number(inside, bool)
-
-    def _index(self, number: Any) -> Any:
-        return mark_number((number - _scalar(self.start)) // _scalar(self.step), int)
-
-    def count(self, value: object) -> Any:
-        """``range.count``."""
-        found = self.contains(value)
-        return mark_number(paddle.cast(found, "int64"), int) if is_tensor(found) else int(found)
-
-    def index(self, value: Any) -> Any:
-        """``range.index``."""
-        found = condition(self.contains(value))
-        said = repr(value) if type(value) is int else "the value"
-        raise_when(~found if is_tensor(found) else not found, ValueError(f"{said} is not in range"))
-        return self._index(_scalar(value))
-
-    def __eq__(self, other: Any) -> Any:
-        if isinstance(other, RunRange):
-            length = other.length
-        elif isinstance(other, builtins.range):
-            length = len(other)
-        else:
-            return False
-        same_start, same_step = (
-            _scalar(mine) == _scalar(theirs)
-            for mine, theirs in ((self.start, other.start), (self.step, other.step))
-        )
-        count = self.length
-        same = (count == length) & ((count < 1) | (same_start & ((count < 2) | same_step)))
-        return mark_number(same, bool)
-
-    def __hash__(self) -> int:
-        raise error_here(
-            NotStaticError,
-            "a range whose length a tensor decides is hashed, as a key of a dict or an item of a "
-            "set",
-            "use its bounds as the key, in dygraph",
-        )
-
-    def copy(self) -> RunRange:
-        """Itself, which does not change: what is shown of it is taken now."""
-        return self
-
-    def d2s_shown(self) -> tuple[list[paddle.Tensor], Callable[[list[Any]], Any]]:
-        """The bounds, and what makes the range of a run's bounds."""
-        bounds = [as_value(_scalar(bound)) for bound in (self.start, self.stop, self.step)]
-        return bounds, lambda found: builtins.range(*(int(bound) for bound in found))
-
-
-def _scalar(value: Any) -> Any:
-    """A 0-D int64 value that stands for a Python int."""
-    if number_kind(value) is int and bridge.is_value(value):
-        return value
-    if not is_tensor(value):
-        return number_value(int(value))
-    value = as_value(value)
-    if any(size > 1 for size in value.shape):
-        raise error_here(
-            ConditionError,
-            f"a tensor of shape {list(value.shape)} is used as a bound, which needs one element",
-            "take one element of it",
-        )
-    if value.dtype != paddle.int64:
-        value = paddle.cast(value, "int64")
-    if list(value.shape):
-        value = paddle.reshape(value, [])
-    return mark_number(paddle.assign(value), int)  # a copy: the tensor itself is no number
 
 
 def range_(*bounds: Any) -> Any:
@@ -214,9 +61,9 @@ def range_(*bounds: Any) -> Any:
     if len(bounds) > 2:
         step = bounds[2]
     if type(start) is int and start == 0 and type(step) is int and step == 1:
-        last = _scalar(stop)
+        last = bound_of(stop)
         return RunRange(_no_less_than_0(last), lambda index: mark_number(index, int), 0, last, 1)
-    first, last, by = _scalar(start), _scalar(stop), _scalar(step)
+    first, last, by = bound_of(start), bound_of(stop), bound_of(step)
     if type(step) is int:
         if step == 0:
             raise ValueError("range() arg 3 must not be zero")
@@ -393,7 +240,7 @@ def enumerate_(iterable: Any, start: Any = 0) -> Any:
     def item(index: Any) -> Any:
         return (mark_number(index + start, int) if start != 0 else index, found.item(index))
 
-    return Indexed(lambda: found.length, item, found.lists)
+    return Indexed(lambda: found.length, item, found.lists, builtins.enumerate)
 
 
 def zip_(*things: Any, strict: bool = False) -> Any:
@@ -409,7 +256,12 @@ def zip_(*things: Any, strict: bool = False) -> Any:
             for differs, word in ((other < length, "shorter"), (other > length, "longer")):
                 raise_when(differs, ValueError(f"zip() argument {position} is {word} than {first}"))
         length = mark_number(paddle.minimum(length, other), int)
-    return Indexed(length, lambda index: tuple(item(index) for _, item in pairs), lists)
+    item = partial(_joined, [each for _, each in pairs])
+    return Indexed(length, item, lists, builtins.zip)
+
+
+def _joined(items: list[Callable[[Any], Any]], index: Any) -> tuple[Any, ...]:
+    return tuple(item(index) for item in items)
 
 
 def next_(iterator: Any, /, *default: Any) -> Any:
@@ -504,5 +356,8 @@ def reversed_(thing: object, /) -> Any:
         return of_several(builtins.reversed, thing)
     length = found.length
     return Indexed(
-        length, lambda index: found.item(mark_number(length - 1 - index, int)), found.lists
+        length,
+        lambda index: found.item(mark_number(length - 1 - index, int)),
+        found.lists,
+        type(builtins.reversed([])),
     )

@@ -1,12 +1,32 @@
-"""Indices and bounds of slices as values of the program, for a list of a length of the run."""
+"""Indices, bounds of slices and ranges as values of the program, for a length of the run."""
 
 from __future__ import annotations
 
+import builtins
+import operator
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
 import paddle
 
+from d2s import paddle_bridge as bridge
+from d2s.errors import ConditionError, NotStaticError, UnsupportedInGraphError
+from d2s.runtime.trace import error_here
 from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.choice import Choice
-from d2s.runtime.values.tensors import as_value, cast_plain, number_kind
+from d2s.runtime.values.tensors import (
+    as_value,
+    cast_plain,
+    condition,
+    is_numeric,
+    is_tensor,
+    mark_number,
+    number_kind,
+    number_value,
+)
+
+if TYPE_CHECKING:
+    from d2s.runtime.lists.dynamic_list import DynamicList
 
 
 def as_index(value: object) -> paddle.Tensor:
@@ -66,3 +86,156 @@ def _after(bound: object, length: paddle.Tensor) -> paddle.Tensor:
     place = as_index(bound)
     place = paddle.where(place < 0, place + length, place)
     return paddle.maximum(place, paddle.full([], -1, "int64")) + 1
+
+
+class Indexed:
+    """``item(0)`` to ``item(length - 1)``; ``length`` is a value that stands for a Python int.
+
+    A list may change while it is iterated, so its length is asked for anew for each item.
+
+    Attributes:
+        item: gives one.
+        lists: lists of the run whose items can be changed in place, where they are the items.
+        kind: the class of what it stands for, to the reader.
+    """
+
+    def __init__(
+        self,
+        length: object,
+        item: Callable[[Any], Any],
+        lists: tuple[DynamicList, ...] = (),
+        kind: type | None = None,
+    ) -> None:
+        self._length = length
+        self.item = item
+        self.lists = lists
+        self.kind = kind or type(self)
+
+    @property
+    def length(self) -> Any:
+        """The number of items as it is now."""
+        return self._length() if callable(self._length) else self._length
+
+    def __iter__(self) -> Iterator[Any]:
+        raise error_here(
+            UnsupportedInGraphError,
+            "code that stays Python iterates something whose length a tensor decides",
+            "use a for statement of a converted function",
+        )
+
+
+class RunRange(Indexed):
+    """What Python's ``range`` is, where the run decides a bound.
+
+    Attributes:
+        start, stop, step: as Python's has them.
+    """
+
+    def __init__(self, length: object, item: Callable[[Any], Any], *bounds: Any) -> None:
+        super().__init__(length, item, (), builtins.range)
+        self.start, self.stop, self.step = bounds
+
+    def __getitem__(self, key: Any) -> Any:
+        if type(key) is not slice:
+            if not is_tensor(key):
+                operator.index(key)  # raises what Python raises
+            said = "range object index out of range"
+            return self.item(position_of(as_index(key), self.length, said))
+        if key.step not in (None, 1):
+            raise error_here(
+                UnsupportedInGraphError,
+                "a part of a range whose length a tensor decides is taken with steps",
+                "give range() the step: range(start, stop, step)",
+            )
+        first, last = (mark_number(bound, int) for bound in bounds_of(key, self.length))
+        bounds = self.item(first), self.item(last), self.step
+        return RunRange(last - first, lambda index: self.item(index + first), *bounds)
+
+    def d2s_condition(self) -> Any:
+        """A range is true when it is not empty."""
+        return self.length > 0
+
+    def contains(self, item: Any) -> Any:
+        """``item in range``."""
+        if type(item) is float:
+            return item.is_integer() and self.contains(int(item))
+        if not is_numeric(item) or isinstance(item, complex):
+            return False
+        if is_tensor(item) and number_kind(item) not in (int, bool):
+            raise error_here(
+                UnsupportedInGraphError,
+                "a tensor or a float that the run decides is looked for in a range whose length a "
+                "tensor decides",
+                "compare it with the bounds",
+            )
+        number = bound_of(item)
+        index = self._index(number)
+        inside = (index >= 0) & (index < self.length) & (self.item(index) == number)
+        return mark_number(inside, bool)
+
+    def _index(self, number: Any) -> Any:
+        return mark_number((number - bound_of(self.start)) // bound_of(self.step), int)
+
+    def count(self, value: object) -> Any:
+        """``range.count``."""
+        found = self.contains(value)
+        return mark_number(paddle.cast(found, "int64"), int) if is_tensor(found) else int(found)
+
+    def index(self, value: Any) -> Any:
+        """``range.index``."""
+        found = condition(self.contains(value))
+        said = repr(value) if type(value) is int else "the value"
+        raise_when(~found if is_tensor(found) else not found, ValueError(f"{said} is not in range"))
+        return self._index(bound_of(value))
+
+    def __eq__(self, other: Any) -> Any:
+        if isinstance(other, RunRange):
+            length = other.length
+        elif type(other) is builtins.range:
+            length = len(other)
+        else:
+            return False
+        same_start, same_step = (
+            bound_of(mine) == bound_of(theirs)
+            for mine, theirs in ((self.start, other.start), (self.step, other.step))
+        )
+        count = self.length
+        same = (count == length) & ((count < 1) | (same_start & ((count < 2) | same_step)))
+        return mark_number(same, bool)
+
+    def __hash__(self) -> int:
+        raise error_here(
+            NotStaticError,
+            "a range whose length a tensor decides is hashed, as a key of a dict or an item of a "
+            "set",
+            "use its bounds as the key, in dygraph",
+        )
+
+    def copy(self) -> RunRange:
+        """Itself, which does not change: what is shown of it is taken now."""
+        return self
+
+    def d2s_shown(self) -> tuple[list[paddle.Tensor], Callable[[list[Any]], Any]]:
+        """The bounds, and what makes the range of a run's bounds."""
+        bounds = [as_value(bound_of(bound)) for bound in (self.start, self.stop, self.step)]
+        return bounds, lambda found: builtins.range(*(int(bound) for bound in found))
+
+
+def bound_of(value: Any) -> Any:
+    """A 0-D int64 value that stands for a Python int."""
+    if number_kind(value) is int and bridge.is_value(value):
+        return value
+    if not is_tensor(value):
+        return number_value(int(value))
+    value = as_value(value)
+    if any(size > 1 for size in value.shape):
+        raise error_here(
+            ConditionError,
+            f"a tensor of shape {list(value.shape)} is used as a bound, which needs one element",
+            "take one element of it",
+        )
+    if value.dtype != paddle.int64:
+        value = paddle.cast(value, "int64")
+    if list(value.shape):
+        value = paddle.reshape(value, [])
+    return mark_number(paddle.assign(value), int)  # a copy: the tensor itself is no number

@@ -92,6 +92,7 @@ class ItemStore(OfRunLength):
         home: how many blocks are around the arrays; deeper appends are pending.
         carried: how many static loops under capture carry the arrays.
         frozen: it is a tuple to the reader.
+        view: the class of the view of a dict that it is to the reader.
         model: an empty container of Python of the class that it stands for, if that is no list.
         writer: it is an item of another one, to which each change of it goes.
         moves: how often items may have got other places.
@@ -112,6 +113,7 @@ class ItemStore(OfRunLength):
         self.home = 0
         self.carried = 0
         self.frozen = False
+        self.view: type | None = None
         self.model: Any = None
         self.writer: Write | None = None
         self.moves = 0

@@ -28,7 +28,8 @@ from d2s.runtime.control_flow.cond import if_, ifelse, select
 from d2s.runtime.lists import iteration
 from d2s.runtime.lists.dynamic_list import DynamicList, of_tensor
 from d2s.runtime.lists.items.structures import element_of, union
-from d2s.runtime.lists.iteration import Indexed, indexed, items_of
+from d2s.runtime.lists.iteration import indexed, items_of
+from d2s.runtime.lists.positions import Indexed
 from d2s.runtime.loops.for_sources import OfTheRun, Trips, WithClosure
 from d2s.runtime.python.logic import and_, not_, or_
 from d2s.runtime.trace import current, error_here

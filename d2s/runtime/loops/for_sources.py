@@ -26,7 +26,8 @@ from d2s.runtime.aliasing.holders import holders_of
 from d2s.runtime.aliasing.slots import Held, Slot
 from d2s.runtime.aliasing.variables import State
 from d2s.runtime.control_flow.cond import decide, if_
-from d2s.runtime.lists.iteration import Indexed, indexed, items_of
+from d2s.runtime.lists.iteration import indexed, items_of
+from d2s.runtime.lists.positions import Indexed
 from d2s.runtime.loops.rolling import FEW, Attempt, hold_values, is_still, lists_behind, sequence
 from d2s.runtime.loops.unrolling import GUARDED, check_trips, deeper, items_of_list
 from d2s.runtime.loops.while_loop import WhileLoop

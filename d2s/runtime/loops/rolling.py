@@ -20,7 +20,7 @@ from typing import Any, Final
 import paddle
 
 from d2s.runtime.aliasing.variables import State
-from d2s.runtime.lists.iteration import Indexed
+from d2s.runtime.lists.positions import Indexed
 from d2s.runtime.python.picking import picked
 from d2s.runtime.trace import NeedsPythonError, current
 from d2s.runtime.values.choice import Choice
@@ -77,9 +77,7 @@ def is_still(thing: object) -> bool:
 
     A generator runs code between two trips; so does an iterator of the user's.
     """
-    if is_plain_sequence(thing) or type(thing) is range:
-        return True
-    if isinstance(thing, (*_OF_CONTAINERS, *_COMBINED)):
+    if is_plain_sequence(thing) or isinstance(thing, (range, *_OF_CONTAINERS, *_COMBINED)):
         return True
     if type(thing) in (type({}.keys()), type({}.values()), type({}.items())):
         return True

@@ -17,7 +17,7 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import ConditionError, NotStaticError, UnsupportedInGraphError
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.views import is_view, kind_of_view
-from d2s.runtime.lists.iteration import Indexed
+from d2s.runtime.lists.positions import Indexed
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.callbacks import is_seen, raise_when
 from d2s.runtime.values.choice import Choice, at_once, each

@@ -21,7 +21,7 @@ from d2s.runtime.lists.becoming import become
 from d2s.runtime.lists.dynamic_dict import DynamicKeys
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.structures import element_of
-from d2s.runtime.lists.iteration import RunRange
+from d2s.runtime.lists.positions import RunRange
 from d2s.runtime.python import stores
 from d2s.runtime.python.arrays.array import Array
 from d2s.runtime.python.comparing import eq, is_late_key
@@ -96,7 +96,7 @@ def _at(container: Any, key: paddle.Tensor) -> Any:
     if is_list_or_tuple(container) or isinstance(container, _LISTS_OF_LAYERS):
         word = "tuple" if is_tuple(container) else "list"
         return picked(list(container), position_in(key, len(container), word))
-    if type(container) is range:
+    if isinstance(container, range):
         position = position_in(key, len(container), "range object")
         return mark_number(position * container.step + container.start, int)
     return _letter(container, key) if isinstance(container, str) else container[key]

@@ -17,7 +17,7 @@ from d2s import paddle_bridge as bridge
 from d2s.runtime.host.text import HostText
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.views import is_view
-from d2s.runtime.lists.iteration import RunRange
+from d2s.runtime.lists.positions import Indexed
 from d2s.runtime.python.casts import over
 from d2s.runtime.trace import current
 from d2s.runtime.values.callbacks import raise_when
@@ -43,9 +43,11 @@ def isinstance_(thing: Any, kinds: Any, /) -> Any:
     if isinstance(thing, Choice):
         return _by_alternative(lambda side: isinstance_(side, kinds), thing)
     if isinstance(thing, DynamicList):
-        return isinstance(thing.made_of([]), kinds)
+        return issubclass(thing.view, kinds) if thing.view else isinstance(thing.made_of([]), kinds)
     if is_view(thing):
         return issubclass(thing.__class__, kinds)
+    if isinstance(thing, Indexed):
+        return issubclass(thing.kind, kinds)
     if isinstance(thing, HostText):
         return isinstance("", kinds)
     if is_array(thing):
@@ -120,13 +122,15 @@ def type_(thing: object, /, *others: Any, **options: Any) -> Any:
             return kinds[0]
         return thing.spread(type_)
     if isinstance(thing, DynamicList):
-        return thing.d2s_type()
+        return thing.view or thing.d2s_type()
     if isinstance(thing, HostText):
         return str
     if is_array(thing):
         return type(thing.sample(odd=1))
-    if is_view(thing) or isinstance(thing, RunRange):
+    if is_view(thing):
         return thing.__class__
+    if isinstance(thing, Indexed):
+        return thing.kind
     if not bridge.is_value(thing):
         return SIZE if type(thing) is Sizes else type(thing)
     kind = number_kind(thing)
@@ -140,7 +144,7 @@ def type_(thing: object, /, *others: Any, **options: Any) -> Any:
 
 def class_(thing: Any) -> Any:
     """``thing.__class__``."""
-    ours = isinstance(thing, Choice | DynamicList | HostText | Sizes)
+    ours = isinstance(thing, Choice | DynamicList | HostText | Indexed | Sizes)
     if ours or is_array(thing) or bridge.is_value(thing):
         return type_(thing)
     return thing.__class__

@@ -20,7 +20,7 @@ from d2s.runtime.control_flow.cond import choose, select
 from d2s.runtime.control_flow.unbound import as_local
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.views import is_view, same_object
-from d2s.runtime.lists.iteration import RunRange
+from d2s.runtime.lists.positions import RunRange
 from d2s.runtime.python.comparing import COMPARISONS, eq
 from d2s.runtime.python.keys import is_undecided
 from d2s.runtime.trace import current, error_here

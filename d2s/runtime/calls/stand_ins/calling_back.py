@@ -14,6 +14,7 @@ import paddle
 
 from d2s.runtime.calls.applying import plain
 from d2s.runtime.lists import iteration
+from d2s.runtime.lists.positions import Indexed
 from d2s.runtime.loops import comprehensions
 from d2s.runtime.trace import current
 from d2s.runtime.values.callbacks import raise_when
@@ -97,12 +98,12 @@ def reduce(
     return comprehensions.folded(use, rest, first)
 
 
-def _begun(empty: str, found: iteration.Indexed, *initial: object) -> tuple[Any, iteration.Indexed]:
+def _begun(empty: str, found: Indexed, *initial: object) -> tuple[Any, Indexed]:
     """What a reduction begins with, and the items that are left; the run raises for none."""
     if initial:
         return initial[0], found
     raise_when(found.length == 0, TypeError(empty))
-    rest = iteration.Indexed(
+    rest = Indexed(
         mark_number(found.length - 1, int), lambda index: found.item(mark_number(index + 1, int))
     )
     return found.item(mark_number(paddle.full([], 0, "int64"), int)), rest

@@ -11,7 +11,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import NotStaticError, UnsupportedInGraphError
-from d2s.runtime.lists.iteration import Indexed
+from d2s.runtime.lists.positions import Indexed
 from d2s.runtime.python.arrays.contents import KNOWN, RunArray, alone, dtype_of, size_of
 from d2s.runtime.python.arrays.keys import check_bounds, is_simple, sample_of
 from d2s.runtime.python.arrays.numpy_calls import call, holds_values
