@@ -135,11 +135,7 @@ def holders_of_each(groups: list[list[Any]]) -> list[list[Holder]]:
 
 
 class _OneOf:
-    """Tells whether something is one of some things, as :func:`is_same` has it.
-
-    Args:
-        things: they; the caller keeps them.
-    """
+    """Tells whether something is one of ``things``, as :func:`is_same` has it."""
 
     def __init__(self, things: list[Any]) -> None:
         self._ids = frozenset(map(id, things))

@@ -213,13 +213,13 @@ def _by_python(name: str, *kinds: type, of_items: bool = False) -> Compute:
                 return over(partial(_between, run, before, after), thing)
         items = [items_known(thing, name) for thing in things]
 
-        def of(*numbers: Any) -> Any:
+        def of(*numbers: object) -> Any:
             rest = iter(numbers)
             return original(*([next(rest) for _ in each] for each in items))
 
         return on(of, *(number for each in items for number in each))
 
-    def on(function: Compute, *numbers: Any) -> Any:
+    def on(function: Compute, *numbers: object) -> Any:
         for position, number in enumerate(numbers):
             if isinstance(number, Choice):
                 before, after = (function, *numbers[:position]), numbers[position + 1 :]
@@ -230,7 +230,7 @@ def _by_python(name: str, *kinds: type, of_items: bool = False) -> Compute:
         for error in (ValueError, OverflowError):
             check_uncaught(error)
 
-        def compute(*found: Any) -> list[Any]:
+        def compute(*found: object) -> list[Any]:
             known = dict(zip(places, found, strict=True))
             result = function(*(known.get(at, number) for at, number in enumerate(numbers)))
             return [_fitting(each) for each in (result if len(kinds) > 1 else [result])]
@@ -243,7 +243,7 @@ def _by_python(name: str, *kinds: type, of_items: bool = False) -> Compute:
     return run
 
 
-def _fitting(number: Any) -> Any:
+def _fitting(number: object) -> object:
     if isinstance(number, int) and not -(2**63) <= number < 2**63:
         raise OverflowError("an int that a tensor decides has 64 bits")
     return number

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import operator
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import paddle
 
@@ -24,9 +24,6 @@ from d2s.runtime.values.tensors import (
     number_kind,
     number_value,
 )
-
-if TYPE_CHECKING:
-    from d2s.runtime.lists.dynamic_list import DynamicList
 
 
 def as_index(value: object) -> paddle.Tensor:
@@ -103,7 +100,7 @@ class Indexed:
         self,
         length: object,
         item: Callable[[Any], Any],
-        lists: tuple[DynamicList, ...] = (),
+        lists: tuple[Any, ...] = (),
         kind: type | None = None,
     ) -> None:
         self._length = length
@@ -131,7 +128,7 @@ class RunRange(Indexed):
         start, stop, step: as Python's has them.
     """
 
-    def __init__(self, length: object, item: Callable[[Any], Any], *bounds: Any) -> None:
+    def __init__(self, length: object, item: Callable[[Any], Any], *bounds: object) -> None:
         super().__init__(length, item, (), builtins.range)
         self.start, self.stop, self.step = bounds
 
@@ -155,7 +152,7 @@ class RunRange(Indexed):
         """A range is true when it is not empty."""
         return self.length > 0
 
-    def contains(self, item: Any) -> Any:
+    def contains(self, item: object) -> Any:
         """``item in range``."""
         if type(item) is float:
             return item.is_integer() and self.contains(int(item))
@@ -173,7 +170,7 @@ class RunRange(Indexed):
         inside = (index >= 0) & (index < self.length) & (self.item(index) == number)
         return mark_number(inside, bool)
 
-    def _index(self, number: Any) -> Any:
+    def _index(self, number: paddle.Tensor) -> Any:
         return mark_number((number - bound_of(self.start)) // bound_of(self.step), int)
 
     def count(self, value: object) -> Any:
@@ -181,14 +178,14 @@ class RunRange(Indexed):
         found = self.contains(value)
         return mark_number(paddle.cast(found, "int64"), int) if is_tensor(found) else int(found)
 
-    def index(self, value: Any) -> Any:
+    def index(self, value: object) -> Any:
         """``range.index``."""
         found = condition(self.contains(value))
         said = repr(value) if type(value) is int else "the value"
         raise_when(~found if is_tensor(found) else not found, ValueError(f"{said} is not in range"))
         return self._index(bound_of(value))
 
-    def __eq__(self, other: Any) -> Any:
+    def __eq__(self, other: object) -> Any:
         if isinstance(other, RunRange):
             length = other.length
         elif type(other) is builtins.range:
