@@ -158,8 +158,8 @@ class Held(Slot):
         if not same_items(freeze(value), freeze(self.value)):
             raise error_here(
                 ContainerInGraphError,
-                f"a {type(self.value).__name__} that {self.path!r} is given is changed as a "
-                "tensor decides, and its length changes",
+                f"a {type(self.value).__name__} that a call is given is changed as a tensor "
+                "decides, and its length changes",
                 "change a list or dict that a variable or an attribute holds",
             )
 

@@ -49,7 +49,7 @@ from d2s.runtime.values.objects import (
     weak_cause,
 )
 from d2s.runtime.values.tensors import as_value, check_dense
-from d2s.runtime.values.tree import any_leaf, is_dataclass_instance
+from d2s.runtime.values.tree import any_leaf, is_dataclass_instance, is_mutable
 from d2s.runtime.values.unbound import UNBOUND
 
 SKIP: Final = "__d2s_not_to_static__"
@@ -178,12 +178,35 @@ def _special(callee: Any) -> Any:
     if type(callee) is _CACHED and capture is not None:
         return functools.partial(_remembered, callee)
     if isinstance(callee, Choice):
+        method = _method_of_lists(callee)
+        if method is not None:
+            return functools.partial(call(method), _owners(callee))
         return lambda *args, **options: each(lambda found: call(found)(*args, **options), callee)
     if type(callee) is operator.methodcaller and capture is not None:
         return _named_method(callee)
     if isinstance(callee, bridge.PaddlesFunction):
         return STAND_INS.of(callee) or call(callee.dygraph_function)
     return STAND_INS.of(callee)
+
+
+def _method_of_lists(callee: Choice) -> Any:
+    """The one method of the user's, of one of several lists or dicts, that is to be called.
+
+    It is called with the choice, which changes as a choice of them does in a function.
+    """
+    found = callee.leaves()
+    method = getattr(found[0], "__func__", None)
+    if type(method) is not types.FunctionType or "__class__" in method.__code__.co_freevars:
+        return None
+    same = all(type(each_) is types.MethodType and each_.__func__ is method for each_ in found)
+    return method if same and all(is_mutable(each_.__self__) for each_ in found) else None
+
+
+def _owners(callee: Any) -> Any:
+    """What a method, or one of several, is bound to."""
+    if isinstance(callee, Choice):
+        return callee.like(_owners(callee.true), _owners(callee.false))
+    return callee.__self__
 
 
 _LOGGING: Final = frozenset(getattr(logging, name) for name in messages.LOG_METHODS)

@@ -36,7 +36,7 @@ from d2s.runtime.lists.lending import settle_block
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import is_object
-from d2s.runtime.values.objects import is_user_class, owner_of
+from d2s.runtime.values.objects import is_asked_by_python, is_user_class, owner_of
 from d2s.runtime.values.tensors import decided
 from d2s.runtime.values.tree import is_mutable, refill
 from d2s.runtime.values.unbound import UNBOUND
@@ -223,7 +223,8 @@ def _may_run_code(thing: object) -> bool:
         return False
     called = isinstance(thing, types.FunctionType | types.MethodType | functools.partial)
     held = isinstance(thing, paddle.nn.Layer)
-    return called or held or is_object(thing) or is_user_class(type(thing))
+    plain = isinstance(thing, tuple(KINDS)) and not is_asked_by_python(type(thing))
+    return called or held or is_object(thing) or (is_user_class(type(thing)) and not plain)
 
 
 def _each_with_code(use: Callable[[Any], Any], thing: Choice) -> Any:

@@ -16,13 +16,13 @@ import numpy as np
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.errors import UnsupportedInGraphError
+from d2s.errors import ContainerInGraphError, UnsupportedInGraphError
 from d2s.runtime.aliasing.holders import names_of
 from d2s.runtime.aliasing.inplace import changed_to, parameter_with
 from d2s.runtime.aliasing.replays import Method, done
 from d2s.runtime.aliasing.snapshots import changed_double, is_double
 from d2s.runtime.control_flow.cond import select
-from d2s.runtime.lists.becoming import become
+from d2s.runtime.lists.becoming import KINDS, become
 from d2s.runtime.lists.dynamic_dict import DynamicKeys
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.structures import element_of
@@ -39,7 +39,7 @@ from d2s.runtime.python.picking import likely, picked, position_in, refuse_other
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import Choice, each, possible
 from d2s.runtime.values.constants import holds_tensors
-from d2s.runtime.values.objects import KEEP_ELSEWHERE, changes, is_list
+from d2s.runtime.values.objects import KEEP_ELSEWHERE, changes, is_asked_by_python, is_list
 from d2s.runtime.values.tensors import as_value, cast_plain, is_array, is_tensor
 from d2s.runtime.values.tree import is_mapping
 from d2s.runtime.values.unbound import UNBOUND
@@ -53,6 +53,7 @@ def setitem(value: object, container: Any, key: Any) -> Any:
         value = possible(value)
         if isinstance(container, Choice):
             kept = container.leaves()
+            _check_methods(container)
             stored = each(lambda found: setitem(value, found, key), container, plainly=True)
             found = stored.leaves() if isinstance(stored, Choice) else [stored]
             of_run = any(isinstance(leaf, DynamicList) for leaf in found)
@@ -84,6 +85,19 @@ def setitem(value: object, container: Any, key: Any) -> Any:
     check_changed(container)
     container[key] = value
     return container
+
+
+def _check_methods(container: Choice) -> None:
+    """Refuse an item of one of several containers of a class that Python calls methods of."""
+    for kind in map(type, container.leaves()):
+        if issubclass(kind, tuple(KINDS)) and is_asked_by_python(kind):
+            raise error_here(
+                ContainerInGraphError,
+                f"an item of {container.name!r} is assigned, which is one of several "
+                f"{kind.__name__}s, as a tensor has decided, whose class has methods that Python "
+                "calls",
+                "assign it in the branches, or name these methods, and call them",
+            )
 
 
 def delitem(container: Any, key: object) -> None:

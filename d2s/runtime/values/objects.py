@@ -220,6 +220,12 @@ def own_members(kind: type) -> Iterator[tuple[str, Any]]:
                     yield name, member
 
 
+def is_asked_by_python(kind: type) -> bool:
+    """Whether such a class has methods that Python calls for an item, a length and the like."""
+    own = own_members(kind)
+    return any(name[:2] == "__" and type(member) is types.FunctionType for name, member in own)
+
+
 def is_list(value: Any) -> bool:
     """Whether ``value`` is a list, or of a class of the user's that is one."""
     return type(value) is list or (isinstance(value, list) and is_user_class(type(value)))
