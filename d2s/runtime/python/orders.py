@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -227,13 +228,15 @@ class Order:
                 "give a key that is one number or a tuple of numbers",
             )
         return [
-            condition(COMPARISONS[symbol](items[row], items[other])) if other < row else False
+            condition(COMPARISONS[symbol](items[row], items[other]))
+            if other < row or (SEES_EQUALS and row < other)
+            else False
             for row in range(self.count)
             for other in range(self.count)
         ]
 
     def wins(self, row: paddle.Tensor, other: paddle.Tensor) -> paddle.Tensor:
-        """Whether the item at ``row`` wins over the one at ``other``, an earlier one."""
+        """Whether the item at ``row`` wins over the one at ``other``."""
         return paddle.gather(self._flat, row * self.count + other)
 
     def best(self) -> Any:
@@ -287,6 +290,50 @@ def turned(order: object, count: int) -> Any:
     return count - 1 - paddle.flip(order, [0])
 
 
+SEES_EQUALS: Final = sys.version_info >= (3, 13)
+"""Whether the run that Python begins with may have equals where it goes down."""
+
+
+def _falls(less: Callable[[Any, Any], Any], places: paddle.Tensor) -> Any:
+    """Whether each item is less than the one before it."""
+    return paddle.concat([paddle.full([1], False, "bool"), less(places[1:], places[:-1])])
+
+
+def _run(less: Callable[[Any, Any], Any], places: paddle.Tensor) -> tuple[Any, Any]:
+    """How long the run at the beginning is, and the positions with it in order."""
+    falls = _falls(less, places)
+    goes_on = (falls == falls[1]) | (places < 2)
+    run = paddle.cumprod(paddle.cast(goes_on, "int64"), 0).sum()
+    return run, paddle.where(falls[1] & (places < run), run - 1 - places, places)
+
+
+def _run_with_equals(less: Callable[[Any, Any], Any], places: paddle.Tensor) -> tuple[Any, Any]:
+    """The same since Python 3.13.
+
+    What neither rises nor falls counts as equal, equals keep their order where the run is turned
+    around, and a run that was turned around goes on with what does not fall.
+    """
+    count = places.shape[0]
+    beyond = paddle.full([], count, "int64")
+    falls = _falls(less, places)
+    rises = paddle.concat([paddle.full([1], False, "bool"), less(places[:-1], places[1:])])
+
+    def first(marks: paddle.Tensor, behind: object) -> paddle.Tensor:
+        return paddle.where(marks & (places > behind), places, beyond).min()
+
+    def is_less(one: paddle.Tensor, other: paddle.Tensor) -> paddle.Tensor:
+        return paddle.reshape(less(paddle.reshape(one, [1]), paddle.reshape(other, [1])), [])
+
+    low = first(falls, 0)
+    end = first(rises & ~falls, low)
+    goes_up = (low == count) | ((low > 1) & is_less(places[0], low - 1))
+    equals = paddle.cumsum(paddle.cast(falls, "int64"))  # the same number for those side by side
+    keys = paddle.where(places < end, places - equals * count, places + count * count)
+    ends = (end == count) | is_less(paddle.clip(end, max=count - 1), low - 1)
+    run = paddle.where(goes_up, low, paddle.where(ends, end, first(falls, end)))
+    return run, paddle.where(goes_up, places, paddle.argsort(keys))
+
+
 def by_insertion(less: Callable[[Any, Any], Any], count: int) -> Any:
     """Positions in Python's order, which NaN makes depend on how it is found.
 
@@ -294,15 +341,12 @@ def by_insertion(less: Callable[[Any, Any], Any], count: int) -> Any:
     what follows by bisection.
 
     Args:
-        less: whether the items at some positions are less than those at others, before them.
+        less: whether the items at some positions are less than those at others; before Python 3.13
+            the others are before them.
         count: how many items there are.
     """
     places = paddle.arange(count, dtype="int64")
-    later = less(places[1:], places[:-1])
-    falls = paddle.concat([paddle.full([1], False, "bool"), later])
-    goes_on = (falls == falls[1]) | (places < 2)
-    run = paddle.cumprod(paddle.cast(goes_on, "int64"), 0).sum()
-    order = paddle.where(falls[1] & (places < run), run - 1 - places, places)
+    run, order = (_run_with_equals if SEES_EQUALS else _run)(less, places)
 
     def narrower(low: paddle.Tensor, high: paddle.Tensor, key: object, order: object) -> Any:
         middle = (low + high) // 2
