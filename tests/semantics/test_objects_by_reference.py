@@ -17,7 +17,7 @@ import paddle
 import pytest
 
 import d2s
-from tests.helpers import assert_same, tensor
+from tests.helpers import assert_same, function_of, tensor
 
 CALLS = (
     tensor(1.0, 2.0, 3.0, -1.0, 2.5, 0.5),
@@ -468,3 +468,54 @@ def test_a_dict_that_is_known_by_a_name() -> None:
         d2s.to_static(function, full_graph=True)(CALLS[0])
     assert caught.value.code == "D2S207"
     assert d2s.to_static(function, full_graph=False)(CALLS[0]) == function(CALLS[0])
+
+
+class Sized:
+    def __init__(self, x: Any, mark: int) -> None:
+        self.box, self.age, self.mark, self.parts = x, 0, mark, [x]
+
+    def __len__(self) -> int:
+        return len(self.parts) - 1
+
+
+class Truthful(Sized):
+    def __bool__(self) -> bool:
+        return bool(self.box > 2)
+
+
+class Hashed(Sized):
+    def __hash__(self) -> int:
+        return hash(self.mark)
+
+    def __eq__(self, other: object) -> Any:
+        return isinstance(other, Hashed) and self.mark == other.mark
+
+
+@pytest.mark.parametrize("kind", [Sized, Truthful, Hashed])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "len(best), len(first)", "1 if best else 2, 3 if first else 4", "not first, bool(best)",
+        "best and 5, first or 6", "[len(t) for t in out if t]", "best == first, best is first",
+    ],
+)  # fmt: skip
+def test_methods_that_python_calls(kind: Any, asked: str) -> None:
+    """E2: the user's method is called for an object that is known by its number."""
+    f = function_of(
+        f"""
+    def f(x):
+        out = []
+        for i in range(6):
+            if x[i] > 0:
+                out.append(kind(x[i], i))
+        asked = None
+        if len(out) > 1:
+            best, first = max(out, key=lambda t: t.box), out[0]
+            best.age += 1
+            best.parts.append(x[0])
+            asked = {asked}
+        return [t.age for t in out], asked
+    """,
+        kind=kind,
+    )
+    assert_same(f, *CALLS)

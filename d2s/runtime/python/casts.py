@@ -16,7 +16,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import ConditionError, NotStaticError, UnsupportedInGraphError
 from d2s.runtime.lists.dynamic_list import DynamicList
-from d2s.runtime.lists.items.views import is_view, kind_of_view
+from d2s.runtime.lists.items.views import is_view, length_of
 from d2s.runtime.lists.positions import Indexed
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.callbacks import is_seen, raise_when
@@ -131,7 +131,7 @@ def len_(thing: Any, /) -> Any:
     if is_array(thing):
         return thing.d2s_len()
     if is_view(thing):
-        raise TypeError(f"object of type {kind_of_view(thing).__name__!r} has no len()")
+        return _length(length_of(thing))
     if current() is None:
         return len(thing)
     if bridge.is_array(thing):

@@ -22,8 +22,7 @@ from d2s.runtime.values.tree import any_leaf
 
 _OWN: Final = (
     "__new__", "__init_subclass__", "__getattribute__", "__getattr__", "__setattr__", "__delattr__",
-    "__len__", "__iter__", "__getitem__", "__contains__", "__bool__", "__hash__", "__del__",
-    "__copy__", "__deepcopy__", "__reduce__",
+    "__iter__", "__getitem__", "__contains__", "__del__", "__copy__", "__deepcopy__", "__reduce__",
 )  # fmt: skip
 """Methods of a class of the user's whose objects stay what they are."""
 
@@ -43,9 +42,7 @@ def can_be_pooled(kind: type) -> bool:
         return False
     if issubclass(kind, paddle.nn.Layer) or not is_user_class(kind):
         return False
-    made = {"__setattr__", "__delattr__", "__hash__"} if is_frozen(kind) else set()
-    if vars(kind).get("__hash__", "") is None:  # a data class has it so
-        made.add("__hash__")
+    made = {"__setattr__", "__delattr__"} if is_frozen(kind) else set()
     return not any(defines(kind, name) for name in _OWN if name not in made)
 
 
@@ -138,6 +135,8 @@ def _of_tuple(name: str, does: str) -> Callable[..., Any]:
 
     def ask(self: object, *given: object) -> Any:
         if not is_ours(sys._getframe(1).f_code.co_filename):
+            if name == "__len__" and defines(kind_of_view(self), name):
+                return length_of(self)
             raise TypeError(does.format(kind_of_view(self).__name__))
         return getattr(tuple, name)(self, *given)
 
@@ -151,6 +150,14 @@ _OF_TUPLES: Final = {
     "__contains__": "argument of type {!r} is not iterable",
 }
 """What a tuple has and an object has not, and what Python says then."""
+
+
+def length_of(self: object) -> Any:
+    """What the ``__len__`` of the user's gives for an object."""
+    kind = kind_of_view(self)
+    if not defines(kind, "__len__"):
+        raise TypeError(f"object of type {kind.__name__!r} has no len()")
+    return on_class(kind, "__len__")(self)
 
 
 def _members(self: object) -> tuple[list[Any], Callable[[list[Any]], Any]]:
@@ -185,7 +192,7 @@ def view_class(kind: type) -> Any:
         )}  # fmt: skip
         equality, order = (_fields_of(kind, name) for name in ("__eq__", "__lt__"))
         if equality == ():
-            own |= {"__eq__": _same, "__ne__": _differs, "__hash__": vars(View)["__hash__"]}
+            own |= {"__eq__": _same, "__ne__": _differs}
         for name in ("__lt__", "__le__", "__gt__", "__ge__"):
             if not defines(kind, name):
                 own[name] = _no_order
@@ -194,8 +201,10 @@ def view_class(kind: type) -> Any:
             _no_operand,
         )
         own |= {name: _of_tuple(name, does) for name, does in _OF_TUPLES.items()}
+        if not defines(kind, "__bool__"):
+            own["__bool__"] = length_of if defines(kind, "__len__") else lambda self: True
         own |= {
-            "__bool__": lambda self: True, "d2s_members": _members,
+            "__hash__": vars(View)["__hash__"], "d2s_members": _members,
             "d2s_kind": kind, "d2s_equality": equality, "d2s_order": order, "__slots__": (),
             "__module__": kind.__module__, "__qualname__": kind.__qualname__,
         }  # fmt: skip
