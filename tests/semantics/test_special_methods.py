@@ -5,12 +5,16 @@ Python's own ``bool()`` insists on a bool, ``int()`` on an int; a program asks t
 
 from __future__ import annotations
 
+import contextlib
+import copy
+import io
 from typing import Any
 
 import paddle
 import pytest
 
 import d2s
+from d2s.errors import UnsupportedInGraphError
 from tests.helpers import assert_same, function_of, scalar, tensor
 
 X = tensor(1.0, -2.0, 3.0)
@@ -209,3 +213,173 @@ def test_a_tensor_beside_an_object_with_reflected_operators() -> None:
         return x * right, x + right, x - right, x**right, 2 * right, n * right
 
     assert_same(function, scalar(3.0), scalar(-2.0))
+
+
+ATTRIBUTES = {
+    "__setattr__": """
+        def __setattr__(self, name, value):
+            print("set", name, value)
+            if isinstance(value, paddle.Tensor):
+                value = value * 2
+                if value.sum() > 4:
+                    value = value + 1
+            super().__setattr__(name, value)
+    """,
+    "__setattr__ that counts": """
+        def __setattr__(self, name, value):
+            self.__dict__["sets"] = self.__dict__.get("sets", 0) + 1
+            self.__dict__[name] = value * 2 if isinstance(value, paddle.Tensor) else value
+    """,
+    "__delattr__": """
+        def __delattr__(self, name):
+            if isinstance(self.kept, paddle.Tensor) and self.kept.sum() > 0:
+                self.other = self.kept * 3
+            super().__delattr__(name)
+    """,
+    "__getattr__": """
+        def __getattr__(self, name):
+            if name.startswith("_") or name == "absent":
+                raise AttributeError(name)
+            held = self.__dict__["kept"]
+            if isinstance(held, paddle.Tensor):
+                return held * 2 if held.sum() > 0 else held - 1
+            return 7
+    """,
+    "__getattribute__": """
+        def __getattribute__(self, name):
+            found = super().__getattribute__(name)
+            if isinstance(found, paddle.Tensor):
+                return found * 2 if found.sum() > 0 else found - 1
+            return found
+    """,
+}
+
+
+@pytest.mark.parametrize("full_graph", [True, False])
+@pytest.mark.parametrize("case", ATTRIBUTES)
+def test_methods_that_attributes_are_read_and_set_by(case: str, full_graph: bool) -> None:
+    """E2, F1: they meet tensors, decide by them, and print on each run."""
+    text = f"""
+    class Box:
+        def __init__(self, x):
+            self.kept = x
+            self.other = 1
+{ATTRIBUTES[case]}
+    def f(x, box):
+        box.kept = box.kept + x
+        if x.sum() > 0:
+            box.kept = x
+            setattr(box, "more", x)
+            seen = hasattr(box, "absent"), getattr(box, "absent", 5), box.kept
+        else:
+            seen = hasattr(box, "absent"), box.kept
+        for _ in range(3):
+            if box.kept.sum() < 20:
+                box.kept = box.kept + box.kept
+        found = box.kept, getattr(box, "extra", 0), seen
+        del box.kept
+        return found, box.other
+    """
+    found = []
+    for convert in (lambda f: f, lambda f: d2s.to_static(f, full_graph=full_graph)):
+        made = function_of(text)
+        f, shown = convert(made), []
+        for values in ([1.0, 2.0], [-1.0, -2.0], [0.25, 0.5]):
+            stream = io.StringIO()
+            with contextlib.redirect_stdout(stream):
+                result = f(tensor(*values), made.__globals__["Box"](tensor(0.5, 0.25)))
+            shown.append((repr(result), stream.getvalue()))
+        found.append(shown)
+    assert found[0] == found[1]
+
+
+COPIED = {
+    "__copy__": "def __copy__(self):\n            return Kept(self.x * 2 if self.is_one() else 5)",
+    "__deepcopy__": "def __deepcopy__(self, memo):\n"
+    "            return Kept(self.x * 3 if self.x.sum() > 0 else self.x - 1)",
+    "__reduce__": "def __reduce__(self):\n"
+    "            return Kept, (self.x * 2 if self.is_one() else 5,)",
+    "__getstate__": "def __getstate__(self):\n"
+    "            return {'x': self.x * 2 if self.is_one() else 5}",
+}
+
+
+@pytest.mark.parametrize("case", COPIED)
+def test_methods_that_copies_are_made_by(case: str) -> None:
+    """E2: they meet tensors, as in dygraph."""
+    text = f"""
+    class Kept:
+        def __init__(self, x):
+            self.x = x
+        def is_one(self):
+            return isinstance(self.x, paddle.Tensor)
+        {COPIED[case]}
+    def f(x):
+        return copy.{"deepcopy" if "deep" in case else "copy"}(Kept(x)).x
+    """
+    assert_same(function_of(text, copy=copy), tensor(1.0, 2.0), tensor(-1.0, 0.5))
+
+
+SAID = """
+    class Kind:
+        def __init__(self, x):
+            self.x = x
+        def name(self):
+            return "one" if isinstance(self.x, paddle.Tensor) else "none"
+        def __len__(self):
+            return 1
+        def __getitem__(self, i):
+            return self.x[i]
+        def __hash__(self):
+            return 1 if isinstance(self.x, paddle.Tensor) else 2
+        def __eq__(self, other):
+            return self.name() == other.name()
+        def __format__(self, how):
+            return self.name() + how
+        def __str__(self):
+            return self.name()
+        __repr__ = __str__
+"""
+
+
+def test_texts_and_hashes_of_an_object_with_items() -> None:
+    """E2: they meet tensors, as in dygraph, where no tensor decides what they give."""
+    text = f"""{SAID}
+    def f(x):
+        kind = Kind(x)
+        print(kind, f"{{kind}} {{kind:!}} {{kind!r}}", [kind], "%s" % kind)
+        return x * hash(kind), len({{kind, Kind(x + 1)}}), str(kind), repr(kind)
+    """
+    assert_same(function_of(text), tensor(1.0, 2.0))
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("def __hash__(self): return 1 if self.x.sum() > 0 else 2", "len({it: 1})"),
+        ("def __format__(self, how): return '+' if self.x.sum() > 0 else '-'", "f'{it}'"),
+        (
+            "def __getattr__(self, name):\n"
+            "            if self.__dict__['x'].sum() > 0: raise AttributeError(name)\n"
+            "            return 7",
+            "hasattr(it, 'more')",
+        ),
+    ],
+)
+def test_what_a_tensor_may_not_decide(text: str, asked: str) -> None:
+    """E2, H1: Python asks for it while the program is captured: a code, or islands."""
+    text = f"""
+    class It:
+        def __init__(self, x):
+            self.x = x
+        {text}
+    def f(x):
+        it = It(x)
+        return x, {asked}
+    """
+    with pytest.raises(UnsupportedInGraphError, match="a tensor decides") as raised:
+        d2s.to_static(function_of(text), full_graph=True)(tensor(1.0))
+    assert raised.value.code == "D2S205"
+    plain, islands = function_of(text), d2s.to_static(function_of(text), full_graph=False)
+    for x in (tensor(1.0), tensor(-1.0)):
+        assert repr(plain(x)) == repr(islands(x))

@@ -20,10 +20,17 @@ from typing import Any, Final
 
 import paddle
 
-from d2s.errors import ContainerInGraphError, NoSourceError, SyntaxNotSupportedError
+from d2s.errors import (
+    ContainerInGraphError,
+    NoSourceError,
+    SyntaxNotSupportedError,
+    UnsupportedInGraphError,
+)
 from d2s.runtime.aliasing.holders import counted, holders_of
 from d2s.runtime.calls.call import call
 from d2s.runtime.calls.layers import layer_call
+from d2s.runtime.control_flow.effects import looking_up
+from d2s.runtime.host.text import is_dynamic
 from d2s.runtime.python.comparing import COMPARISONS
 from d2s.runtime.trace import Capture, current, error_here
 from d2s.runtime.values.choice import Choice, each
@@ -41,24 +48,10 @@ from d2s.runtime.values.unbound import UNBOUND
 _LEFT_ALONE: Final = frozenset(
     f"__{name}__"
     for name in [
-        "getattribute",
-        "getattr",
-        "setattr",
-        "delattr",
         "del",
         "init_subclass",
         "set_name",
         "class_getitem",
-        "repr",
-        "str",
-        "format",
-        "hash",
-        "reduce",
-        "reduce_ex",
-        "getstate",
-        "setstate",
-        "copy",
-        "deepcopy",
         "instancecheck",
         "subclasscheck",
         "sizeof",
@@ -211,11 +204,13 @@ def _lazily(function: object) -> Any:
         return function
 
     begins, makes = function.__name__ == "__init__", function.__name__ == "__new__"
+    looks = function.__name__ in ("__getattr__", "__getattribute__")
+    plain = function.__name__ in ("__format__", "__hash__", "__repr__", "__str__")
 
     @functools.wraps(function)
     def run(*arguments: object, **options: object) -> Any:
         capture = current()
-        if capture is None:
+        if capture is None or (looks and arguments[1].startswith("__")):
             return function(*arguments, **options)
         if begins and _is_new(arguments[0]):
             capture.born[id(arguments[0])] = arguments[0]
@@ -228,7 +223,16 @@ def _lazily(function: object) -> Any:
                 return _by_fields(symbol, *arguments)
             return function(*arguments, **options)
         use = functools.partial(converted, *arguments[1:], **options)
-        return _begin(capture, arguments[0], use) if begins else use()
+        with looking_up() if looks else contextlib.nullcontext():
+            found = _begin(capture, arguments[0], use) if begins else use()
+        if plain and is_dynamic(found):
+            raise error_here(
+                UnsupportedInGraphError,
+                f"a tensor decides what {function.__name__} gives, which Python asks for while the "
+                "program is captured",
+                "give what the tensor decides by a method of another name",
+            )
+        return found
 
     return run
 

@@ -5,6 +5,8 @@ What they show of tensors travels to the host, see :mod:`d2s.runtime.host.text`.
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -116,6 +118,29 @@ def assert_(test: object, message: Callable[[], Any] | None = None) -> None:
         host_call(host, [test], raises=True)
 
 
+_looking: contextvars.ContextVar[int | None] = contextvars.ContextVar("looking", default=None)
+"""How many blocks were open where ``__getattr__`` was called; what it raises, Python may catch."""
+
+
+@contextlib.contextmanager
+def looking_up() -> Iterator[None]:
+    """While it is entered, an AttributeError says to Python that there is no such attribute."""
+    capture = current()
+    token = _looking.set(None if capture is None else len(capture.blocks))
+    try:
+        yield
+    finally:
+        _looking.reset(token)
+
+
+def _undecided() -> Exception:
+    return error_here(
+        UnsupportedInGraphError,
+        "a tensor decides whether an object has an attribute, as its __getattr__ raises",
+        "decide it with an if where the attribute is read",
+    )
+
+
 def error(make: Callable[[], Any], cause: Callable[[], Any] | None = None) -> Any:
     """The exception of a ``raise`` statement.
 
@@ -132,6 +157,10 @@ def error(make: Callable[[], Any], cause: Callable[[], Any] | None = None) -> An
         made = made()
     if not isinstance(made, BaseException):
         return made
+    if isinstance(made, AttributeError) and _looking.get() is not None:
+        if _looking.get() == len(capture.blocks):
+            return made  # no tensor decides between the code that looks and here
+        raise _undecided()
     found = catching(type(made))
     if found is not None and found[0].depth == len(capture.blocks):
         return made  # no tensor decides between the try and here
@@ -208,6 +237,8 @@ def raise_later(made: BaseException) -> None:
         raise made
     if capture is not None and capture.rolling:  # a Python number might not have raised it
         raise NeedsPythonError(made)
+    if isinstance(made, AttributeError) and _looking.get() is not None:
+        raise _undecided()
     name_tensors(made)
     found = catching(type(made))
     if found is not None:

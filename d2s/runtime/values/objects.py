@@ -276,8 +276,8 @@ def defines(kind: type, name: str) -> bool:
 
 
 def attribute(thing: Any, name: str, default: Any = None) -> Any:
-    """``getattr``, but that no ``__getattr__`` of the user's is asked."""
-    if not defines(type(thing), "__getattr__"):
+    """``getattr``, but that no ``__getattr__`` or ``__getattribute__`` of the user's is asked."""
+    if not any(defines(type(thing), asked) for asked in ("__getattr__", "__getattribute__")):
         return getattr(thing, name, default)
     if isinstance(thing, paddle.nn.Layer):
         for table in (thing._parameters, thing._buffers, thing._sub_layers):
