@@ -210,7 +210,7 @@ def _lazily(function: object) -> Any:
     @functools.wraps(function)
     def run(*arguments: object, **options: object) -> Any:
         capture = current()
-        if capture is None or (looks and arguments[1].startswith("__")):
+        if capture is None or (looks and str(arguments[1]).startswith("__")):
             return function(*arguments, **options)
         if begins and _is_new(arguments[0]):
             capture.born[id(arguments[0])] = arguments[0]
