@@ -6,6 +6,7 @@ condition; for no trip, one and several.
 
 from __future__ import annotations
 
+import copy
 import itertools
 import textwrap
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from paddle.distributed.fleet.utils import recompute
 
 import d2s
 from d2s.errors import LoopGradientError
-from tests.helpers import fresh, function_of, scalar, tensor
+from tests.helpers import assert_same, fresh, function_of, scalar, tensor
 
 PLUS, MINUS, SMALL = tensor(0.5, 1.0, 0.75), tensor(-0.5, -1.0, 0.25), tensor(0.1, -0.05, 0.02)
 SIGNS = (PLUS, MINUS, SMALL)
@@ -1206,3 +1207,45 @@ def test_gradients_in_a_loop_of_what_was_computed_before_it_beside_loops() -> No
     for times in ([1.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0], [1.0, 2.0]):
         given = tensor(1.0, 2.0), tensor(*times)
         assert np.allclose(converted(*given).numpy(), fit(*given).numpy(), rtol=1e-5)
+
+
+class Holder:
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+
+DEEP_COPIES = {
+    "of an argument": "return copy.deepcopy(x) * x",
+    "of what has a history": "return copy.deepcopy(x * 2) * x + x",
+    "in a list": "return copy.deepcopy([x, 1])[0] * x",
+    "in an object": "return copy.deepcopy(Holder(x * x)).x * x",
+    "of a detached one": "return copy.deepcopy(x.detach()) * x",
+    "as the result": "return copy.deepcopy(x), x * 2",
+    "on one side": """
+        if x.sum() > 0:
+            y = copy.deepcopy({"k": x})["k"]
+        else:
+            y = x * 2
+        return y * x
+    """,
+    "in a loop": """
+        y, i = x, 0
+        while i < 3:
+            y = copy.deepcopy(Holder(y)).x * x
+            i += 1
+        return y
+    """,
+    "with a gradient of its own": """
+        y = copy.deepcopy(x * 2)
+        (y * y * x.detach()).sum().backward()
+        return (y.grad * 1).detach()
+    """,
+}
+
+
+@pytest.mark.parametrize("case", DEEP_COPIES)
+def test_no_gradient_goes_through_a_deep_copy(case: str) -> None:
+    """C7: it is a leaf, which wants gradients where the tensor does."""
+    body = textwrap.indent(textwrap.dedent(DEEP_COPIES[case]).strip(), "    ")
+    f = function_of(f"def f(x):\n{body}\n", copy=copy, Holder=Holder)
+    assert_same(f, tensor(1.0, 2.0), tensor(-1.0, -3.0))

@@ -15,6 +15,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import ConditionError, NotStaticError, UnsupportedInGraphError
+from d2s.runtime.control_flow.stops import note_stops
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.views import is_view, length_of
 from d2s.runtime.lists.positions import Indexed
@@ -320,19 +321,28 @@ _OF_NUMBERS: Final[dict[str, Callable[[Any], Any]]] = {
 
 def attributes_of_numbers() -> dict[str, Any]:
     """What values have that stand for numbers, by name; others keep what Paddle gives them."""
-    copied: Callable[..., object] = getattr(bridge.Value, "__deepcopy__", _copied)
     names = {name for kind in NUMBER_DTYPES for name in dir(kind) if not name.startswith("_")}
     ours = [name for name in names if name in _OF_NUMBERS or not hasattr(bridge.Value, name)]
     made: dict[str, Any] = {
         name: property(_attribute(name, getattr(bridge.Value, name, None))) for name in ours
     }
-    made["__deepcopy__"] = lambda self, memo: self if number_kind(self) else copied(self, memo)
+    made["__deepcopy__"] = _deep_copied
     return made
 
 
-def _copied(value: bridge.Value, memo: dict[int, object]) -> object:
-    """``copy.deepcopy`` of a value, which Paddle has since 3.3."""
-    return memo.setdefault(id(value), value.clone())
+def _deep_copied(value: bridge.Value, memo: dict[int, Any]) -> bridge.Value:
+    """``copy.deepcopy`` of a tensor: a leaf, at which a gradient of its own arrives."""
+    if number_kind(value):
+        return value
+    copy = paddle.assign(value)
+    capture = current()
+    if capture is not None and capture.gradients:
+        stops = bool(bridge.taken(value, capture.facts()).stop_gradient)
+        bridge.cut(copy)
+        copy.stop_gradient = stops
+        note_stops(copy, stops)
+    memo[id(value)] = copy
+    return copy
 
 
 def _attribute(name: str, paddles: object) -> Callable[[object], object]:
