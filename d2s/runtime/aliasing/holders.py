@@ -12,7 +12,6 @@ Local variables of a frame are written as debuggers do it: through ``frame.f_loc
 from __future__ import annotations
 
 import ctypes
-import gc
 import re
 import sys
 import types
@@ -148,12 +147,9 @@ class _OneOf:
         return id(value) in self._ids or (bridge.is_value(value) and value.id in self._values)
 
 
-def holders_of_views(container: dict[Any, Any]) -> list[Holder]:
-    """Who holds what the ``keys``, ``values`` or ``items`` of a dict of Python have given."""
-    return _holders(lambda value: type(value) in _VIEWS and gc.get_referents(value)[0] is container)
-
-
-_VIEWS: Final = frozenset((type({}.keys()), type({}.values()), type({}.items())))
+def holders_where(is_it: Callable[[Any], bool]) -> list[Holder]:
+    """Who holds something that ``is_it`` says is looked for."""
+    return _holders(is_it)
 
 
 def holders_of_form(form: object, instead: object = None) -> list[Holder]:

@@ -21,6 +21,7 @@ from d2s.runtime.aliasing.holders import (
     is_in_an_alternative,
     names_of,
 )
+from d2s.runtime.aliasing.lookers import check_lookers
 from d2s.runtime.aliasing.origins import is_known, is_known_outside, is_same_among
 from d2s.runtime.aliasing.snapshots import (
     Frozen,
@@ -41,7 +42,7 @@ from d2s.runtime.control_flow.forms import Alternatives, Select, settled
 from d2s.runtime.control_flow.keeping import Keeping
 from d2s.runtime.control_flow.outputs import Builder, once
 from d2s.runtime.control_flow.partners import Partners
-from d2s.runtime.lists.becoming import are_alike, check_views
+from d2s.runtime.lists.becoming import are_alike
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.structures import element_of
 from d2s.runtime.lists.merging import join_different, join_lists
@@ -262,10 +263,10 @@ class Merger(Keeping):
             return lambda results: thaw(true)
         left, right = true.by_key(), false.by_key()
         if not is_indexed(first) or list(left) != list(right):  # the order of keys can be seen, too
+            if same:
+                check_lookers(first)
             if same and is_indexed(first) and not is_mapping(first):
                 return self.grown(first, true, false, name)
-            if same:
-                check_views(first)
             return self.either(true, false, name)
         parts = {key: self.merge(left[key], right[key], f"{name}[{key!r}]") for key in left}
 

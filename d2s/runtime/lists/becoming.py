@@ -21,14 +21,13 @@ from d2s.runtime.aliasing.holders import (
     Holder,
     choices_with,
     holders_of,
-    holders_of_views,
     is_handed_on,
-    names_of,
 )
+from d2s.runtime.aliasing.lookers import check_lookers
 from d2s.runtime.aliasing.origins import other_places
 from d2s.runtime.host.text import HostText
 from d2s.runtime.lists.dynamic_deque import DynamicDeque
-from d2s.runtime.lists.dynamic_dict import DynamicDict, changed_under_a_view
+from d2s.runtime.lists.dynamic_dict import DynamicDict
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.dynamic_set import DynamicSet
 from d2s.runtime.lists.items.elements import Element
@@ -151,7 +150,7 @@ def become(container: Any, element: Element) -> DynamicList:
         NeedsFormError: a branch around has to know of it before.
         ContainerInGraphError: (D2S207) what holds it cannot be given another one.
     """
-    check_views(container)
+    check_lookers(container)
     blocks = open_trace().blocks
     holders, elsewhere = holders_of(container), list(other_places(container))
     if any(block.kind == "loop" for holder in holders for block in holder.left):
@@ -195,17 +194,6 @@ def _bind(
         bind(made)
     open_trace().grown[id(container)] = (container, made)
     return made
-
-
-def check_views(container: object) -> None:
-    """Refuse to put another dict in the place of ``container``, whose views somebody holds.
-
-    Raises:
-        ContainerInGraphError: (D2S207) a name holds its ``keys()``, ``values()`` or ``items()``.
-    """
-    if isinstance(container, dict) and any(holder.live for holder in holders_of_views(container)):
-        name = next(iter(names_of(container)), type(container).__name__)
-        raise changed_under_a_view(name)
 
 
 def _refusal(

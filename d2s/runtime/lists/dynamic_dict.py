@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import collections
 import operator
-import weakref
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import paddle
 
-from d2s.errors import ContainerInGraphError, D2SError
-from d2s.runtime.aliasing.holders import is_held
+from d2s.errors import ContainerInGraphError
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.elements import Element
 from d2s.runtime.lists.items.equality import equal_pairs, equal_rows
@@ -112,8 +110,6 @@ def first_and_last(keys: DynamicList) -> tuple[paddle.Tensor, paddle.Tensor, Any
 @passing_in
 class DynamicDict(DynamicKeys):
     """A dict whose keys the run decides."""
-
-    _views: tuple[weakref.ref[DynamicList], ...] = ()
 
     @classmethod
     def of_pairs(cls, pairs: DynamicList, model: Any) -> DynamicDict:
@@ -274,13 +270,8 @@ class DynamicDict(DynamicKeys):
         made = DynamicList.of_rows(self.name, element, rows)
         made.view = kind
         made.shared = made.element.has_mutable or made.element.has_objects  # this knows them, too
-        self._views = *(view for view in self._views if view() is not None), weakref.ref(made)
+        self.note_looker(made)
         return made
-
-    def _change(self) -> list[paddle.Tensor]:
-        if any(is_held(view()) for view in self._views if view() is not None):
-            raise changed_under_a_view(self.name)
-        return super()._change()
 
     def as_list(self) -> DynamicList:
         return self.keys()
@@ -306,16 +297,6 @@ class DynamicDict(DynamicKeys):
     def __ior__(self, other: object) -> DynamicDict:
         self.update(other)
         return self
-
-
-def changed_under_a_view(name: str) -> D2SError:
-    """The refusal to change a dict whose views are held, which do not change with it here."""
-    return error_here(
-        ContainerInGraphError,
-        f"the dict {name!r} is changed as a tensor decides while its keys(), values() or items() "
-        "are held",
-        "ask for them where they are used, or keep a copy: list(d.keys())",
-    )
 
 
 def pairs_in(given: DynamicList) -> DynamicList:

@@ -257,7 +257,15 @@ def zip_(*things: Any, strict: bool = False) -> Any:
                 raise_when(differs, ValueError(f"zip() argument {position} is {word} than {first}"))
         length = mark_number(paddle.minimum(length, other), int)
     item = partial(_joined, [each for _, each in pairs])
-    return Indexed(length, item, lists, builtins.zip)
+    return _noted(Indexed(length, item, lists, builtins.zip), things)
+
+
+def _noted(made: Indexed, things: tuple[object, ...]) -> Indexed:
+    """``made``, which knows how long ``things`` are now."""
+    for thing in things:
+        if isinstance(thing, DynamicList):
+            thing.note_looker(made)
+    return made
 
 
 def _joined(items: list[Callable[[Any], Any]], index: Any) -> tuple[Any, ...]:
@@ -355,9 +363,10 @@ def reversed_(thing: object, /) -> Any:
     if found is None:
         return of_several(builtins.reversed, thing)
     length = found.length
-    return Indexed(
+    made = Indexed(
         length,
         lambda index: found.item(mark_number(length - 1 - index, int)),
         found.lists,
         type(builtins.reversed([])),
     )
+    return _noted(made, (thing,))

@@ -31,6 +31,7 @@ from d2s import paddle_bridge as bridge
 from d2s.diagnostics.notes import note
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.holders import holders_of_alternative
+from d2s.runtime.aliasing.lookers import check_made
 from d2s.runtime.aliasing.reach import comes_to
 from d2s.runtime.lists import lending
 from d2s.runtime.lists.items.elements import Element, OfRunLength
@@ -92,7 +93,7 @@ class ItemStore(OfRunLength):
         home: how many blocks are around the arrays; deeper appends are pending.
         carried: how many static loops under capture carry the arrays.
         frozen: it is a tuple to the reader.
-        view: the class of the view of a dict that it is to the reader.
+        view: the class of the view of a dict that it is to the reader, instead of a list.
         model: an empty container of Python of the class that it stands for, if that is no list.
         writer: it is an item of another one, to which each change of it goes.
         moves: how often items may have got other places.
@@ -114,6 +115,7 @@ class ItemStore(OfRunLength):
         self.carried = 0
         self.frozen = False
         self.view: type | None = None
+        self._lookers: tuple[weakref.ref[Any], ...] = ()
         self.model: Any = None
         self.writer: Write | None = None
         self.moves = 0
@@ -336,7 +338,13 @@ class ItemStore(OfRunLength):
         if self.frozen:
             raise AttributeError("'tuple' object cannot be changed")
         self.check_placed()
+        if self._lookers:
+            check_made(self.name, [made for each in self._lookers if (made := each()) is not None])
         return self.need_rows()
+
+    def note_looker(self, made: object) -> None:
+        """Do not change while somebody holds ``made``, which shows this as it is now."""
+        self._lookers = *(each for each in self._lookers if each() is not None), weakref.ref(made)
 
     def check_placed(self) -> None:
         """Refuse a change that the list which this one has been put into would not see."""

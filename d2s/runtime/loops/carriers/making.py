@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from d2s.errors import ContainerInGraphError
+from d2s.runtime.aliasing.lookers import check_lookers
 from d2s.runtime.aliasing.origins import is_callers, note_form, origin_of
 from d2s.runtime.aliasing.snapshots import Frozen, thaw
 from d2s.runtime.control_flow.forms import Alternatives
@@ -130,6 +131,7 @@ class Carriers:
     def _of_container(self, path: str, value: Frozen) -> Carrier:
         """The carrier of a list, dict, deque or set."""
         plan, container = self.plans[path], value.container
+        check_lookers(container)
         known = self._lists.get(id(container))
         if known is not None:
             return OtherName(path, known)
