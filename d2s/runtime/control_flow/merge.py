@@ -21,7 +21,6 @@ from d2s.runtime.aliasing.holders import (
     is_in_an_alternative,
     names_of,
 )
-from d2s.runtime.aliasing.lookers import check_lookers
 from d2s.runtime.aliasing.origins import is_known, is_known_outside, is_same_among
 from d2s.runtime.aliasing.snapshots import (
     Frozen,
@@ -44,6 +43,7 @@ from d2s.runtime.control_flow.outputs import Builder, once
 from d2s.runtime.control_flow.partners import Partners
 from d2s.runtime.lists.becoming import are_alike
 from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.items.lookers import check_lookers
 from d2s.runtime.lists.items.structures import element_of
 from d2s.runtime.lists.merging import join_different, join_lists
 from d2s.runtime.lists.storage import NeedsElementError

@@ -23,7 +23,6 @@ from d2s.runtime.aliasing.holders import (
     holders_of,
     is_handed_on,
 )
-from d2s.runtime.aliasing.lookers import check_lookers
 from d2s.runtime.aliasing.origins import other_places
 from d2s.runtime.host.text import HostText
 from d2s.runtime.lists.dynamic_deque import DynamicDeque
@@ -31,6 +30,7 @@ from d2s.runtime.lists.dynamic_dict import DynamicDict
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.dynamic_set import DynamicSet
 from d2s.runtime.lists.items.elements import Element
+from d2s.runtime.lists.items.lookers import check_lookers
 from d2s.runtime.lists.storage import NeedsElementError
 from d2s.runtime.trace import Block, OnceMoreError, error_here, open_trace
 from d2s.runtime.values.objects import dict_of, own_members

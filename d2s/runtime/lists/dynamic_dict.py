@@ -270,7 +270,7 @@ class DynamicDict(DynamicKeys):
         made = DynamicList.of_rows(self.name, element, rows)
         made.view = kind
         made.shared = made.element.has_mutable or made.element.has_objects  # this knows them, too
-        self.note_looker(made)
+        self.lookers.note(made)
         return made
 
     def as_list(self) -> DynamicList:

@@ -264,7 +264,7 @@ def _noted(made: Indexed, things: tuple[object, ...]) -> Indexed:
     """``made``, which knows how long ``things`` are now."""
     for thing in things:
         if isinstance(thing, DynamicList):
-            thing.note_looker(made)
+            thing.lookers.note(made)
     return made
 
 

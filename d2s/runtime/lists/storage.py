@@ -12,8 +12,7 @@
     through it.  Whatever else is asked of the list in that loop raises :class:`NeedsRowsError`,
     and the loop is captured again with rows.  Inside a branch an array cannot be an output of the
     ``if``, so the item is *pending*: it leaves the branch as an ordinary value with a flag that
-    tells whether it counts, and is written behind the ``if``; a place beyond the length holds
-    anything and is written over by the next append.
+    tells whether it counts, and is written behind the ``if``; places beyond the length hold anything.
 
 A list that has left its loop gets rows as soon as somebody reads it: an array has one reader.
 """
@@ -31,11 +30,11 @@ from d2s import paddle_bridge as bridge
 from d2s.diagnostics.notes import note
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.holders import holders_of_alternative
-from d2s.runtime.aliasing.lookers import check_made
 from d2s.runtime.aliasing.reach import comes_to
 from d2s.runtime.lists import lending
 from d2s.runtime.lists.items.elements import Element, OfRunLength
 from d2s.runtime.lists.items.fixed import Write, attach, owner_of_view
+from d2s.runtime.lists.items.lookers import Lookers
 from d2s.runtime.lists.items.pools import wish_for
 from d2s.runtime.lists.items.rows import joined, opened, sharing, zero_rows
 from d2s.runtime.lists.items.structures import element_of, union
@@ -94,6 +93,7 @@ class ItemStore(OfRunLength):
         carried: how many static loops under capture carry the arrays.
         frozen: it is a tuple to the reader.
         view: the class of the view of a dict that it is to the reader, instead of a list.
+        lookers: what shows it as it is now, while it does not change.
         model: an empty container of Python of the class that it stands for, if that is no list.
         writer: it is an item of another one, to which each change of it goes.
         moves: how often items may have got other places.
@@ -115,7 +115,7 @@ class ItemStore(OfRunLength):
         self.carried = 0
         self.frozen = False
         self.view: type | None = None
-        self._lookers: tuple[weakref.ref[Any], ...] = ()
+        self.lookers = Lookers()
         self.model: Any = None
         self.writer: Write | None = None
         self.moves = 0
@@ -338,13 +338,8 @@ class ItemStore(OfRunLength):
         if self.frozen:
             raise AttributeError("'tuple' object cannot be changed")
         self.check_placed()
-        if self._lookers:
-            check_made(self.name, [made for each in self._lookers if (made := each()) is not None])
+        self.lookers.check(self.name)
         return self.need_rows()
-
-    def note_looker(self, made: object) -> None:
-        """Do not change while somebody holds ``made``, which shows this as it is now."""
-        self._lookers = *(each for each in self._lookers if each() is not None), weakref.ref(made)
 
     def check_placed(self) -> None:
         """Refuse a change that the list which this one has been put into would not see."""

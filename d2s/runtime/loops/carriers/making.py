@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from d2s.errors import ContainerInGraphError
-from d2s.runtime.aliasing.lookers import check_lookers
 from d2s.runtime.aliasing.origins import is_callers, note_form, origin_of
 from d2s.runtime.aliasing.snapshots import Frozen, thaw
 from d2s.runtime.control_flow.forms import Alternatives
 from d2s.runtime.lists.becoming import of_python
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.likeness import Like
+from d2s.runtime.lists.items.lookers import check_lookers
 from d2s.runtime.loops.carriers.carrier import Carrier
 from d2s.runtime.loops.carriers.chosen import OneOfSeveral
 from d2s.runtime.loops.carriers.constant import Constant, UnchangedSet

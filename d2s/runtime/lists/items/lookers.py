@@ -13,6 +13,7 @@ from __future__ import annotations
 import gc
 import itertools
 import types
+import weakref
 from typing import Any, Final
 
 from d2s.errors import ContainerInGraphError, D2SError
@@ -62,16 +63,26 @@ def check_lookers(container: object) -> None:
     )
     if held is not None:
         name = next(iter(names_of(container)), f"a {type(container).__name__}")
-        raise changed_under(name, held.path)
+        raise _changed_under(name, held.path)
 
 
-def check_made(name: str, made: list[Any]) -> None:
-    """The same of a container of the run: ``made`` are views and iterators that were made of it."""
-    if any(is_held(each) for each in made):
-        raise changed_under(name, None)
+class Lookers:
+    """The views and iterators that were made of a container of the run."""
+
+    def __init__(self) -> None:
+        self._made: list[weakref.ref[Any]] = []
+
+    def note(self, made: object) -> None:
+        """Do not change the container while somebody holds ``made``."""
+        self._made = [*(each for each in self._made if each() is not None), weakref.ref(made)]
+
+    def check(self, name: str) -> None:
+        """Refuse a change of the container ``name`` while somebody holds one of them."""
+        if any(is_held(each()) for each in self._made if each() is not None):
+            raise _changed_under(name, None)
 
 
-def changed_under(name: str, path: str | None) -> D2SError:
+def _changed_under(name: str, path: str | None) -> D2SError:
     """The refusal to change a container that something looks at."""
     looker = "an iterator or a view of it" if path is None else repr(path)
     return error_here(
