@@ -12,7 +12,7 @@
     through it.  Whatever else is asked of the list in that loop raises :class:`NeedsRowsError`,
     and the loop is captured again with rows.  Inside a branch an array cannot be an output of the
     ``if``, so the item is *pending*: it leaves the branch as an ordinary value with a flag that
-    tells whether it counts, and is written behind the ``if``; what is beyond the length is anything.
+    tells whether it counts, and is written behind the ``if``; beyond the length stands anything.
 
 A list that has left its loop gets rows as soon as somebody reads it: an array has one reader.
 """
