@@ -13,7 +13,7 @@ import pytest
 
 import d2s
 from d2s.errors import D2SError
-from tests.helpers import assert_same, tensor
+from tests.helpers import assert_same, function_of, tensor
 
 CALLS = (tensor(1.0, 2.0), tensor(4.0, 5.0), tensor(1.0, 1.0), tensor(0.1, 0.1))
 
@@ -438,3 +438,25 @@ def test_a_loop_that_binds_what_others_know_is_refused() -> None:
     """C2: which object is meant, only the run knows; rather an error than a copy."""
     with pytest.raises(D2SError):
         d2s.to_static(walks)(tensor(1.0))
+
+
+@pytest.mark.parametrize("base", ["object", "list", "dict"])
+def test_an_attribute_of_the_class_that_a_branch_gives_the_object(base: str) -> None:
+    """B4: on the other runs it is the class's."""
+    f = function_of(
+        f"""
+        class Counting({base}):
+            count = 0
+            def hit(self):
+                self.count += 1
+
+        def f(x):
+            it = Counting()
+            if x.sum() > 0:
+                it.hit()
+            first = it.count
+            it.hit()
+            return first, it.count, Counting.count
+        """
+    )
+    assert_same(f, tensor(1.0, 2.0), tensor(-1.0, 0.5), grad=False)

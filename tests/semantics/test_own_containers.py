@@ -534,3 +534,51 @@ def test_what_a_tensor_has_chosen_is_put_into_a_dict(change: str) -> None:
     """B4, D2: it is put there as it is, by ``super()`` too; the dict has one length."""
     f = function_of(OWN.format(change=change), "f")
     assert_same(f, (tensor(1.0, 2.0),), (tensor(-1.0, 0.5),))
+
+
+class Log(list):
+    """Counts what is put into it."""
+
+    count = 0
+
+    def append(self, item: Any) -> None:
+        self.count += 1
+        super().append(item)
+
+
+class Named(dict):
+    pass
+
+
+class Tags(set):
+    pass
+
+
+GROWN_WITH_ATTRIBUTES = {
+    "a list": "h.append(x)",
+    "a list by its own method": "o.append(x)",
+    "a dict": "d['k'] = x",
+    "a set": "s.add(3)",
+}
+
+
+@pytest.mark.parametrize("case", GROWN_WITH_ATTRIBUTES)
+@pytest.mark.parametrize("order", [0, 1])
+def test_attributes_that_a_branch_changes_with_the_length(case: str, order: int) -> None:
+    """B4: both are what the side that ran has left, also of the class's own."""
+    change = GROWN_WITH_ATTRIBUTES[case]
+    name = change[0]
+    lines = [change, f"{name}.n += 1"]
+    f = function_of(
+        f"""
+        def f(x):
+            h, o, d, s = Log(), Log(), Named(), Tags()
+            h.n = o.n = d.n = s.n = 0
+            if x.sum() > 0:
+                {lines[order]}
+                {lines[1 - order]}
+            return len({name}), {name}.n, h.count + o.count
+        """,
+        **{"Log": Log, "Named": Named, "Tags": Tags},
+    )
+    assert_same(f, tensor(1.0, 2.0), tensor(-1.0, 0.5), grad=False)

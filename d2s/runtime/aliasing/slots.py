@@ -7,6 +7,7 @@ are attributes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import NoneType
 from typing import Any
 
 import paddle
@@ -15,7 +16,7 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.snapshots import freeze, same_items
 from d2s.runtime.trace import error_here
-from d2s.runtime.values.objects import attribute, defines
+from d2s.runtime.values.objects import attribute, defines, on_class
 from d2s.runtime.values.unbound import UNBOUND
 
 
@@ -113,6 +114,11 @@ class Attribute(Slot):
         if found is None or value is found:
             return found is not None
         return bridge.is_value(value) and bridge.tensor_of(value) is found
+
+    def of_class(self) -> Any:
+        """What an object without the attribute has from its class: a constant."""
+        found = on_class(type(self.owner), self.name, UNBOUND)
+        return found if isinstance(found, int | float | str | bytes | NoneType) else UNBOUND
 
     def missing_error(self) -> AttributeError:
         """What Python raises when the attribute is read and not there."""

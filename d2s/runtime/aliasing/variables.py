@@ -144,6 +144,8 @@ class State:
                 self._known.add(slot_key(slot))
                 self.names = (*self.names, scope.path_of(name))
                 self.slots.append(slot)
+                if base is UNBOUND and isinstance(slot, Attribute):
+                    base = slot.of_class()
                 self._bases.append(base)
 
     def find_holder(self, container: object) -> None:

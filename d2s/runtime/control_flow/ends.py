@@ -28,7 +28,13 @@ from d2s.runtime.aliasing.snapshots import Frozen, freeze
 from d2s.runtime.aliasing.variables import State
 from d2s.runtime.trace import current
 from d2s.runtime.values.choice import Choice
-from d2s.runtime.values.fields import CONTAINERS, attributes_of, empty, is_object
+from d2s.runtime.values.fields import (
+    CONTAINERS,
+    attributes_of,
+    empty,
+    is_object,
+    set_attributes,
+)
 from d2s.runtime.values.objects import dict_of
 from d2s.runtime.values.tree import is_mapping, members
 from d2s.runtime.values.unbound import UNBOUND
@@ -40,6 +46,13 @@ def made_like(thing: object) -> Any:
         return born(empty(type(thing)))
     except TypeError:
         return None
+
+
+def set_on_each(made: object, attributes: dict[str, Any]) -> object:
+    """``made``, or each of the several things that it may be, with these attributes."""
+    for form in made.leaves() if isinstance(made, Choice) else (made,):
+        set_attributes(form, attributes)
+    return made
 
 
 def born(thing: object) -> Any:

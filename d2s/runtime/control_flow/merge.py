@@ -31,12 +31,7 @@ from d2s.runtime.aliasing.snapshots import (
     thaw,
 )
 from d2s.runtime.aliasing.variables import State
-from d2s.runtime.control_flow.ends import (
-    Ends,
-    born,
-    is_named_elsewhere,
-    made_like,
-)
+from d2s.runtime.control_flow.ends import Ends, born, is_named_elsewhere, made_like, set_on_each
 from d2s.runtime.control_flow.forms import Alternatives, Select, settled
 from d2s.runtime.control_flow.keeping import Keeping
 from d2s.runtime.control_flow.outputs import Builder, once
@@ -263,11 +258,12 @@ class Merger(Keeping):
             return lambda results: thaw(true)
         left, right = true.by_key(), false.by_key()
         if not is_indexed(first) or list(left) != list(right):  # the order of keys can be seen, too
-            if same:
-                check_lookers(first)
-            if same and is_indexed(first) and not is_mapping(first):
-                return self.grown(first, true, false, name)
-            return self.either(true, false, name)
+            if not same:
+                return self.either(true, false, name)
+            check_lookers(first)
+            if is_indexed(first) and not is_mapping(first):
+                return self.with_attributes(self.grown(first, true, false, name), first, name)
+            return self.with_attributes(self.either(true, false, name), first, name)
         parts = {key: self.merge(left[key], right[key], f"{name}[{key!r}]") for key in left}
 
         def build(results: list[paddle.Tensor]) -> object:
@@ -292,6 +288,13 @@ class Merger(Keeping):
         return lambda made, results: set_attributes(
             as_double(born(like(first, made)), first, second), attributes(results)
         )
+
+    def with_attributes(self, form: Builder, target: object, name: str) -> Builder:
+        """``form``, of a container ``target``, with the attributes that the two sides leave."""
+        if not dict_of(target):
+            return form
+        attributes = self.attributes(self.ends[0], target, self.ends[1], target, name)
+        return lambda results: set_on_each(form(results), attributes(results))
 
     def grown(self, target: list[Any], true: Frozen, false: Frozen, name: str) -> Builder:
         """One list that the two sides leave with different lengths."""
