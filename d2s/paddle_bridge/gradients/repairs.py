@@ -449,7 +449,7 @@ def coded_gradients() -> Iterator[None]:
     try:
         with warnings.catch_warnings():
             # Paddle's own backward asks values for their place, and warns that they have none.
-            warnings.filterwarnings("ignore", message="Tensor do not have 'place' interface")
+            warnings.filterwarnings("ignore", message="(Tensor|Value) do not have 'place'")
             yield
     except D2SError:
         raise

@@ -202,7 +202,7 @@ def renew(tensor: Any, value: Any) -> None:
 def filled_like(value: Any, number: float) -> Any:
     """``paddle.full_like``, which in a program warns that a value has no place."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Tensor do not have 'place' interface")
+        warnings.filterwarnings("ignore", message="(Tensor|Value) do not have 'place'")
         return paddle.full_like(value, number)
 
 
