@@ -1,9 +1,13 @@
-"""Iterators, views and bound methods of a container that a tensor changes afterwards (rule D1)."""
+"""What else knows a container that a tensor changes afterwards: iterators, methods, calls (D1)."""
 
 from __future__ import annotations
 
+import collections
+import functools
 import itertools
+import types
 import warnings
+from typing import Any
 
 import pytest
 
@@ -109,3 +113,96 @@ def test_loops_over_what_they_change() -> None:
         return rows, seen
     """)
     assert_same(f, *CALLS)
+
+
+Pair = collections.namedtuple("Pair", "rows k")
+
+
+class Keeper:
+    def __init__(self, rows: Any) -> None:
+        self._rows = rows
+
+    def count(self) -> int:
+        return len(self._rows)
+
+
+def counting(rows: Any) -> Any:
+    def count() -> int:
+        return len(rows)
+
+    return count
+
+
+def one_by_one(rows: Any) -> Any:
+    yield from rows
+
+
+SCOPE = {
+    "Pair": Pair, "Keeper": Keeper, "counting": counting, "collections": collections,
+    "functools": functools, "types": types, "one_by_one": one_by_one,
+}  # fmt: skip
+
+BOUND_ANEW = {
+    "a deque": ("collections.deque([rows])", "len(h[0])"),
+    "a method": ("Keeper(rows).count", "h()"),
+    "a lambda": ("lambda: len(rows)", "h()"),
+    "a namespace": ("types.SimpleNamespace(rows=rows)", "len(h.rows)"),
+}
+NOT_BOUND = {
+    "a default": ("lambda r=rows: len(r)", "h()"),
+    "a partial": ("functools.partial(len, rows)", "h()"),
+    "an exception": ("ValueError(rows)", "len(h.args[0])"),
+    "a proxy": ("types.MappingProxyType({'r': rows})", "len(h['r'])"),
+    "a slice": ("slice(rows)", "len(h.stop)"),
+    "a closure": ("counting(rows)", "h()"),
+    "a generator": ("one_by_one(rows)", "list(h)"),
+    "in an iterator": ("enumerate([rows])", "len(next(h)[1])"),
+}
+
+
+def holding(made: str, used: str, change: str) -> str:
+    return (
+        f"def f(x, n):\n    rows = [x[0]]\n    h = {made}\n    {change}\n"
+        f"    return {used}, len(rows)"
+    )
+
+
+@pytest.mark.parametrize("change", CHANGED.values(), ids=CHANGED.keys())
+@pytest.mark.parametrize(("made", "used"), BOUND_ANEW.values(), ids=BOUND_ANEW.keys())
+def test_what_gets_the_list_as_it_is_then(made: str, used: str, change: str) -> None:
+    """D1: a list that grows is the same one wherever it is held."""
+    for options in ({"full_graph": True}, {"full_graph": False}):
+        f = function_of(holding(made, used, change), **SCOPE)
+        static = d2s.to_static(f, **options)
+        for call in CALLS:
+            assert repr(static(*call)) == repr(f(*call))
+
+
+@pytest.mark.parametrize("change", CHANGED.values(), ids=CHANGED.keys())
+@pytest.mark.parametrize(("made", "used"), NOT_BOUND.values(), ids=NOT_BOUND.keys())
+def test_what_would_keep_the_list_as_it_was(made: str, used: str, change: str) -> None:
+    """D1: refused, or dygraph's."""
+    f = function_of(holding(made, used, change), **SCOPE)
+    static = d2s.to_static(f)
+    with pytest.raises(ContainerInGraphError):
+        static(*CALLS[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        static = d2s.to_static(f, full_graph=False)
+        for call in CALLS:
+            assert repr(static(*call)) == repr(f(*call))
+
+
+def test_a_named_tuple_gets_the_list_that_a_loop_grows() -> None:
+    """D1: behind a branch that is refused, and dygraph's by default."""
+    calls = [*CALLS]
+    loop = function_of(holding("Pair(rows, 1)", "len(h.rows)", CHANGED["a loop"]), **SCOPE)
+    assert_same(loop, *calls)
+    branch = function_of(holding("Pair(rows, 1)", "len(h.rows)", CHANGED["a branch"]), **SCOPE)
+    with pytest.raises(ContainerInGraphError, match="h"):
+        d2s.to_static(branch)(*calls[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        static = d2s.to_static(branch, full_graph=False)
+        for call in calls:
+            assert repr(static(*call)) == repr(branch(*call))

@@ -11,7 +11,6 @@ Local variables of a frame are written as debuggers do it: through ``frame.f_loc
 
 from __future__ import annotations
 
-import ctypes
 import re
 import sys
 import types
@@ -19,18 +18,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeGuard, TypeVar
 
-import paddle
-
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.blame import is_d2s, is_paddle
 from d2s.diagnostics.location import is_ours
+from d2s.runtime.aliasing.slots import LEAVES, Fixed, Item, Local, Somewhere, owner_of, parts_of
 from d2s.runtime.aliasing.snapshots import with_form
 from d2s.runtime.trace import Block, current
 from d2s.runtime.values.choice import Choice, possible
-from d2s.runtime.values.fields import Fields, attributes_of, is_object, slot_fields, slots_of
-from d2s.runtime.values.objects import dict_of, is_list
-from d2s.runtime.values.tree import children, is_mapping, pairs
-from d2s.syntax.bytecode import inner_codes, is_read_later
+from d2s.runtime.values.fields import attributes_of, is_object
+from d2s.runtime.values.objects import is_user_class
+from d2s.runtime.values.tree import children
+from d2s.syntax.bytecode import is_read_later
 
 DEPTH = 3
 """How far to look into containers and attributes of a variable."""
@@ -82,7 +80,7 @@ def is_handed_on(holder: Holder, block: Block) -> bool:
         frame = frame.f_back
     if holder.owner is None or frame is None:
         return True
-    return holder.owner is _owner(frame, re.split(r"[.\[]", holder.path)[0])
+    return holder.owner is owner_of(frame, re.split(r"[.\[]", holder.path)[0])
 
 
 def is_same(one: object, other: object) -> bool:
@@ -260,7 +258,7 @@ class _Inside:
     def _in(self, part: object, depth: int) -> bool:
         if part is self.thing:
             return True
-        if depth == 0 or type(part) in _LEAVES or self.barren.get(id(part), (0, 0))[0] >= depth:
+        if depth == 0 or type(part) in LEAVES or self.barren.get(id(part), (0, 0))[0] >= depth:
             return False
         found = any(self._in(each, depth - 1) for each in self._parts(part))
         if not found:
@@ -312,8 +310,8 @@ def _holders(is_it: Callable[[Any], bool]) -> list[Holder]:
         inside = inside and not users
         if users or (inside and is_paddle(frame) and not is_d2s(frame)):
             for name, value in _variables(frame):
-                for path, place in walk.paths(name, value, _Local(frame, name), DEPTH):
-                    fixed = isinstance(place, _Fixed)
+                for path, place in walk.paths(name, value, Local(frame, name), DEPTH):
+                    fixed = isinstance(place, Fixed)
                     live = (path != name and not fixed) or is_read_later(frame, name)
                     found.append(
                         Holder(
@@ -326,7 +324,7 @@ def _holders(is_it: Callable[[Any], bool]) -> list[Holder]:
                             place.identity(),
                             frame.f_code.co_name,
                             frame if path == name else None,
-                            _owner(frame, name),
+                            owner_of(frame, name),
                         )
                     )
         frame = frame.f_back
@@ -353,77 +351,6 @@ def _holders(is_it: Callable[[Any], bool]) -> list[Holder]:
     return found
 
 
-@dataclass(frozen=True)
-class _Local:
-    """A variable of a function that is under way."""
-
-    frame: types.FrameType
-    name: str
-
-    def identity(self) -> tuple[int, Any]:
-        return id(_owner(self.frame, self.name)), self.name
-
-    def get(self) -> Any:
-        return self.frame.f_locals[self.name]
-
-    def set(self, value: object) -> None:
-        self.frame.f_locals[self.name] = value
-        if sys.version_info < (3, 13):
-            ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(self.frame), ctypes.c_int(0))
-
-
-def _owner(frame: types.FrameType, name: str) -> types.FrameType:
-    """The frame of the function that the variable ``name`` of ``frame`` belongs to."""
-    outer = frame.f_back
-    while name in frame.f_code.co_freevars and outer is not None:
-        names = (*outer.f_code.co_cellvars, *outer.f_code.co_freevars)
-        if name in names and any(inner is frame.f_code for inner in inner_codes(outer.f_code)):
-            frame = outer
-        outer = outer.f_back
-    return frame
-
-
-@dataclass(frozen=True)
-class _Item:
-    """An item of a list or dict, or an attribute in the dict of its object."""
-
-    table: Any
-    key: Any
-
-    def identity(self) -> tuple[int, Any]:
-        owner = self.table.owner if isinstance(self.table, Fields) else self.table
-        return id(owner), self.key
-
-    def get(self) -> Any:
-        return self.table[self.key]
-
-    def set(self, value: object) -> None:
-        self.table[self.key] = value
-
-
-@dataclass(frozen=True)
-class _Fixed:
-    """An item of a tuple, whose holder is given another tuple where the item is another one."""
-
-    holder: _Place
-    key: int
-
-    def identity(self) -> tuple[int, Any]:
-        where, name = self.holder.identity()
-        return where, (name, self.key)
-
-    def get(self) -> Any:
-        return self.holder.get()[self.key]
-
-    def set(self, value: object) -> None:
-        held = self.holder.get()
-        if type(held) is tuple and self.key < len(held):  # else it holds something else by now
-            self.holder.set((*held[: self.key], value, *held[self.key + 1 :]))
-
-
-_Place = _Local | _Item | _Fixed
-
-
 @dataclass
 class _Walk:
     """What is looked for below the variables of all frames, which hold much in common.
@@ -436,22 +363,24 @@ class _Walk:
     is_it: Callable[[Any], bool]
     barren: dict[int, int] = field(default_factory=dict)
 
-    def paths(self, path: str, value: object, place: _Place, depth: int) -> Iterator[_Path]:
+    def paths(self, path: str, value: object, place: Somewhere, depth: int) -> Iterator[_Path]:
         """The paths from a variable to what is looked for, and the place at the end of each."""
         if self.is_it(value):
             yield path, place
             return
-        if depth == 0 or isinstance(value, types.ModuleType | type | types.FunctionType):
+        if depth == 0 or isinstance(value, types.ModuleType | types.FunctionType):
+            return
+        if isinstance(value, type) and not is_user_class(value):
             return
         if hasattr(type(value), "d2s_freeze") or hasattr(type(value), "d2s_keeps"):
             return  # what an operator's own object keeps is no name
         if self.barren.get(id(value), 0) >= depth:
             return
         found = False
-        for step, key, item, table in _parts(value):
-            if type(item) in _LEAVES and not self.is_it(item):
+        for step, key, item, table in parts_of(value):
+            if type(item) in LEAVES and not self.is_it(item):
                 continue
-            inside = _Fixed(place, key) if table is None else _Item(table, key)
+            inside = Fixed(place, key) if table is None else Item(table, key)
             for each in self.paths(f"{path}{step.format(key)}", item, inside, depth - 1):
                 found = True
                 yield each
@@ -459,36 +388,4 @@ class _Walk:
             self.barren[id(value)] = depth
 
 
-_Path = tuple[str, _Place]
-
-_LEAVES: Final = frozenset((int, float, bool, str, bytes, type(None), bridge.Value))
-"""Types of what has nothing below it."""
-
-_KEY: Final = "[{!r}]"
-_ATTRIBUTE: Final = ".{}"
-
-
-def _parts(value: Any) -> Iterator[tuple[str, Any, object, Any]]:
-    """What is right below a container or object.
-
-    Yields:
-        The form of the step of its path, its key, the item, and the table in which it is bound;
-        ``None`` for an item of a tuple.
-    """
-    if is_list(value) or is_mapping(value):
-        for key, item in pairs(value):
-            yield _KEY, key, item, value
-    elif type(value) is tuple:
-        for index, item in enumerate(value):
-            yield _KEY, index, item, None
-    elif isinstance(value, paddle.nn.Layer):
-        tables = (value._parameters, value._buffers, value._sub_layers)
-        for table in (*tables, value.__dict__):
-            for key, item in list(table.items()):
-                if not any(item is other for other in tables):
-                    yield _ATTRIBUTE, key, item, table
-    else:
-        slots = slot_fields(value) if slots_of(type(value)) else {}
-        for fields in (dict_of(value) or {}, slots):
-            for key, item in list(fields.items()):
-                yield _ATTRIBUTE, key, item, fields
+_Path = tuple[str, Somewhere]

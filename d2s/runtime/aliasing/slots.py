@@ -6,9 +6,14 @@ are attributes.
 
 from __future__ import annotations
 
+import collections
+import ctypes
+import sys
+import types
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import NoneType
-from typing import Any
+from typing import Any, Final
 
 import paddle
 
@@ -16,8 +21,11 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.snapshots import freeze, same_items
 from d2s.runtime.trace import error_here
-from d2s.runtime.values.objects import attribute, defines, on_class
+from d2s.runtime.values.fields import Fields, class_fields, slot_fields, slots_of
+from d2s.runtime.values.objects import attribute, defines, dict_of, is_list, on_class
+from d2s.runtime.values.tree import is_mapping, is_tuple, like, pairs
 from d2s.runtime.values.unbound import UNBOUND
+from d2s.syntax.bytecode import inner_codes
 
 
 class Slot:
@@ -198,3 +206,116 @@ def slot_key(slot: Slot) -> Any:
     if isinstance(slot, Held):
         return id(slot.value), "held"
     return id(slot)
+
+
+# -- what is found in the frames of functions that are under way -----------------------------------
+
+
+@dataclass(frozen=True)
+class Local:
+    """A variable of a function that is under way."""
+
+    frame: types.FrameType
+    name: str
+
+    def identity(self) -> tuple[int, Any]:
+        return id(owner_of(self.frame, self.name)), self.name
+
+    def get(self) -> Any:
+        return self.frame.f_locals[self.name]
+
+    def set(self, value: object) -> None:
+        self.frame.f_locals[self.name] = value
+        if sys.version_info < (3, 13):
+            ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(self.frame), ctypes.c_int(0))
+
+
+def owner_of(frame: types.FrameType, name: str) -> types.FrameType:
+    """The frame of the function that the variable ``name`` of ``frame`` belongs to."""
+    outer = frame.f_back
+    while name in frame.f_code.co_freevars and outer is not None:
+        names = (*outer.f_code.co_cellvars, *outer.f_code.co_freevars)
+        if name in names and any(inner is frame.f_code for inner in inner_codes(outer.f_code)):
+            frame = outer
+        outer = outer.f_back
+    return frame
+
+
+@dataclass(frozen=True)
+class Item:
+    """An item of a list or dict, or an attribute in the dict of its object."""
+
+    table: Any
+    key: Any
+
+    def identity(self) -> tuple[int, Any]:
+        owner = self.table.owner if isinstance(self.table, Fields) else self.table
+        return id(owner), self.key
+
+    def get(self) -> Any:
+        return self.table[self.key]
+
+    def set(self, value: object) -> None:
+        self.table[self.key] = value
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """An item of a tuple, whose holder is given another tuple where the item is another one."""
+
+    holder: Somewhere
+    key: int
+
+    def identity(self) -> tuple[int, Any]:
+        where, name = self.holder.identity()
+        return where, (name, self.key)
+
+    def get(self) -> Any:
+        return self.holder.get()[self.key]
+
+    def set(self, value: object) -> None:
+        held = self.holder.get()
+        if is_tuple(held) and self.key < len(held):  # else it holds something else by now
+            self.holder.set(like(held, [*held[: self.key], value, *held[self.key + 1 :]]))
+
+
+Somewhere = Local | Item | Fixed
+"""Where something that a frame leads to is bound."""
+
+LEAVES: Final = frozenset((int, float, bool, str, bytes, type(None), bridge.Value))
+"""Types of what has nothing below it."""
+
+_KEY: Final = "[{!r}]"
+_ATTRIBUTE: Final = ".{}"
+
+
+def parts_of(value: Any) -> Iterator[tuple[str, Any, object, Any]]:
+    """What is right below a container or object.
+
+    Yields:
+        The form of the step of its path, its key, the item, and the table in which it is bound;
+        ``None`` for an item of a tuple.
+    """
+    if is_list(value) or is_mapping(value) or type(value) is collections.deque:
+        for key, item in pairs(value):
+            yield _KEY, key, item, value
+    elif is_tuple(value):
+        for index, item in enumerate(value):
+            yield _KEY, index, item, None
+    elif isinstance(value, types.MethodType):
+        yield from parts_of(value.__self__)
+    elif isinstance(value, type):
+        fields = class_fields(value)
+        for key, item in list(fields.items()):
+            yield _ATTRIBUTE, key, item, fields
+    elif isinstance(value, paddle.nn.Layer):
+        tables = (value._parameters, value._buffers, value._sub_layers)
+        for table in (*tables, value.__dict__):
+            for key, item in list(table.items()):
+                if not any(item is other for other in tables):
+                    yield _ATTRIBUTE, key, item, table
+    else:
+        slots = slot_fields(value) if slots_of(type(value)) else {}
+        for table in (dict_of(value) or {}, slots):
+            for key, item in list(table.items()):
+                yield _ATTRIBUTE, key, item, table

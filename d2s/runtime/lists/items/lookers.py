@@ -1,17 +1,20 @@
-"""What looks at a container without being one: its iterators, views and bound methods.
+"""What looks at a container without being one: iterators, views, bound methods, default arguments.
 
     rows = [x[0]]
     pairs = zip(rows, names)      a zip object, which asks for items of ``rows`` when it is asked
     if c:
         rows.append(x[1])         from here on ``rows`` is another list to the program
 
-Python's own iterators cannot be given another container, so such a change is refused.
+None of these can be given another container, so such a change is refused.
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import gc
 import itertools
+import sys
 import types
 import weakref
 from typing import Any, Final
@@ -19,6 +22,7 @@ from typing import Any, Final
 from d2s.errors import ContainerInGraphError, D2SError
 from d2s.runtime.aliasing.holders import holders_where, is_held, names_of
 from d2s.runtime.trace import error_here
+from d2s.syntax.bytecode import inner_codes
 
 _DICT: Final[dict[Any, Any]] = {}
 _LIST: Final[list[Any]] = []
@@ -32,23 +36,68 @@ _MADE: Final[tuple[object, ...]] = (
 _LOOKERS: Final[frozenset[type]] = frozenset(
     (
         *map(type, _MADE),
-        *(enumerate, filter, map, zip, types.BuiltinMethodType, types.GeneratorType),
+        *(enumerate, filter, map, zip, slice, staticmethod, functools.partial, tuple, list, dict),
+        *(types.BuiltinMethodType, types.GeneratorType, types.MappingProxyType),
         *(kind for kind in vars(itertools).values() if isinstance(kind, type)),
     )
 )
-"""Classes of what asks for items of a container when it is asked itself."""
+"""Classes of what asks for items of a container when it is asked itself, or hands one to a call."""
 
 _DEPTH: Final = 6
 """Iterators over iterators: so deep is looked."""
 
+_NAMED: Final = (tuple, list, dict)
+"""What :func:`holders_of` finds, and gives another item; here only what it cannot see is meant."""
 
-def _looks_at(value: object, container: object, depth: int = _DEPTH) -> bool:
-    if type(value) not in _LOOKERS and not (type(value) is tuple and depth < _DEPTH):
-        return False
-    parts: list[Any] = gc.get_referents(value)
-    return any(part is container for part in parts) or (
-        depth > 0 and any(_looks_at(part, container, depth - 1) for part in parts)
-    )
+
+class _Looking:
+    """Tells what looks at a container.
+
+    Args:
+        container: it.
+    """
+
+    def __init__(self, container: object) -> None:
+        self._container = container
+
+    def is_it(self, value: object) -> bool:
+        """Whether ``value`` looks at the container."""
+        return type(value) not in _NAMED and self._looks(value, _DEPTH)
+
+    def _looks(self, value: object, depth: int) -> bool:
+        if isinstance(value, types.FunctionType):
+            parts = self._of_function(value)
+        elif isinstance(value, BaseException):
+            parts = list(value.args)
+        elif type(value) in _LOOKERS:
+            parts = gc.get_referents(value)
+        else:
+            return False
+        return any(part is self._container for part in parts) or (
+            depth > 0 and any(self._looks(part, depth - 1) for part in parts)
+        )
+
+    def _of_function(self, function: types.FunctionType) -> list[Any]:
+        """What a function is called with, and the variables of functions that are over."""
+        found = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+        names = function.__code__.co_freevars
+        for name, cell in zip(names, function.__closure__ or (), strict=True):
+            with contextlib.suppress(ValueError):  # not bound
+                held = cell.cell_contents
+                if held is self._container and not _is_under_way(function.__code__, name):
+                    found.append(held)
+        return found
+
+
+def _is_under_way(code: types.CodeType, name: str) -> bool:
+    """Whether the function is, whose variable ``name`` the function of ``code`` in it shares."""
+    frame: types.FrameType | None = sys._getframe()
+    while frame is not None:
+        names = frame.f_code.co_cellvars + frame.f_code.co_freevars
+        if name in names and any(inner is code for inner in inner_codes(frame.f_code)):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def check_lookers(container: object) -> None:
@@ -58,7 +107,7 @@ def check_lookers(container: object) -> None:
         ContainerInGraphError: (D2S207) a name that may be read again holds the iterator or view.
     """
     held = next(
-        (each for each in holders_where(lambda value: _looks_at(value, container)) if each.live),
+        (each for each in holders_where(_Looking(container).is_it) if each.live),
         None,
     )
     if held is not None:
