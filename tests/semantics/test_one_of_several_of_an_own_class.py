@@ -89,3 +89,21 @@ def test_what_is_refused(begin: str, use: str) -> None:
         d2s.to_static(made(use, begin), full_graph=True)(CALLS[0])
     assert "'thing'" not in str(caught.value)
     assert_same(made(use, begin), *CALLS, static=d2s.to_static(made(use, begin), full_graph=False))
+
+
+def test_an_attribute_of_one_of_several_lists() -> None:
+    """D2: behind the branch that has made several of one."""
+    f = function_of("""
+    class Rows(list):
+        n = 0
+
+    def f(x):
+        rows = Rows()
+        if x.sum() > 0:
+            rows.append(x)
+        rows.n += 1
+        if rows.n > 0 and x.max() > 1:
+            rows.n = 7
+        return len(rows), rows.n
+    """, "f")  # fmt: skip
+    assert_same(f, tensor(1.0, 2.0), tensor(-1.0, -2.0), tensor(0.25, 0.5))

@@ -226,10 +226,10 @@ class Choice(Cases, Operators):
         if is_ours(sys._getframe(1).f_code.co_filename):
             object.__setattr__(self, name, value)
         else:
-            each(lambda found: setattr(found, name, value), self)
+            each(lambda found: setattr(found, name, value), self, changes=True)
 
     def __delattr__(self, name: str) -> None:
-        each(lambda found: delattr(found, name), self)
+        each(lambda found: delattr(found, name), self, changes=True)
 
     def d2s_value(self) -> Any:
         """The value that is meant, where a tensor or a number is needed."""
