@@ -6,7 +6,7 @@ with a code, also in branches and loops; the process never ends.
 
 from __future__ import annotations
 
-import math
+import struct
 import textwrap
 from collections.abc import Callable
 from typing import Any
@@ -169,7 +169,9 @@ def test_a_size_as_a_python_number(name: str) -> None:
 
 def test_functions_that_are_not_paddles_are_not_said_to_be() -> None:
     """A1: the refusal of another library's function does not speak of Paddle's programs."""
-    function = function_of("def f(x):\n    return x * math.comb(7, int(x[0]))\n", math=math)
+    function = function_of(
+        "def f(x):\n    return x * len(struct.pack('i', int(x[0])))\n", struct=struct
+    )
     with pytest.raises((D2SError, TypeError)) as caught:
         d2s.to_static(function)(given()[0])
     assert "Paddle's programs take" not in str(caught.value)

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from d2s.errors import ContainerInGraphError, D2SError
 from d2s.runtime.aliasing.holders import holders_where, is_held, names_of
-from d2s.runtime.trace import error_here
+from d2s.runtime.trace import error_here, open_trace
 from d2s.syntax.bytecode import inner_codes
 
 _DICT: Final[dict[Any, Any]] = {}
@@ -64,22 +64,26 @@ class _Looking:
         """Whether ``value`` looks at the container."""
         return type(value) not in _NAMED and self._looks(value, _DEPTH)
 
-    def _looks(self, value: object, depth: int) -> bool:
+    def _looks(self, value: object, depth: int, *, called: bool = False) -> bool:
+        parts = self._parts(value)
+        if depth == 0 or any(part is self._container for part in parts):
+            return depth > 0
+        called = called or isinstance(value, types.FunctionType)
+        if called:  # lists and dicts among its arguments are given another item
+            parts = [part for part in parts if type(part) not in (list, dict)]
+        return any(self._looks(part, depth - 1, called=called) for part in parts)
+
+    def _parts(self, value: object) -> list[Any]:
         if isinstance(value, types.FunctionType):
-            parts = self._of_function(value)
-        elif isinstance(value, BaseException):
-            parts = list(value.args)
-        elif type(value) in _LOOKERS:
-            parts = gc.get_referents(value)
-        else:
-            return False
-        return any(part is self._container for part in parts) or (
-            depth > 0 and any(self._looks(part, depth - 1) for part in parts)
-        )
+            return self._of_function(value)
+        if isinstance(value, BaseException):
+            return list(value.args)
+        return gc.get_referents(value) if type(value) in _LOOKERS else []
 
     def _of_function(self, function: types.FunctionType) -> list[Any]:
         """What a function is called with, and the variables of functions that are over."""
-        found = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+        named = function.__kwdefaults__ or {}
+        found = [*(function.__defaults__ or ()), *(() if _is_watched(named) else named.values())]
         names = function.__code__.co_freevars
         for name, cell in zip(names, function.__closure__ or (), strict=True):
             with contextlib.suppress(ValueError):  # not bound
@@ -87,6 +91,11 @@ class _Looking:
                 if held is self._container and not _is_under_way(function.__code__, name):
                     found.append(held)
         return found
+
+
+def _is_watched(scope: object) -> bool:
+    """Whether what ``scope`` holds is given other contents, as it was there before the capture."""
+    return any(record.scope is scope for record in open_trace().watched())
 
 
 def _is_under_way(code: types.CodeType, name: str) -> bool:
