@@ -22,6 +22,7 @@ from typing import Any, Final
 from d2s.errors import ContainerInGraphError, D2SError
 from d2s.runtime.aliasing.holders import holders_where, is_held, names_of
 from d2s.runtime.trace import error_here, open_trace
+from d2s.runtime.values.tree import is_mutable
 from d2s.syntax.bytecode import inner_codes
 
 _DICT: Final[dict[Any, Any]] = {}
@@ -69,8 +70,8 @@ class _Looking:
         if depth == 0 or any(part is self._container for part in parts):
             return depth > 0
         called = called or isinstance(value, types.FunctionType)
-        if called:  # lists and dicts among its arguments are given another item
-            parts = [part for part in parts if type(part) not in (list, dict)]
+        if called:  # containers among its arguments are given another item
+            parts = [part for part in parts if not is_mutable(part)]
         return any(self._looks(part, depth - 1, called=called) for part in parts)
 
     def _parts(self, value: object) -> list[Any]:
