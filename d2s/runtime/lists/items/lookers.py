@@ -146,7 +146,7 @@ def _changed_under(name: str, path: str | None) -> D2SError:
     looker = "an iterator or a view of it" if path is None else repr(path)
     return error_here(
         ContainerInGraphError,
-        f"{name!r} is changed as a tensor decides while {looker}, which asks for its items later "
-        "on, is held",
-        "make the iterator or view where it is used, or of a copy: list(...)",
+        f"{name!r} is changed as a tensor decides while {looker} is held, which would go on with "
+        "what it is now",
+        "make the iterator, view or function where it is used, or of a copy: list(...)",
     )

@@ -282,7 +282,7 @@ def test_a_list_is_changed_through_a_name_that_the_loop_does_not_know() -> None:
             n = n + 1
         return out
     """)
-    refused(function, ContainerInGraphError, "changed there through another name", 8)
+    refused(function, ContainerInGraphError, "'more' is held, which would go on with", 8)
 
 
 @pytest.mark.parametrize(
