@@ -71,8 +71,8 @@ EXPLAINED: Final[tuple[Explained, ...]] = (
         "A constant is then kept in a variable first, which holds the same constant.",
     ),
     Explained(
-        "d2s/runtime/aliasing/holders.py",
-        "_Local.set",
+        "d2s/runtime/aliasing/slots.py",
+        "Local.set",
         "comparison swapped",
         "sys.version_info < (3, 13)",
         "No Python has the version (3, 13) and nothing more.",
