@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+from typing import Any
+
 import paddle
 import pytest
 from paddle.static import InputSpec
 
 import d2s
-from tests.helpers import assert_same, function_of, tensor
+from d2s.runtime.aliasing.variables import State
+from d2s.runtime.trace import current
+from tests.helpers import assert_same, function_of, scalar, tensor
 
 ACCUMULATOR = """
 class Accumulator:
@@ -299,3 +304,42 @@ def test_how_objects_compare_plays_no_part(name: str) -> None:
     assert_same(
         plain, tensor(1.0, 2.0), tensor(3.0, 0.5), static=d2s.to_static(plain, full_graph=True)
     )
+
+
+class Counted:
+    def __init__(self, v: Any) -> None:
+        self.v = v
+        self.k = 0
+
+
+def test_nothing_is_written_back_of_a_block_that_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """D3: a branch or trip that is captured once more has left values in items that are gone."""
+    original, lent = State.find, []
+
+    def find(self: State) -> None:
+        capture = current()
+        if sys.exc_info()[0] is not None and capture is not None:
+            lent.append(len(capture.lent))
+        original(self)
+
+    monkeypatch.setattr(State, "find", find)
+
+    def f(x, n):
+        found = []
+        for i in range(n):
+            found.append(Counted(x[i]))
+        for i in range(n):
+            h = found[i]
+            if h.v > 0:
+                h.k = h.k + 1
+                for j in range(n):
+                    if x[j] > h.v:
+                        h.v = x[j]
+                        h.k += j
+        return [(h.v, h.k) for h in found]
+
+    assert_same(f, (tensor(1.0, 2.0, 3.0), scalar(3)), (tensor(-1.0, 2.0, 3.0), scalar(2)))
+    assert lent
+    assert not any(lent)

@@ -32,7 +32,7 @@ from d2s.runtime.control_flow.unbound import as_local
 from d2s.runtime.lists.becoming import KINDS, NeedsFormError
 from d2s.runtime.lists.divided import join_again
 from d2s.runtime.lists.dynamic_list import DynamicList
-from d2s.runtime.lists.lending import settle_block
+from d2s.runtime.lists.lending import left_alone, settle_block
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import is_object
@@ -446,7 +446,8 @@ def decide(test: object, body: Body, orelse: Body | None, state: State) -> None:
     try:
         sides = _sides(test, (body, orelse), snapshot, state.names, between, state)
     except BaseException:
-        state.find()  # what the side has changed so far, too: it may be captured again
+        with left_alone():
+            state.find()  # what the side has changed so far, too: it may be captured again
         state.thaw(before)
         origins.back()
         raise

@@ -14,6 +14,7 @@ is refused; so is one of an object that was put into a list and is still known b
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -177,6 +178,17 @@ def settle(owner: OfRunLength, *, deeper: bool = True) -> None:
             entry.settle(here=here)
             if here and not owner.writing and not _is_referred_to(entry):
                 capture.lent.remove(entry)
+
+
+@contextlib.contextmanager
+def left_alone() -> Iterator[None]:
+    """Write no item back meanwhile: what is in them is of a block that has been given up."""
+    capture = open_trace()
+    kept, capture.lent = capture.lent, []
+    try:
+        yield
+    finally:
+        capture.lent = kept
 
 
 def settle_block() -> None:

@@ -37,7 +37,7 @@ from d2s.runtime.control_flow.effects import BlockLeft, raise_later
 from d2s.runtime.control_flow.unbound import as_local
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.sizes import lengthens
-from d2s.runtime.lists.lending import settle_block
+from d2s.runtime.lists.lending import left_alone, settle_block
 from d2s.runtime.lists.storage import NeedsElementError, NeedsRowsError
 from d2s.runtime.loops.boundary import Boundary, OtherSizesError
 from d2s.runtime.loops.carriers.carrier import Carrier, rebuilt
@@ -249,7 +249,8 @@ class WhileLoop:
 
     def _back(self, before: list[object], request: object = None) -> list[object]:
         """The state as it was; also what a capture has changed before anybody could name it."""
-        self.state.find()
+        with left_alone():
+            self.state.find()
         if isinstance(request, NeedsElementError):
             self.state.find_holder(request.target)
         self.state.thaw(before)
