@@ -241,3 +241,26 @@ def test_parts_that_may_be_none_at_all() -> None:
     hidden = paddle.arange(6, dtype="float32").reshape([3, 2])
     counts = ([0, 0, 0], [2, 0, 1], [0, 1, 0])
     assert_same(f, *[(hidden, paddle.to_tensor(each)) for each in counts])
+
+
+def test_a_size_that_grows_beside_one_that_may_be_none() -> None:
+    """C5, E4: what is handed on with one more row has open dimensions where the loop opens them."""
+    f = function_of("""
+    def f(x, n):
+        x = x[x.sum([1, 2]) > -1.0]
+        k = x.unsqueeze(2)
+        if n > 0:
+            k = k * 2
+        total = paddle.zeros([], "int64")
+        for _ in range(n):
+            past = k.shape[2]
+            k = paddle.concat([k, (x + past).unsqueeze(2)], axis=2)
+            total = total * 10 + past
+        return k, total
+    """)
+    static = d2s.to_static(f, full_graph=True)
+    for rows in (2, 3, 4):
+        x = paddle.arange(rows * 6.0).reshape([rows, 2, 3])
+        got, want = static(x, scalar(5)), f(x, scalar(5))
+        assert int(got[1]) == int(want[1]) == 12345
+        assert bool((got[0] == want[0]).all())

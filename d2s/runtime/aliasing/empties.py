@@ -69,9 +69,10 @@ def padded(value: bridge.Value, axes: list[int]) -> Any:
 
     What was cut to its size and is handed on as it is has never been more than a copy.
     """
+    given = list(value.shape)
     wide, axes = _uncut(value, axes)
     if wide is not None and not axes:
-        return carried(wide)
+        return _opened(carried(wide), given)
     value = value if wide is None else wide
     dtype = value.dtype
     through = _THROUGH.get(dtype)
@@ -83,6 +84,14 @@ def padded(value: bridge.Value, axes: list[int]) -> Any:
     _note_copies(longer, made)
     if wide is not value:
         _note_copies(wide)
+    return _opened(made, given)
+
+
+def _opened(made: bridge.Value, given: list[int]) -> bridge.Value:
+    """``made``, with an open dimension where what was given had one, if it was cut before."""
+    shape = [-1 if size < 0 else mine for mine, size in zip(list(made.shape), given, strict=True)]
+    if shape != list(made.shape):
+        bridge.relax(made, shape)
     return made
 
 
