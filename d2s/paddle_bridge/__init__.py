@@ -55,6 +55,7 @@ from d2s.paddle_bridge.flags import program_order, show_code
 from d2s.paddle_bridge.gate import keep_mode, static_lock
 from d2s.paddle_bridge.gradients.reads import gradients_go_to, read_by_gradients
 from d2s.paddle_bridge.gradients.repairs import gradient_function
+from d2s.paddle_bridge.methods import methods_replaced, replace_method
 from d2s.paddle_bridge.names import (
     NO_COMPILER,
     ASTStaticFunction,
@@ -108,7 +109,6 @@ from d2s.paddle_bridge.running.steps import (
     layers_as_in_dygraph,
     length,
     makes_sparse_gradients,
-    methods_replaced,
     outside_of_capture,
     overwriting,
     parted,
@@ -288,6 +288,7 @@ __all__ = [
     "relax",
     "remembered_frames",
     "renew",
+    "replace_method",
     "runs_as_it_is",
     "saved_programs",
     "shape_of",

@@ -12,6 +12,7 @@ import paddle
 
 from d2s.paddle_bridge.capturing.exact import divisor, quotient
 from d2s.paddle_bridge.capturing.variables import rename_result
+from d2s.paddle_bridge.methods import replace_method
 from d2s.paddle_bridge.names import (
     EagerTensor,
     LayerHelperBase,
@@ -110,9 +111,6 @@ def _value_operator(
     finish: Callable[[tuple[Any, ...], str, Any], Any],
     said: Said,
 ) -> Any:
-    if name == "__getitem__":
-        return original
-
     def operator(self: Any, *others: Any) -> Any:
         adapted = [adapt(self, other, name) for other in others]
         if any(operand is NotImplemented for operand in adapted):
@@ -182,11 +180,11 @@ def tensors_as_values(
             for name in _ARITHMETIC:
                 for owner in (EagerTensor, Value):
                     original = getattr(owner, name, None)
-                    if original is None:
+                    if original is None or (owner is Value and name == "__getitem__"):
                         continue
                     _saved.append((owner, name, original))
                     if owner is EagerTensor:
-                        setattr(owner, name, _eager_operator(name, original))
+                        replace_method(owner, name, _eager_operator(name, original))
                     else:
                         setattr(owner, name, _value_operator(name, original, adapt, finish, said))
             for name in _COPYING:

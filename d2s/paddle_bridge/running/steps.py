@@ -427,23 +427,3 @@ def makes_sparse_gradients() -> bool:
         and not operation.operand_source(1).stop_gradient
         for operation in operations(paddle.static.default_main_program())
     )
-
-
-@contextlib.contextmanager
-def methods_replaced(table: dict[tuple[Any, str], Any]) -> Iterator[None]:
-    """Classes with other methods for a while.
-
-    Args:
-        table: by class and name, what the class has in place of its own.
-    """
-    before = {key: vars(key[0]).get(key[1]) for key in table}
-    for (owner, name), method in table.items():
-        setattr(owner, name, method)
-    try:
-        yield
-    finally:
-        for (owner, name), original in before.items():
-            if original is None:
-                delattr(owner, name)
-            else:
-                setattr(owner, name, original)

@@ -20,6 +20,7 @@ from typing import Any, Final
 
 import paddle
 
+from d2s import paddle_bridge as bridge
 from d2s.errors import (
     ContainerInGraphError,
     NoSourceError,
@@ -113,7 +114,7 @@ class Adoption:
 
     def _replace(self, owner: type, name: str, member: object, replaced: object) -> None:
         try:
-            setattr(owner, name, replaced)
+            bridge.replace_method(owner, name, replaced)
         except (AttributeError, TypeError):  # a class that lets nobody set anything
             return
         self._saved.append((owner, name, member))
