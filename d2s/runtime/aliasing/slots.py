@@ -21,7 +21,7 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.snapshots import freeze, same_items
 from d2s.runtime.trace import error_here
-from d2s.runtime.values.fields import Fields, class_fields, slot_fields, slots_of
+from d2s.runtime.values.fields import Fields, class_fields, missing_attribute, slot_fields, slots_of
 from d2s.runtime.values.objects import attribute, defines, dict_of, is_list, on_class
 from d2s.runtime.values.tree import is_mapping, is_tuple, like, pairs
 from d2s.runtime.values.unbound import UNBOUND
@@ -130,9 +130,7 @@ class Attribute(Slot):
 
     def missing_error(self) -> AttributeError:
         """What Python raises when the attribute is read and not there."""
-        return AttributeError(
-            f"{type(self.owner).__name__!r} object has no attribute {self.name!r}"
-        )
+        return missing_attribute(type(self.owner), self.name)
 
 
 @dataclass

@@ -46,7 +46,7 @@ from d2s.runtime.trace import current, error_here, open_trace
 from d2s.runtime.values.cases import optional_parts, places_of
 from d2s.runtime.values.choice import Choice, simplified
 from d2s.runtime.values.constants import same_constant
-from d2s.runtime.values.fields import is_object, set_attributes
+from d2s.runtime.values.fields import is_object, missing_attribute, set_attributes
 from d2s.runtime.values.mixed import Mixed, as_mixed, note_mixed, told_apart
 from d2s.runtime.values.objects import dict_of
 from d2s.runtime.values.tensors import (
@@ -215,8 +215,7 @@ class Merger(Keeping):
             found = {key: item(results) for key, item in merged.items()}
             for key, value in found.items():
                 if isinstance(value, Choice):
-                    kind = type(true).__name__
-                    value.missing = AttributeError(f"{kind!r} object has no attribute {key!r}")
+                    value.missing = missing_attribute(type(true), key)
             return found
 
         return build

@@ -22,6 +22,7 @@ from d2s.runtime.python.casts import over
 from d2s.runtime.trace import current
 from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.choice import Choice, bound, each, simplified
+from d2s.runtime.values.fields import missing_attribute
 from d2s.runtime.values.mixed import may_be_number, mixed_of
 from d2s.runtime.values.tensors import SIZE, Sizes, is_array, mark_number, number_kind, shape
 from d2s.runtime.values.tree import first_leaf, replaced
@@ -189,7 +190,7 @@ def getattr_(thing: Any, name: Any, /, *default: Any) -> Any:
         return value
     if default:
         return _filled(value, default[0])
-    missing = AttributeError(f"{type(thing).__name__!r} object has no attribute {name!r}")
+    missing = missing_attribute(type(thing), name)
     raise_when(value.holds(lambda side: side is UNBOUND), missing)
     return bound(value)
 

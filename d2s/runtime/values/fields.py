@@ -10,6 +10,7 @@ part in that as if their attributes were in a dictionary:
 from __future__ import annotations
 
 import collections
+import contextlib
 import enum
 import types
 import weakref
@@ -161,6 +162,21 @@ def slots_of(kind: type) -> tuple[str, ...]:
         )
         known = _names[key] = (weakref.ref(kind, lambda _: _names.pop(key, None)), names)
     return known[1]
+
+
+def missing_attribute(kind: type, name: str) -> AttributeError:
+    """What Python raises where an object of ``kind`` is asked for an attribute that is not there.
+
+    For a slot, Python 3.13 names the class with its module.
+    """
+    if name in slots_of(kind):
+        member = next(vars(base)[name] for base in kind.__mro__ if name in vars(base))
+        with contextlib.suppress(TypeError):  # a class that Python makes no empty object of
+            try:
+                member.__get__(object.__new__(kind))
+            except AttributeError as missing:
+                return AttributeError(*missing.args)
+    return AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
 
 
 # What is kept holds its owner, so that no other object can have the id.
