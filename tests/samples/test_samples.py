@@ -637,6 +637,7 @@ class Sampler(paddle.nn.Layer):
         super().__init__()
         self.sigmas = paddle.to_tensor([3.0, 1.0, 0.5])
         self.count = paddle.to_tensor(2)
+        self.table = paddle.ones([300, 300])
 
     def forward(self, x):
         TEXT
@@ -656,8 +657,15 @@ class Sampler(paddle.nn.Layer):
         "y = x\n        i = paddle.zeros([])\n        while i < self.count:\n"
         "            y = y + 1 if self.sigmas[0] > i else y * 2\n            i = i + 1",
         "self.sigmas = self.sigmas * 2\n        y = x if self.sigmas[1] > 1.5 else -x",
+        "s = self.sigmas\n        y = x if s[0] > 2 or s[1] > 0 and s.sum() > 0 else -x",
+        "y = x\n        if x.sum() > 0:\n"
+        "            y = x + 1 if self.sigmas[0] > 2 or self.sigmas[1] > 0 else x",
+        "y = x + 1 if self.table.sum() > 0 or x.sum() > 9 else x",
     ],
-    ids=["if", "interp", "log", "if in a loop", "if in a static loop", "changed state"],
+    ids=[
+        *("if", "interp", "log", "if in a loop", "if in a static loop", "changed state"),
+        *("and, or", "or in a branch", "many elements"),
+    ],
 )
 def test_a_file_computes_nothing_of_its_state_again(text: str, tmp_path: Path) -> None:
     """G3: Paddle Inference failed at an ``if`` on a constant; NumPy on constants was refused."""

@@ -22,19 +22,20 @@ _RANDOM: Final = (
 )  # fmt: skip
 """Parts of the names of operations that draw random numbers."""
 
-_LARGEST: Final = 1 << 16
-"""Elements of what is computed."""
+LARGEST: Final = 1 << 16
+"""Elements of a parameter that is computed with, where the result is kept."""
 
 
-def computed(values: list[Any]) -> list[np.ndarray] | None:
+def computed(values: list[Any], largest: float = LARGEST) -> list[np.ndarray] | None:
     """What ``values`` are on every run; ``None`` if a run decides one of them.
 
     Args:
         values: of the program that is being captured.
+        largest: elements of a parameter; what has more counts as unknown.
     """
     steps: dict[int, Any] = {}
     leaves: dict[int, tuple[Any, Any]] = {}
-    if not all(_known(value, steps, leaves) for value in values):
+    if not all(_known(value, steps, leaves, largest) for value in values):
         return None
     before = pir.get_current_insertion_point()
     copy, mapping = paddle.static.Program(), pir.IrMapping()
@@ -54,7 +55,9 @@ def computed(values: list[Any]) -> list[np.ndarray] | None:
     return [np.asarray(each) for each in found]
 
 
-def _known(value: Any, steps: dict[int, Any], leaves: dict[int, tuple[Any, Any]]) -> bool:
+def _known(
+    value: Any, steps: dict[int, Any], leaves: dict[int, tuple[Any, Any]], largest: float
+) -> bool:
     """Whether every run has one content of ``value``; adds what computes it, in order."""
     pending = [(value, False)]
     while pending:
@@ -72,7 +75,7 @@ def _known(value: Any, steps: dict[int, Any], leaves: dict[int, tuple[Any, Any]]
         if name == "builtin.parameter":
             tensor = tensor_of(value)
             writes = any(user.name().endswith("_") for user in value.all_used_ops())
-            if tensor is None or writes or tensor.size > _LARGEST:
+            if tensor is None or writes or tensor.size > largest:
                 return False
             leaves[value.id] = value, tensor
         elif _is_alike(operation, name):

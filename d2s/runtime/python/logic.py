@@ -28,6 +28,7 @@ from d2s.runtime.values.choice import Choice, each, possible
 from d2s.runtime.values.constants import holds_tensors
 from d2s.runtime.values.tensors import (
     condition,
+    decided,
     is_tensor,
     mark_number,
     number_kind,
@@ -51,7 +52,7 @@ def _rest(operator_: Callable[..., Any], thunks: tuple[Thunk, ...]) -> Thunk:
 def and_(left: object, *thunks: Thunk) -> Any:
     """``left and thunk() and ...``: the first operand that is false, else the last."""
     for position, thunk in enumerate(thunks):
-        test = condition(left)
+        test = decided(left)
         if bridge.is_value(test):
             return _chosen(test, _rest(and_, thunks[position:]), _kept(left), thunks[position:])
         if not test:
@@ -63,7 +64,7 @@ def and_(left: object, *thunks: Thunk) -> Any:
 def or_(left: object, *thunks: Thunk) -> Any:
     """``left or thunk() or ...``: the first operand that is true, else the last."""
     for position, thunk in enumerate(thunks):
-        test = condition(left)
+        test = decided(left)
         if bridge.is_value(test):
             return _chosen(test, _kept(left), _rest(or_, thunks[position:]), thunks[position:])
         if test:

@@ -270,7 +270,7 @@ def decided(test: object) -> Any:
     test, capture = condition(test), current()
     if capture is None or not capture.export or not bridge.is_value(test):
         return test
-    known = bridge.computed([test])
+    known = bridge.computed([test], math.inf)
     return test if known is None else bool(known[0])
 
 
