@@ -52,7 +52,7 @@ from d2s.program.keys.callables import (
 )
 from d2s.program.running.loaded import Sources
 from d2s.program.running.once import Watch
-from d2s.program.state.records import Change
+from d2s.program.state.lifted import Lifted
 from d2s.runtime.calls.call import call as converted_of
 from d2s.syntax.printer import to_source
 
@@ -445,7 +445,7 @@ class StaticFunction(ConcretePrograms):
         return self._training
 
     def _captured(
-        self, call: Call, *, hooks: bool = False, lifted: tuple[Change, ...] = (), **options: bool
+        self, call: Call, *, hooks: bool = False, lifted: tuple[Lifted, ...] = (), **options: bool
     ) -> Captured:
         """The program for ``call``; ``options`` are those of :func:`capture`."""
         function = self._object() if hooks else self.dygraph_function

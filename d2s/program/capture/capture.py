@@ -43,9 +43,9 @@ from d2s.program.capture.write_back import Leaving, leaving, updates_of, writes_
 from d2s.program.keys.call_key import Call, TensorLeaf
 from d2s.program.keys.dimensions import SHAPE
 from d2s.program.state.guards import Guard
+from d2s.program.state.lifted import Lifted, apart_from, counters_of
 from d2s.program.state.opaque import check_opaque
-from d2s.program.state.places import Place
-from d2s.program.state.records import Change, counters_of
+from d2s.program.state.records import Change
 from d2s.program.state.relied import guards_of, homes_of
 from d2s.program.state.shared_arguments import apart, check_state
 from d2s.program.state.tables import check_tables
@@ -72,7 +72,6 @@ from d2s.runtime.values.tensors import (
     NUMBER_DTYPES,
     check_dense,
     is_array,
-    mark_number,
 )
 from d2s.syntax.depth import deep
 
@@ -97,7 +96,7 @@ class Wanted:
         function: the user's function, ``self`` bound.
         call: the call that it is captured for.
         roots: objects whose attributes the function may assign.
-        lifted: places outside of the arguments whose Python numbers become inputs.
+        lifted: what becomes inputs of the state outside of the arguments.
         part: the function is a part of one that changes tensors in place elsewhere.
         dygraph: what cannot be one program runs in dygraph, which goes on with the results.
     """
@@ -105,7 +104,7 @@ class Wanted:
     function: Callable[..., Any]
     call: Call
     roots: list[Any]
-    lifted: tuple[Change, ...] = ()
+    lifted: tuple[Lifted, ...] = ()
     part: bool = False
     dygraph: bool = False
 
@@ -217,8 +216,8 @@ class _Recording:
         watch.opaque.add_process(state)
         for root in self.wanted.roots:
             watch.add(root, type(root).__name__)
-        for change in self.wanted.lifted:
-            watch.note(change)
+        for lifted in self.wanted.lifted:
+            watch.note(lifted)
         state.on_call = self._on_call
         state.on_read = watch.seen
         state.watched = watch.scopes
@@ -245,11 +244,17 @@ class _Recording:
         state.goes_on = self.wanted.dygraph
         watch.tell_classes(state.adopt)
         self.inputs = _inputs(self.wanted.call, state)
-        places = [change.place for change in self.wanted.lifted]
-        found = [place.get() for place in places]
-        self.numbers = [_lift(place, now) for place, now in zip(places, found, strict=True)]
+        lifted = self.wanted.lifted
+        found = [each.place.get() for each in lifted]
+        values = [each.value() for each in lifted]
+        tensors = sum(each.is_tensor for each in lifted)
+        for value in values[:tensors]:  # like arguments
+            state.notes.roots[value.id] = (value, len(self.inputs))
+            self.inputs.append(value)
+        self.numbers = values[tensors:]
         if state.decided:
-            shadows = Shadows(places, found, self.numbers, self.relied)
+            places = [each.place for each in lifted[tensors:]]
+            shadows = Shadows(places, found[tensors:], self.numbers, self.relied)
             state.decides, state.shadow = shadows.decide, shadows.note
         state.ask = self.draws.ask
         args, kwargs, self.containers = self.wanted.call.rebuild(self.inputs)
@@ -408,7 +413,7 @@ class _Recording:
         if steps is not None:
             homes = steps.keep(homes, tensors)
             self.relied += steps.guards
-        places = [change.place for change in self.wanted.lifted]
+        self.relied += apart_from(self.wanted.lifted, homes)
         return Captured(
             self.main,
             [*self.inputs, *self.numbers, *self.draws.values],
@@ -422,8 +427,8 @@ class _Recording:
             bridge.draws_numbers(self.main),
             leaves=[
                 *self.wanted.call.leaves,
-                *(_number_leaf(place.path, type(place.get())) for place in places),
-                *(_number_leaf(draw.name, draw.kind) for draw in self.draws.made),
+                *(each.leaf for each in self.wanted.lifted),
+                *(TensorLeaf(d.name, NUMBER_DTYPES[d.kind], (), True) for d in self.draws.made),
             ],
             ambiguous=results.ambiguous,
             texts=results.texts,
@@ -433,7 +438,7 @@ class _Recording:
                 *self.relied,
             ],
             homes=homes,
-            lifted=places,
+            lifted=self.wanted.lifted,
             counters=self.counters,
             overwritten=bridge.overwritten(self.main, values),
             draws=self.draws.made,
@@ -472,18 +477,6 @@ def _changed_arguments(
         for number, container in containers.items()
         if id(container) in changed or id(container) in grown
     ]
-
-
-def _lift(place: Place, number: float) -> Any:
-    """Let the number at ``place``, to which another way may lead, be an input of the program."""
-    value = paddle.static.data(f"d2s_{place.path}", [], NUMBER_DTYPES[type(number)])
-    if type(place.get()) is type(number):
-        place.put(mark_number(value, type(number)))
-    return value
-
-
-def _number_leaf(path: str, kind: type) -> TensorLeaf:
-    return TensorLeaf(path, NUMBER_DTYPES[kind], (), True)
 
 
 def _inputs(call: Call, state: Capture) -> list[Any]:

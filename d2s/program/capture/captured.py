@@ -11,6 +11,7 @@ from d2s.program.capture.draws import Draw
 from d2s.program.capture.steps import StepsOfRun
 from d2s.program.keys.call_key import TensorLeaf
 from d2s.program.state.guards import Guard
+from d2s.program.state.lifted import Lifted
 from d2s.program.state.places import Place
 from d2s.program.state.records import Change
 from d2s.program.state.shared_arguments import Apart
@@ -77,8 +78,8 @@ class Captured:
         texts: the result holds text that the host formats.
         guards: what the program relies on besides its arguments.
         homes: for parameters whose places are known, index and place: each run reads them anew.
-        lifted: places whose numbers are inputs.
-        counters: numbers of the state that it changes.
+        lifted: what is an input of the state outside.
+        counters: numbers of the state that it changes, and tensors whose sizes it changes.
         overwritten: indexes of parameters that it writes into.
         rewritten: indexes of parameters that get new contents after each run.
         draws: calls for random numbers of Python or NumPy, whose results are the last inputs.
@@ -110,7 +111,7 @@ class Captured:
     texts: bool = False
     guards: list[Guard] = field(default_factory=list)
     homes: list[tuple[int, Place]] = field(default_factory=list)
-    lifted: list[Place] = field(default_factory=list)
+    lifted: tuple[Lifted, ...] = ()
     counters: list[Change] = field(default_factory=list)
     overwritten: list[int] = field(default_factory=list)
     draws: list[Draw] = field(default_factory=list)
@@ -126,3 +127,8 @@ class Captured:
     only_static: bool = False
     notes: Notes = field(default_factory=Notes)
     callers: bool = False
+
+    @property
+    def opens(self) -> bool:
+        """Whether it takes several sizes of a tensor of the state."""
+        return any(each.is_tensor for each in self.lifted)

@@ -51,4 +51,5 @@ class Entry:
     fallible: bool = False
 
     def __post_init__(self) -> None:
-        self.fallible = is_open(self.call) and self.runner.repeatable
+        opens = is_open(self.call) or self.runner.captured.opens
+        self.fallible = opens and self.runner.repeatable

@@ -107,7 +107,7 @@ def _comes_back(entry: Entry) -> bool:
     kind, captured = entry.reason.kind, entry.runner.captured
     if kind == "shape":  # an open dimension takes each size
         return not any(-1 in leaf.shape for leaf in entry.call.leaves)
-    lifted = {place.path for place in captured.lifted}  # these are inputs from now on
+    lifted = {each.leaf.path for each in captured.lifted}  # these are inputs from now on
     return kind in UNSETTLED and entry.reason.subject not in lifted
 
 

@@ -26,6 +26,7 @@ from d2s.program.keys.call_key import Call
 from d2s.program.keys.callables import written
 from d2s.program.keys.dimensions import Dimensions, Trial, shapes_of, with_shapes
 from d2s.program.running.execute import Runner
+from d2s.program.state.lifted import Lifted, lift
 from d2s.program.state.records import Change
 
 
@@ -36,7 +37,7 @@ class CaptureOf(Protocol):
         self,
         call: Call,
         *,
-        lifted: tuple[Change, ...] = (),
+        lifted: tuple[Lifted, ...] = (),
         tentative: bool = False,
         decided: bool = False,
     ) -> Captured: ...
@@ -109,10 +110,11 @@ class NewPrograms:
             self._dimensions.note(shapes)
             return entry
 
-    def _exact(self, call: Call, captured: CaptureOf) -> Entry:
+    def _exact(self, call: Call, captured: CaptureOf, *, lifts: bool = True) -> Entry:
         reason = explain(call, self.programs.entries)
         with events.capturing(self._name, self.written, reason) as now:
-            now.runner = runner = Runner(self._lifted(call, captured))
+            made = self._lifted(call, captured) if lifts else captured(call)
+            now.runner = runner = Runner(made)
         return self._kept(call, runner, reason)
 
     def _opened(self, call: Call, trial: Trial, captured: CaptureOf) -> Entry | None:
@@ -147,37 +149,45 @@ class NewPrograms:
         except Exception as error:
             events.kept(self._name, self.written, "a program of this size alone is captured", error)
         with capture_lock:
-            exact = self.programs.fitting(call.key) or self._exact(call, captured)
+            of_state = entry.runner.captured.opens
+            exact = None if of_state else self.programs.fitting(call.key)
+            exact = exact or self._exact(call, captured, lifts=not of_state)
         return exact.runner(call.tensors, call.containers)
 
     def _lifted(self, call: Call, captured: CaptureOf, *, tentative: bool = False) -> Captured:
-        """A program for ``call``; numbers of the state that it counts on are inputs.
+        """A program for ``call``; numbers and sizes of the state that it counts on are inputs.
 
-        The first program takes them as constants.  When one of them has another value on a later
-        call because the function itself changes it, it becomes an input, so that there is not a
-        program for every value; unless the function cannot be captured like that.
+        The first program takes them as they are.  When one of them is another one on a later call
+        because the function itself changes it, it becomes an input, so that there is not a
+        program for each; unless the function cannot be captured like that.
         """
         counters: dict[Any, Change] = {}
         for entry in self.programs.entries:
             for change in entry.runner.captured.counters:
-                identity = change.place.identity
-                if identity not in self._constant and type(change.place.get()) in (int, float):
-                    counters[identity] = change
-        if counters:
-            lifted = tuple(counters.values())
-            for decided in (False, True):
-                if not decided and not self._decided.isdisjoint(counters):
-                    continue
-                try:
-                    made = captured(call, lifted=lifted, tentative=True, decided=decided)
-                except Exception as error:  # what is made of a number that is not known
-                    if is_defect(error):
-                        raise
-                    events.kept(
-                        self._name, self.written, "numbers of the state stay as they are", error
-                    )
-                else:
-                    self._decided.update(counters if decided else ())
-                    return made
-            self._constant.update(counters)
+                if change.place.identity not in self._constant:
+                    counters[change.place.identity] = change
+        lifted = lift(list(counters.values()))
+        numbers = tuple(each for each in lifted if not each.is_tensor)
+        for several in (lifted, numbers) if len(numbers) < len(lifted) else (lifted,):
+            made = self._with(several, call, captured) if several else None
+            if made is not None:
+                return made
         return captured(call, tentative=tentative)
+
+    def _with(self, lifted: tuple[Lifted, ...], call: Call, captured: CaptureOf) -> Captured | None:
+        """A program with inputs for ``lifted``; ``None`` if the function does not go with them."""
+        known = {each.place.identity for each in lifted}
+        for decided in (False, True):
+            if not decided and not self._decided.isdisjoint(known):
+                continue
+            try:
+                made = captured(call, lifted=lifted, tentative=True, decided=decided)
+            except Exception as error:  # what is made of a number, or size, that is not known
+                if is_defect(error):
+                    raise
+                events.kept(self._name, self.written, "the state stays as it is", error)
+            else:
+                self._decided.update(known if decided else ())
+                return made
+        self._constant |= {each.place.identity for each in lifted if each.is_tensor} or known
+        return None

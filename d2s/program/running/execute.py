@@ -28,7 +28,6 @@ from d2s.program.state.guard_checks import Check, Checks, in_place, same_kinds
 from d2s.program.state.places import Place
 from d2s.program.state.shared_arguments import check_tensors
 from d2s.runtime.values.callbacks import running, take_failure
-from d2s.runtime.values.tensors import NUMBER_DTYPES
 
 _KIND: Final = operator.attrgetter("dtype", "stop_gradient")
 
@@ -291,10 +290,9 @@ class Runner(Trainable):
 
     def _run(self, tensors: list[Any], containers: list[Any]) -> Any:
         captured = self.captured
+        if captured.lifted:
+            tensors = [*tensors, *(each.given() for each in captured.lifted)]
         self._check(tensors, containers)
-        for place in captured.lifted:
-            number = place.get()
-            tensors = [*tensors, paddle.to_tensor(number, NUMBER_DTYPES[type(number)])]
         states: list[Any] = []
         for draw in captured.draws:
             states.append(draw.state)

@@ -27,7 +27,6 @@ from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.objects import (
     is_user_class,
 )
-from d2s.runtime.values.tensors import number_kind
 
 
 @dataclass
@@ -210,32 +209,6 @@ class Reordered(Change):
     @property
     def added(self) -> bool:
         return False
-
-
-def counters_of(changes: list[Change]) -> list[Change]:
-    """Python numbers of the state that are others afterwards."""
-    return [each for change in changes for each in _parts(change) if _counts(each)]
-
-
-def _counts(change: Change) -> bool:
-    """Whether a Python number of the state is another one afterwards."""
-
-    def number(value: Any) -> bool:
-        if isinstance(value, Choice):
-            return number(value.true) and number(value.false)
-        return number_kind(value) in (int, float)
-
-    return type(change.before) in (int, float) and number(change.value)
-
-
-def _parts(change: Change) -> list[Change]:
-    """The entries that have changed, for a list that has as many items as before."""
-    if not change.whole:
-        return [change]
-    if not isinstance(change.record.scope, list) or len(change.value) != len(change.before):
-        return []
-    pairs = enumerate(zip(change.value, change.before, strict=True))
-    return [Change(change.record, at, now, was) for at, (now, was) in pairs if now is not was]
 
 
 def entries(held: Any) -> Iterator[tuple[Any, Any]]:

@@ -179,7 +179,7 @@ class _Guards:
         self.seen.add(way)
         value = place.get()
         if identity in self.watch.lifted:
-            self.found.append(Guard(place, type, type(value)))
+            self.found.append(self.watch.lifted[identity].guard(place))
         elif value is ABSENT or is_constant(value):
             kept = value if isinstance(value, SCALARS) else ABSENT
             self.found.append(Guard(place, constant, constant(value), kept))

@@ -25,6 +25,7 @@ import paddle
 from d2s.analysis.reads import Reads
 from d2s.conversion import codes_in, reads_of
 from d2s.errors import UnsupportedInGraphError
+from d2s.program.state.lifted import Lifted
 from d2s.program.state.opaque import Opaque
 from d2s.program.state.places import (
     ABSENT,
@@ -80,7 +81,7 @@ class Watch:
         bound: callables that hold what they are called with, and their paths.
         explored: places besides those of the records that the code may have read.
         read: tensors whose contents are constants of the program, by their ids.
-        lifted: identities of places whose numbers are inputs of the program.
+        lifted: what is an input of the program, by the identities of places.
         filled: names of lists that the captured code only appends to, and items of dicts.
         looked_at: other names that it uses.
         appended: names of attributes that hold lists to which it only appends.
@@ -109,7 +110,7 @@ class Watch:
         self.bound: list[tuple[Any, str]] = []
         self.explored: list[Place] = []
         self.read: dict[int, Any] = {}
-        self.lifted: set[Any] = set()
+        self.lifted: dict[Any, Lifted] = {}
         self.filled: set[str] = set()
         self.looked_at: set[str] = set()
         self.stored: set[str] = set()
@@ -195,10 +196,10 @@ class Watch:
         if frame is not None and not is_library(frame.f_code.co_filename):
             self.read[id(tensor)] = tensor
 
-    def note(self, change: Change) -> None:
-        """Watch the place of a change, whose number becomes an input."""
-        place, record = change.place, change.record
-        self.lifted.add(place.identity)
+    def note(self, lifted: Lifted) -> None:
+        """Watch a place whose contents become an input."""
+        place, record = lifted.place, lifted.change.record
+        self.lifted[place.identity] = lifted
         scope = place.holder()
         owner = record.object if record.place is None else record.place.get()  # it may be another
         if isinstance(scope, types.CellType):
