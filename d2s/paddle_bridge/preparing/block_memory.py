@@ -25,6 +25,7 @@ import paddle
 
 from d2s.paddle_bridge.names import pir
 from d2s.paddle_bridge.preparing.inference_passes import FRESH, named
+from d2s.paddle_bridge.preparing.written_loops import Places, write_in_place
 from d2s.paddle_bridge.values import is_fake
 from d2s.paddle_bridge.walks import HOST, inside, operations, parts_of
 
@@ -110,11 +111,12 @@ def copy_for_blocks(program: Any) -> bool:
     if not all(_is_known(each, top) for each in operations(program)):
         return False
     with paddle.static.program_guard(program):
+        handed = write_in_place(program)
         for operation in list(operations(program)):
-            _copy_what_is_others(operation, top)
+            _copy_what_is_others(operation, top, handed)
         for operation in list(operations(program)):
             if _is_loop(operation):
-                _in_time(next(iter(operation.blocks())))
+                _in_time(next(iter(operation.blocks())), handed)
         pir.set_insertion_point_to_block_end(top)
     return True
 
@@ -167,7 +169,7 @@ def _is_array(value: Any) -> bool:
     return bool(value.is_dense_tensor_array_type())
 
 
-def _copy_what_is_others(operation: Any, top: Any) -> None:
+def _copy_what_is_others(operation: Any, top: Any, handed: Places) -> None:
     """Let blocks hand out, and loops in blocks begin with, what the same block has computed.
 
     The memory of other values is known elsewhere, and written to from there.
@@ -180,7 +182,8 @@ def _copy_what_is_others(operation: Any, top: Any) -> None:
         value = operation.operand_source(index)
         if name == "cf.yield" and not first and block.parent_op.result(index).use_empty():
             continue  # whatever it is
-        if not (_is_array(value) or _is_own(value, block, top)):
+        is_handed = (operation.id(), index) in handed
+        if not (is_handed or _is_array(value) or _is_own(value, block, top)):
             pir.set_insertion_point(operation)
             operation.operand(index).set_source(paddle.assign(value))
 
@@ -192,7 +195,7 @@ def _is_own(value: Any, block: Any, top: Any) -> bool:
     return maker.name() in OWN | GRADIENTS or (block == top and maker.name() in _GIVEN)
 
 
-def _in_time(body: Any) -> None:
+def _in_time(body: Any, handed: Places) -> None:
     """Copies at the end of what a loop's body computes while its variable is still to be read."""
     places = {operation.id(): place for place, operation in enumerate(body.ops)}
     last: dict[int, int] = {}
@@ -203,7 +206,7 @@ def _in_time(body: Any) -> None:
     end = body.ops[-1]
     for index, argument in enumerate(body.args()):
         value = end.operand_source(index + 1)
-        if _is_array(value):
+        if _is_array(value) or (end.id(), index + 1) in handed:
             continue
         maker = value.get_defining_op()
         written, read = places[maker.id()], last.get(argument.id, -1)
