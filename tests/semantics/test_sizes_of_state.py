@@ -43,6 +43,27 @@ class Rotary(State):
         return x * self.kept
 
 
+class Inside(State):
+    """The same in a layer whose tables are reached by several ways."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = Rotary()
+
+    def facts(self) -> list[Any]:
+        return self.inner.facts()
+
+    def forward(self, x: Any) -> Any:
+        return self.inner(x) * len([name for name in ("n", "m") if not hasattr(self.inner, name)])
+
+
+class Tables(State):
+    def forward(self, x: Any) -> Any:
+        y = x + self.buffer.sum() + len(self._buffers)
+        self.buffer = x * 2
+        return y
+
+
 class Cache(State):
     def forward(self, x: Any) -> Any:
         self.kept = x if self.kept is None else paddle.concat([self.kept, x], 1)
@@ -111,7 +132,19 @@ class Ranks(State):
 
 SIZES = ((2, 3), (2, 4), (2, 5), (2, 5), (3, 6), (3, 4), (3, 3), (1, 3), (2, 1), (2, 7), (2, 8))
 
-KINDS = [Rotary, InADict, InAList, InABuffer, InABranch, InALoop, Returned, WrittenInto, Ranks]
+KINDS = [
+    Rotary,
+    Inside,
+    Tables,
+    InADict,
+    InAList,
+    InABuffer,
+    InABranch,
+    InALoop,
+    Returned,
+    WrittenInto,
+    Ranks,
+]
 
 
 def outcome(layer: Any, x: Any) -> Any:

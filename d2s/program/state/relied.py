@@ -170,6 +170,9 @@ class _Guards:
         self.found: list[Guard] = []
         self.seen: set[Any] = set()
         self.known: dict[int, Place] = {}
+        self.lifted = {
+            (id(each.place.holder()), each.place.key): each for each in watch.lifted.values()
+        }
 
     def value(self, place: Place) -> None:
         """Guard what is at ``place``."""
@@ -178,8 +181,9 @@ class _Guards:
             return
         self.seen.add(way)
         value = place.get()
-        if identity in self.watch.lifted:
-            self.found.append(self.watch.lifted[identity].guard(place))
+        lifted = self.lifted.get((id(place.holder()), place.key))
+        if lifted is not None:
+            self.found.append(lifted.guard(place))
         elif value is ABSENT or is_constant(value):
             kept = value if isinstance(value, SCALARS) else ABSENT
             self.found.append(Guard(place, constant, constant(value), kept))
