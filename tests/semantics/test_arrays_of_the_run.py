@@ -326,6 +326,70 @@ def test_a_saved_program_has_what_paddle_says(tmp_path: Path) -> None:
     assert f":{first + 2})" in str(caught.value)
 
 
+@pytest.mark.parametrize("sizes", [[3], [None]], ids=["known", "open"])
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "np.pad(a, 1), np.pad(a, (0, 2), 'constant', constant_values=7), np.pad(i, [1, 0])",
+        "np.pad(a, (1, 2), constant_values=(3, -4.5)), np.pad(i, 2, constant_values=2.9)",
+        "np.pad(m, 1, constant_values=5), np.pad(m, ((1, 0), (0, 2)), constant_values=((1, 2),))",
+        "np.pad(m, ((0, 1),) * 2, constant_values=((1, 2), (3, 4))), np.pad(a, 0)",
+        "np.concatenate([a, i]), np.concatenate((a, C, a)), np.concatenate([m, m], axis=-1)",
+        "np.stack([a, a * 2]), np.stack([a, i], 1), np.stack([a > 0, a > 1], axis=-1)",
+        "np.where(a > 0, a, 0), np.where(a > 0, 1, i), np.where(m > 1, a, 2.5)",
+    ],
+)
+def test_a_saved_program_pads_joins_and_chooses(
+    expression: str, sizes: list[Any], tmp_path: Path
+) -> None:
+    """E5: these are operations of the program, of NumPy's dtypes and shapes; nothing is shared."""
+    function = function_of(
+        f"""
+        C = np.array([9, 8], "int32")
+
+        def run(x):
+            a = x.numpy()
+            i, m = a.astype("int32"), (a + 1)[None]
+            found = {expression}
+            a += 1
+            return [paddle.to_tensor(each) for each in found]
+        """,
+        np=np,
+    )
+    static = d2s.to_static(function, input_spec=[InputSpec(sizes, "float32")], full_graph=True)
+    d2s.save(static, str(tmp_path / "m"))
+    loaded = d2s.load(str(tmp_path / "m"))
+    for x in (X, Y):
+        for found in (static(x.clone()), loaded(x.clone())):
+            for mine, right in zip(found, function(x.clone()), strict=True):
+                assert mine.dtype == right.dtype
+                np.testing.assert_array_equal(mine.numpy(), right.numpy())
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "np.pad(a, 1, 'edge')", "np.pad(a, 1, 'wrap')", "np.pad(a, (n, 1))",
+        "np.pad(a, 1, constant_values=n)", "np.concatenate([a, a], dtype='float64')",
+        "np.concatenate([m, m], None)", "np.where(a, a, 0)", "np.where(a > 0)", "np.stack(m)",
+        "np.pad(a > 0, 1)", "np.pad(i, 1, constant_values=(1 << 53) + 1)", "np.pad(a[0], 0)",
+    ],
+)  # fmt: skip
+def test_what_numpy_is_asked_for_all_the_same(expression: str) -> None:
+    """E5: with other arguments each run calls NumPy."""
+    function = function_of(
+        f"""
+        def run(x):
+            a = x.numpy()
+            i, m = a.astype("int64"), a[None]
+            n = int(abs(x[0]))
+            return {expression}
+        """,
+        np=np,
+    )
+    assert_same(function, X, Y)
+
+
 def test_what_is_written_may_be_what_samples_hold() -> None:
     """E5: a write is no less one where the samples hold the same number already."""
     function = function_of(

@@ -21,6 +21,7 @@ on as it does the attributes of an object.  What is a view of what is noted besi
 ``views``        arrays that share their memory
 ``keys``         indices of arrays
 ``ufuncs``       what NumPy does with numbers, as operations of the program
+``functions``    functions of NumPy that are operations of the program
 ``numpy_calls``  functions of NumPy that each run calls
 ``array``        the array as the user's code sees it
 ===============  ==================================================================================

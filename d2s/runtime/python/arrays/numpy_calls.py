@@ -23,6 +23,7 @@ from d2s.errors import NotStaticError
 from d2s.runtime.host.shipment import Shipment
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.python.arrays.contents import KNOWN, RunArray
+from d2s.runtime.python.arrays.functions import lowered_call
 from d2s.runtime.python.arrays.ufuncs import check_errors
 from d2s.runtime.python.arrays.views import unknown_view, write
 from d2s.runtime.trace import error_here
@@ -360,6 +361,9 @@ def call(function: Function, arguments: list[Any], options: dict[str, Any]) -> A
             none=True,
         )
     check_errors()
+    lowered = lowered_call(function, arguments, options)
+    if lowered is not None:
+        return lowered
     made = _Call(function, arguments, options)
     saves = any(function is each for each in _SAVING)
     if saves or any(hasattr(each, "write") for each in arguments):

@@ -75,7 +75,7 @@ def lowered(function: np.ufunc, inputs: tuple[Any, ...]) -> RunArray | None:
     operation, wanted = _operation(function, samples, made)
     if operation is None or not _holds(wanted, inputs):
         return None
-    operands = [_operand(item, wanted.name) for item in inputs]
+    operands = [operand(item, wanted.name) for item in inputs]
     value = operation(*operands)
     return RunArray.made(value, scalar=not isinstance(made, np.ndarray))
 
@@ -125,7 +125,8 @@ def sample_like(item: object) -> Any:
     return item
 
 
-def _operand(item: object, dtype: str) -> paddle.Tensor:
+def operand(item: object, dtype: str) -> paddle.Tensor:
+    """A tensor of the program, or a constant, that holds what ``item`` does."""
     if isinstance(item, RunArray):
         return cast_plain(item.value, dtype)
     if bridge.is_value(item):
