@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 import paddle
 
+from d2s import paddle_bridge as bridge
 from d2s.runtime.python.arrays.contents import RunArray
 from d2s.runtime.python.arrays.ufuncs import is_number_like, operand, sample_like
 from d2s.runtime.values.tree import children, is_sequence
@@ -37,13 +38,13 @@ def lowered_call(
 
 
 def _pad(
-    array: Any, pad_width: Any, mode: Any = "constant", *, constant_values: Any = 0
+    array: object, pad_width: Any, mode: object = "constant", *, constant_values: Any = 0
 ) -> RunArray | None:
     known = _is_known(pad_width) and _is_known(constant_values)
     if not known or not isinstance(array, RunArray) or mode != "constant" or array.scalar:
         return None
     sample = array.sample()
-    np.pad(sample, pad_width, mode, constant_values=constant_values)
+    np.pad(sample, pad_width, "constant", constant_values=constant_values)
     widths = np.broadcast_to(np.asarray(pad_width), (array.ndim, 2))
     filled = np.broadcast_to(np.asarray(constant_values), (array.ndim, 2)).astype(sample.dtype)
     large = sample.dtype.kind in "iu" and np.any(np.abs(filled) >= _EXACT)
@@ -62,29 +63,32 @@ def _is_known(thing: object) -> bool:
     """Whether a number, or what holds numbers, is known while the program is captured."""
     if is_sequence(thing):
         return all(map(_is_known, children(thing)))
-    return type(thing) in (int, float, bool) or isinstance(thing, np.ndarray | np.generic)
+    return is_number_like(thing) and not (isinstance(thing, RunArray) or bridge.is_value(thing))
 
 
-def _concatenate(arrays: Any, axis: Any = 0) -> RunArray | None:
+def _concatenate(arrays: object, axis: object = 0) -> RunArray | None:
     return _joined(np.concatenate, paddle.concat, arrays, axis)
 
 
-def _stack(arrays: Any, axis: Any = 0) -> RunArray | None:
+def _stack(arrays: object, axis: object = 0) -> RunArray | None:
     return _joined(np.stack, paddle.stack, arrays, axis)
 
 
-def _joined(function: Any, operation: Any, arrays: Any, axis: Any) -> RunArray | None:
-    if type(arrays) not in (list, tuple) or type(axis) is not int:
+def _joined(
+    function: Callable[..., Any], operation: Callable[..., Any], arrays: object, axis: object
+) -> RunArray | None:
+    if not is_sequence(arrays) or type(axis) is not int:
         return None
-    if not all(isinstance(item, RunArray | np.ndarray) for item in arrays):
+    parts = children(arrays)
+    if not all(isinstance(item, RunArray) or _is_known(item) for item in parts):
         return None
-    made = function([sample_like(item) for item in arrays], axis)
+    made = function(list(map(sample_like, parts)), axis)
     if made.dtype.name not in _MOVED:
         return None
-    return RunArray.made(operation([operand(item, made.dtype.name) for item in arrays], axis))
+    return RunArray.made(operation([operand(item, made.dtype.name) for item in parts], axis))
 
 
-def _where(condition: Any, x: Any, y: Any) -> RunArray | None:
+def _where(condition: object, x: object, y: object) -> RunArray | None:
     parts = (condition, x, y)
     if not all(map(is_number_like, parts)):
         return None
