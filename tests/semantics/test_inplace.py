@@ -152,6 +152,37 @@ def test_a_helper_changes_its_argument() -> None:
     assert_same(f, *BOTH)
 
 
+def sorted_rows(x):
+    a, b = x * 1, x * 2
+    rows = sorted([a, b], key=lambda row: -row.sum())
+    rows[0].add_(paddle.to_tensor(10.0))
+    return a, b
+
+
+def sorted_pairs(x):
+    a, b = x * 1, x * 2
+    rows = [(a, 1), (b, 2)]
+    rows.sort(key=lambda row: -row[0].sum())
+    rows[0][0].add_(paddle.to_tensor(10.0))
+    return a, b
+
+
+def test_items_of_tuples_that_are_sorted() -> None:
+    """B4: they are the tensors that were sorted."""
+    assert_same(sorted_pairs, tensor(1.0, 2.0), tensor(-1.0, -2.0), tensor(-1.0, 2.0))
+
+
+@pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
+def test_items_of_a_list_that_is_sorted() -> None:
+    """B4: what changes one of them is refused, or not part of a program."""
+    with pytest.raises(InplaceError):
+        d2s.to_static(sorted_rows, full_graph=True)(tensor(1.0, 2.0))
+    parts = d2s.to_static(sorted_rows, full_graph=False)
+    for values in ((1.0, 2.0), (-1.0, -2.0)):
+        want, got = sorted_rows(tensor(*values)), parts(tensor(*values))
+        assert [each.tolist() for each in got] == [each.tolist() for each in want]
+
+
 def test_random_fills_are_refused() -> None:
     """F5: Paddle has no form of them without a place."""
 

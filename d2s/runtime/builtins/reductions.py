@@ -16,6 +16,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.aliasing.empties import may_be_empty
+from d2s.runtime.aliasing.picks import note_pick
 from d2s.runtime.control_flow.cond import select
 from d2s.runtime.lists.dynamic_dict import DynamicDict, DynamicKeys
 from d2s.runtime.lists.dynamic_list import DynamicList
@@ -37,7 +38,7 @@ from d2s.runtime.python.orders import (
     turned,
     vector,
 )
-from d2s.runtime.python.picking import picked
+from d2s.runtime.python.picking import columns_of, picked
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.choice import Choice
@@ -148,38 +149,22 @@ def _alike(items: list[Any]) -> type | bool | None:
     return kind
 
 
-def _columns(items: list[Any]) -> list[list[Any]] | None:
-    """The parts of tuples of one type and length, side by side."""
-    kinds = {type(item) for item in items}
-    if len(kinds) != 1 or not isinstance(items[0], tuple):
-        return None
-    if len({len(item) for item in items}) != 1:
-        return None
-    return [list(column) for column in zip(*items, strict=True)]
-
-
-def _at(items: list[Any], position: bridge.Value) -> Any:
-    """The item at ``position``; tuples of one form part by part."""
-    columns = _columns(items)
-    if columns is not None:
-        return like(items[0], [_at(column, position) for column in columns])
-    if all(item is items[0] for item in items):
-        return items[0]
-    return picked(items, position)
-
-
 @passing
-def _reordered(items: list[Any], order: bridge.Value) -> list[Any]:
+def reordered(items: list[Any], order: bridge.Value) -> list[Any]:
     """The items at the positions that the 1-D tensor ``order`` holds."""
-    columns = _columns(items)
+    columns = columns_of(items)
     if columns is not None:
-        parts = [_reordered(column, order) for column in columns]
+        parts = [reordered(column, order) for column in columns]
         return [like(items[0], list(row)) for row in zip(*parts, strict=True)]
     kind = _alike(items)
     if kind is False:
-        return [_at(items, order[index]) for index in range(len(items))]
+        return [picked(items, position) for position in paddle.unbind(order)]
     rows = paddle.unbind(paddle.gather(paddle.stack([as_value(item) for item in items]), order))
-    return [mark_number(row, kind) for row in rows] if isinstance(kind, type) else list(rows)
+    if isinstance(kind, type):
+        return [mark_number(row, kind) for row in rows]
+    for row, position in zip(rows, paddle.unbind(order), strict=True):
+        note_pick(row, items, position)
+    return list(rows)
 
 
 # -- any, all ------------------------------------------------------------------------------------
@@ -296,7 +281,7 @@ class _Extreme:
             known = beginnings(measures)
             order = None if known else Order(measures, ">" if self.name == "max" else "<")
             if order is not None and not order.known:
-                return _at(items, order.best())
+                return picked(items, order.best())
             return self._known(items, known or measures)
         if key is None:
             if not any(map(_dynamic, items)):
@@ -306,7 +291,7 @@ class _Extreme:
         keys = column(measures, self.name)
         if keys is None:
             return self._known(items, measures)
-        return items[0] if len(items) == 1 else _at(items, self._best(keys))
+        return items[0] if len(items) == 1 else picked(items, self._best(keys))
 
     def _known(self, items: list[Any], measures: Sequence[Any]) -> Any:
         """The item with the extreme of ``measures``, which Python can compare."""
@@ -479,14 +464,14 @@ def _sorted_items(items: list[Any], key: Key | None, reverse: Any) -> list[Any]:
         order = None if beginning else Order(measures[::-1] if reverse else measures, "<")
         if order is not None and not order.known:
             places = order.positions()
-            return _reordered(items, turned(places, len(items)) if reverse else places)
+            return reordered(items, turned(places, len(items)) if reverse else places)
         measures = beginning or measures
     else:
         keys = column(measures, "sorted")
     if keys is None:
         known = sorted(range(len(items)), key=measures.__getitem__, reverse=reverse)
         return [items[position] for position in known]
-    return _reordered(items, order_of(keys, reverse))
+    return reordered(items, order_of(keys, reverse))
 
 
 def sort_(

@@ -62,7 +62,13 @@ from d2s.runtime.values.tensors import (
     mark_number,
     number_kind,
 )
-from d2s.runtime.values.tree import is_list_or_tuple, is_mapping, is_plain_sequence, is_tuple
+from d2s.runtime.values.tree import (
+    is_list_or_tuple,
+    is_mapping,
+    is_plain_sequence,
+    is_sequence,
+    is_tuple,
+)
 
 
 def getitem(container: Any, key: Any, /) -> Any:
@@ -93,8 +99,9 @@ _LISTS_OF_LAYERS: Final = (paddle.nn.LayerList, paddle.nn.ParameterList)
 
 def _at(container: Any, key: paddle.Tensor) -> Any:
     """The item at a position that the run knows."""
-    if is_list_or_tuple(container) or isinstance(container, _LISTS_OF_LAYERS):
-        word = "tuple" if is_tuple(container) else "list"
+    if is_sequence(container) or isinstance(container, _LISTS_OF_LAYERS):
+        listed = is_list_or_tuple(container) or not is_sequence(container)
+        word = "tuple" if is_tuple(container) else "list" if listed else "deque"
         return picked(list(container), position_in(key, len(container), word))
     if isinstance(container, range):
         position = position_in(key, len(container), "range object")

@@ -26,6 +26,7 @@ from d2s.runtime.values.tensors import (
     number_kind,
     passing,
 )
+from d2s.runtime.values.tree import is_tuple, like
 
 FEW: Final = 4
 """So many items of a dict are told apart by a branch each."""
@@ -43,7 +44,10 @@ def position_in(key: object, length: int, word: str = "list") -> paddle.Tensor:
         word: what is indexed, in Python's words.
     """
     if number_kind(key) is float:
-        words = {"string": "string indices must be integers, not 'float'"}
+        words = {
+            "deque": "sequence index must be integer, not 'float'",
+            "string": "string indices must be integers, not 'float'",
+        }
         plain = f"{word.split()[0]} indices must be integers or slices, not float"
         raise TypeError(words.get(word, plain))
     value = cast_plain(as_value(key), "int64")  # of a floating tensor, as ``__index__`` does
@@ -54,11 +58,26 @@ def position_in(key: object, length: int, word: str = "list") -> paddle.Tensor:
 
 
 def picked(items: list[Any], position: paddle.Tensor) -> Any:
-    """The item at ``position``."""
+    """The item at ``position``; tuples of one form part by part."""
+    if items and all(item is items[0] for item in items):
+        return items[0]
+    columns = columns_of(items)
+    if columns is not None:
+        return like(items[0], [picked(column, position) for column in columns])
     if _are_stackable(items):
         return _out_of_stack(items, position)
     _wants_python()
     return chosen_of([(position == index, item) for index, item in enumerate(items)])
+
+
+def columns_of(items: list[Any]) -> list[list[Any]] | None:
+    """The parts of tuples of one type and length, side by side."""
+    kinds = {type(item) for item in items}
+    if len(kinds) != 1 or not is_tuple(items[0]):
+        return None
+    if len({len(item) for item in items}) != 1:
+        return None
+    return [list(column) for column in zip(*items, strict=True)]
 
 
 def _are_stackable(items: list[Any]) -> bool:
