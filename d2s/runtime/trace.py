@@ -227,17 +227,15 @@ class Capture:
         born: objects that the captured code has made, by their ids.
         begun: containers whose ``__init__`` has left another one in their place, and that one.
         making: the class of the container that a call expression is about to make.
-        remembered: results of functions under ``functools.lru_cache``, by function and arguments,
-            with the blocks that they were computed in.
-        outside: how a reader would call an object that only Python can change, if it was there
-            before.
+        remembered: results under ``functools.lru_cache``, and the blocks they were computed in.
+        outside: what a reader calls an object that only Python can change and that was there.
+        was_there: tells whether an object, of a class that is no user's, was there before.
         on_read: told of each tensor of dygraph whose contents user code reads while it is captured.
         watched: gives what is watched of the state outside of the function.
         grown: lists that a static loop has grown: ``id`` of the list -> the list, and what it
             has become.
         callers: the containers of the caller's among the arguments, as the capture has them.
-        overwritten: containers that a branch has changed, and put others in the place of, by their
-            ids.
+        overwritten: containers in the place of which a branch has put others, by their ids.
         forms: for the identities of lists and dicts among which a choice is made, the container
             that they stand for, and the choice.
         leaving: what an exception of the run that is captured here leaves changed: the values
@@ -267,8 +265,8 @@ class Capture:
         at_once: how many values of several alternatives are being used without a branch for each.
         spreading: how many values of several alternatives are being used, each on its own.
         uses: how many choices that has made since the outermost of them.
-        seeded: generators of random numbers that the function has made of a seed that is known,
-            by their ids.
+        seeded: generators that the function has made of a known seed, by their ids.
+        drawn: generators that host operators draw from, by their ids.
         moved: iterators that branches and loops have taken items from, by their ids, and the
             blocks around the last time.
         makes: told that the code makes what belongs to a layer for good; it may refuse that.
@@ -314,6 +312,7 @@ class Capture:
     remembered: dict[Any, tuple[Any, list[Block], Any]] = field(default_factory=dict)
     on_read: Callable[[Any], None] | None = None
     outside: Callable[[Any], str | None] | None = None
+    was_there: Callable[[Any], bool] = lambda thing: True
     watched: Callable[[], list[Any]] = list
     grown: dict[int, tuple[Any, Any]] = field(default_factory=dict)
     callers: dict[int, Any] = field(default_factory=dict)
@@ -343,6 +342,7 @@ class Capture:
     spreading: int = 0
     uses: int = 0
     seeded: dict[int, Any] = field(default_factory=dict)
+    drawn: dict[int, Any] = field(default_factory=dict)
     moved: dict[int, tuple[Any, tuple[Block, ...]]] = field(default_factory=dict)
     makes: Callable[[], None] = lambda: None
     over: set[int] = field(default_factory=set)

@@ -1,33 +1,12 @@
-"""The states of random generators: those of a user's objects, and the ones that all share."""
+"""The states of the random generators that all share."""
 
 from __future__ import annotations
 
 import random
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import paddle
-
-GENERATORS: Final = (random.Random, np.random.RandomState, np.random.Generator)
-
-
-def state_of(generator: Any) -> Any:
-    """What a generator draws from next."""
-    if isinstance(generator, random.Random):
-        return generator.getstate()
-    if isinstance(generator, np.random.RandomState):
-        return generator.get_state()
-    return generator.bit_generator.state
-
-
-def set_state(generator: Any, state: Any) -> None:
-    """Let a generator go on from an earlier state."""
-    if isinstance(generator, random.Random):
-        generator.setstate(state)
-    elif isinstance(generator, np.random.RandomState):
-        generator.set_state(state)
-    else:
-        generator.bit_generator.state = state
 
 
 def random_states() -> tuple[Any, ...]:

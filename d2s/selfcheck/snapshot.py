@@ -22,15 +22,10 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import NotCheckableError
 from d2s.runtime.calls.callables import call_method
+from d2s.runtime.host.generators import GENERATORS, set_state, state_of
 from d2s.runtime.values.objects import is_library, is_user_class
 from d2s.runtime.values.tree import is_dataclass_instance, is_tuple, parts, refill
-from d2s.selfcheck.generators import (
-    GENERATORS,
-    random_states,
-    set_random_states,
-    set_state,
-    state_of,
-)
+from d2s.selfcheck.generators import random_states, set_random_states
 from d2s.selfcheck.values import Fact, array_of, facts, fields_of, tensors_in
 
 _ABSENT: Final = object()

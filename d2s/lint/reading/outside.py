@@ -64,7 +64,7 @@ def called(reader: Reader, node: Any, path: str, arguments: list[Value]) -> None
             _compares(reader, node, path)
     decided = any(value.kind is Kind.TENSOR for value in arguments)
     if head in ("random", "numpy") and "random." in path:
-        _drawn(reader, node, path, decided=decided or reader.decided)
+        _drawn(reader, node, path)
     elif head == "numpy" and decided:
         leaves(reader, node, f"{path.replace('numpy.', 'np.')}()")
     elif path == "paddle.grad":
@@ -127,26 +127,15 @@ def _compares(reader: Reader, node: Any, path: str) -> None:
     )
 
 
-def _drawn(reader: Reader, node: Any, path: str, *, decided: bool) -> None:
+def _drawn(reader: Reader, node: Any, path: str) -> None:
     name = path.rpartition(".")[2]
-    several = name in tables.ARRAYS_DRAWN or (
-        path.startswith("numpy.") and name in tables.NUMBERS_DRAWN and _has_size(node, name)
-    )
-    if several or (name in tables.NUMBERS_DRAWN and decided):
+    if name in tables.NOT_DRAWN:
         reader.report(
             node,
             "D2S205",
-            f"{name}() of Python or NumPy would be drawn once, while the function is captured",
-            "draw with paddle.rand, paddle.randint or paddle.randperm, or pass what was drawn",
+            f"{name}() of Python or NumPy would be called once, while the function is captured",
+            "call it in the caller, and pass what it gives",
         )
-    elif name == "seed":
-        _once(reader, node, f"{path}()")
-
-
-def _has_size(node: Any, name: str) -> bool:
-    if any(keyword.arg == "size" for keyword in node.keywords):
-        return True
-    return len(node.args) > tables.SIZE_AT.get(name, 3)
 
 
 def _once(reader: Reader, node: Any, what: str) -> None:

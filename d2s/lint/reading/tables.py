@@ -77,25 +77,8 @@ DYGRAPH_ONLY: Final = _words("paddle.histogram_bin_edges paddle.as_strided")
 WITHOUT_SECOND: Final = _words("paddle.acos paddle.bmm")
 """Functions whose gradient has no gradient in Paddle."""
 
-ARRAYS_DRAWN: Final = _words(
-    "shuffle sample choice choices permutation permuted bytes randbytes multinomial dirichlet "
-    "multivariate_normal"
-)
-"""Draws of several numbers, or of other things: refused."""
-
-NUMBERS_DRAWN: Final = _words(
-    "random uniform triangular randint randrange gauss normalvariate lognormvariate expovariate "
-    "betavariate gammavariate rand randn random_sample normal standard_normal beta gamma binomial "
-    "poisson exponential laplace logistic lognormal gumbel geometric integers getrandbits"
-)
-"""Draws of one number, which each run makes anew, outside of branches and loops."""
-
-SIZE_AT: Final = {
-    **dict.fromkeys(_words("rand randn random random_sample standard_normal"), 0),
-    **dict.fromkeys(_words("exponential poisson geometric"), 1),
-    **dict.fromkeys(_words("randint integers uniform normal beta gamma binomial laplace"), 2),
-}
-"""Where those of NumPy take how many numbers they draw; behind three others unless it is here."""
+NOT_DRAWN: Final = _words("bytes randbytes getstate setstate get_state set_state")
+"""Methods of generators that no run can call: they give what no program has."""
 
 GENERATORS: Final = _words(
     "numpy.random.RandomState numpy.random.default_rng numpy.random.Generator random.Random"

@@ -260,6 +260,7 @@ class _Recording:
         args, kwargs, self.containers = self.wanted.call.rebuild(self.inputs)
         arguments.tell_classes(state.adopt)
         state.outside = lambda thing: watch.opaque.path(thing) or arguments.opaque.path(thing)
+        state.was_there = lambda thing: watch.knows(thing) or arguments.knows(thing)
         state.callers = {id(container): container for container in self.containers.values()}
         for container in self.containers.values():
             arguments.add(container, "argument")
@@ -406,8 +407,7 @@ class _Recording:
         bridge.tell_apart(self.main, tensors, values, export=state.export)
         self.relied += flags_of(state.steps)
         steps = steps_of(state.steps, tensors, results.given)
-        stored = (state.stored[root] for root in state.notes.written if root < 0)
-        rewritten = _positions(stored, tensors)
+        rewritten = _positions((state.stored[n] for n in state.notes.written if n < 0), tensors)
         check_state(rewritten, tensors)
         homes = homes_of(watch, tensors)
         if steps is not None:
@@ -424,7 +424,7 @@ class _Recording:
             self.updates,
             state.hosts,
             "pd_op.while" in self.names,
-            bridge.draws_numbers(self.main),
+            bridge.draws_numbers(self.main) or bool(state.drawn),
             leaves=[
                 *self.wanted.call.leaves,
                 *(each.leaf for each in self.wanted.lifted),
@@ -441,6 +441,7 @@ class _Recording:
             lifted=self.wanted.lifted,
             counters=self.counters,
             overwritten=bridge.overwritten(self.main, values),
+            drawn=list(state.drawn.values()),
             draws=self.draws.made,
             rewritten=rewritten,
             apart=self.apart,

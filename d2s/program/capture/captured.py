@@ -82,6 +82,7 @@ class Captured:
         counters: numbers of the state that it changes, and tensors whose sizes it changes.
         overwritten: indexes of parameters that it writes into.
         rewritten: indexes of parameters that get new contents after each run.
+        drawn: generators of Python and NumPy that it draws from while it runs.
         draws: calls for random numbers of Python or NumPy, whose results are the last inputs.
         apart: what must be different objects on each call.
         steps: gradients and optimizer steps that are part of it.
@@ -114,6 +115,7 @@ class Captured:
     lifted: tuple[Lifted, ...] = ()
     counters: list[Change] = field(default_factory=list)
     overwritten: list[int] = field(default_factory=list)
+    drawn: list[Any] = field(default_factory=list)
     draws: list[Draw] = field(default_factory=list)
     rewritten: list[int] = field(default_factory=list)
     apart: Apart = field(default_factory=Apart)

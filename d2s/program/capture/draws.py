@@ -7,20 +7,22 @@ what kind of number it is; the generator is put back.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-import numpy as np
 import paddle
 
+from d2s.runtime.host.generators import (
+    SHARED_BY_NUMPY,
+    SHARED_BY_PYTHON,
+    generator_of,
+    put_back,
+    set_state,
+    state_of,
+)
 from d2s.runtime.trace import current
-from d2s.runtime.values.objects import owner_of
 from d2s.runtime.values.tensors import NUMBER_DTYPES, mark_number
-
-_NUMPY: Final[Any] = np.random.random.__self__  # type: ignore[attr-defined]
-_PYTHON: Final[Any] = random.random.__self__  # type: ignore[attr-defined]
 
 _SCALARS: Final = (bool, int, float, type(None))
 
@@ -68,11 +70,11 @@ class Draw:
     @property
     def state(self) -> Any:
         """The state of the generator."""
-        return _state(self.function)
+        return state_of(generator_of(self.function))
 
     def restore(self, state: Any) -> None:
         """Give the generator an earlier state."""
-        _set_state(self.function, state)
+        set_state(generator_of(self.function), state)
 
 
 @dataclass(frozen=True)
@@ -123,13 +125,13 @@ class Draws:
         capture = current()
         if capture is None or capture.blocks or not is_draw(function):
             return None
+        generator = generator_of(function)
+        if id(generator) in capture.drawn:  # this one comes behind what the run draws inside
+            return None
         if not all(map(_is_small, (*arguments, *options.values()))):
             return None
-        state = _state(function)
-        try:
+        with put_back(generator):
             number = function(*arguments, **options)
-        finally:
-            _set_state(function, state)
         kind = type(number)
         if kind not in NUMBER_DTYPES:
             return None
@@ -150,23 +152,11 @@ class Draws:
 
 def is_draw(function: Any) -> bool:
     """Whether ``function`` draws one number from a generator that every module shares."""
-    owner = owner_of(function)
-    return (owner is _PYTHON or owner is _NUMPY) and function.__name__ in _NUMBERS
+    owner = generator_of(function)
+    shared = owner is SHARED_BY_PYTHON or owner is SHARED_BY_NUMPY
+    return shared and function.__name__ in _NUMBERS
 
 
 def _is_small(thing: Any) -> bool:
     """Whether ``thing`` is a constant, and the numbers that it bounds fit into a tensor."""
     return type(thing) in _SCALARS and (type(thing) is not int or abs(thing) < _LARGEST)
-
-
-def _state(function: Any) -> Any:
-    owner = function.__self__
-    return owner.getstate() if owner is _PYTHON else owner.get_state()
-
-
-def _set_state(function: Any, state: Any) -> None:
-    owner = function.__self__
-    if owner is _PYTHON:
-        owner.setstate(state)
-    else:
-        owner.set_state(state)

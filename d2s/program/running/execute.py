@@ -22,7 +22,7 @@ from d2s.program.capture.captured import Captured, Output, Run
 from d2s.program.capture.steps import check_asked
 from d2s.program.running.backward import Joint, Passage
 from d2s.program.running.failures import Again, point_out
-from d2s.program.running.met import Trainable, copy_of, random_state
+from d2s.program.running.met import Trainable, copy_of, random_now, random_state
 from d2s.program.running.once import Once, creates_graph_around, explained
 from d2s.program.state.guard_checks import Check, Checks, in_place, same_kinds
 from d2s.program.state.places import Place
@@ -369,7 +369,7 @@ class Runner(Trainable):
         if self._only is not None:
             result = f"outputs[{self._only}]"
         draws = training and self.captured.has_random
-        state = f"{name(paddle.get_rng_state)}()" if draws else "None"
+        state = f"{name(random_now)}({name(self.captured)})" if draws else "None"
         once = f"{name(Once)}({name(self)}, scope, tensors, state)"
         hooks = [
             "    for output in outputs:",
@@ -402,7 +402,7 @@ class Runner(Trainable):
             if self._changing:
                 tensors, read = self._apart(tensors)
             scope = None
-            state = paddle.get_rng_state() if captured.has_random else None
+            state = random_now(captured)
             if captured.has_loop:
                 outputs = [
                     output.detach() if output.stop_gradient else output
@@ -450,8 +450,7 @@ class Runner(Trainable):
             ]
             inputs, outputs = [[*map(find, each)] for each in (captured.inputs, captured.outputs)]
             program = bridge.Program(copy, inputs, outputs, (given, [*map(find, values)]))
-            state = paddle.get_rng_state() if captured.has_random else None
-            with random_state(state), paddle.no_grad():
+            with random_state(random_now(captured)), paddle.no_grad():
                 program.run(tensors)
 
         return again

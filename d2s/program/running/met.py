@@ -12,6 +12,7 @@ from d2s import config
 from d2s import paddle_bridge as bridge
 from d2s.errors import BackwardTwiceError, LoopGradientError
 from d2s.program.capture.captured import Captured
+from d2s.runtime.host.generators import put_back, set_state, state_of
 
 Which = tuple[bool, ...]
 """For each result that may get a gradient, whether it does."""
@@ -120,7 +121,7 @@ class Met:
         self.runner = runner
         self.tensors = tensors
         self.read = list(read)  # a later call reads other tensors in these places
-        self.random = paddle.get_rng_state() if runner.captured.has_random else None
+        self.random = random_now(runner.captured)
         changed = runner.overwritten() if runner.reads_overwritten else ()
         self.overwritten = copies_of(changed)
         self.kinds: list[tuple[list[int], Any]] = []
@@ -203,15 +204,31 @@ def contents_of(copies: Sequence[tuple[Any, Any]], changed: list[Any]) -> Iterat
                 paddle.assign(copy, tensor)
 
 
+Random = tuple[Any, list[tuple[Any, Any]]]
+"""The state of Paddle's generator, and generators of Python and NumPy with theirs."""
+
+
+def random_now(captured: Captured) -> Random | None:
+    """The states of the generators that a program draws from; ``None`` if it draws nothing."""
+    if not captured.has_random:
+        return None
+    return paddle.get_rng_state(), [(each, state_of(each)) for each in captured.drawn]
+
+
 @contextlib.contextmanager
-def random_state(state: Any) -> Iterator[None]:
-    """Let the random state be an earlier one for a while; ``None`` leaves it alone."""
-    if state is None:
+def random_state(states: Random | None) -> Iterator[None]:
+    """Let generators be in earlier states for a while; ``None`` leaves them alone."""
+    if states is None:
         yield
         return
+    state, generators = states
     now = paddle.get_rng_state()
-    paddle.set_rng_state(state)
-    try:
-        yield
-    finally:
-        paddle.set_rng_state(now)
+    with contextlib.ExitStack() as stack:
+        for generator, before in generators:
+            stack.enter_context(put_back(generator))
+            set_state(generator, before)
+        paddle.set_rng_state(state)
+        try:
+            yield
+        finally:
+            paddle.set_rng_state(now)

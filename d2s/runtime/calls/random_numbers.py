@@ -10,16 +10,11 @@ import numpy as np
 
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.calls.callables import is_outside
+from d2s.runtime.calls.stand_ins.drawing import draw
+from d2s.runtime.host.generators import SHARED_BY_NUMPY, SHARED_BY_PYTHON, generator_of
 from d2s.runtime.lists import iteration
 from d2s.runtime.trace import current, error_here
-from d2s.runtime.values.objects import attribute, owner_of
-
-_RANDOM: Final = (random.Random, np.random.RandomState, np.random.Generator)
-
-
-_OF_NUMPY: Final = (np.random.seed, np.random.ranf, np.random.sample)
-"""Functions that use NumPy's generator, and are no methods of it."""
-
+from d2s.runtime.values.objects import attribute
 
 _SEEDING: Final = (random.Random, np.random.RandomState, np.random.default_rng)
 """What makes a generator of a seed."""
@@ -27,7 +22,7 @@ _SEEDING: Final = (random.Random, np.random.RandomState, np.random.default_rng)
 
 def uses_generator(function: object) -> bool:
     """Whether ``function`` uses a generator of Python's or NumPy's."""
-    return isinstance(owner_of(function), _RANDOM) or any(function is known for known in _OF_NUMPY)
+    return generator_of(function) is not None
 
 
 def makes_generator(function: object) -> bool:
@@ -65,17 +60,27 @@ def drawn(function: Callable[..., Any], *arguments: object, **options: object) -
     capture = current()
     if capture is None:
         return function(*arguments, **options)
-    owner = owner_of(function)
+    owner = generator_of(function)
     if id(owner) in capture.seeded:
         iteration.going_on(owner, "draws from the generator", "draw")
         return function(*arguments, **options)
+    if owner not in (SHARED_BY_PYTHON, SHARED_BY_NUMPY) and not capture.was_there(owner):
+        raise error_here(
+            UnsupportedInGraphError,
+            f"the function draws from a {type(owner).__name__} that it has made, and not of a "
+            "Python number; each run would go on with the same one",
+            "make the generator of a Python number, or outside of the converted function",
+        )
     number = None if capture.draw is None else capture.draw(function, arguments, options)
-    if number is None:
+    if number is not None:
+        return number
+    found = NotImplemented if capture.export else draw(function, [*arguments], options)
+    if found is NotImplemented:
         raise error_here(
             UnsupportedInGraphError,
             f"{attribute(function, '__name__', 'a random function')}() of Python or NumPy would be "
             "drawn once, while the program is captured, and repeated on every run",
-            "draw a single number outside of branches and loops that a tensor decides, draw with "
-            "paddle.rand, paddle.randint or paddle.randperm, or pass the number as an argument",
+            "draw numbers or arrays of a length that is known, draw with paddle.rand, "
+            "paddle.randint or paddle.randperm, or pass what was drawn as an argument",
         )
-    return number
+    return found

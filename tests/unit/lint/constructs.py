@@ -60,23 +60,28 @@ def number_that_is_computed_with(x):
 @d2s.to_static
 def shuffled(x):
     order = [1, 2, 3]
-    random.shuffle(order)  # D2S205
+    random.shuffle(order)
     return x * order[0]
 
 
 @d2s.to_static
 def picked(x):
-    return x * random.choice([1, 2])  # D2S205
+    return x * random.choice([1, 2])
 
 
 @d2s.to_static
 def noise(x):
-    return x + paddle.to_tensor(np.random.rand(2).astype("float32"))  # D2S205
+    return x + paddle.to_tensor(np.random.rand(2).astype("float32"))
 
 
 @d2s.to_static
 def of_a_generator(x):
-    return x[paddle.to_tensor(RNG.permutation(2))]  # D2S205
+    return x[paddle.to_tensor(RNG.permutation(2))]
+
+
+@d2s.to_static
+def bytes_of_a_generator(x):
+    return x * RNG.bytes(1)[0]  # D2S205
 
 
 @d2s.to_static
@@ -94,7 +99,7 @@ def one_number(x):
 @d2s.to_static
 def one_number_in_a_branch(x):
     if x.sum() > 0:
-        x = x * random.random()  # D2S205
+        x = x * random.random()
     return x
 
 
@@ -557,7 +562,7 @@ class Sampler:
         self.rng = np.random.RandomState(0)
 
     def pick(self, x):
-        return x[paddle.to_tensor(self.rng.randint(0, 2, 2))]  # D2S205
+        return x[paddle.to_tensor(self.rng.randint(0, 2, 2))]
 
 
 SAMPLER = Sampler()

@@ -9,7 +9,7 @@ CODE = "D2S205"
 
 def jitter(x):
     if x.sum() > 0:
-        x = x + random.random()  # <- fails
+        x = x + random.randbytes(1)[0]  # <- fails
     return x
 
 
