@@ -25,14 +25,7 @@ class IfOp:
 
     def makes(self, value: Any) -> bool:
         """Whether ``value`` is made inside one of the sides; code around cannot see it."""
-        mine = self._op.as_operation().id()
-        operation = value.get_defining_op()
-        while operation is not None:
-            block = operation.get_parent_block()
-            operation = None if block is None else block.parent_op
-            if operation is not None and operation.id() == mine:
-                return True
-        return False
+        return _makes(self._op, value)
 
     def finish(self, true: list[Any], false: list[Any]) -> list[Any]:
         """Yield the two lists of values, one for one, and return the results."""
@@ -74,6 +67,18 @@ class WhileOp:
         cf_yield([pred, *values])
         return values
 
+    def makes(self, value: Any) -> bool:
+        """Whether ``value`` is made in the body; variables of loops are made by nobody."""
+        return _makes(self._op, value)
+
+    def carried_inside(self) -> Iterator[tuple[Any, Any, Any]]:
+        """The variables of loops in the body; what each begins with, and what a trip leaves."""
+        for operation in all_inside(self._op.as_operation()):
+            if operation.name() == "pd_op.while":
+                (body,) = operation.blocks()
+                begins, ends = operation.operands_source()[1:], body.ops[-1].operands_source()[1:]
+                yield from zip(body.args(), begins, ends, strict=True)
+
     def results(self) -> list[Any]:
         """The loop variables after the loop."""
         return list(self._op.optimize_update())
@@ -81,6 +86,17 @@ class WhileOp:
     def drop(self) -> list[int]:
         """Take the operation out of the program again; gives the ids of the values that go."""
         return _taken_out(self._op.as_operation())
+
+
+def _makes(op: Any, value: Any) -> bool:
+    mine = op.as_operation().id()
+    operation = value.get_defining_op()
+    while operation is not None:
+        block = operation.get_parent_block()
+        operation = None if block is None else block.parent_op
+        if operation is not None and operation.id() == mine:
+            return True
+    return False
 
 
 def _taken_out(operation: Any) -> list[int]:

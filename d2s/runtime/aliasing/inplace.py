@@ -452,15 +452,15 @@ def _other_name(holder: Holder, block: Block) -> str | None:
         return _doubled_with(holder.path, block)
     root = holder.path.split("[")[0]
     for name, value in zip(block.names, block.before, strict=False):
-        for tensor in _tensors(value) if name in (holder.path, root) else ():
-            for found in _outer_holders(tensor, block):
+        for tensor in tensors_in(value) if name in (holder.path, root) else ():
+            for found in outer_holders(tensor, block):
                 if block.state is None:
                     return found.path
                 block.state.join(found.path, found, unchanged=True)
     return None
 
 
-def _outer_holders(tensor: paddle.Tensor, block: Block) -> Iterator[Holder]:
+def outer_holders(tensor: paddle.Tensor, block: Block) -> Iterator[Holder]:
     """Who holds ``tensor``, or what shares its storage, and is not part of the loop ``block``."""
     for related in (tensor, *Sharing(as_value(tensor)).others()):
         for found in _live_holders(related):
@@ -475,13 +475,16 @@ def _doubled_with(path: str, block: Block) -> str:
     return next(others, path)
 
 
-def _tensors(snapshot: object) -> list[Any]:
+def tensors_in(snapshot: object) -> list[Any]:
+    """The tensors of what was frozen, in its order."""
     if is_tensor(snapshot):
         return [snapshot]
     if isinstance(snapshot, Frozen):
-        return _tensors(snapshot.items)
+        return tensors_in(snapshot.items)
     return (
-        [found for item in snapshot for found in _tensors(item)] if type(snapshot) is tuple else []
+        [found for item in snapshot for found in tensors_in(item)]
+        if type(snapshot) is tuple
+        else []
     )
 
 

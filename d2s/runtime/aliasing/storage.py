@@ -288,7 +288,7 @@ def may_be(value: paddle.Tensor, notes: ValueNotes | None = None) -> Iterator[An
     if notes is None and capture is not None:
         notes = capture.notes
     copies: Container[int] = () if notes is None else notes.copies
-    for step in (_origins, _outcomes):
+    for step in (sources_of, _outcomes):
         seen = {value.id}
         queue = [value]
         while queue:
@@ -299,7 +299,7 @@ def may_be(value: paddle.Tensor, notes: ValueNotes | None = None) -> Iterator[An
                     yield other
 
 
-def _origins(value: paddle.Tensor, copies: Container[int]) -> Iterator[Any]:
+def sources_of(value: paddle.Tensor, copies: Container[int]) -> Iterator[Any]:
     """What ``value`` may be, from the operation that made it."""
     operation = value.get_defining_op()
     if operation is None:

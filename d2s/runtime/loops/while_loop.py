@@ -48,6 +48,7 @@ from d2s.runtime.loops.carriers.stopping import TripsDifferError
 from d2s.runtime.loops.carriers.tensor import SameTensor, settle_roots
 from d2s.runtime.loops.doubles import Doubles
 from d2s.runtime.loops.grown_lists import bind_all_names, path_of_list
+from d2s.runtime.loops.handed_on import HandedOn
 from d2s.runtime.loops.unrolling import check_trips
 from d2s.runtime.loops.views import LoopViews
 from d2s.runtime.trace import Block, OnceMoreError, error_here, open_trace
@@ -171,6 +172,7 @@ class WhileLoop:
 
                 begin()
                 doubles = Doubles(state.names, before, entered.given)
+                handed_on = HandedOn(op, entered)
                 again = self._trip(begin)
                 settle_block()
                 after = state.freeze()
@@ -182,6 +184,7 @@ class WhileLoop:
                 ]
                 leaving = split_each(carriers, after)
                 doubles.end(after)
+                handed_on.end(after)
                 if any(map(lengthens, entered.given, after)):
                     _let_sizes_differ(carriers)
                 settle_roots(carriers)
