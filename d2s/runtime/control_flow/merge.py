@@ -381,7 +381,7 @@ class Merger(Keeping):
         capture = current()
         if self.select is None or count <= SIDE_BY_SIDE:
             return None
-        if capture is None or capture.attempts:  # what a ``try`` is left with is kept as it was
+        if capture is None:
             return None
         if not all(self.is_value_like(side, thing, name) for side, thing in sides):
             return None

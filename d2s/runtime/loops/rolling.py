@@ -187,7 +187,8 @@ class Attempt:
         """Whether ``run`` has captured the loop; if not, nothing has happened."""
         capture = current()
         assert capture is not None
-        if not capture.rolls or capture.attempts:  # a static loop cannot raise into a ``try``
+        # What leaves a static loop goes past a ``finally``; a handler around one is refused.
+        if not capture.rolls or any(each.caught is None for each in capture.attempts):
             return False
         known = capture.checkpoint()
         capture.rolling += 1

@@ -168,6 +168,18 @@ class Cases:
                 found.append((side, holds))
         return found
 
+    def once_each(self) -> Any:
+        """A choice between the same things, each of them once."""
+        found: dict[object, tuple[Any, Any]] = {}
+        for item, holds in self.alternatives():
+            key = identity(item)
+            found[key] = item, found[key][1] | holds if key in found else holds
+        *others, (result, _) = found.values()
+        for item, holds in others:
+            result = type(self)(holds, item, result, self.name).chosen_at(self.all_places())
+            result.missing = self.missing
+        return result
+
     def __deepcopy__(self: Mine, memo: dict[int, Any]) -> Mine:
         """A copy of each alternative: what ``copy.deepcopy`` meets in the attributes of others."""
         return self.mapped(lambda side: copy.deepcopy(side, memo))
@@ -208,6 +220,14 @@ class Cases:
     def _with(self: Mine, sides: list[Any]) -> Mine:
         fresh = type(self)(self.flag, sides[0], sides[1], self.name)
         return fresh.chosen_at(self.places, self.body_first)
+
+
+_PLAIN: Final = (bool, int, float, complex, str, bytes)
+
+
+def identity(leaf: object) -> object:
+    """What is equal for two alternatives that are one: the same object, or equal constants."""
+    return (type(leaf), repr(leaf)) if type(leaf) in _PLAIN else id(leaf)
 
 
 def _test(side: object, test: Callable[[Any], bool | paddle.Tensor]) -> bool | paddle.Tensor:

@@ -32,6 +32,7 @@ from d2s.runtime.values.cases import (
     Operation,
     Operators,
     changing,
+    identity,
     is_changed_by,
     is_object_or_layer,
     makes_another,
@@ -364,20 +365,9 @@ def simplified(value: object) -> Any:
         if type(leaves[0]) in NUMBER_DTYPES and len(set(leaves)) > MANY:
             return value.get(check=False)
         if len(leaves) > MANY and len(set(leaves)) < len(leaves):
-            return _without_repeats(value)
-    return value
-
-
-def _without_repeats(value: Choice) -> Any:
-    """The same choice between constants of one type, each of them once."""
-    flags: dict[Any, Any] = {}
-    for constant, holds in value.alternatives():
-        flags[constant] = flags[constant] | holds if constant in flags else holds
-    (last, _), *others = flags.items()
-    result: Any = last
-    for constant, holds in others:
-        result = Choice(holds, constant, result, value.name)
-    return result
+            return value.once_each()
+    many = len(leaves) > 2 * MANY and 2 * len(set(map(identity, leaves))) <= len(leaves)
+    return value.once_each() if many else value
 
 
 def _folded(function: Operation, *operands: object) -> Any:
