@@ -269,6 +269,7 @@ class Capture:
         drawn: generators that host operators draw from, by their ids.
         moved: iterators that branches and loops have taken items from, by their ids, and the
             blocks around the last time.
+        counts: the ``itertools.count`` objects that it has met, as attributes, by their ids.
         makes: told that the code makes what belongs to a layer for good; it may refuse that.
         over: ids of exceptions that have left a branch or loop, which is gone with its values.
         placed: lists and dicts of Python that have been put into a list of the run, by their ids.
@@ -344,6 +345,7 @@ class Capture:
     seeded: dict[int, Any] = field(default_factory=dict)
     drawn: dict[int, Any] = field(default_factory=dict)
     moved: dict[int, tuple[Any, tuple[Block, ...]]] = field(default_factory=dict)
+    counts: dict[int, Any] = field(default_factory=dict)
     makes: Callable[[], None] = lambda: None
     over: set[int] = field(default_factory=set)
     placed: dict[int, Any] = field(default_factory=dict)

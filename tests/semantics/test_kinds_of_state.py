@@ -103,6 +103,7 @@ KEPT = {
     "a metaclass": "Meta.made += 1",
     "sort": "plain.append(-len(plain)); plain.sort()",
     "a slice": "plain[:] = [*plain, 1]",
+    "itertools.count": "x = x + next(count)",
 }
 
 REFUSED = {
@@ -112,7 +113,6 @@ REFUSED = {
     "a bytearray": "bytes_.append(1)",
     "a text stream": "text.write('a')",
     "a queue": "waiting.put(1)",
-    "itertools.count": "x = x + next(count)",
     "an iterator": "x = x + next(items)",
 }
 
@@ -143,7 +143,7 @@ def state_of(function: Any) -> Any:
         *(shown(item) for item in (slots.n, slots.t, mixed.n, mixed.m, g["prop"]._n)),
         *(shown(item) for item in (data.n, data.t, g["ga"].d, vars(g["space"]), g["Meta"].made)),
         *(shown(g[name]) for name in ("default", "counter", "ordered", "deque", "members")),
-        *(shown(g[name]) for name in ("own_dict", "own_list", "nested", "plain")),
+        *(shown(g[name]) for name in ("own_dict", "own_list", "nested", "plain", "count")),
     ]
 
 

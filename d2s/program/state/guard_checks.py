@@ -44,7 +44,7 @@ from d2s.program.state.places import (
     keys_of,
 )
 from d2s.runtime.values import tree
-from d2s.runtime.values.fields import ClassFields, SlotFields
+from d2s.runtime.values.fields import ClassFields, CountFields, SlotFields
 
 Check = Callable[[], bool]
 
@@ -241,6 +241,8 @@ class _Plan:
             kind = holder.owner
             self.classes[id(kind), place.key] = vars(kind), place.key, value
             return True
+        if isinstance(holder, CountFields):
+            return False
         if isinstance(holder, SlotFields):
             self.slots.append((holder.owner, place.key, value))
             return True

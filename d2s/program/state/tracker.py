@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import enum
 import functools
+import itertools
 import sys
 import types
+from collections import defaultdict
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, Final
@@ -25,6 +27,7 @@ import paddle
 from d2s.analysis.reads import Reads
 from d2s.conversion import codes_in, reads_of
 from d2s.errors import UnsupportedInGraphError
+from d2s.program.state.factories import Factories
 from d2s.program.state.lifted import Lifted
 from d2s.program.state.opaque import Opaque
 from d2s.program.state.places import (
@@ -118,6 +121,7 @@ class Watch:
         self.written_only: set[str] = set()
         self.used: set[str] = set()
         self.opaque = Opaque()
+        self._factories = Factories()
         self.adopt: Callable[[Any], None] | None = None
         self._classes: dict[int, type] = {}
         self._modules: dict[int, tuple[dict[str, Any], bool]] = {}
@@ -261,7 +265,7 @@ class Watch:
         """Whether the code may read any attribute of ``thing``: it computes their names."""
         if EVERY in self.names or isinstance(thing, tuple(self.whole)):
             return True
-        if is_librarys_data(type(thing)):
+        if is_librarys_data(type(thing)) or type(thing) is itertools.count:
             return True
         if isinstance(thing, type) and any(issubclass(kind, thing) for kind in self.whole):
             return True
@@ -363,6 +367,8 @@ class Watch:
         if id(thing) in self.records or id(thing) in self._born:
             return
         self._note_all(Record(thing, path, place))
+        if isinstance(thing, defaultdict):
+            self.add(self._factories.convert(thing), f"{path}.default_factory")
 
     def _fields(self, thing: Any, path: str, place: Place | None = None, owner: Any = None) -> None:
         scope = fields_of(thing)
@@ -478,6 +484,7 @@ class Watch:
 
     def undo(self) -> None:
         """Put everything back."""
+        self._factories.undo()
         for record in self.records.values():
             record.restore()
         self.opaque.restore()

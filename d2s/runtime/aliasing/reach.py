@@ -6,6 +6,7 @@ nested function.  Each such place is a :class:`Scope`, compared with how it was 
 
 from __future__ import annotations
 
+import collections
 import dis
 import functools
 import types
@@ -163,6 +164,8 @@ class Reach:
             if is_sequence(value) or is_mapping(value):
                 for key, item in pairs(value)[:REACH]:
                     yield f"{path}[{key!r}]", item
+            if isinstance(value, collections.defaultdict):
+                yield path, value.default_factory
             yield from self._attributes(path, value)
         elif isinstance(value, Choice):
             yield path, value.true

@@ -62,6 +62,9 @@ class State:
         self._scopes = {key: scope.note() for key, scope in reach.found().items()}
         if capture is not None and capture.tables:
             self._scopes[id(capture.tables)] = Scope(capture.tables, "objects").note()
+        for fields in () if capture is None else capture.counts.values():
+            if id(fields) not in self._scopes:
+                self._scopes[id(fields)] = Scope(fields, "count", fields.owner).note()
         for record in self._watched():
             self._watch(record)
         self._known = {slot_key(slot) for slot in self.slots}

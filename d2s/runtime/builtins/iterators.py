@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any, Final
 
-from d2s.runtime.lists.iteration import indexed, islice_, iterator, zip_
+from d2s.runtime.lists.iteration import count, indexed, islice_, iterator, tee, zip_
 from d2s.runtime.loops.comprehensions import list_of
 from d2s.runtime.trace import current
 from d2s.runtime.values.choice import Choice, each
@@ -50,7 +50,9 @@ def pairwise(things: Any, /) -> Any:
 
 OPERATORS: Final[dict[Any, Callable[..., Any]]] = {
     itertools.chain: chain,
+    itertools.count: count,
     itertools.islice: islice,
     itertools.pairwise: pairwise,
+    itertools.tee: tee,
 }
 """Classes of ``itertools``."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import functools
+import inspect
 import logging
 import operator
 import sys
@@ -94,7 +95,7 @@ class _Converted(Callables):
         if not isinstance(function, types.FunctionType):
             return types.MethodType(call(function), owner)
         if is_dataclass_instance(owner) and _is_written(function):
-            return method
+            return functools.partial(_written, method)
         converted = _function(function, owner)
         return method if converted is function else types.MethodType(converted, owner)
 
@@ -168,6 +169,8 @@ def _special(callee: Any) -> Any:
         return functools.partial(streams.write, callee)
     if capture is not None and random_numbers.makes_generator(callee):
         return functools.partial(random_numbers.seeded, callee)
+    if capture is not None and type(callee) is types.MethodWrapperType and _is_next(callee):
+        return functools.partial(call(next), callee.__self__)
     reaches = None if capture is None else world.reached_by(callee)
     if reaches is not None:
         return reaches
@@ -187,6 +190,10 @@ def _special(callee: Any) -> Any:
     if isinstance(callee, bridge.PaddlesFunction):
         return STAND_INS.of(callee) or call(callee.dygraph_function)
     return STAND_INS.of(callee)
+
+
+def _is_next(callee: Any) -> bool:
+    return callee.__name__ == "__next__"  # type: ignore[no-any-return]
 
 
 def _method_of_lists(callee: Choice) -> Any:
@@ -250,6 +257,31 @@ def _is_written(function: types.FunctionType) -> bool:
     adopted = is_ours(function.__code__.co_filename)
     inner = getattr(function, "__wrapped__", function) if adopted else function
     return function.__name__ == "__init__" and inner.__code__.co_filename == "<string>"
+
+
+def _written(method: types.MethodType, *arguments: object, **options: object) -> Any:
+    """An ``__init__`` that ``dataclasses`` has written; the factories that it calls are converted.
+
+    It has them from the function around it, under names such as ``_dflt_x``.
+    """
+    function = inspect.unwrap(method.__func__)
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    factories = [
+        (cell, cell.cell_contents)
+        for name, cell in cells
+        if "dflt" in name and type(cell.cell_contents) in _FACTORIES
+    ]
+    for cell, make in factories:
+        cell.cell_contents = call(make)
+    try:
+        return method(*arguments, **options)
+    finally:
+        for cell, make in factories:
+            cell.cell_contents = make
+
+
+_FACTORIES: Final = (types.FunctionType, types.MethodType, types.MethodWrapperType)
+"""The types of what may do more than make an object."""
 
 
 def _made(capture: Capture, kind: type, *arguments: object, **options: object) -> Any:

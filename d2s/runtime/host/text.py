@@ -14,6 +14,7 @@ for objects of the user's, too: ``__repr__`` meets tensors there.
 from __future__ import annotations
 
 import functools
+import itertools
 import types
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -22,6 +23,7 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import NotStaticError
 from d2s.runtime.trace import current, error_here, tentatively
 from d2s.runtime.values.choice import Choice, simplified
+from d2s.runtime.values.fields import check_counts, slot_fields
 from d2s.runtime.values.objects import is_list, is_user_object
 from d2s.runtime.values.tensors import Sizes, is_array, is_tensor, number_kind
 from d2s.runtime.values.tree import (
@@ -167,6 +169,9 @@ def _exactly(shown: Any) -> tuple[list[Any], Made] | None:
     if kind in _VIEWS:
         entries = dict(shown.mapping)
         return list(entries.values()), _view_of(_VIEWS[kind], list(entries))
+    if kind is itertools.count:
+        numbers = slot_fields(shown)
+        return list(numbers.values()), lambda found: itertools.count(*found)
     if kind is slice:
         return [shown.start, shown.stop, shown.step], lambda found: slice(*found)
     if isinstance(shown, list) and not (is_list(shown) or kind is Sizes):  # out of a grown one
@@ -235,6 +240,7 @@ def _is_dynamic(shown: object, around: set[int]) -> bool:
         return True
     if id(shown) in around:
         return False
+    check_counts(shown)
     if isinstance(shown, BaseException):
         return any(_is_dynamic(item, around | {id(shown)}) for item in shown.args)
     held = members(shown)

@@ -38,6 +38,7 @@ import paddle
 from d2s.diagnostics.location import here
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.trace import Capture, current, error_here
+from d2s.runtime.values.fields import check_counts
 from d2s.runtime.values.objects import (
     HEAP_TYPE,
     KEEP_ELSEWHERE,
@@ -183,6 +184,7 @@ def reached_by(callee: object) -> Callable[..., object] | None:
     if _sets(callee):
         capture.set_at = here()
     owner = owner_of(callee)
+    check_counts(owner)
     path = None if owner is None else _path(capture, owner)
     if (
         isinstance(owner, np.ndarray)
@@ -205,6 +207,7 @@ def check_given(function: object, given: list[object]) -> None:
     name = attribute(function, "__name__", "")
     if name in _ASKING:
         return
+    check_counts(*given)
     for thing in given:
         path = _path(capture, thing)
         if path is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import itertools
+import types
 from collections.abc import Callable, Iterator
 from functools import partial
 from operator import attrgetter
@@ -24,6 +25,7 @@ from d2s.runtime.lists.positions import Indexed, RunRange, bound_of
 from d2s.runtime.trace import Block, current, error_here
 from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.choice import Choice, each, possible
+from d2s.runtime.values.fields import CountFields, slot_fields
 from d2s.runtime.values.objects import KEEP_ELSEWHERE, changes
 from d2s.runtime.values.tensors import (
     as_value,
@@ -126,7 +128,8 @@ def _one_range(thing: Choice) -> Indexed | None:
 
 def items_of(thing: object) -> Any:
     """``thing`` as something that Python can iterate: the rows of a tensor of known length."""
-    _let_be(thing)
+    if not is_count(thing):
+        _let_be(thing)
     if is_view(thing):
         raise TypeError(f"{kind_of_view(thing).__name__!r} object is not iterable")
     if current() is not None and bridge.is_value(thing):
@@ -140,8 +143,56 @@ def items_of(thing: object) -> Any:
     if current() is not None and bridge.is_eager(thing):
         value = as_value(thing)
         return [value[index] for index in builtins.range(_rows(value))]
+    if is_count(thing):
+        return _rest(thing)
     moving(thing)
     return thing
+
+
+def is_count(thing: object) -> bool:
+    """Whether ``thing`` is an ``itertools.count`` whose position is a number of the program."""
+    if current() is None or type(thing) is not itertools.count:
+        return False
+    fields = slot_fields(thing)
+    return isinstance(fields, CountFields) and fields.known
+
+
+def counted(count: Any) -> Any:
+    """The next number of an ``itertools.count``, which stays where it is.
+
+    One that the captured code has made moves, as long as nothing but Python decides how far.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) nobody knows where it comes from.
+    """
+    capture, fields = current(), slot_fields(count)
+    assert capture is not None
+    assert isinstance(fields, CountFields)
+    ours = capture.born.get(id(count)) is count
+    if not (ours or capture.outside is None or capture.outside(count)):
+        raise error_here(
+            UnsupportedInGraphError,
+            "the function takes a number from an itertools.count that no variable or attribute "
+            "leads to, which a run of its program would not do",
+            KEEP_ELSEWHERE,
+        )
+    if fields.held is None and not capture.blocks and ours:
+        return next(count)
+    position = fields["position"]
+    fields["position"] = position + fields["step"]
+    return position
+
+
+def _rest(count: object) -> Iterator[Any]:
+    while True:
+        yield counted(count)
+
+
+def counts_behind(thing: object) -> list[object]:
+    """The ``itertools.count`` that an iterator of :func:`items_of` takes its numbers from."""
+    if isinstance(thing, types.GeneratorType) and thing.gi_code is _rest.__code__:
+        return [] if thing.gi_frame is None else [thing.gi_frame.f_locals["count"]]
+    return []
 
 
 def _let_be(thing: object) -> None:
@@ -220,6 +271,26 @@ def iterator(kind: Callable[..., Any], *things: Any, **options: Any) -> Any:
     return of_several(partial(kind, **options), *things)
 
 
+def tee(things: Any, n: int = 2, /) -> Any:
+    """``itertools.tee``."""
+    return of_several(lambda found: itertools.tee(found, n), things)
+
+
+def count(start: Any = 0, step: Any = 1) -> Any:
+    """``itertools.count``: one that the captured code makes belongs to the call."""
+    capture = current()
+    of_run = capture is not None and any(map(is_tensor, (start, step)))
+    if of_run and {number_kind(start), number_kind(step)} == {int}:
+        made = itertools.count()
+        slot_fields(made).update({"position": start, "step": step})
+    else:
+        made = itertools.count(start, step)
+        slot_fields(made)
+    if capture is not None:
+        capture.born[id(made)] = made
+    return made
+
+
 def islice_(things: Any, /, *bounds: Any) -> Any:
     """``itertools.islice``."""
     return of_several(lambda found: itertools.islice(found, *bounds), things)
@@ -276,6 +347,8 @@ def next_(iterator: Any, /, *default: Any) -> Any:
     """``next``: an iterator of Python moves at capture, so no branch may move one from outside."""
     if isinstance(iterator, Choice):
         iterator = iterator.get(next)
+    if is_count(iterator):
+        return counted(iterator)
     moving(iterator)
     return next(iterator, *default)
 

@@ -26,9 +26,17 @@ from d2s.runtime.aliasing.holders import holders_of
 from d2s.runtime.aliasing.slots import Held, Slot
 from d2s.runtime.aliasing.variables import State
 from d2s.runtime.control_flow.cond import decide, if_
-from d2s.runtime.lists.iteration import indexed, items_of
+from d2s.runtime.lists.iteration import counted, counts_behind, indexed, is_count, items_of
 from d2s.runtime.lists.positions import Indexed
-from d2s.runtime.loops.rolling import FEW, Attempt, hold_values, is_still, lists_behind, sequence
+from d2s.runtime.loops.rolling import (
+    FEW,
+    Attempt,
+    hold_values,
+    is_still,
+    lists_behind,
+    sequence,
+    sources_of,
+)
 from d2s.runtime.loops.unrolling import GUARDED, check_trips, deeper, items_of_list
 from d2s.runtime.loops.while_loop import WhileLoop
 from d2s.runtime.python.logic import and_, not_
@@ -330,8 +338,21 @@ class Cycle:
         OfTheRun(one).run(trips)
 
 
+class Counting:
+    """The rest of an ``itertools.count`` whose position the program knows."""
+
+    def __init__(self, count: Any) -> None:
+        self.count = count
+
+    def run(self, trips: Trips) -> None:
+        """All that the run wants."""
+        body = WithClosure(trips.body, trips.body, (self.count,))
+        one = Indexed(number_value(ENDLESS), lambda index: counted(self.count))
+        OfTheRun(one).run(Trips(body, trips.names, trips.stop))
+
+
 class Count:
-    """The rest of ``itertools.count``, as a number of the run."""
+    """The rest of ``itertools.count`` of other things than Python numbers."""
 
     def __init__(self, iterator: Iterator[Any]) -> None:
         self.first, second = next(iterator), next(iterator)
@@ -352,6 +373,8 @@ class Count:
 
 def _endless(iter_: object, iterator: Iterator[Any]) -> Source | None:
     """What is left of an iterator of Python's that never ends."""
+    if is_count(iter_):
+        return Counting(iter_)
     if isinstance(iter_, itertools.count):
         return Count(iterator)
     return Cycle(iterator) if isinstance(iter_, itertools.cycle) else None
@@ -359,13 +382,25 @@ def _endless(iter_: object, iterator: Iterator[Any]) -> Source | None:
 
 def _check_iterator(iter_: object) -> None:
     """Refuse an iterator of which only the run knows how far it has come, if it is used again."""
-    if isinstance(iter_, Iterator) and any(holder.live for holder in holders_of(iter_)):
+    if is_count(iter_):
+        return
+    if any(holder.live for part in _moved_by(iter_) for holder in holders_of(part)):
         raise error_here(
             UnsupportedInGraphError,
             "a break that a tensor decides leaves an iterator somewhere in its middle, and it is "
             "used again",
             "iterate over a list, and keep the position as a number",
         )
+
+
+def _moved_by(thing: object) -> Iterator[object]:
+    """The iterators that move when an item is taken from ``thing``."""
+    if isinstance(thing, Iterator):
+        yield thing
+        yield from counts_behind(thing)
+    if type(thing) in (enumerate, zip):
+        for part in sources_of(thing):
+            yield from _moved_by(part)
 
 
 def _known_items(thing: object) -> Iterable[object]:

@@ -82,11 +82,11 @@ def is_still(thing: object) -> bool:
     if type(thing) in (type({}.keys()), type({}.values()), type({}.items())):
         return True
     if type(thing) in (enumerate, zip):
-        return all(is_still(part) for part in _sources(thing))
+        return all(is_still(part) for part in sources_of(thing))
     return current() is not None and is_tensor(thing) and bool(list(thing.shape))
 
 
-def _sources(iterator: Any) -> tuple[Any, ...]:
+def sources_of(iterator: Any) -> tuple[Any, ...]:
     """The iterators that ``enumerate`` or ``zip`` goes over."""
     parts: tuple[Any, ...] = iterator.__reduce__()[1]
     return parts[:1] if type(iterator) is enumerate else parts
@@ -97,7 +97,7 @@ def lists_behind(thing: object) -> list[list[Any]]:
     if type(thing) is list:
         return [thing]
     if type(thing) in (enumerate, zip):
-        return [found for part in _sources(thing) for found in lists_behind(part)]
+        return [found for part in sources_of(thing) for found in lists_behind(part)]
     if isinstance(thing, (type(iter([])), type(reversed([])))):
         parts = thing.__reduce__()[1]
         return [part for part in parts if type(part) is list]

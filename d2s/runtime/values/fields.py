@@ -5,6 +5,7 @@ part in that as if their attributes were in a dictionary:
 
     class_fields(Counter)["total"] = 3      Counter.total = 3
     slot_fields(point)["x"]                 point.x
+    slot_fields(itertools.count(5))         {"position": 5, "step": 1}
 """
 
 from __future__ import annotations
@@ -12,11 +13,15 @@ from __future__ import annotations
 import collections
 import contextlib
 import enum
+import itertools
+import re
 import types
 import weakref
 from collections.abc import Iterator
 from typing import Any, Final
 
+from d2s.errors import UnsupportedInGraphError
+from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.objects import (
     HEAP_TYPE,
     defines,
@@ -144,12 +149,109 @@ class SlotFields(Fields):
         object.__delattr__(self.owner, name)
 
 
+class CountFields(SlotFields):
+    """Where an ``itertools.count`` is, and how far it goes at a time.
+
+    While a program is captured, the count itself stays where it is, and what the captured code
+    takes from it is noted here; each run takes it to where that run has come.
+
+    Attributes:
+        held: what the captured code has made of the two; ``None`` as long as that is nothing.
+    """
+
+    def __init__(self, owner: Any) -> None:
+        super().__init__(owner)
+        self.held: dict[str, Any] | None = None
+        self._began = self._shown = ""
+        self._read: dict[str, Any] = {}
+        self._unknown = object()
+
+    def found(self) -> dict[str, Any]:
+        self.check()
+        return self._now() if self.held is None else self.held
+
+    def check(self) -> None:
+        """Refuse that code which stays Python has taken a number that was taken already.
+
+        Raises:
+            UnsupportedInGraphError: (D2S205).
+        """
+        if current() is None or self.held is None:
+            return
+        if repr(self.owner) != self._began:
+            raise error_here(
+                UnsupportedInGraphError,
+                "code that is not converted takes a number from an itertools.count from which the "
+                "function has taken one in a branch or loop, or which was there before",
+                "take it with next() in the converted function",
+            )
+
+    def _now(self) -> dict[str, Any]:
+        shown = repr(self.owner)
+        if shown != self._shown:
+            numbers = _COUNT.fullmatch(shown)
+            self._shown, self._read = shown, {"position": self._unknown}
+            if numbers is not None:  # else of tensors, or of numbers of other classes
+                step = numbers[2] or "1"
+                self._read = {"position": _number(numbers[1]), "step": _number(step)}
+        return self._read
+
+    def put(self, name: str, value: Any) -> None:
+        now = self._now()
+        if current() is not None:
+            held = {**self.found(), name: value}
+            same = all(type(held[each]) in (int, float) for each in held) and held == now
+            self.held = None if same else held
+            self._began = self._shown
+            return
+        self.held = None
+        if now.get(name) != value:
+            ahead = round((value - now["position"]) / now["step"])
+            collections.deque(itertools.islice(self.owner, max(ahead, 0)), maxlen=0)
+
+    def drop(self, name: str) -> None:
+        self.held = None
+
+    @property
+    def known(self) -> bool:
+        """Whether it counts Python numbers."""
+        return self.found().get("position") is not self._unknown
+
+
+def check_counts(*things: object) -> None:
+    """Refuse to hand an ``itertools.count`` that is not where the program has it to other code.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205).
+    """
+    capture = current()
+    counts = {} if capture is None else capture.counts
+    for thing in things if counts else ():
+        fields = counts.get(id(thing))
+        if fields is not None and fields.owner is thing and fields.held is not None:
+            raise error_here(
+                UnsupportedInGraphError,
+                "something else than next() or a loop is done with an itertools.count of which "
+                "the run decides how far it has come",
+                "keep the number in a variable, and add to it",
+            )
+
+
+_COUNT: Final = re.compile(r"count\((-?[\d.e+-]+)(?:, (-?[\d.e+-]+))?\)")
+
+
+def _number(text: str) -> int | float:
+    return int(text) if text.lstrip("-").isdecimal() else float(text)
+
+
 # By identity: a metaclass may say that its classes are equal, or have no hash.
 _names: dict[int, tuple[weakref.ref[type], tuple[str, ...]]] = {}
 
 
 def slots_of(kind: type) -> tuple[str, ...]:
     """The names of the slots that classes of the user's give an object of ``kind``."""
+    if kind is itertools.count:
+        return ("position", "step")
     key = id(kind)
     known = _names.get(key)
     if known is None or known[0]() is not kind:
@@ -196,7 +298,10 @@ def slot_fields(thing: Any) -> SlotFields:
     """The slots of ``thing``; the same object for as long as somebody holds it."""
     found = _slots.get(id(thing))
     if found is None:
-        found = _slots[id(thing)] = SlotFields(thing)
+        counts = type(thing) is itertools.count
+        found = _slots[id(thing)] = CountFields(thing) if counts else SlotFields(thing)
+    if isinstance(found, CountFields) and (capture := current()) is not None:
+        capture.counts[id(thing)] = found
     return found
 
 

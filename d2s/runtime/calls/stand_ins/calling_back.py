@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -33,6 +34,19 @@ def map_(call: Converting, function: object, /, *things: object) -> Any:
         whole = iteration.zip_(*things)
         return comprehensions.list_(whole, lambda parts: use(*parts))
     return iteration.of_several(functools.partial(map, use), *things)
+
+
+def defaultdict_(call: Converting, make: Callable[..., Any], /, *given: Any, **named: Any) -> Any:
+    """``defaultdict``: what its factory changes is state.
+
+    Args:
+        call: see above.
+        make: makes the dict.
+        given, named: what that is given.
+    """
+    if given and isinstance(given[0], types.FunctionType):
+        call(given[0])
+    return make(*given, **named)
 
 
 def filter_(call: Converting, function: object, things: Any, /) -> Any:

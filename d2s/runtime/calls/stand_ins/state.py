@@ -19,7 +19,7 @@ from d2s.runtime.lists.items.views import is_view, kind_of_view
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.training import functions as training
 from d2s.runtime.values.choice import Choice, each
-from d2s.runtime.values.objects import is_user_object
+from d2s.runtime.values.fields import is_object
 from d2s.runtime.values.tensors import as_value, is_tensor, number_kind
 from d2s.runtime.values.tree import any_leaf
 
@@ -142,7 +142,7 @@ def replaced(call: Callable[[Any], Any], thing: Any, /, **changes: object) -> An
 
 def _note_born(made: object) -> None:
     capture = current()
-    if capture is not None and is_user_object(made):
+    if capture is not None and is_object(made):
         capture.born[id(made)] = made
 
 

@@ -12,6 +12,7 @@ import io
 import itertools
 import types
 import warnings
+from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
@@ -129,6 +130,7 @@ class StandIns:
             **{made: _MAKING[made] for made in (paddle.tensor,) if made in _MAKING},
             **{each: partial(iteration.iterator, each) for each in _ITERATORS},
             **_in_pythons_words(dispatch.OPERATORS),
+            defaultdict: partial(calling_back.defaultdict_, call, dispatch.OPERATORS[defaultdict]),
             **_in_pythons_words(
                 {function: self._keyed(operator) for function, operator in dispatch.KEYED.items()}
             ),
