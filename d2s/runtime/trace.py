@@ -267,14 +267,12 @@ class Capture:
         uses: how many choices that has made since the outermost of them.
         seeded: generators that the function has made of a known seed, by their ids.
         drawn: generators that host operators draw from, by their ids.
-        moved: iterators that branches and loops have taken items from, by their ids, and the
-            blocks around the last time.
-        counts: the ``itertools.count`` objects that it has met, as attributes, by their ids.
+        moved: what branches and loops have taken items from, and the blocks then, by ids.
+        counts: the attributes of each ``itertools.count`` that it has met, by their ids.
         makes: told that the code makes what belongs to a layer for good; it may refuse that.
         over: ids of exceptions that have left a branch or loop, which is gone with its values.
         placed: lists and dicts of Python that have been put into a list of the run, by their ids.
-        doubles: lists and dicts that are the same as another one on some runs only, by their ids:
-            what they hold, and where the static loop is that has left them.
+        doubles: lists and dicts that are others on some runs: what they hold, and their loops.
         lent: objects that were taken out of lists of the run or put into them; see ``lists``.
         found: dicts, and keys of the run that are in them wherever the program goes on.
         only_static: something that dygraph does not do is a part of the program.

@@ -14,10 +14,8 @@ from __future__ import annotations
 
 import enum
 import functools
-import itertools
 import sys
 import types
-from collections import defaultdict
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, Final
@@ -27,7 +25,6 @@ import paddle
 from d2s.analysis.reads import Reads
 from d2s.conversion import codes_in, reads_of
 from d2s.errors import UnsupportedInGraphError
-from d2s.program.state.factories import Factories
 from d2s.program.state.lifted import Lifted
 from d2s.program.state.opaque import Opaque
 from d2s.program.state.places import (
@@ -41,7 +38,8 @@ from d2s.program.state.places import (
 )
 from d2s.program.state.probes import BUFFERING, WHOLE, Probes, stored_by
 from d2s.program.state.records import Change, Record, Reordered, entries, is_symbol
-from d2s.runtime.values.fields import Fields, class_fields, slot_fields, slots_of
+from d2s.runtime.calls.implicit import Factories
+from d2s.runtime.values.fields import Fields, class_fields, is_count_class, slot_fields, slots_of
 from d2s.runtime.values.objects import (
     HEAP_TYPE,
     LAYER_FIELDS,
@@ -265,7 +263,7 @@ class Watch:
         """Whether the code may read any attribute of ``thing``: it computes their names."""
         if EVERY in self.names or isinstance(thing, tuple(self.whole)):
             return True
-        if is_librarys_data(type(thing)) or type(thing) is itertools.count:
+        if is_librarys_data(type(thing)) or is_count_class(type(thing)):
             return True
         if isinstance(thing, type) and any(issubclass(kind, thing) for kind in self.whole):
             return True
@@ -367,8 +365,7 @@ class Watch:
         if id(thing) in self.records or id(thing) in self._born:
             return
         self._note_all(Record(thing, path, place))
-        if isinstance(thing, defaultdict):
-            self.add(self._factories.convert(thing), f"{path}.default_factory")
+        self._factories.convert(thing, path, self.add)
 
     def _fields(self, thing: Any, path: str, place: Place | None = None, owner: Any = None) -> None:
         scope = fields_of(thing)

@@ -169,7 +169,7 @@ def _special(callee: Any) -> Any:
         return functools.partial(streams.write, callee)
     if capture is not None and random_numbers.makes_generator(callee):
         return functools.partial(random_numbers.seeded, callee)
-    if capture is not None and type(callee) is types.MethodWrapperType and _is_next(callee):
+    if capture is not None and _is_next(callee):
         return functools.partial(call(next), callee.__self__)
     reaches = None if capture is None else world.reached_by(callee)
     if reaches is not None:
@@ -192,8 +192,8 @@ def _special(callee: Any) -> Any:
     return STAND_INS.of(callee)
 
 
-def _is_next(callee: Any) -> bool:
-    return callee.__name__ == "__next__"  # type: ignore[no-any-return]
+def _is_next(callee: object) -> bool:
+    return type(callee) is types.MethodWrapperType and callee.__name__ == "__next__"
 
 
 def _method_of_lists(callee: Choice) -> Any:

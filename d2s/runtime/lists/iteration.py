@@ -12,7 +12,7 @@ import types
 from collections.abc import Callable, Iterator
 from functools import partial
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 import paddle
 
@@ -149,7 +149,7 @@ def items_of(thing: object) -> Any:
     return thing
 
 
-def is_count(thing: object) -> bool:
+def is_count(thing: object) -> TypeGuard[Iterator[Any]]:
     """Whether ``thing`` is an ``itertools.count`` whose position is a number of the program."""
     if current() is None or type(thing) is not itertools.count:
         return False
@@ -157,7 +157,7 @@ def is_count(thing: object) -> bool:
     return isinstance(fields, CountFields) and fields.known
 
 
-def counted(count: Any) -> Any:
+def counted(count: Iterator[Any]) -> Any:
     """The next number of an ``itertools.count``, which stays where it is.
 
     One that the captured code has made moves, as long as nothing but Python decides how far.
@@ -183,7 +183,7 @@ def counted(count: Any) -> Any:
     return position
 
 
-def _rest(count: object) -> Iterator[Any]:
+def _rest(count: Iterator[Any]) -> Iterator[Any]:
     while True:
         yield counted(count)
 
@@ -271,7 +271,7 @@ def iterator(kind: Callable[..., Any], *things: Any, **options: Any) -> Any:
     return of_several(partial(kind, **options), *things)
 
 
-def tee(things: Any, n: int = 2, /) -> Any:
+def tee(things: object, n: int = 2, /) -> Any:
     """``itertools.tee``."""
     return of_several(lambda found: itertools.tee(found, n), things)
 

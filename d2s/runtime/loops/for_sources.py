@@ -341,7 +341,7 @@ class Cycle:
 class Counting:
     """The rest of an ``itertools.count`` whose position the program knows."""
 
-    def __init__(self, count: Any) -> None:
+    def __init__(self, count: Iterator[Any]) -> None:
         self.count = count
 
     def run(self, trips: Trips) -> None:

@@ -218,6 +218,11 @@ class CountFields(SlotFields):
         return self.found().get("position") is not self._unknown
 
 
+def is_count_class(kind: type) -> bool:
+    """Whether objects of ``kind`` have :class:`CountFields`."""
+    return kind is itertools.count
+
+
 def check_counts(*things: object) -> None:
     """Refuse to hand an ``itertools.count`` that is not where the program has it to other code.
 
@@ -250,7 +255,7 @@ _names: dict[int, tuple[weakref.ref[type], tuple[str, ...]]] = {}
 
 def slots_of(kind: type) -> tuple[str, ...]:
     """The names of the slots that classes of the user's give an object of ``kind``."""
-    if kind is itertools.count:
+    if is_count_class(kind):
         return ("position", "step")
     key = id(kind)
     known = _names.get(key)
@@ -271,7 +276,7 @@ def missing_attribute(kind: type, name: str) -> AttributeError:
 
     For a slot, Python 3.13 names the class with its module.
     """
-    if name in slots_of(kind):
+    if name in slots_of(kind) and not is_count_class(kind):
         member = next(vars(base)[name] for base in kind.__mro__ if name in vars(base))
         with contextlib.suppress(TypeError):  # a class that Python makes no empty object of
             try:
@@ -298,8 +303,8 @@ def slot_fields(thing: Any) -> SlotFields:
     """The slots of ``thing``; the same object for as long as somebody holds it."""
     found = _slots.get(id(thing))
     if found is None:
-        counts = type(thing) is itertools.count
-        found = _slots[id(thing)] = CountFields(thing) if counts else SlotFields(thing)
+        kind = CountFields if is_count_class(type(thing)) else SlotFields
+        found = _slots[id(thing)] = kind(thing)
     if isinstance(found, CountFields) and (capture := current()) is not None:
         capture.counts[id(thing)] = found
     return found

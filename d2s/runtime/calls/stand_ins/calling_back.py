@@ -36,7 +36,9 @@ def map_(call: Converting, function: object, /, *things: object) -> Any:
     return iteration.of_several(functools.partial(map, use), *things)
 
 
-def defaultdict_(call: Converting, make: Callable[..., Any], /, *given: Any, **named: Any) -> Any:
+def defaultdict_(
+    call: Converting, make: Callable[..., Any], /, *given: object, **named: object
+) -> Any:
     """``defaultdict``: what its factory changes is state.
 
     Args:
