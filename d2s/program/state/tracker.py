@@ -38,7 +38,7 @@ from d2s.program.state.places import (
 )
 from d2s.program.state.probes import BUFFERING, WHOLE, Probes, stored_by
 from d2s.program.state.records import Change, Record, Reordered, entries, is_symbol
-from d2s.runtime.calls.implicit import Factories
+from d2s.runtime.calls.call import Factories
 from d2s.runtime.values.fields import Fields, class_fields, is_count_class, slot_fields, slots_of
 from d2s.runtime.values.objects import (
     HEAP_TYPE,

@@ -9,7 +9,6 @@ another thread say, these forms call the original.
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import dataclasses
 import enum
@@ -298,43 +297,3 @@ def methods(capture: Capture) -> Iterator[None]:
         paddle.nn.Layer.__call__ = original
         capture.adopt = None
         adoption.give_back()
-
-
-_FACTORIES: Final = (
-    *(types.FunctionType, types.MethodType, types.MethodWrapperType),
-    functools.partial,
-)
-"""The types of what may do more than make an object."""
-
-
-class Factories:
-    """What a ``defaultdict`` from outside calls for a missing key, converted until :meth:`undo`."""
-
-    def __init__(self) -> None:
-        self._known: list[tuple[Any, Any]] = []
-
-    def convert(self, table: object, path: str, add: Callable[[Any, str], None]) -> None:
-        """Convert the factory of ``table``, if that is a dict with one, and no class.
-
-        Args:
-            table: a container.
-            path: how a reader would write it.
-            add: watches what it is given, and what can be reached from there.
-        """
-        if not isinstance(table, collections.defaultdict):
-            return
-        make: Any = table.default_factory
-        if type(make) in _FACTORIES:
-            self._known.append((table, make))
-            table.default_factory = functools.partial(_converted, make)
-            add(make, f"{path}.default_factory")
-
-    def undo(self) -> None:
-        """Give them back."""
-        while self._known:
-            table, make = self._known.pop()
-            table.default_factory = make
-
-
-def _converted(make: Callable[[], object]) -> object:
-    return (make if current() is None else call(make))()
