@@ -195,6 +195,50 @@ class SaidInATry(SaidSometimes):
         return x * 2
 
 
+class SaidInEachTrip(SaidSometimes):
+    """A method that a loop calls puts it there, whatever was there before."""
+
+    def note(self, x: Any) -> Any:
+        self.said = []
+        self.said.append(len(self.said))
+        return x + 1
+
+    def forward(self, x: Any) -> Any:
+        while True:
+            x = self.note(x)
+            if x.sum() > 4:
+                break
+        return x
+
+
+class SaidBeforeABranch(SaidSometimes):
+    """What a branch may leave as it was is what the code has put there."""
+
+    def note(self, x: Any) -> Any:
+        if x.sum() > 3:
+            self.said = 2.0
+        return x * 2
+
+    def forward(self, x: Any) -> Any:
+        self.said = 1.0
+        return self.note(x)
+
+
+class SaidInABranchInABranch(SaidSometimes):
+    """What the inner one may leave is new, what the outer one may leave is not."""
+
+    def note(self, x: Any) -> Any:
+        if x.max() > 5:
+            self.said = 2.0
+        return x * 2
+
+    def forward(self, x: Any) -> Any:
+        if x.sum() > 3:
+            self.said = 1.0
+            x = self.note(x)
+        return x * 2
+
+
 class Counts:
     """Counts in a list and a dict, under tensor conditions too."""
 
@@ -215,6 +259,7 @@ class Counts:
 MAKERS: list[tuple[Any, int]] = [
     (Kept, 1), (KeptMany, 1), (KeptSome, 1), (KeptLast, 5), (Lazy, 2), (LazyInside, 2),
     (LazySometimes, 3), (LazyCaught, 2), (Answers, 2), (Inputs, 1), (Said, 2), (Counts, 4),
+    (SaidInEachTrip, 1), (SaidBeforeABranch, 3), (SaidInABranchInABranch, 4),
 ]  # fmt: skip
 
 
@@ -258,7 +303,13 @@ def test_settles(make: Any, most: int) -> None:
     assert len(programs.programs) <= most
 
 
-@pytest.mark.parametrize("make", [SaidSometimes, SaidLate, SaidInALoop, SaidInATry])
+@pytest.mark.parametrize(
+    "make",
+    [
+        *(SaidSometimes, SaidLate, SaidInALoop, SaidInATry),
+        *(SaidInEachTrip, SaidBeforeABranch, SaidInABranchInABranch),
+    ],
+)
 def test_what_some_runs_leave_as_it_was(make: Any) -> None:
     """F3: an attribute that only some runs write stays on the others what others have set."""
     plain, other = make(), make()

@@ -72,13 +72,12 @@ def leaf_of(change: Change, now: Any) -> TensorLeaf | None:
         return TensorLeaf(path, NUMBER_DTYPES[type(now)], (), True) if _is_number(now) else None
     if not bridge.is_eager(now) or not now.stop_gradient or not now.is_contiguous():
         return None
-    sizes = list(zip(now.shape, change.before.shape, change.value.shape, strict=False))
-    if now.dtype != change.before.dtype or len(sizes) != len(change.before.shape):
+    if now.dtype != change.value.dtype or len(now.shape) != len(change.value.shape):
         return None
     # Paddle decides about sizes 0 and 1 while it captures, as for arguments.
     shape = tuple(
-        -1 if size >= SMALLEST and not size == before == after else size
-        for size, before, after in sizes
+        -1 if size >= SMALLEST and size != after else size
+        for size, after in zip(now.shape, change.value.shape, strict=True)
     )
     return TensorLeaf(path, str(now.dtype).rsplit(".", 1)[-1], shape, True) if -1 in shape else None
 

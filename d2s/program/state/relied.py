@@ -140,7 +140,7 @@ def _given(watch: Watch, changes: list[Change]) -> set[tuple[int, str]]:
             or defines(kind, "__getattr__")
         )
         surely = change.value is not ABSENT and (id(record.object), name) not in watch.handed
-        only = watch.only_assigned(record, name)
+        only = watch.only_assigned(record, name) and record.entry(name).identity not in watch.lifted
         if (only or needed) and surely and not isinstance(record.object, type):
             found.add((id(record.scope), name))
     return found

@@ -10,6 +10,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from d2s import paddle_bridge as bridge
 from d2s.runtime.aliasing.reach import Loose, Reach, Scope, is_container
 from d2s.runtime.aliasing.slots import (
     Attribute,
@@ -20,7 +21,7 @@ from d2s.runtime.aliasing.slots import (
     Slot,
     slot_key,
 )
-from d2s.runtime.aliasing.snapshots import freeze, frozen, same_items, thaw
+from d2s.runtime.aliasing.snapshots import Frozen, freeze, frozen, same_items, thaw
 from d2s.runtime.trace import current
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import is_computed
@@ -208,9 +209,25 @@ class State:
     def _note_handed(self) -> None:
         capture = current()
         if capture is not None:
+            named = len(self.slots) - len(self._bases)
             capture.handed |= {
-                (id(slot.owner), slot.name) for slot in self.slots if isinstance(slot, Attribute)
+                (id(slot.owner), slot.name)
+                for at, slot in enumerate(self.slots)
+                if isinstance(slot, Attribute)
+                and not (at >= named and self._is_new(slot, self._bases[at - named]))
             }
+
+    def _is_new(self, slot: Attribute, base: object) -> bool:
+        """Whether the body began with something that the code has put there, on every path."""
+        held = base.container if isinstance(base, Frozen) else base
+        if not bridge.is_value(held) and type(held) not in (str, int, float, bool, list):
+            return False
+        before = [
+            record.before[slot.name]
+            for record in self._watched()
+            if record.fields and record.object is slot.owner and slot.name in record.before
+        ]
+        return bool(before) and all(each is not held for each in before)
 
     def read(self) -> list[Any]:
         """The values as they are now."""
