@@ -188,7 +188,20 @@ def test_state_of_other_sizes_settles(kind: type[State]) -> None:
 def test_a_cache_in_an_attribute_is_one_program() -> None:
     """G2: a cache that grows by each call was a program for each length."""
     function = compare(Cache, numbered([(2, 3), *[(2, 1)] * 9]))
-    assert [each.runs for each in function.programs] == [1, 1, 8]
+    assert [each.runs for each in function.programs] == [1, 1, 1, 7]
+
+
+def test_a_size_that_is_set_once_stays() -> None:
+    """G2: what the first call finds of another size is no input: each run leaves the same one."""
+
+    class Steps(State):
+        def forward(self, x: Any) -> Any:
+            self.buffer = paddle.arange(4, dtype="float32") + self.buffer.sum() * 0
+            return x * self.buffer.mean()
+
+    function = compare(Steps, numbered([(2, 3)] * 5))
+    assert [each.runs for each in function.programs] == [1, 4]
+    assert "buffer: float32" not in str(function.programs[-1])
 
 
 def test_one_tensor_at_two_places_that_change() -> None:

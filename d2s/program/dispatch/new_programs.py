@@ -161,11 +161,11 @@ class NewPrograms:
         because the function itself changes it, it becomes an input, so that there is not a
         program for each; unless the function cannot be captured like that.
         """
-        counters: dict[Any, Change] = {}
+        counters: dict[Any, list[Change]] = {}
         for entry in self.programs.entries:
             for change in entry.runner.captured.counters:
                 if change.place.identity not in self._constant:
-                    counters[change.place.identity] = change
+                    counters.setdefault(change.place.identity, []).append(change)
         lifted = lift(list(counters.values()))
         numbers = tuple(each for each in lifted if not each.is_tensor)
         for several in (lifted, numbers) if len(numbers) < len(lifted) else (lifted,):

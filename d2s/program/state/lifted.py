@@ -65,21 +65,32 @@ def _parts(change: Change) -> list[Change]:
     return [Change(change.record, at, now, was) for at, (now, was) in pairs if now is not was]
 
 
-def leaf_of(change: Change, now: Any) -> TensorLeaf | None:
-    """The input for what stands ``now`` at the place of ``change``; ``None`` if it can be none."""
-    path = change.place.path
-    if not varies(change):
-        return TensorLeaf(path, NUMBER_DTYPES[type(now)], (), True) if _is_number(now) else None
-    if not bridge.is_eager(now) or not now.stop_gradient or not now.is_contiguous():
+def leaf_of(changes: list[Change], now: Any) -> TensorLeaf | None:
+    """The input for what stands ``now`` at the place of ``changes``; ``None`` if it can be none.
+
+    A size that each program leaves as it is now is no reason for another one.
+    """
+    path = changes[-1].place.path
+    if _is_number(now):
+        return TensorLeaf(path, NUMBER_DTYPES[type(now)], (), True)
+    left = [change.value for change in changes if varies(change)]
+    if not left or not _can_be_given(now):
         return None
-    if now.dtype != change.value.dtype or len(now.shape) != len(change.value.shape):
-        return None
+    alike = [each for each in left if each.dtype == now.dtype and len(each.shape) == len(now.shape)]
     # Paddle decides about sizes 0 and 1 while it captures, as for arguments.
     shape = tuple(
-        -1 if size >= SMALLEST and size != after else size
-        for size, after in zip(now.shape, change.value.shape, strict=True)
+        -1 if size >= SMALLEST and any(each.shape[axis] != size for each in alike) else size
+        for axis, size in enumerate(now.shape)
     )
-    return TensorLeaf(path, str(now.dtype).rsplit(".", 1)[-1], shape, True) if -1 in shape else None
+    return TensorLeaf(path, _name(now.dtype), shape, True) if -1 in shape else None
+
+
+def _can_be_given(now: Any) -> bool:
+    return bridge.is_eager(now) and now.stop_gradient and now.is_contiguous()
+
+
+def _name(dtype: object) -> str:
+    return str(dtype).rsplit(".", 1)[-1]
 
 
 def _is_number(thing: object) -> bool:
@@ -133,21 +144,22 @@ class Lifted:
 
     def fits(self, now: Any) -> bool:
         """Whether a tensor may be given for the input."""
-        if not bridge.is_eager(now) or not now.stop_gradient or not now.is_contiguous():
+        if not _can_be_given(now) or _name(now.dtype) != self.leaf.dtype:
             return False
         wanted, shape = self.leaf.shape, now.shape
-        return str(now.dtype).rsplit(".", 1)[-1] == self.leaf.dtype and (
-            len(wanted) == len(shape)
-            and all(
-                size >= SMALLEST if open_ < 0 else size == open_
-                for open_, size in zip(wanted, shape, strict=True)
-            )
+        return len(wanted) == len(shape) and all(
+            size >= SMALLEST if open_ < 0 else size == open_
+            for open_, size in zip(wanted, shape, strict=True)
         )
 
 
-def lift(changes: list[Change]) -> tuple[Lifted, ...]:
-    """What becomes an input of a program that is captured now; tensors come first."""
-    leaves = [(change, leaf_of(change, change.place.get())) for change in changes]
+def lift(known: list[list[Change]]) -> tuple[Lifted, ...]:
+    """What becomes an input of a program that is captured now; tensors come first.
+
+    Args:
+        known: for each place, what programs do to it, the newest last.
+    """
+    leaves = [(each[-1], leaf_of(each, each[-1].place.get())) for each in known]
     found = [Lifted(change, leaf) for change, leaf in leaves if leaf is not None]
     return tuple(sorted(found, key=lambda each: not each.is_tensor))
 
