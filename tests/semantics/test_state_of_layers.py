@@ -48,6 +48,9 @@ TABLES = {
     "in a branch": "if x > 0:\n    self.count = x\n    return 'count' in vars(self)\nreturn False",
     "in a loop": "found = []\nwhile x < 3:\n    found.append('count' in self.__dict__)\n"
     "    self.count = self.count + x\n    x = x + 1\nreturn found",
+    "all buffers": "self.count = x\nreturn len(list(self.buffers()))",
+    "buffers by name": "if x > 0:\n    self.count = self.count + x\n"
+    "return [name for name, _ in self.named_buffers()]",
     "buffers": "if x > 0:\n    self.count = self.count + x\nreturn 'count' in self._buffers",
 }
 

@@ -17,7 +17,7 @@ from d2s.program.state.tracker import Watch
 from d2s.runtime.values.cases import Cases
 from d2s.runtime.values.tensors import is_tensor, number_kind
 
-_TABLES: Final = frozenset(("__dict__", "_buffers"))
+_TABLES: Final = frozenset(("__dict__", "_buffers", "buffers", "named_buffers"))
 
 
 def check_tables(watched: Iterable[Watch], function: Callable[..., object]) -> None:
