@@ -181,7 +181,8 @@ class _Guards:
             return
         self.seen.add(way)
         value = place.get()
-        lifted = self.lifted.get((id(place.holder()), place.key))
+        here = id(place.holder()), place.key
+        lifted = self.watch.lifted.get(identity) or self.lifted.get(here)
         if lifted is not None:
             self.found.append(lifted.guard(place))
         elif value is ABSENT or is_constant(value):
