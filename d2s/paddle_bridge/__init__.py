@@ -55,7 +55,7 @@ from d2s.paddle_bridge.flags import program_order, show_code
 from d2s.paddle_bridge.gate import keep_mode, static_lock
 from d2s.paddle_bridge.gradients.reads import gradients_go_to, read_by_gradients
 from d2s.paddle_bridge.gradients.repairs import gradient_function
-from d2s.paddle_bridge.methods import methods_replaced, replace_method
+from d2s.paddle_bridge.methods import methods_replaced, set_method, stand_in
 from d2s.paddle_bridge.names import (
     NO_COMPILER,
     ASTStaticFunction,
@@ -288,9 +288,9 @@ __all__ = [
     "relax",
     "remembered_frames",
     "renew",
-    "replace_method",
     "runs_as_it_is",
     "saved_programs",
+    "set_method",
     "shape_of",
     "share_constants",
     "share_storage",
@@ -300,6 +300,7 @@ __all__ = [
     "shows_value",
     "size_of",
     "sources",
+    "stand_in",
     "static_lock",
     "static_py_layer",
     "stopwatch",

@@ -19,39 +19,41 @@ from typing import Any, Final
 _KEPT: Final = "__getitem__"
 """The method that Python may call without a lookup."""
 
+_STAND_IN: Final = "__d2s_stand_in__"
+"""Where a function has what takes its place: Python does not own the function that it keeps."""
 
-class _Replaced:
-    """A method that is no function, which Python looks up each time.
 
-    As Python does not own a function that it keeps, a replaced one could even be gone by then.
+def stand_in(function: types.FunctionType, make: Callable[[Any], Any]) -> Any:
+    """What takes the place of ``function`` as a method, which is made once and lives as long.
+
+    Args:
+        function: the method.
+        make: makes it, as ``functools.wraps`` would.
     """
+    known = vars(function).get(_STAND_IN)
+    if known is None or known.__wrapped__ is not function:  # that of another one, copied by `wraps`
+        known = make(function)
+        if known is not function:
+            vars(function)[_STAND_IN] = known
+    return known
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
 
-    def __get__(self, owner: object, kind: type | None = None) -> Any:
-        return self.function if owner is None else types.MethodType(self.function, owner)
-
-
-def replace_method(owner: type, name: str, method: Any) -> None:
-    """Set a method of a class, to be set back with ``setattr``.
+def set_method(owner: type, name: str, method: Any) -> None:
+    """Set a method of a class, for a while or back again.
 
     Args:
         owner: the class.
         name: of the method.
-        method: what takes its place: a function, or another kind of descriptor.
+        method: what takes its place; for ``__getitem__`` a function that outlives the class.
 
     Raises:
         AttributeError, TypeError: the class lets nobody set anything.
     """
-    if name != _KEPT or not isinstance(method, types.FunctionType):
-        setattr(owner, name, method)
-        return
-    for kind in owner.__mro__:
-        before = vars(kind).get(name)
-        if isinstance(before, types.FunctionType):
-            before.__defaults__ = before.__defaults__  # Python asks for it anew
-    setattr(owner, name, _Replaced(method))
+    known = [vars(kind).get(name) for kind in owner.__mro__] if name == _KEPT else []
+    setattr(owner, name, method)
+    for function in [method, *known] if known else []:
+        if isinstance(function, types.FunctionType):
+            function.__defaults__ = function.__defaults__  # what Python keeps is no longer it
 
 
 @contextlib.contextmanager
@@ -63,7 +65,7 @@ def methods_replaced(table: dict[tuple[Any, str], Any]) -> Iterator[None]:
     """
     before = {key: vars(key[0]).get(key[1]) for key in table}
     for (owner, name), method in table.items():
-        replace_method(owner, name, method)
+        setattr(owner, name, method)
     try:
         yield
     finally:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import threading
+import types
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
@@ -12,7 +14,7 @@ import paddle
 
 from d2s.paddle_bridge.capturing.exact import divisor, quotient
 from d2s.paddle_bridge.capturing.variables import rename_result
-from d2s.paddle_bridge.methods import replace_method
+from d2s.paddle_bridge.methods import set_method, stand_in
 from d2s.paddle_bridge.names import (
     EagerTensor,
     LayerHelperBase,
@@ -85,6 +87,12 @@ def _eager_operator(name: str, original: Callable[..., Any]) -> Callable[..., An
         return getattr(as_value(self), name)(*others)
 
     return operator
+
+
+def _eager_method(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    if name != "__getitem__" or not isinstance(original, types.FunctionType):
+        return _eager_operator(name, original)
+    return stand_in(original, lambda each: functools.wraps(each)(_eager_operator(name, each)))
 
 
 def _reading_method(original: Callable[..., Any], noticed: Callable[[Any], None]) -> Any:
@@ -184,7 +192,7 @@ def tensors_as_values(
                         continue
                     _saved.append((owner, name, original))
                     if owner is EagerTensor:
-                        replace_method(owner, name, _eager_operator(name, original))
+                        set_method(owner, name, _eager_method(name, original))
                     else:
                         setattr(owner, name, _value_operator(name, original, adapt, finish, said))
             for name in _COPYING:
@@ -209,7 +217,7 @@ def tensors_as_values(
                     if original is None:
                         delattr(owner, name)
                     else:
-                        setattr(owner, name, original)
+                        set_method(owner, name, original)
 
 
 @contextlib.contextmanager

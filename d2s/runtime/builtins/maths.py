@@ -191,6 +191,12 @@ def _factorial(value: bridge.Value) -> bridge.Value:
 _DTYPES: Final = {int: "int64", float: "float64"}
 
 
+def _named(function: Compute, names: tuple[str, ...], *things: object) -> Any:
+    """``function`` of things, the last of which have ``names``, as ``steps`` of ``nextafter``."""
+    count = len(things) - len(names)
+    return function(*things[:count], **dict(zip(names, things[count:], strict=True)))
+
+
 def _by_python(name: str, *kinds: type, of_items: bool = False) -> Compute:
     """The operator of a function of ``math`` that Python itself computes on each run.
 
@@ -202,11 +208,11 @@ def _by_python(name: str, *kinds: type, of_items: bool = False) -> Compute:
     original = getattr(math, name)
     metas: list[tuple[list[int], str]] = [([], _DTYPES[kind]) for kind in kinds]
 
-    def run(*things: Any) -> Any:
-        if current() is None:
-            return original(*things)
+    def run(*things: Any, **options: Any) -> Any:
+        if current() is None or not (things or options):
+            return original(*things, **options)
         if not of_items:
-            return on(original, *things)
+            return on(partial(_named, original, tuple(options)), *things, *options.values())
         for position, thing in enumerate(things):
             if isinstance(thing, Choice):
                 before, after = things[:position], things[position + 1 :]

@@ -461,7 +461,9 @@ def _sorted_items(items: list[Any], key: Key | None, reverse: Any) -> list[Any]:
     keys = None
     if is_structured(measures):
         beginning = beginnings(measures)
-        order = None if beginning else Order(measures[::-1] if reverse else measures, "<")
+        order = (
+            None if beginning else Order(measures[::-1] if reverse else measures, "<", sorts=True)
+        )
         if order is not None and not order.known:
             places = order.positions()
             return reordered(items, turned(places, len(items)) if reverse else places)

@@ -114,7 +114,7 @@ class Adoption:
 
     def _replace(self, owner: type, name: str, member: object, replaced: object) -> None:
         try:
-            bridge.replace_method(owner, name, replaced)
+            bridge.set_method(owner, name, replaced)
         except (AttributeError, TypeError):  # a class that lets nobody set anything
             return
         self._saved.append((owner, name, member))
@@ -123,7 +123,7 @@ class Adoption:
         """Put every method back."""
         while self._saved:
             owner, name, member = self._saved.pop()
-            setattr(owner, name, member)
+            bridge.set_method(owner, name, member)
 
 
 def _is_users(owner: type) -> bool:
@@ -151,6 +151,8 @@ def _converting(name: str, member: object) -> Any:
     if name == "__new__" and isinstance(member, staticmethod):
         return staticmethod(_lazily(member.__func__))
     if isinstance(member, types.FunctionType) and name.startswith("__") and name.endswith("__"):
+        if name == "__getitem__":
+            return bridge.stand_in(member, _lazily)
         return member if name in _LEFT_ALONE else _lazily(member)
     return member
 

@@ -14,6 +14,7 @@ import collections
 import functools
 import inspect
 import operator
+import sys
 import types
 from collections.abc import Callable
 from typing import Any, Final
@@ -38,6 +39,9 @@ _ORDERS: Final[dict[str, Callable[[Any, Any], Any]]] = {
 _KINDS: Final[tuple[Any, ...]] = (list, tuple, dict, collections.deque)
 _LIKE_TUPLES: Final = SIZE is not list
 """Whether sizes equal tuples, too; before Paddle 3.3 they are lists."""
+_FIELDS_IN_TURN: Final = sys.version_info >= (3, 13)
+"""Whether a data class says ``a.x == b.x and a.y == b.y``; its fields are a tuple before."""
+
 _ITEM_BY_ITEM: Final = (SIZE.__eq__, *(kind.__eq__ for kind in _KINDS))
 """How classes compare that leave it to Python's containers."""
 
@@ -52,7 +56,8 @@ def eq(left: object, right: object, /) -> Any:
     pairs = _pairs(left, right)
     if pairs is None:
         return left == right
-    return _all_same(pairs)
+    in_turn = _FIELDS_IN_TURN and is_dataclass_instance(left) and left is not right
+    return _one_by_one(pairs) if pairs and in_turn else _all_same(pairs)
 
 
 def ne(left: object, right: object, /) -> Any:
@@ -165,6 +170,18 @@ def _compares_fields(kind: Any) -> bool:
 def _same(left: object, right: object) -> Any:
     """Whether two items are equal, as what decides a branch."""
     return True if left is right else condition(eq(left, right))
+
+
+def _one_by_one(pairs: list[tuple[Any, Any]]) -> Any:
+    """The first answer that is false, or the last one, as ``and`` gives it."""
+    (left, right), *rest = pairs
+    same = eq(left, right)
+    if not rest:
+        return same
+    test = condition(same)
+    if not bridge.is_value(test):
+        return _one_by_one(rest) if test else same
+    return select(test, lambda: _one_by_one(rest), lambda: same)
 
 
 def _all_same(pairs: list[tuple[Any, Any]]) -> Any:

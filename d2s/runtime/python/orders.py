@@ -194,19 +194,24 @@ def _is_exact(numbers: list[Any]) -> bool:
 class Order:
     """The answers to ``a < b`` (or ``a > b``) for pairs of items, ``b`` before ``a`` in the list.
 
+    Args:
+        items: the items.
+        symbol: ``"<"`` or ``">"``.
+        sorts: pairs are asked the other way round, too, where Python's ``sorted`` does.
+
     Attributes:
         count: how many items there are.
         known: no answer depends on the run.
         sure: no three items can contradict each other, as NaN does; a bool value, or a bool.
     """
 
-    def __init__(self, items: list[Any], symbol: str) -> None:
+    def __init__(self, items: list[Any], symbol: str, *, sorts: bool = False) -> None:
         self.count = len(items)
         self.known = False
         columns = _columns(items)
         if columns is None:
             self.sure: Any = False
-            answers = self._pair_by_pair(items, symbol)
+            answers = self._pair_by_pair(items, symbol, both=sorts and SEES_EQUALS)
             self.known = not any(map(bridge.is_value, answers))
             self._flat = None if self.known else paddle.stack(list(map(_as_value, answers)))
             return
@@ -219,7 +224,7 @@ class Order:
             wins = (better & ~same) | (same & wins)
         self._flat = paddle.reshape(wins, [-1])
 
-    def _pair_by_pair(self, items: list[Any], symbol: str) -> list[Any]:
+    def _pair_by_pair(self, items: list[Any], symbol: str, *, both: bool) -> list[Any]:
         if self.count * (self.count - 1) > 2 * _MOST_PAIRS:
             raise error_here(
                 UnsupportedInGraphError,
@@ -229,7 +234,7 @@ class Order:
             )
         return [
             condition(COMPARISONS[symbol](items[row], items[other]))
-            if other < row or (SEES_EQUALS and row < other)
+            if other < row or (both and row < other)
             else False
             for row in range(self.count)
             for other in range(self.count)

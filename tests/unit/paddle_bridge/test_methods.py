@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import types
+import functools
+from collections.abc import Callable
+from typing import Any
 
 import paddle
 import pytest
@@ -13,6 +15,14 @@ from d2s import paddle_bridge as bridge
 
 def _item(box: object, at: int) -> int:
     return box[at]  # type: ignore[index, no-any-return]
+
+
+def _minus(function: Callable[..., int]) -> Callable[..., int]:
+    @functools.wraps(function)
+    def minus(*arguments: Any) -> int:
+        return -function(*arguments)
+
+    return minus
 
 
 @pytest.mark.parametrize("inherited", [False, True])
@@ -27,30 +37,33 @@ def test_a_method_that_is_set_is_the_one_that_is_called(inherited: bool) -> None
         pass
 
     original, box = vars(Box)["__getitem__"], (Derived if inherited else Box)()
+    other = bridge.stand_in(original, _minus)
     wrong = 0
     for each in range(3_000):
         for _ in range(9):  # often enough for Python to keep the method
             wrong += _item(box, 1) != 1
-        bridge.replace_method(Box, "__getitem__", lambda _, at, by=each: -at - by)
-        wrong += sum(_item(box, 1) != -1 - each for _ in range(1 + each % 5))
-        Box.__getitem__ = original  # type: ignore[method-assign]
+        bridge.set_method(Box, "__getitem__", other)
+        wrong += sum(_item(box, 1) != -1 for _ in range(1 + each % 5))
+        bridge.set_method(Box, "__getitem__", original)
     assert wrong == 0
 
 
-def test_a_method_in_its_place_is_found_as_a_function() -> None:
-    """A1: on the class and on an object, as Python gives it."""
+def test_what_takes_the_place_of_a_function_lives_as_long() -> None:
+    """A1: one for each function, also where ``functools.wraps`` has copied what others have."""
 
-    class Box:
-        def __getitem__(self, at: int) -> int:
-            return at
+    def first(at: int) -> int:
+        return at
 
-    def minus(box: object, at: int) -> int:
-        return -at
+    @functools.wraps(first)
+    def second(at: int) -> int:
+        return at + 1
 
-    bridge.replace_method(Box, "__getitem__", minus)
-    assert Box.__getitem__ is minus
-    assert isinstance(Box().__getitem__, types.MethodType)
-    assert Box()[3] == Box().__getitem__(3) == -3
+    made = bridge.stand_in(first, _minus)
+    vars(second).update(vars(first))
+    assert bridge.stand_in(first, _minus) is made
+    assert bridge.stand_in(second, _minus) is not made
+    left_alone = bridge.stand_in(_item, lambda function: function)
+    assert left_alone is _item
 
 
 def test_the_class_of_tensors_has_its_own_item_method_behind_a_capture() -> None:
