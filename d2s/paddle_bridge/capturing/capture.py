@@ -92,7 +92,10 @@ def _eager_operator(name: str, original: Callable[..., Any]) -> Callable[..., An
 def _eager_method(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     if name != "__getitem__" or not isinstance(original, types.FunctionType):
         return _eager_operator(name, original)
-    return stand_in(original, lambda each: functools.wraps(each)(_eager_operator(name, each)))
+    made: Callable[..., Any] = stand_in(
+        original, lambda each: functools.wraps(each)(_eager_operator(name, each))
+    )
+    return made
 
 
 def _reading_method(original: Callable[..., Any], noticed: Callable[[Any], None]) -> Any:
