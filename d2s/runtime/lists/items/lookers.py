@@ -79,6 +79,8 @@ class _Looking:
             return self._of_function(value)
         if isinstance(value, BaseException):
             return list(value.args)
+        if isinstance(value, types.GeneratorType):
+            return _variables_of(value)
         return gc.get_referents(value) if type(value) in _LOOKERS else []
 
     def _of_function(self, function: types.FunctionType) -> list[Any]:
@@ -92,6 +94,15 @@ class _Looking:
                 if held is self._container and not _is_under_way(function.__code__, name):
                     found.append(held)
         return found
+
+
+def _variables_of(generator: types.GeneratorType[Any, Any, Any]) -> list[Any]:
+    """What a generator holds by itself; it shares its other variables with functions."""
+    frame = generator.gi_frame
+    if frame is None:  # it is over
+        return []
+    shared = frame.f_code.co_cellvars + frame.f_code.co_freevars
+    return [value for name, value in frame.f_locals.items() if name not in shared]
 
 
 def _is_watched(scope: object) -> bool:

@@ -22,8 +22,9 @@ from d2s.diagnostics.notes import note
 from d2s.errors import NotStaticError
 from d2s.runtime.host.shipment import Shipment
 from d2s.runtime.lists.dynamic_list import DynamicList
-from d2s.runtime.python.arrays.contents import KNOWN, RunArray
+from d2s.runtime.python.arrays.contents import RunArray
 from d2s.runtime.python.arrays.functions import lowered_call
+from d2s.runtime.python.arrays.leaves import NUMBERS, Leaf, Odd, leaf_of
 from d2s.runtime.python.arrays.ufuncs import check_errors
 from d2s.runtime.python.arrays.views import unknown_view, write
 from d2s.runtime.trace import error_here
@@ -79,13 +80,15 @@ class _Call:
         arrays: the arrays among them.
         writable: the function changes some of its arguments.
         locked: the array that may not be written all the same.
-        constant: an array that no run decides is among them, too; it is never written.
+        constants: copies of arrays among them that no run decides, and these; never written.
+        opened: the copies may be written, so that a function says what it does with them.
     """
 
     def __init__(self, function: Function, arguments: list[Any], options: dict[str, Any]) -> None:
         self.function = function
         self.arrays: list[RunArray] = []
-        self.constant = False
+        self.constants: list[tuple[Any, Any]] = []
+        self.opened = False
         self._shipment = Shipment()
         self._rest = self._shipment.pack([self._slotted(arguments), self._slotted(options)])
         self.writable = False
@@ -98,10 +101,8 @@ class _Call:
             self.arrays.extend([] if known else [thing])
             return _Slot(known[0] if known else len(self.arrays) - 1)
         if isinstance(thing, np.ndarray):
-            self.constant = True
-            copy = thing.copy()
-            copy.flags.writeable = False
-            return copy
+            self.constants.append((thing.copy(), thing))
+            return self.constants[-1][0]
         return _mapped(self._slotted, thing)
 
     @property
@@ -119,6 +120,8 @@ class _Call:
         for index, array in enumerate(contents):
             if isinstance(array, np.ndarray):
                 array.flags.writeable = self.writable and index != self.locked
+        for copy, _ in self.constants:
+            copy.flags.writeable = self.opened
 
         def filled(thing: object) -> Any:
             if isinstance(thing, _Slot):
@@ -160,86 +163,19 @@ def _is_looked_into(thing: object) -> bool:
 # -- what a function gives -------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Leaf:
-    """An array or number in a result.
-
-    Attributes:
-        dtype: of the array.
-        shape: -1 for a dimension that only the run knows.
-        scalar: it is a number of NumPy.
-        kind: the type of a number of Python's.
-        same: which of the arguments it is.
-        shares: which of them it shares its memory with.
-    """
-
-    dtype: Any
-    shape: tuple[int, ...]
-    scalar: bool = False
-    kind: type | None = None
-    same: int | None = None
-    shares: frozenset[int] = frozenset()
-
-    def fits(self, found: _Leaf) -> bool:
-        """Whether a run that gives ``found`` gives what the samples did."""
-        sizes = zip(self.shape, found.shape, strict=False)
-        mine = self.dtype, self.scalar, self.kind, self.same
-        return (
-            mine == (found.dtype, found.scalar, found.kind, found.same)
-            and len(self.shape) == len(found.shape)
-            and all(mine in (-1, size) for mine, size in sizes)
-        )
-
-    def joined(self, other: _Leaf) -> _Leaf | None:
-        """What both are."""
-        shape = tuple(a if a == b else -1 for a, b in zip(self.shape, other.shape, strict=False))
-        made = _Leaf(
-            self.dtype, shape, self.scalar, self.kind, self.same, self.shares | other.shares
-        )
-        return made if made.fits(other) and self.same == other.same else None
-
-    def words(self) -> str:
-        """What it is, for messages."""
-        if self.kind is not None:
-            return f"a Python {self.kind.__name__}"
-        return f"an array of {self.dtype} and shape {list(self.shape)}"
-
-
-_NUMBERS: Final = (bool, int, float)
-
-
 def _flat(result: object, leaves: list[Any]) -> Any:
     """``result`` with positions in the place of arrays and numbers, which ``leaves`` gets."""
     if type(result) is not np.ndarray and isinstance(result, np.ndarray):
-        raise _Odd(type(result).__name__)  # as one with a mask, which a tensor has no room for
-    if isinstance(result, np.ndarray | np.generic) or type(result) in _NUMBERS:
+        raise Odd(type(result).__name__)  # as one with a mask, which a tensor has no room for
+    if isinstance(result, np.ndarray | np.generic) or type(result) in NUMBERS:
         leaves.append(result)
         return _Slot(len(leaves) - 1)
     if result is None or isinstance(result, str) or result is NotImplemented:
         return result
     mapped = _mapped(lambda part: _flat(part, leaves), result)
     if mapped is result:
-        raise _Odd(type(result).__name__)
+        raise Odd(type(result).__name__)
     return mapped
-
-
-class _Odd(Exception):
-    """A function has given something else than arrays and numbers."""
-
-
-def _leaf_of(leaf: Any, contents: list[Any]) -> _Leaf:
-    if type(leaf) in _NUMBERS:
-        return _Leaf(None, (), kind=type(leaf))
-    if leaf.dtype.name not in KNOWN:
-        raise _Odd(f"array of {leaf.dtype}")
-    scalar = not isinstance(leaf, np.ndarray)
-    known = [index for index, array in enumerate(contents) if array is leaf and not scalar]
-    shares = frozenset(
-        index
-        for index, array in enumerate(contents)
-        if not scalar and isinstance(array, np.ndarray) and np.may_share_memory(leaf, array)
-    )
-    return _Leaf(leaf.dtype, leaf.shape, scalar, None, known[0] if known else None, shares)
 
 
 @dataclass
@@ -253,7 +189,7 @@ class _Form:
     """
 
     tree: Any
-    leaves: list[_Leaf]
+    leaves: list[Leaf]
     changed: set[int]
 
 
@@ -277,22 +213,22 @@ def _form_of(call: _Call) -> _Form:
             ):
                 warnings.simplefilter("ignore")
                 tree = _flat(call.apply(contents, others), leaves)
-                found = [_leaf_of(leaf, contents) for leaf in leaves]
-        except _Odd as error:
+                found = [leaf_of(leaf, contents) for leaf in leaves]
+        except Odd as error:
             raise _refused(call, f"gives a {error}, which no program has") from None
         except Exception as error:
             if "read-only" in str(error) and not call.writable:
                 call.writable = True
                 return _form_of(call)
-            if "read-only" in str(error) and call.constant:
-                raise _refused(call, "writes into an array that no run decides") from None
+            if call.constants and not call.opened:  # not every function says "read-only"
+                call.opened = True
+                return _form_of(call)
             raised.append(error)
             continue
-        changed = {
-            index
-            for index, (was, array) in enumerate(zip(before, contents, strict=True))
-            if call.writable and not np.array_equal(was, array, equal_nan=array.dtype.kind in "fc")
-        }
+        if any(not _is_same(*pair) for pair in call.constants):
+            raise _refused(call, "writes into an array that no run decides")
+        pairs = enumerate(zip(before, contents, strict=True))
+        changed = {index for index, pair in pairs if not _is_same(*pair)}
         form = _joined(call, form, _Form(tree, found, changed))
     if form is not None:
         written = _written(call) if call.writable else set()
@@ -302,6 +238,10 @@ def _form_of(call: _Call) -> _Form:
     ):
         raise raised[0].with_traceback(None)
     raise _refused(call, f"raises {raised[0]!r} for every sample that d2s knows") from raised[0]
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    return bool(np.array_equal(one, other, equal_nan=other.dtype.kind in "fc"))
 
 
 def _written(call: _Call) -> set[int]:
@@ -378,8 +318,8 @@ def call(function: Function, arguments: list[Any], options: dict[str, Any]) -> A
         contents = [kind.on_host(value) for kind, value in zip(kinds, values, strict=False)]
         leaves: list[Any] = []
         tree = _flat(made.apply(contents, list(values[count:])), leaves)
-        found = [_leaf_of(leaf, contents) for leaf in leaves]
-        if tree != form.tree or not all(map(_Leaf.fits, form.leaves, found)):
+        found = [leaf_of(leaf, contents) for leaf in leaves]
+        if tree != form.tree or not all(map(Leaf.fits, form.leaves, found)):
             raise _disagrees(function, form.leaves, found)
         results = [
             leaf for leaf, known in zip(leaves, form.leaves, strict=True) if known.same is None
@@ -399,7 +339,7 @@ def call(function: Function, arguments: list[Any], options: dict[str, Any]) -> A
     return result
 
 
-def _meta(leaf: _Leaf) -> tuple[list[int], str]:
+def _meta(leaf: Leaf) -> tuple[list[int], str]:
     if leaf.kind is not None:
         return [], {bool: "bool", int: "int64", float: "float64"}[leaf.kind]
     return list(leaf.shape), leaf.dtype.name
@@ -426,7 +366,7 @@ def _built(form: _Form, made: _Call, values: list[Any]) -> Any:
     return filled(form.tree)
 
 
-def _disagrees(function: Function, known: list[_Leaf], found: list[_Leaf]) -> Exception:
+def _disagrees(function: Function, known: list[Leaf], found: list[Leaf]) -> Exception:
     """The error of a run that gives something else than the samples did."""
     words = [", ".join(leaf.words() for leaf in leaves) for leaves in (found, known)]
     return NotStaticError(
