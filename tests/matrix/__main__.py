@@ -150,7 +150,8 @@ def main(arguments: list[str]) -> int:
                 )
                 on = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
                 pair = {"paddle": paddle, "python": python, "part": part}
-                of = f"{len(runs)} of {asked.shares} shares" if part == "suite" else ""
+                count = f"{len(runs)} of {asked.shares} shares"
+                of = ("whole" if len(runs) == asked.shares else count) if part == "suite" else ""
                 _note({**pair, "of": of, **found, "date": on})
                 print(paddle, python, part, found)
                 failed = failed or bool(found["failed"])
