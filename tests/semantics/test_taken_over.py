@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import paddle
 import pytest
 
@@ -118,3 +119,48 @@ def test_the_default_gives_what_dygraph_gives(name: str) -> None:
 def test_what_nobody_else_knows_goes_from_name_to_name(name: str) -> None:
     """A1, F3: double buffers, and copies."""
     assert_same(_function(*APART[name]), *map(_inputs, (0, 1, 2, 4)), grad=False)
+
+
+ONE_OF_SEVERAL = """
+def f(x):
+    if x.sum() > 5:
+        r = {first}
+    elif x.sum() > 0:
+        r = {second}
+    else:
+        r = {third}
+    {change}
+    return {result}
+"""
+TUPLES = {"first": "(x * 1,)", "second": "(x * 3, 1)", "third": "(x * 2, 1, 2)"}
+DICTS = {"first": "{'a': x * 1}", "second": "{'a': x * 3, 'b': 1}", "third": "{'a': x * 2}"}
+
+
+@pytest.mark.parametrize(
+    ("kinds", "change"),
+    [
+        (TUPLES, "r[0].add_(x)"),
+        (TUPLES, "r[0][0] = 7.0"),
+        (DICTS, "r['a'][0] = 7.0"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
+def test_a_part_of_one_of_several_of_other_forms(kinds: dict[str, str], change: str) -> None:
+    """A1, F3: it is not bound anew in them; refused, and right by default."""
+    function = function_of(ONE_OF_SEVERAL.format(**kinds, change=change, result="r"), "f")
+    inputs = [paddle.to_tensor(each) for each in ([1.0, 2.0], [-1.0, -2.0], [10.0, 2.0])]
+    with pytest.raises(d2s.errors.InplaceError, match="one of several"):
+        d2s.to_static(function, full_graph=True)(inputs[0])
+    flat, converted = paddle.utils.flatten, d2s.to_static(function, full_graph=False)
+    for x in inputs:
+        right, mine = flat(function(x)), flat(converted(x))
+        assert [np.asarray(a).tolist() for a in right] == [np.asarray(a).tolist() for a in mine]
+
+
+@pytest.mark.parametrize("change", ["v = r[0].clone()\n    v.add_(x)", "v = r[0]\n    v.add_(x)"])
+def test_a_part_that_nobody_reads_again(change: str) -> None:
+    """F3: a copy of it, or the part itself where the tuple is not read later."""
+    result = "v, r" if "clone" in change else "v"
+    text = ONE_OF_SEVERAL.format(**TUPLES, change=change, result=result)
+    inputs = [paddle.to_tensor(each) for each in ([1.0, 2.0], [-1.0, -2.0], [10.0, 2.0])]
+    assert_same(function_of(text, "f"), *inputs, grad=False)

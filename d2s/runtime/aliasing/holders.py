@@ -256,7 +256,7 @@ class _Inside:
         return any(self._in(part, DEPTH) for leaf in leaves for part in self._parts(leaf))
 
     def _in(self, part: object, depth: int) -> bool:
-        if part is self.thing:
+        if is_same(part, self.thing):
             return True
         if depth == 0 or type(part) in LEAVES or self.barren.get(id(part), (0, 0))[0] >= depth:
             return False

@@ -16,11 +16,17 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import InplaceError
-from d2s.runtime.aliasing.holders import Holder, holders_of_each, is_handed_on, is_same
+from d2s.runtime.aliasing.holders import (
+    Holder,
+    holders_of_each,
+    is_handed_on,
+    is_in_an_alternative,
+    is_same,
+)
 from d2s.runtime.aliasing.picks import merged, note_pick, picks_of
 from d2s.runtime.aliasing.ranks import open_axes
 from d2s.runtime.aliasing.replays import Method, done
-from d2s.runtime.aliasing.snapshots import Frozen
+from d2s.runtime.aliasing.snapshots import tensors_in
 from d2s.runtime.aliasing.storage import (
     Sharing,
     may_be,
@@ -374,11 +380,13 @@ def _refuse_chosen(value: paddle.Tensor, what: str) -> None:
     """Refuse to change what is, as the run decides, a tensor that has another name, too."""
     root, others = root_of(value), list(may_be(value))
     for other, holders in zip(others, _live_holders_of(*others), strict=True):
-        path = next((holder.path for holder in holders), None)
-        if path is None and root_of(other) == root:
+        also = next((repr(holder.path) for holder in holders), None)
+        if also is None and is_in_an_alternative(other):
+            also = "a part of one of several things"
+        if also is None and root_of(other) == root:
             continue
-        if path is not None or root_of(other) is not None or bridge.tensor_of(other) is not None:
-            also = "an argument or a tensor of the state" if path is None else repr(path)
+        if also is not None or root_of(other) is not None or bridge.tensor_of(other) is not None:
+            also = also or "an argument or a tensor of the state"
             raise error_here(
                 InplaceError,
                 f"{what} changes a tensor in place that is the same one as {also} on some runs, as "
@@ -473,19 +481,6 @@ def _doubled_with(path: str, block: Block) -> str:
     before = dict(zip(block.names, block.before, strict=False))
     others = (name for name in block.doubled if name != path and before[name] is before[path])
     return next(others, path)
-
-
-def tensors_in(snapshot: object) -> list[Any]:
-    """The tensors of what was frozen, in its order."""
-    if is_tensor(snapshot):
-        return [snapshot]
-    if isinstance(snapshot, Frozen):
-        return tensors_in(snapshot.items)
-    return (
-        [found for item in snapshot for found in tensors_in(item)]
-        if type(snapshot) is tuple
-        else []
-    )
 
 
 def _diagonal(y: paddle.Tensor, value: float, offset: int, wrap: bool) -> Any:

@@ -17,6 +17,7 @@ from d2s.diagnostics.location import here
 from d2s.errors import ContainerInGraphError, D2SError
 from d2s.runtime.trace import current, error_here, open_trace
 from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.tensors import is_tensor
 from d2s.runtime.values.tree import is_mapping, is_sequence, kind_of, refill
 
 
@@ -114,6 +115,19 @@ def same_items(one: object, other: object) -> bool:
     if type(one) is tuple and type(other) is tuple and len(one) == len(other):
         return all(same_items(a, b) for a, b in zip(one, other, strict=True))
     return one is other or (not isinstance(one, Frozen) and _same_key(one, other))
+
+
+def tensors_in(snapshot: object) -> list[Any]:
+    """The tensors of what was frozen, in its order."""
+    if is_tensor(snapshot):
+        return [snapshot]
+    if isinstance(snapshot, Frozen):
+        return tensors_in(snapshot.items)
+    return (
+        [found for item in snapshot for found in tensors_in(item)]
+        if type(snapshot) is tuple
+        else []
+    )
 
 
 def with_form(value: Any, form: object, instead: object) -> Any:

@@ -18,8 +18,8 @@ from typing import Any
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import InplaceError
-from d2s.runtime.aliasing.inplace import outer_holders, tensors_in
-from d2s.runtime.aliasing.snapshots import freeze
+from d2s.runtime.aliasing.inplace import outer_holders
+from d2s.runtime.aliasing.snapshots import freeze, tensors_in
 from d2s.runtime.aliasing.storage import sources_of
 from d2s.runtime.trace import Block, error_here, open_trace
 from d2s.runtime.values.tensors import as_value, root_of
