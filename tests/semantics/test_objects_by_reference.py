@@ -519,3 +519,43 @@ def test_methods_that_python_calls(kind: Any, asked: str) -> None:
         kind=kind,
     )
     assert_same(f, *CALLS)
+
+
+KEPT: list[Any] = []
+
+
+@dataclasses.dataclass
+class Verdict:
+    place: int
+    value: Any
+
+
+def _kept(verdict: Verdict) -> Verdict:
+    KEPT.append(verdict)
+    return verdict
+
+
+@pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
+def test_a_list_outside_gets_what_a_branch_returns() -> None:
+    """D2, H1: refused as one program, which ended the process; right by default."""
+
+    def f(y: Any) -> Verdict:
+        for place in range(2):
+            y = y * 1.5 + 0.1 * place
+            if y.sum() > 30:
+                return _kept(Verdict(place, y))
+            if y.sum() < -30:
+                return _kept(Verdict(place, y))
+        return _kept(Verdict(-1, y))
+
+    inputs = [paddle.to_tensor(each) for each in ([1.0, 2.0], [40.0, 2.0], [-40.0, 2.0])]
+    with pytest.raises(d2s.errors.LeakedValueError):
+        d2s.to_static(f, full_graph=True)(inputs[0])
+    KEPT.clear()
+    converted = d2s.to_static(f, full_graph=False)
+    for x in inputs:
+        mine = converted(x)
+        assert KEPT[-1] is mine
+        right = f(x)
+        assert (mine.place, mine.value.tolist()) == (right.place, right.value.tolist())
+    assert len(KEPT) == 2 * len(inputs)

@@ -379,11 +379,7 @@ class _Recording:
         """Refuse a program that dygraph disagrees with."""
         notes, main = self.state.notes, self.main
         self.making.finish()
-        try:
-            check_leaks(main)
-        except BaseException:
-            bridge.never_free(main)
-            raise
+        check_leaks(main)
         check_views(main, notes, self.state.steps.record.shown)
         self.parameters = self.context.get_params_with_values()
         if self.wanted.part:
@@ -394,7 +390,12 @@ class _Recording:
         check_choices(self.names)
 
     def forget(self) -> None:
-        """Let go of the user's objects, which would live until the next garbage collection."""
+        """Let go of the user's objects, which would live until the next garbage collection.
+
+        Paddle ends the process where a program goes in which a value is read outside of its block.
+        """
+        if bridge.misplaced(self.main) is not None:
+            bridge.never_free(self.main)
         for part in (self.watch, self.arguments):
             vars(part).clear()
         rolls, rolled, wishes = self.state.rolls, self.state.rolled, self.state.wishes
