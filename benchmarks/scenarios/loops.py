@@ -49,6 +49,31 @@ def while_gradient() -> Work:
     )
 
 
+def written_items() -> Work:
+    """A table of 1 MiB, of which each trip writes a row, as dynamic programming does."""
+
+    def function(table, trips):
+        table = table.clone()
+        i = paddle.ones([], dtype="int64")
+        while i < trips:
+            table[i] = table[i - 1] * 0.999 + 1.0
+            i = i + 1
+        return table
+
+    return Work(function, (paddle.zeros([TRIPS, 256]), paddle.to_tensor(TRIPS)))
+
+
+def _written_items_by_hand(table, trips):
+    i = paddle.ones([], dtype="int64")
+
+    def body(i, table):
+        row = paddle.gather(table, i - 1) * 0.999 + 1.0
+        return [i + 1, paddle.scatter(table, i.reshape([1]), row.reshape([1, 256]))]
+
+    _, table = paddle.static.nn.while_loop(lambda i, _: i < trips, body, [i, paddle.assign(table)])
+    return table
+
+
 def _while_gradient_by_hand(x, trips):
     i = paddle.zeros([], dtype="int64")
     y = paddle.assign(x)
@@ -127,6 +152,14 @@ SCENARIOS = (
         while_gradient,
         by_hand=ByHand(_while_gradient_by_hand),
         goals=(Goal(1.5, "dygraph"),),
+    ),
+    Scenario(
+        "written-items",
+        f"while, {TRIPS} trips, each of which writes a row of a table",
+        written_items,
+        by_hand=ByHand(_written_items_by_hand),
+        goals=(Goal(1, "dygraph"),),
+        limit_s=20.0,
     ),
     Scenario(
         "rnn-stack",
