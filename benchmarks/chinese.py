@@ -44,6 +44,9 @@ PHRASES: Final = {
     "100 operations, no gradient": "100 个算子，无梯度",
     "20 tensor ifs in a row": "连续 20 个张量 if",
     "while, 1000 trips, no gradient": "while，1000 次迭代，无梯度",
+    "while, 1000 trips, each of which writes a row of a table": (
+        "while，1000 次迭代，每次写表中的一行"
+    ),
     "while, 100 trips, forward and backward": "while，100 次迭代，前向和反向",
     "range(tensor): 64 RNN steps, append, stack": "range(tensor)：64 步 RNN，append，stack",
     "Newton's method, while a and b": "牛顿法，while a and b",

@@ -14,7 +14,7 @@ import d2s
 from d2s.diagnostics import blame, frames
 from d2s.diagnostics.blame import is_defect
 from d2s.errors import DefectError
-from d2s.program.capture import capture
+from d2s.program.state.lifted import Lifted
 from d2s.runtime.control_flow import merge
 from tests.helpers import function_of
 
@@ -101,7 +101,7 @@ def test_a_defect_while_a_number_is_lifted_is_not_hidden(monkeypatch) -> None:
     """G2: it is no reason to take the number as a constant."""
     layer = d2s.to_static(Counter())
     layer(X)
-    as_ours(monkeypatch, capture, "_lift")
+    as_ours(monkeypatch, Lifted, "value")
     with pytest.raises(DefectError, match="missing"):
         layer(X)
     monkeypatch.undo()
