@@ -276,11 +276,11 @@ def missing_attribute(kind: type, name: str) -> AttributeError:
 
     For a slot, Python 3.13 names the class with its module.
     """
-    if name in slots_of(kind) and not is_count_class(kind):
-        member = next(vars(base)[name] for base in kind.__mro__ if name in vars(base))
+    found = next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
+    if name in slots_of(kind) and isinstance(found, types.MemberDescriptorType):
         with contextlib.suppress(TypeError):  # a class that Python makes no empty object of
             try:
-                member.__get__(object.__new__(kind))
+                found.__get__(object.__new__(kind))
             except AttributeError as missing:
                 return AttributeError(*missing.args)
     return AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
