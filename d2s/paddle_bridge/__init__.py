@@ -157,6 +157,7 @@ from d2s.paddle_bridge.versions import (
 )
 from d2s.paddle_bridge.walks import (
     Facts,
+    arguments_of,
     between,
     blocks_of,
     computes,
@@ -196,6 +197,7 @@ __all__ = [
     "SavedProgram",
     "Value",
     "WhileOp",
+    "arguments_of",
     "array_to_tensor",
     "as_float32",
     "as_value",

@@ -253,7 +253,7 @@ def misplaced(program: Any) -> tuple[Any, Any] | None:
     """The first operation that uses a value of a block that it cannot see, with the value."""
 
     def check(block: Any, visible: set[int]) -> tuple[Any, Any] | None:
-        visible = visible | {argument.id for argument in block.args()}
+        visible = visible | {argument.id for argument in arguments_of(block)}
         for operation in block.ops:
             for value in operation.operands_source():
                 if not pir.is_fake_value(value) and value.id not in visible:
@@ -289,7 +289,7 @@ def is_inner(value: Any) -> bool:
     here = paddle.pir.get_current_insertion_point().block()
     operation = value.get_defining_op()
     if operation is None:  # an argument of a block
-        return all(value.id != each.id for block in _around(here) for each in block.args())
+        return all(value.id != each.id for block in _around(here) for each in arguments_of(block))
     return all(operation.get_parent_block() != block for block in _around(here))
 
 
@@ -391,13 +391,19 @@ def parts_of(values: Any) -> list[Any]:
     return list(split.results())
 
 
-def keywords_of(block: Any) -> dict[str, Any]:
-    """The keyword arguments of ``block``, by name.
+def arguments_of(block: Any) -> list[Any]:
+    """The arguments of ``block``, as values of their own.
 
-    What Paddle's ``kwargs`` gives are no values but references into the block.  Where one outlives
-    its block, it is given again for whatever value comes to lie at its address, in another program:
-    gradients were 0 then, or the process died.
+    What Paddle's ``args`` gives are no values but references into the list of the block, which
+    moves when it grows and goes with the block.  Where a reference lives longer, pybind gives it
+    again for whatever value comes to lie at its address, of another program: that one is read
+    after it is gone, and the process dies.
     """
+    return [reference._clone() for reference in block.args()]
+
+
+def keywords_of(block: Any) -> dict[str, Any]:
+    """The keyword arguments of ``block``, by name, as values of their own: :func:`arguments_of`."""
     copies = pir.IrMapping()
     found: dict[str, Any] = {}
     for name, reference in block.kwargs().items():

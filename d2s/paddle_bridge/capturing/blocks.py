@@ -9,7 +9,7 @@ from typing import Any
 import paddle
 
 from d2s.paddle_bridge.names import StaticPyLayerContext, build_if_op, build_while_op, cf_yield, pir
-from d2s.paddle_bridge.walks import blocks_of, is_visible, tensor_operands, under
+from d2s.paddle_bridge.walks import arguments_of, blocks_of, is_visible, tensor_operands, under
 from d2s.paddle_bridge.walks import inside as all_inside
 
 
@@ -56,7 +56,7 @@ class WhileOp:
     def body(self) -> Iterator[list[Any]]:
         """The context in which the body is captured; gives the loop variables inside."""
         with self._op.body() as block:
-            arguments = [argument._clone() for argument in block.args()]
+            arguments = arguments_of(block)
             for argument, init in zip(arguments, self._inits, strict=True):
                 argument.stop_gradient = init.stop_gradient
             yield arguments
@@ -77,7 +77,7 @@ class WhileOp:
             if operation.name() == "pd_op.while":
                 (body,) = operation.blocks()
                 begins, ends = operation.operands_source()[1:], body.ops[-1].operands_source()[1:]
-                yield from zip(body.args(), begins, ends, strict=True)
+                yield from zip(arguments_of(body), begins, ends, strict=True)
 
     def results(self) -> list[Any]:
         """The loop variables after the loop."""
@@ -104,7 +104,7 @@ def _taken_out(operation: Any) -> list[int]:
     parts = [operation, *all_inside(operation)]
     gone = [result.id for part in parts for result in part.results()]
     for part in parts:
-        gone += [argument.id for block in blocks_of(part) for argument in block.args()]
+        gone += [argument.id for block in blocks_of(part) for argument in arguments_of(block)]
         _let_go(part)
     operation.get_parent_block().remove_op(operation)
     return gone
@@ -148,10 +148,10 @@ def pass_into_blocks(
 
     def enter(part: Any, operation: Any, outer: dict[int, Any]) -> None:
         reading = [(inner, index) for inner in under(part) for index in tensor_operands(inner)]
-        own = {argument.id for argument in part.args()}
+        own = {argument.id for argument in arguments_of(part)}
         for inner in under(part):
             own |= {result.id for result in inner.results()}
-            own |= {argument.id for block in blocks_of(inner) for argument in block.args()}
+            own |= {argument.id for block in blocks_of(inner) for argument in arguments_of(block)}
         if not part.ops:  # the missing side of an `if`
             return
         first = part.ops[0]

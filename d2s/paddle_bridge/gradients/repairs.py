@@ -22,7 +22,7 @@ from d2s.paddle_bridge.capturing.leaves import is_cut
 from d2s.paddle_bridge.gate import static_lock
 from d2s.paddle_bridge.gradients.saved import save_what_is_read
 from d2s.paddle_bridge.names import build_while_op, cf_yield, core, ir_backward, pir
-from d2s.paddle_bridge.walks import blocks_of, inside, remove_unread
+from d2s.paddle_bridge.walks import arguments_of, blocks_of, inside, remove_unread
 
 _REPAIRS: Final = (
     (
@@ -232,7 +232,7 @@ def _is_in_block(value: Any, block: Any) -> bool:
     maker = value.get_defining_op()
     around = block
     while around is not None:
-        if maker is None and any(each.id == value.id for each in around.args()):
+        if maker is None and any(each.id == value.id for each in arguments_of(around)):
             return True
         if maker is not None and maker.get_parent_block() == around:
             return True
@@ -273,6 +273,22 @@ def _without_stacks(part: Any) -> list[Any]:
     return [value for value in pir.get_used_external_value(part) if wanted(value)]
 
 
+def _loop_variables(operation: Any) -> tuple[Any, Any]:
+    """What the variables of a loop begin with, and the variable of each such value.
+
+    Paddle's own function keeps what ``block_arguments`` gives, which are no values but references
+    into the block: see :func:`arguments_of`.
+    """
+    begins, variables = ir_backward.ValueDict(), ir_backward.ValueDict()
+    if operation.name() == "pd_op.while":
+        (body,) = operation.blocks()
+        inits = operation.operands_source()[1:]
+        for variable, value in zip(arguments_of(body), inits, strict=True):
+            begins[variable] = value
+            variables[value] = variable
+    return begins, variables
+
+
 def _hands_on_nothing(operation: Any) -> bool:
     """Whether a branch or loop has no differentiable result and writes into no TensorArray."""
     return (
@@ -307,7 +323,7 @@ def mark_inner_loops(program: Any) -> list[int]:
                 treat(inner, inside or loop)
             if loop and inside and not _marked(operation) and not _hands_on_nothing(operation):
                 (body,) = operation.blocks()
-                gone.extend(value.id for value in [*body.args(), *operation.results()])
+                gone.extend(value.id for value in [*arguments_of(body), *operation.results()])
                 _mark(operation)
 
     gone: list[int] = []
@@ -333,10 +349,12 @@ def _mark(loop: Any) -> None:
         for inner in trip:
             inner.move_before(later.get_defining_op())
         cf_yield([*end.operands_source(), paddle.assign(later)])
-    *arguments, mark = body.args()
+    *arguments, mark = arguments_of(body)
     *results, entered = operation.results()
     mark.stop_gradient = entered.stop_gradient = True
-    for old, new in zip([*before.args(), *loop.results()], [*arguments, *results], strict=True):
+    for old, new in zip(
+        [*arguments_of(before), *loop.results()], [*arguments, *results], strict=True
+    ):
         new.set_type(old.type())
         new.stop_gradient = old.stop_gradient
         old.replace_all_uses_with(new)
@@ -374,7 +392,7 @@ def _more_trips(loop: Any, copies: Any) -> Any:
     if not _marked(loop):
         return pir.cf_has_elements(loop)
     (body,) = loop.blocks()
-    return paddle.assign(copies[body.args()[-1]])
+    return paddle.assign(copies[arguments_of(body)[-1]])
 
 
 def _enter_again(loop: Any, gradient: Any, copies: Any) -> None:
@@ -410,6 +428,7 @@ def _repaired_gradients() -> Any:
         module.__dict__[helper.__name__] = helper
     exec(compile(text, str(ir_backward.__file__), "exec"), module.__dict__)
     module.__dict__["value_in_block"] = _is_in_block  # Paddle's fails for a loop variable
+    module.__dict__["argument_to_value"] = _loop_variables
     return module.grad
 
 

@@ -27,7 +27,7 @@ from d2s.paddle_bridge.names import pir
 from d2s.paddle_bridge.preparing.inference_passes import FRESH, named
 from d2s.paddle_bridge.preparing.written_loops import Places, write_in_place
 from d2s.paddle_bridge.values import is_fake
-from d2s.paddle_bridge.walks import HOST, inside, operations, parts_of
+from d2s.paddle_bridge.walks import HOST, arguments_of, inside, operations, parts_of
 
 OWN: Final = FRESH | named(
     "add_n all any arange argsort assign bernoulli cast concat conv2d "
@@ -138,7 +138,9 @@ def _is_known(operation: Any, top: Any) -> bool:
     # A loop of a gradient carries TensorArrays, which it reads and writes, and hands on.
     (body,) = operation.blocks()
     handed = [value.id for value in body.ops[-1].operands_source()[1:]]
-    kept = [argument.id == value for argument, value in zip(body.args(), handed, strict=True)]
+    kept = [
+        argument.id == value for argument, value in zip(arguments_of(body), handed, strict=True)
+    ]
     _, *given = operation.operands_source()
     return all(
         value.is_dense_tensor_type() or (_is_array(value) and same)
@@ -204,7 +206,7 @@ def _in_time(body: Any, handed: Places) -> None:
             for value in filterfalse(is_fake, below.operands_source()):
                 last[value.id] = max(place, last.get(value.id, -1), *_through(below, places))
     end = body.ops[-1]
-    for index, argument in enumerate(body.args()):
+    for index, argument in enumerate(arguments_of(body)):
         value = end.operand_source(index + 1)
         if _is_array(value) or (end.id(), index + 1) in handed:
             continue

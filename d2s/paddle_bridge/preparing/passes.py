@@ -25,6 +25,7 @@ from d2s.paddle_bridge.preparing.inference_passes import drop_copies, hoist_cons
 from d2s.paddle_bridge.preparing.unread import drop_unread
 from d2s.paddle_bridge.versions import TRIED
 from d2s.paddle_bridge.walks import (
+    arguments_of,
     blocks_of,
     inside,
     keywords_of,
@@ -178,7 +179,7 @@ def copy_into_loops(program: Any) -> None:
     """
 
     def treat(body: Any) -> None:
-        own = {argument.id for argument in body.args()}
+        own = {argument.id for argument in arguments_of(body)}
         first = body.ops[0]
         own |= {result.id for operation in body.ops for result in operation.results()}
         copies: dict[int, Any] = {}
@@ -189,7 +190,7 @@ def copy_into_loops(program: Any) -> None:
             for operation in inside(branch):
                 made |= {result.id for result in operation.results()}
                 for block in blocks_of(operation):
-                    made |= {argument.id for argument in block.args()}
+                    made |= {argument.id for argument in arguments_of(block)}
             for operation in inside(branch):
                 for index in range(operation.num_operands()):
                     value = operation.operand_source(index)

@@ -31,7 +31,7 @@ import paddle
 
 from d2s.paddle_bridge.names import pir
 from d2s.paddle_bridge.values import is_fake
-from d2s.paddle_bridge.walks import blocks_of, operations, parts_of
+from d2s.paddle_bridge.walks import arguments_of, blocks_of, operations, parts_of
 
 _WRITES: Final = {
     "pd_op.set_value_with_tensor": ("axes", "decrease_axes", "none_axes"),
@@ -101,7 +101,7 @@ def _through_loop(loop: Any, index: int) -> _Way | None:
     """From a variable to what a trip hands on for it, if that is the same tensor."""
     (body,) = blocks_of(loop)
     found = _back(body, index + 1)
-    if found is None or found[0].id != body.args()[index].id:
+    if found is None or found[0].id != arguments_of(body)[index].id:
         return None
     return found[1]
 

@@ -34,6 +34,7 @@ from d2s.paddle_bridge.names import (
 from d2s.paddle_bridge.preparing.passes import copy_into_loops, refuse_untried
 from d2s.paddle_bridge.walks import (
     Facts,
+    arguments_of,
     blocks_of,
     inside,
     known_truth,
@@ -318,7 +319,9 @@ def _read_by(operation: Any) -> list[Any]:
     """The values that ``operation`` reads, in its blocks too; none that these make."""
     held = list(inside(operation))
     made = {each.id() for each in held}
-    given = {each.id for part in (operation, *held) for b in blocks_of(part) for each in b.args()}
+    given = {
+        each.id for part in (operation, *held) for b in blocks_of(part) for each in arguments_of(b)
+    }
     found = []
     for each in (operation, *held):
         for source in each.operands_source():

@@ -238,7 +238,7 @@ class _Program:
         """Note what is in ``block``, which is a part of what makes the values ``makes``."""
         self._blocks += 1
         mine = self._blocks
-        for argument in block.args():
+        for argument in bridge.arguments_of(block):
             self.values[argument.id] = _Value(_Spot((*around.path, (mine, -1)), around.loops))
         for index, operation in enumerate(block.ops):
             spot = _Spot((*around.path, (mine, index)), around.loops)
@@ -266,7 +266,9 @@ class _Program:
             self._hand(operands[0], results[:1], spot)
         elif name == "pd_op.while":
             (body,) = bridge.blocks_of(operation)
-            for init, argument, result in zip(operands[1:], body.args(), results, strict=False):
+            for init, argument, result in zip(
+                operands[1:], bridge.arguments_of(body), results, strict=False
+            ):
                 self._hand(init, [argument, result], spot)
         writes = name == "pd_op.array_write_"
         if writes:  # the list holds the very tensor that was appended
@@ -329,7 +331,7 @@ class _Program:
 
     def _yielded(self, operation: Any, block: Any, end: _Spot) -> None:
         loop = operation.name() == "pd_op.while"
-        arguments = block.args() if loop else operation.results()
+        arguments = bridge.arguments_of(block) if loop else operation.results()
         yields = block.ops[-1].operands_source()[loop:]
         for value, result, argument in zip(yields, operation.results(), arguments, strict=False):
             self._hand(value, [result, argument] if loop else [result], end)
