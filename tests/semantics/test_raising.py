@@ -5,6 +5,13 @@ The assertions in these functions are part of what is compared: PYTEST_DONT_REWR
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import d2s
 from tests.helpers import assert_same, tensor
 
 PLUS, MINUS = tensor(1.0, 2.0), tensor(-1.0, -2.0)
@@ -76,3 +83,164 @@ def test_what_is_no_exception_is_not_made() -> None:
 
     assert_same(f, PLUS, MINUS)
     assert_same(g, PLUS, MINUS)
+
+
+def changes(name: str) -> Callable[[Any, Any], None]:
+    """Something that a function does to the object ``c`` which it gets."""
+
+    def item(x, c):
+        c.items[0] = x + 1
+
+    def key(x, c):
+        c.table["a"] = x + 1
+
+    def inner(x, c):
+        c.nested["q"][0] = x - 1
+
+    def number(x, c):
+        c.count += 1
+
+    return {"item": item, "key": key, "inner": inner, "number": number}[name]
+
+
+def raises(name: str) -> Callable[[Any, Any, Any], None]:
+    """A function that changes ``c`` by ``change`` where it raises a ValueError, or before."""
+
+    def once(x, c, change):
+        try:
+            if x.sum() > 50:
+                raise ValueError("a")
+        except ValueError:
+            change(x, c)
+            raise
+
+    def twice(x, c, change):
+        try:
+            try:
+                if x.sum() > 50:
+                    raise ValueError("a")
+            except ValueError:
+                change(x, c)
+                raise
+        except ValueError:
+            raise
+
+    def other(x, c, change):
+        try:
+            try:
+                if x.sum() > 50:
+                    raise ValueError("a")
+            except ValueError:
+                change(x, c)
+                raise KeyError("b") from None
+        except KeyError as error:
+            change(x + 1, c)
+            raise ValueError("c") from error
+
+    def either(x, c, change):
+        if x.sum() > 150:
+            change(x, c)
+            raise ValueError("a")
+        if x.sum() > 50:
+            change(x + 2, c)
+            raise ValueError("b")
+        change(x + 3, c)
+
+    return {"once": once, "twice": twice, "other": other, "either": either}[name]
+
+
+SUMS = (5.0, 100.0, 30.0, 130.0, 5.0, 200.0)
+
+
+@pytest.mark.parametrize("how", ["once", "twice", "other", "either"])
+@pytest.mark.parametrize("what", ["item", "key", "inner", "number"])
+def test_what_a_side_that_raises_has_changed(what: str, how: str) -> None:
+    """F1, B4: the handler sees it under each name of it, where other functions have the names."""
+    change, go = changes(what), raises(how)
+
+    def f(x):
+        c = SimpleNamespace(
+            items=[x * 1, x * 2], table={"a": x * 1}, nested={"q": [x * 1]}, count=0
+        )
+        names = c.items, c.table, c.nested["q"]
+        try:
+            go(x, c, change)
+            said = "fine"
+        except ValueError as error:
+            said = str(error)
+        return said, c.items, c.table, c.nested, c.count, names[0][0], names[1]["a"], names[2][0]
+
+    assert_same(f, *((tensor(value),) for value in SUMS))
+
+
+@pytest.mark.parametrize("how", ["once", "twice", "other", "either"])
+def test_a_count_of_what_was_raised(how: str) -> None:
+    """F1, F4, G2: a number outside, which is an input once it has changed."""
+    change, go = changes("number"), raises(how)
+
+    def made():
+        c = SimpleNamespace(count=0)
+
+        def f(x):
+            try:
+                go(x, c, change)
+                y = x * 2
+            except ValueError:
+                y = x + 1000
+            return y, c.count
+
+        return f
+
+    plain, static = made(), d2s.to_static(made(), full_graph=True)
+    for value in SUMS:
+        want, got = plain(tensor(value)), static(tensor(value))
+        assert (got[0].tolist(), got[1]) == (want[0].tolist(), want[1])
+    assert len(static.programs) == 2
+
+
+def test_a_python_exception_for_a_number_that_is_an_input() -> None:
+    """F1, G2: what a handler makes of it in a program for any number is no program."""
+
+    def made():
+        c = [0]
+
+        def f(x):
+            try:
+                if x.sum() > 50:
+                    c[0] += 1
+                    y = x * [0, 1, 2][c[0]]
+                else:
+                    y = x
+            except IndexError:
+                y = x + 1000
+            return y, c[0]
+
+        return f
+
+    plain, static = made(), d2s.to_static(made(), full_graph=True)
+    for value in SUMS:
+        want, got = plain(tensor(value)), static(tensor(value))
+        assert (got[0].tolist(), got[1]) == (want[0].tolist(), want[1])
+
+
+@pytest.mark.parametrize("kind", [ValueError, RuntimeError, KeyError])
+def test_a_text_of_the_run_that_is_raised_again(kind: type[Exception]) -> None:
+    """F1: nobody asks for it before the run."""
+
+    def f(y, h):
+        halvings = 0
+        while True:
+            try:
+                y = y / 2
+                if y.max() > 0.2 / h:
+                    raise kind(f"diverged with h={h:g}")
+            except kind:
+                h /= 2
+                halvings += 1
+                if h < 0.2:
+                    raise
+            else:
+                break
+        return y, halvings
+
+    assert_same(f, (tensor(5.0), 1.0), (tensor(0.3), 1.0), (tensor(1000.0), 1.0))

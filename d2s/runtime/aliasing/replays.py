@@ -26,7 +26,7 @@ from d2s.diagnostics.blame import is_paddle
 from d2s.diagnostics.defects import as_defect, defect_of
 from d2s.diagnostics.location import Location, here, is_hidden
 from d2s.errors import D2SError, DefectError, NotStaticError
-from d2s.runtime.trace import current
+from d2s.runtime.trace import current, tentatively
 from d2s.runtime.values.objects import attribute, owner_of
 from d2s.runtime.values.tensors import is_tensor, number_kind
 from d2s.runtime.values.tree import any_leaf, map_children
@@ -237,10 +237,10 @@ def in_its_call(error: Exception) -> Exception:
 def _missing(error: Exception) -> Exception | None:
     """The coded error for an attribute that tensors of dygraph have, and values have not."""
     if isinstance(error, AttributeError) and bridge.is_value(getattr(error, "obj", None)):
-        name = str(getattr(error, "name", ""))
-        if hasattr(bridge.EagerTensor, name):
+        if hasattr(bridge.EagerTensor, name := str(getattr(error, "name", ""))):
             return as_defect(error, f"the attribute {name!r} of a tensor")
-    return defect_of(error)
+    with tentatively():  # what it says may be a text of the run
+        return defect_of(error)
 
 
 def _is_paddles(frame: types.FrameType) -> bool:

@@ -229,11 +229,22 @@ def _no_way_on(gradient: object) -> None:
     raise error
 
 
+def _is_raised_again(made: BaseException) -> bool:
+    """Whether a handler has let go on what it was given, which the run is known to raise."""
+    capture = current()
+    return capture is not None and any(case.error is made for case in capture.raises.values())
+
+
 def raise_later(made: BaseException) -> None:
     """Raise on the run, from where it came, what one side of a branch raised at capture."""
     check_taken(made)
     capture = current()
-    if capture is not None and capture.tentative:
+    if capture is not None and capture.tentative and not _is_raised_again(made):
+        error_here(  # which ends the capture even where a handler of the user's catches ``made``
+            UnsupportedInGraphError,
+            f"only the run knows whether a {type(made).__name__} is raised, or what for",
+            "let the condition of a raise statement decide",
+        )
         raise made
     if capture is not None and capture.rolling:  # a Python number might not have raised it
         raise NeedsPythonError(made)

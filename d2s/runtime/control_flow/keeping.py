@@ -13,7 +13,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.runtime.aliasing.reach import REACH
-from d2s.runtime.aliasing.snapshots import Frozen, freeze, same_items
+from d2s.runtime.aliasing.snapshots import Frozen, freeze, same_items, thaw
 from d2s.runtime.control_flow.ends import (
     Ends,
     born,
@@ -104,14 +104,20 @@ class Keeping(Outputs):
         return build
 
     def kept_container(self, side: bool, thing: Frozen) -> Builder:
-        """A list, dict or set of one side: the same object, unless the other side changed it."""
-        container = thing.container
-        if not same_items(freeze(container), thing):  # it was there before, with other items
+        """A list, dict or set of one side: the same object, unless the other side changed it.
+
+        Where the other side has raised, it changes nothing that is seen behind the branch.
+        """
+        container, alone = thing.container, any(self.left)
+        if not alone and not same_items(freeze(container), thing):  # it was there, with other items
             return self.contents(side, thing)
         if not self.made_here(thing):
-            return lambda results: container
+            return lambda results: thaw(thing)
         if isinstance(container, DynamicList):
-            return kept_list(self, side, thing)
+            fresh = kept_list(self, side, thing)
+            if not alone:
+                return fresh
+            return lambda results: thaw(Frozen(container, freeze(fresh(results)).items))
         contents = self.contents(side, thing)
         if not dict_of(container):
             return lambda results: refill(container, contents(results))

@@ -25,7 +25,7 @@ from d2s.runtime.control_flow.cond import decide, leave
 from d2s.runtime.control_flow.effects import BlockLeft, raise_later
 from d2s.runtime.control_flow.guards import End, close, extent, is_one_of, skip_where, split
 from d2s.runtime.control_flow.raises import OVER, Case, Raised, Try
-from d2s.runtime.trace import Capture, current
+from d2s.runtime.trace import Capture, current, tentatively
 from d2s.runtime.values.tensors import as_value
 
 
@@ -90,7 +90,8 @@ class attempt:
         capture = self.capture
         if capture is None:
             return False
-        defect = None if error is None else defect_of(error)
+        with tentatively():  # what it says may be a text of the run
+            defect = None if error is None else defect_of(error)
         if isinstance(error, DefectError):
             defect = error
         if defect is not None:

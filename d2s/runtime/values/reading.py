@@ -124,10 +124,11 @@ def check_taken(error: BaseException) -> None:
     if capture is None or capture.refused or isinstance(error, D2SError):
         return
     ours = type(error) in (TypeError, ValueError)  # no class of the user's, with a text of its own
-    if ours and _SAID_OF_CHOICES.search(str(error)):
+    said = "".join(each for each in error.args if type(each) is str)  # not a text of the run
+    if ours and _SAID_OF_CHOICES.search(said):
         raise error_here(
             AmbiguousValueError,
             "a function that stays Python is given a value that may be one of several things, as a "
-            f"tensor decides, and says: {error}",
+            f"tensor decides, and says: {said}",
             "give it the same type, dtype and number of dimensions on every path",
         ) from None
