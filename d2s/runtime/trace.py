@@ -49,11 +49,11 @@ class Block:
         kind: ``"branch"`` or ``"loop"``.
         frame: the frame in which the block was entered.
         names: the state that the block hands on.
-        doubled: names of the state that began as one object.
         left: a ``raise`` has ended this side; what it leaves behind is never read.
         state: what the block hands on, where more can join it.
         before: snapshots of what a loop began with, by ``names``.
         given: what a trip begins with, by ``names``.
+        makes: whether each trip of a loop makes a tensor of its own that a value is.
         cells: ids of the closure cells that are variables of a loop.
         known: bool values whose truth is known in it: ``value.id`` -> the value and its truth.
     """
@@ -61,11 +61,11 @@ class Block:
     kind: str
     frame: types.FrameType | None = None
     names: tuple[str, ...] = ()
-    doubled: frozenset[str] = frozenset()
     left: bool = False
     state: Any = None
     before: list[Any] = field(default_factory=list)
     given: list[Any] = field(default_factory=list)
+    makes: Callable[[Any], bool] = lambda value: False
     cells: frozenset[int] = frozenset()
     known: Facts = field(default_factory=dict)
 
@@ -360,11 +360,9 @@ class Capture:
     taken_in: list[Any] = field(default_factory=list)
 
     @contextmanager
-    def block(
-        self, kind: str, names: tuple[str, ...] = (), doubled: frozenset[str] = frozenset()
-    ) -> Iterator[Block]:
+    def block(self, kind: str, names: tuple[str, ...] = ()) -> Iterator[Block]:
         """Enter a branch side or loop body, which hands on the state ``names``."""
-        entered = Block(kind, sys._getframe(2), names, doubled)
+        entered = Block(kind, sys._getframe(2), names)
         self.blocks.append(entered)
         try:
             yield entered

@@ -61,6 +61,12 @@ KNOWN = {
         "a.add_(x)\nif i == 1:\n    best = a",
         "a, best",
     ),
+    "brought back by an inner loop": (
+        "a = y * 1\nkeep = a",
+        "z = a\na = y.clone()\nj = paddle.zeros([], 'int64')\nwhile j < 3:\n    a[i] = x + j\n"
+        "    a, z = z, a\n    j = j + 1",
+        "a, keep",
+    ),
     "from outside": ("a = x * 1\nz = y[0] * 1", "a.add_(x)\na = z", "a, z"),
 }
 APART = {
@@ -82,6 +88,20 @@ APART = {
         "a.add_(x)\nif i == 1:\n    best = a.clone()",
         "a, best",
     ),
+    "a copy in the place of an argument": ("a = y", "a = y.clone()\na[i] = x", "a, y"),
+    "a new one, in an inner loop": (
+        "a = y * 1\nkeep = a",
+        "a = a * 2\nj = paddle.zeros([], 'int64')\nwhile j < 3:\n    a[i, j] = a[i, j] + 1\n"
+        "    j = j + 1",
+        "a, keep",
+    ),
+    "a new one under a condition": (
+        "a = y\nkeep = a",
+        "a = y.clone() if i > 0 else y * 2\n"
+        "for j in range(2):\n    if a[j, 0] > 0:\n        a[j, 0] = 9.0",
+        "a, keep",
+    ),
+    "a view in its place": ("a = y * 1\nkeep = a", "a = a[0:5]\na[i] = x", "a, keep"),
     "new tensors": ("a = y * 1\nlast = y * 2", "last = a\na = a + x", "a, last"),
 }
 

@@ -72,10 +72,13 @@ class WhileOp:
         return _makes(self._op, value)
 
     def carried_inside(self) -> Iterator[tuple[Any, Any, Any]]:
-        """The variables of loops in the body; what each begins with, and what a trip leaves."""
+        """The variables of loops in the body; what each begins with, and what a trip leaves.
+
+        Of those that are finished.
+        """
         for operation in all_inside(self._op.as_operation()):
-            if operation.name() == "pd_op.while":
-                (body,) = operation.blocks()
+            (body,) = operation.blocks() if operation.name() == "pd_op.while" else (None,)
+            if body is not None and body.ops and body.ops[-1].name() == "cf.yield":
                 begins, ends = operation.operands_source()[1:], body.ops[-1].operands_source()[1:]
                 yield from zip(arguments_of(body), begins, ends, strict=True)
 

@@ -419,7 +419,7 @@ def _sames(thing: object) -> list[Any]:
 
 def _rebind(holders: list[Holder], old: paddle.Tensor, fresh: paddle.Tensor, what: str) -> None:
     for holder in holders:
-        _check(holder, what)
+        _check(holder, old, what)
     sames = _sames(old)
 
     def renewed(held: object) -> Any:
@@ -432,12 +432,14 @@ def _rebind(holders: list[Holder], old: paddle.Tensor, fresh: paddle.Tensor, wha
         holder.set(renewed(held) if isinstance(held, Choice) else fresh)
 
 
-def _check(holder: Holder, what: str) -> None:
+def _check(holder: Holder, old: paddle.Tensor, what: str) -> None:
     joining = []
     for block in holder.left:
         known = is_handed_on(holder, block)
         if not known and block.state is not None:
             joining.append(block)
+            continue
+        if known and block.makes(as_value(old)):
             continue
         other = _other_name(holder, block) if known else holder.path
         if other is not None:
@@ -456,8 +458,9 @@ def _other_name(holder: Holder, block: Block) -> str | None:
 
     What the loop can carry, too, joins its state: another name, or a part of the same tensor.
     """
-    if holder.path in block.doubled:
-        return _doubled_with(holder.path, block)
+    apart = _carried_apart(holder.path, block)
+    if apart is not None:
+        return apart
     root = holder.path.split("[")[0]
     for name, value in zip(block.names, block.before, strict=False):
         for tensor in tensors_in(value) if name in (holder.path, root) else ():
@@ -476,11 +479,16 @@ def outer_holders(tensor: paddle.Tensor, block: Block) -> Iterator[Holder]:
                 yield found
 
 
-def _doubled_with(path: str, block: Block) -> str:
-    """Another name of what ``path`` held when the loop ``block`` began."""
-    before = dict(zip(block.names, block.before, strict=False))
-    others = (name for name in block.doubled if name != path and before[name] is before[path])
-    return next(others, path)
+def _carried_apart(path: str, block: Block) -> str | None:
+    """Another variable of the loop ``block`` that has begun as what ``path`` has."""
+    held = {
+        name: (as_value(was).id, now)
+        for name, was, now in zip(block.names, block.before, block.given, strict=False)
+        if is_tensor(was)
+    }
+    before, given = held.get(path, (None, None))
+    others = (name for name, (was, now) in held.items() if was == before)
+    return next((name for name in others if not is_same(held[name][1], given)), None)
 
 
 def _diagonal(y: paddle.Tensor, value: float, offset: int, wrap: bool) -> Any:

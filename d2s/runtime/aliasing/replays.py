@@ -236,9 +236,9 @@ def in_its_call(error: Exception) -> Exception:
 
 def _missing(error: Exception) -> Exception | None:
     """The coded error for an attribute that tensors of dygraph have, and values have not."""
-    if isinstance(error, AttributeError) and bridge.is_value(getattr(error, "obj", None)):
-        if hasattr(bridge.EagerTensor, name := str(getattr(error, "name", ""))):
-            return as_defect(error, f"the attribute {name!r} of a tensor")
+    name, owner = str(getattr(error, "name", "")), getattr(error, "obj", None)
+    if bridge.is_value(owner) and hasattr(bridge.EagerTensor, name):
+        return as_defect(error, f"the attribute {name!r} of a tensor")
     with tentatively():  # what it says may be a text of the run
         return defect_of(error)
 

@@ -29,7 +29,7 @@ UNKNOWN: Final = frozenset(
 ) | {"builtin.split", "builtin.parameter", "pd_op.data", "pd_op.if", "pd_op.while"}
 """What makes a value of which the order in storage is not known."""
 
-_PARTS: Final = frozenset(
+PARTS: Final = frozenset(
     f"pd_op.{name}" for name in ("slice", "strided_slice", "unbind", "diagonal")
 )
 """What gives parts of a tensor that are views of it, though not always known ones."""
@@ -102,7 +102,7 @@ def link_of(value: paddle.Tensor) -> Link | None:
     if name == "pd_op.assign" and value.id in capture.notes.detached:
         base = operation.operand_source(0)
         return Link(value, base, bridge_copy, lambda base, item: item, True, ("detach",))
-    maker = _MAKERS.get(name)
+    maker = MAKERS.get(name)
     if maker is None or value.id != operation.result(0).id:
         return None
     return maker(value, operation.operand_source(0), operation)
@@ -203,7 +203,7 @@ def _transposed(view: paddle.Tensor, base: paddle.Tensor, operation: Any) -> Lin
     )
 
 
-_MAKERS: Final[dict[str, Callable[[Any, Any, Any], Link | None]]] = {
+MAKERS: Final[dict[str, Callable[[Any, Any, Any], Link | None]]] = {
     "pd_op.slice": _sliced,
     "pd_op.strided_slice": _sliced,
     "pd_op.reshape": _shaped,
@@ -223,7 +223,7 @@ def unknown_base(value: paddle.Tensor) -> Any | None:
         return None
     if value.id in capture.notes.links or value.id in capture.notes.copies:
         return None
-    if operation.name() not in _PARTS:
+    if operation.name() not in PARTS:
         return None
     base = operation.operand_source(0)
     above = unknown_base(base)
@@ -248,7 +248,7 @@ def _is_straight(value: paddle.Tensor, depth: int = _DEPTH) -> bool:
     if name == "builtin.parameter":
         tensor = bridge.tensor_of(value)
         return tensor is not None and bool(tensor.is_contiguous())
-    if value.id not in capture.notes.links and (name in _MAKERS or name in UNKNOWN):
+    if value.id not in capture.notes.links and (name in MAKERS or name in UNKNOWN):
         return False
     if "set_value" in name or "index_put" in name:
         return _is_straight(operation.operand_source(0), depth - 1)

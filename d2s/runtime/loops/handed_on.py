@@ -13,16 +13,20 @@ variable and writes one of them in place is refused where somebody else knows it
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import InplaceError
 from d2s.runtime.aliasing.inplace import outer_holders
 from d2s.runtime.aliasing.snapshots import freeze, tensors_in
-from d2s.runtime.aliasing.storage import sources_of
+from d2s.runtime.aliasing.storage import MAKERS, PARTS, UNKNOWN, link_of, sources_of
 from d2s.runtime.trace import Block, error_here, open_trace
 from d2s.runtime.values.tensors import as_value, root_of
+
+_VIEWS: Final = PARTS | UNKNOWN | MAKERS.keys() - {"pd_op.if", "pd_op.while"}
 
 
 class HandedOn:
@@ -44,6 +48,33 @@ class HandedOn:
         self._after: list[Any] = []
         self._place: dict[int, int] = {}
         self._inner: dict[int, list[Any]] = {}
+        self._made: set[int] = set()  # ids only: an inner loop may be captured once more
+
+    def makes(self, value: paddle.Tensor) -> bool:
+        """Whether each trip makes a tensor of its own that ``value`` is, as far as is known yet.
+
+        A loop that is under way may hand on another one to its next trip; :meth:`end` looks again.
+        """
+        begins = {each.id for state in self._begins for each in map(as_value, tensors_in(state))}
+        for inside in (dict, self._inside):  # what is inside takes longer to find
+            self._inner = inside()
+            found = self._origins(value, views=True)
+            if found.keys() & begins:
+                return False
+        if any(map(self._is_outer, found.values())):
+            return False
+        self._made.add(value.id)
+        return True
+
+    def _inside(self) -> dict[int, list[Any]]:
+        """The variables of loops in the body, and what they may be: by their ids."""
+        found = {one.id: others for one, *others in self._op.carried_inside()}
+        blocks = open_trace().blocks
+        for block in blocks[blocks.index(self._block) + 1 :]:
+            for was, now in zip(block.before, block.given, strict=False):
+                pairs = zip(tensors_in(freeze(now)), tensors_in(was), strict=False)
+                found |= {as_value(now).id: [as_value(was)] for now, was in pairs}
+        return found
 
     def end(self, after: Sequence[object]) -> None:
         """A trip has left ``after``, frozen.
@@ -65,10 +96,11 @@ class HandedOn:
                 self._after += map(as_value, left)
         for place, value in enumerate(self._given):  # names that stay names of one tensor are one
             self._place.setdefault(value.id, place)
-        self._inner = {one.id: others for one, *others in self._op.carried_inside()}
+        self._inner = self._inside()
         self._check()
 
     def _check(self) -> None:
+        self._check_made()
         found = [self._origins(value) for value in self._after]
         came = [{self._place[key] for key in each if key in self._place} for each in found]
         outer = [[each for each in values.values() if self._is_outer(each)] for values in found]
@@ -87,8 +119,23 @@ class HandedOn:
             if came[one] & came[other] and (later[one] | later[other]) & written:
                 raise self._refusal(one, repr(self._names[other]))
 
-    def _origins(self, value: Any) -> dict[int, Any]:
-        """The values that are, or may be, the same tensor as ``value``, some writes earlier."""
+    def _check_made(self) -> None:
+        """Look again at what was taken for tensors of the trip's own."""
+        written = [old for _, old in self._notes.renewed.values() if old.id in self._made]
+        for value in written:
+            for each in self._origins(value, views=True).values():
+                place = self._place.get(each.id)
+                if place is not None:
+                    self._check_others(place, self._before[place])
+                    self._check_variables(place, place)
+
+    def _origins(self, value: Any, *, views: bool = False) -> dict[int, Any]:
+        """The values that are, or may be, the same tensor as ``value``, some writes earlier.
+
+        Args:
+            value: the value.
+            views: also those that it is, or may be, a view of.
+        """
         found: dict[int, Any] = {}
         queue = [value]
         while queue:
@@ -99,12 +146,22 @@ class HandedOn:
             if each.id not in self._place:
                 queue += [*sources_of(each, self._notes.copies), *self._inner.get(each.id, ())]
                 queue += [old for _, old in filter(None, [self._notes.renewed.get(each.id)])]
+                queue += self._bases(each) if views else ()
         return found
+
+    def _bases(self, value: paddle.Tensor) -> Iterator[Any]:
+        """What ``value`` is, or may be, a view of."""
+        yield from self._notes.sharing.get(value.id, (value, ()))[1]
+        link, operation = link_of(value), value.get_defining_op()
+        if link is not None:
+            yield link.base
+        elif operation is not None and operation.name() in _VIEWS and operation.num_operands():
+            yield operation.operand_source(0)
 
     def _own(self, place: int) -> int:
         return self._place[self._given[place].id]
 
-    def _is_outer(self, value: Any) -> bool:
+    def _is_outer(self, value: paddle.Tensor) -> bool:
         known = value.id in self._place or value.id in self._inner
         return not (known or self._op.makes(value))
 

@@ -17,7 +17,6 @@ loop is captured again with better plans.
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import itertools
 from collections.abc import Callable, Iterator
@@ -45,7 +44,7 @@ from d2s.runtime.loops.carriers.growing import GrowingList
 from d2s.runtime.loops.carriers.making import Carriers
 from d2s.runtime.loops.carriers.plans import NewKeysError, Plans, Replan, split_each
 from d2s.runtime.loops.carriers.stopping import TripsDifferError
-from d2s.runtime.loops.carriers.tensor import SameTensor, settle_roots
+from d2s.runtime.loops.carriers.tensor import settle_roots
 from d2s.runtime.loops.doubles import Doubles
 from d2s.runtime.loops.grown_lists import bind_all_names, path_of_list
 from d2s.runtime.loops.handed_on import HandedOn
@@ -54,7 +53,7 @@ from d2s.runtime.loops.views import LoopViews
 from d2s.runtime.trace import Block, OnceMoreError, error_here, open_trace
 from d2s.runtime.values.choice import Choice, possible
 from d2s.runtime.values.mixed import AskedError
-from d2s.runtime.values.tensors import as_value, condition, is_tensor
+from d2s.runtime.values.tensors import condition, is_tensor
 from d2s.runtime.values.tree import is_mapping
 
 ATTEMPTS = 12
@@ -160,7 +159,7 @@ class WhileLoop:
         try:
             with (
                 _arrays_inside(carriers, depth),
-                trace.block("loop", state.names, _doubled(carriers, before)) as entered,
+                trace.block("loop", state.names) as entered,
                 op.body() as arguments,
             ):
                 self._enter(entered, before)
@@ -173,6 +172,7 @@ class WhileLoop:
                 begin()
                 doubles = Doubles(state.names, before, entered.given)
                 handed_on = HandedOn(op, entered)
+                entered.makes = handed_on.makes
                 again = self._trip(begin)
                 settle_block()
                 after = state.freeze()
@@ -320,17 +320,6 @@ class WhileLoop:
                 return
 
         decide(self.holds, first, None, self.state)
-
-
-def _doubled(carriers: list[Carrier], values: list[object]) -> frozenset[str]:
-    """The names of what begins as one and the same tensor, and is carried apart."""
-    apart = [
-        (carrier.path, as_value(value).id)
-        for carrier, value in zip(carriers, values, strict=True)
-        if is_tensor(value) and not isinstance(carrier, SameTensor)
-    ]
-    counts = collections.Counter(number for _, number in apart)
-    return frozenset(path for path, number in apart if counts[number] > 1)
 
 
 def _let_sizes_differ(carriers: list[Carrier]) -> None:
