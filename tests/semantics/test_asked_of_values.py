@@ -88,6 +88,16 @@ def test_texts_have_no_other_methods() -> None:
         d2s.to_static(made("x.bit_length()"), full_graph=True)(tensor(1.0))
 
 
+@pytest.mark.parametrize("expression", ["x.append(x)", "x.pop(0)", "getattr(x, 'append')"])
+def test_tensors_have_no_methods_of_arrays(expression: str) -> None:
+    """A1: values of a program have some that tensors of dygraph have not."""
+    plain, f = made(expression), d2s.to_static(made(expression), full_graph=True)
+    name = "pop" if "pop" in expression else "append"
+    for function in (plain, f):
+        with pytest.raises(AttributeError, match=f"'Tensor' object has no attribute '{name}'"):
+            function(tensor(1.0))
+
+
 DIVISIONS = ["1 / k", "1 // k", "1 % k", "v / k", "v // k", "v % k", "1.5 / k", "divmod(7, k)"]
 
 

@@ -5,6 +5,9 @@ a path may or may not have jumped; where the rest of a trip asks for it, the tri
 ``False``.  A loop keeps one ``break``, as the last statement of its body,
 which the pass ``loops`` turns into the loop's ``stop``; ``while True`` tests the flag itself.
 
+What a path does last before it breaks comes behind the loop where it assigns what trips read: no
+trip begins with that.
+
 >>> show(PASS, '''
 ... def f(x):
 ...     while x < 9:
@@ -61,10 +64,35 @@ def f(xs):
         else:
             s = s + x
     return s
+
+>>> show(PASS, '''
+... def f(x):
+...     xs = []
+...     while True:
+...         xs.append(x)
+...         if x > 9:
+...             xs = stack(xs)
+...             break
+...         x = x + 1
+...     return xs
+... ''')
+def f(x):
+    xs = []
+    broken = False
+    while not broken:
+        xs.append(x)
+        if x > 9:
+            broken = True
+        else:
+            x = x + 1
+    xs = stack(xs)
+    return xs
 """
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import gast
@@ -73,6 +101,9 @@ from d2s.analysis.exits import (
     LOOPS,
     blocks_of,
 )
+from d2s.analysis.liveness import Liveness
+from d2s.analysis.scopes import MUTATORS, changes_in, dotted, own_nodes
+from d2s.analysis.uses import EMPTY, Set, Uses, bound_in
 from d2s.passes.base import Context, Pass, assign, constant, each_function, if_, load, negated
 from d2s.syntax.positions import Span, header, place, span_of
 from d2s.syntax.trees import Rewriter
@@ -85,10 +116,14 @@ class _Loop:
 
     ``broken`` and ``skipped`` are its flags, ``None`` while they are not needed; with ``given`` the
     flag of the returns serves, because every ``break`` of the loop stands behind a return.
+    ``late`` is what comes behind the loop, and under which flag of its own, if it has any.
     """
 
-    def __init__(self, ctx: Context, given: str | None) -> None:
+    def __init__(self, node: Any, ctx: Context, given: str | None) -> None:
         self.ctx = ctx
+        self.breaks = _count(node.body)
+        self.late: list[tuple[str | None, list[Any]]] = []
+        self._ends = _Ends(node, ctx) if _ends_at_once(node) else None
         self.given = given is not None
         self.broken = given
         self.skipped: str | None = None
@@ -105,15 +140,36 @@ class _Loop:
             self.skipped = self.ctx.names.fresh("skipped")
         return self.skipped
 
-    def leave(self, node: Any, tail: bool) -> list[Any]:
+    def leave(self, node: Any, done: list[Any], tail: bool) -> list[Any]:
+        """What stands in the place of a jump and of what is ``done`` right before it."""
         at = span_of(node)
         if isinstance(node, gast.Break):
-            if self.given:
-                return []
-            return [assign(self.flag_broken(), constant(True, at), at)]
+            return self.leave_loop(done, at)
         if tail:
-            return _pass(at)  # a breakpoint on the line is come to
-        return [assign(self.flag_skipped(), constant(True, at), at)]
+            return done + _pass(at)  # a breakpoint on the line is come to
+        return [*done, assign(self.flag_skipped(), constant(True, at), at)]
+
+    def leave_loop(self, done: list[Any], at: Span) -> list[Any]:
+        late: list[Any] = []
+        if self._ends is not None:
+            done, late = self._ends.parted(done)
+        if late:
+            flag = self.ctx.names.fresh("left") if self.breaks > 1 else None
+            self.late.append((flag, late))
+            if flag is not None:
+                done = [*done, assign(flag, constant(True, at), at)]
+        if self.given:
+            return done
+        return [*done, assign(self.flag_broken(), constant(True, at), at)]
+
+    @contextlib.contextmanager
+    def in_place(self) -> Iterator[None]:
+        """While a ``try`` or ``with`` is lowered, which sees what is raised in it."""
+        ends, self._ends = self._ends, None
+        try:
+            yield
+        finally:
+            self._ends = ends
 
     def guarded(self, node: Any, rest: list[Any], tail: bool) -> list[Any]:
         """``rest``, run when ``node`` (already lowered, kinds given) has not jumped."""
@@ -136,7 +192,7 @@ class _Loop:
         for position, node in enumerate(statements):
             rest = statements[position + 1 :]
             if isinstance(node, JUMPS):
-                return done + self.leave(node, tail)
+                return self.leave(node, done, tail)
             breaks, skips = self.exits.breaks([node]), self.exits.continues([node])
             if not breaks and not skips:
                 done.append(node)
@@ -148,13 +204,12 @@ class _Loop:
                 return done + self.branch(node, rest, tail, breaks, skips)
             if isinstance(node, LOOPS):  # its else clause jumps; the loop itself is lowered
                 node.orelse = self.block(node.orelse, False, at)
-            elif isinstance(node, gast.With | gast.AsyncWith):
-                node.body = self.block(node.body, False, at)
             elif isinstance(node, gast.Match):
                 for case in node.cases:
                     case.body = self.block(case.body, False, at) or _pass(at)
             else:
-                self.try_(node, at)
+                with self.in_place():
+                    self.held(node, at)
             return [*done, node, *self.guarded((node, breaks, skips), rest, tail)]
         return done
 
@@ -176,7 +231,11 @@ class _Loop:
             return []  # the flag itself was all that there was to know
         return [if_(node.test, body, orelse, at)]
 
-    def try_(self, node: Any, at: Span) -> None:
+    def held(self, node: Any, at: Span) -> None:
+        """A ``with`` or ``try``."""
+        if isinstance(node, gast.With | gast.AsyncWith):
+            node.body = self.block(node.body, False, at)
+            return
         kinds = (node, self.exits.breaks(node.body), self.exits.continues(node.body))
         node.body = self.block(node.body, False, at) or _pass(at)
         for handler in node.handlers:
@@ -185,6 +244,119 @@ class _Loop:
             node.orelse = self.guarded(kinds, node.orelse, False)
         else:
             node.orelse = self.block(node.orelse, False, at)
+
+    def behind(self, orelse: list[Any], broken: Any, *, endless: bool) -> list[Any]:
+        """What comes behind the loop.
+
+        Args:
+            orelse: what comes there where no path has broken out.
+            broken: whether one has.
+            endless: one has, then.
+        """
+        at = span_of(broken)
+        late = self.late
+        if endless and len(late) == self.breaks:  # one of them comes
+            *late, (_, after) = late
+        else:
+            after = [if_(negated(broken, at), orelse, [], at)] if orelse else []
+            if late and self.breaks == 1:
+                return [if_(broken, late[0][1], orelse, at)]
+        for flag, statements in reversed(late):
+            assert flag is not None
+            after = [if_(load(flag, at), statements, after, at)]
+        return after
+
+
+class _Ends:
+    """What paths of one loop do right before they break out of it.
+
+    Attributes:
+        read: variables of which trips read what the trip before has left.
+        local: other ones that trips bind.
+        grown: variables and paths to which trips add items.
+    """
+
+    def __init__(self, node: Any, ctx: Context) -> None:
+        self._flags = ctx.flags
+        always = place(gast.While(constant(True, header(node)), node.body, []), header(node))
+        self._uses = Uses()
+        self.read = Liveness(EMPTY, self._uses).settled([always], EMPTY)
+        if isinstance(node, gast.For):
+            self.read -= bound_in([node.target])
+        self.local = bound_in([node]) - self.read
+        self.grown = _grown(node)
+
+    def parted(self, done: list[Any]) -> tuple[list[Any], list[Any]]:
+        """``done``, and apart the end of it that is better behind the loop.
+
+        It assigns what trips read; what it reads of the trip's own it could not read there at no
+        cost, and does so for a list only, which would be none in the trips.
+        """
+        for position, node in enumerate(done):
+            changes = changes_in([node])
+            grows = bool((changes.bound & self.read | changes.attributes) & self.grown)
+            if not (grows or changes.bound & self.read) or self._is_flag(node):
+                continue
+            late = [each for each in done[position:] if not self._is_flag(each)]
+            if grows or not self._needs(late) & self.local:
+                flags = [each for each in done[position:] if self._is_flag(each)]
+                return done[:position] + flags, late
+        return done, []
+
+    def _needs(self, statements: list[Any]) -> Set:
+        return Liveness(EMPTY, self._uses).settled(statements, EMPTY)
+
+    def _is_flag(self, node: Any) -> bool:
+        """Whether it sets a flag of the pass ``returns``, for which the loop asks."""
+        if not isinstance(node, gast.Assign):
+            return False
+        return isinstance(node.targets[0], gast.Name) and node.targets[0].id in self._flags
+
+
+def _grown(loop: Any) -> Set:
+    """The variables, and paths as ``self.xs``, to which the trips of ``loop`` add items."""
+    found: set[Any] = set()
+    for node in own_nodes(loop.body):
+        if isinstance(node, gast.Call) and isinstance(node.func, gast.Attribute):
+            if node.func.attr in MUTATORS:
+                found.add(dotted(node.func.value))
+        elif isinstance(node, gast.AugAssign | gast.Assign) and _is_list(node.value):
+            target = node.target if isinstance(node, gast.AugAssign) else node.targets[0]
+            found.add(dotted(target))
+    return frozenset(found - {None})
+
+
+def _is_list(value: Any) -> bool:
+    """Whether an expression is a list, or one and something else."""
+    if isinstance(value, gast.BinOp):
+        return _is_list(value.left) or _is_list(value.right)
+    return isinstance(value, gast.List | gast.ListComp)
+
+
+def _ends_at_once(node: Any) -> bool:
+    """Whether nothing happens between a ``break`` of a loop and what comes behind it.
+
+    A generator is closed there.
+    """
+    if isinstance(node, gast.While):
+        return True
+    call = node.iter
+    return (
+        isinstance(call, gast.Call) and isinstance(call.func, gast.Name) and call.func.id == "range"
+    )
+
+
+def _is_true(test: Any) -> bool:
+    return isinstance(test, gast.Constant) and bool(test.value)
+
+
+def _count(statements: list[Any]) -> int:
+    """How many ``break`` of the loop around them are in ``statements``."""
+    count = 0
+    for node in statements:
+        blocks = [node.orelse] if isinstance(node, LOOPS) else blocks_of(node)
+        count += isinstance(node, gast.Break) + sum(map(_count, blocks))
+    return count
 
 
 def _pass(at: Span) -> list[Any]:
@@ -227,7 +399,7 @@ def _statements(node: Any, ctx: Context) -> list[Any]:
         return [node]
     if exits.stays_python(node) or exits.returns([node]):
         return [node]
-    loop = _Loop(ctx, _flag_of_returns(node, ctx))
+    loop = _Loop(node, ctx, _flag_of_returns(node, ctx))
     node.body = loop.block(node.body, True, at) or _pass(at)
     if loop.skipped is not None:
         node.body.insert(0, assign(loop.skipped, constant(False, at), at))
@@ -237,17 +409,19 @@ def _statements(node: Any, ctx: Context) -> list[Any]:
     if loop.broken is not None:
         if loop.asks:  # it is so, but in a static loop the flag is what the last trip has left
             node.body.insert(0, assign(loop.broken, constant(False, at), at))
-        if not loop.given:
-            before = [assign(loop.broken, constant(False, at), at)]
+        flags = [flag for flag, _ in loop.late if flag is not None]
+        before = [
+            assign(name, constant(False, at), at)
+            for name in (*([] if loop.given else [loop.broken]), *flags)
+        ]
         broken = load(loop.broken, at)
-        endless = isinstance(node, gast.While) and isinstance(node.test, gast.Constant)
-        if endless and node.test.value:
+        endless = isinstance(node, gast.While) and _is_true(node.test)
+        if endless:
             node.test = negated(broken, at)
         else:
             stop = [place(gast.Break(), at)]
             node.body.append(if_(broken, stop, [], at))
-        if after:
-            after = [if_(negated(load(loop.broken, at), at), after, [], at)]
+        after = loop.behind(after, load(loop.broken, at), endless=endless)
     return [*before, node, *after]
 
 

@@ -132,6 +132,7 @@ def attributes_of_values() -> dict[str, Any]:
         "place": property(_place),
         "is_dense": lambda self: True,
         **dict.fromkeys(_OF_OTHER_KINDS, lambda self: False),
+        **{name: property(casts.of_arrays(name)) for name in ("append", "pop")},
         "is_integer": _is_integer,
         **casts.attributes_of_numbers(),
         "__hash__": _hash,

@@ -345,6 +345,18 @@ def _deep_copied(value: bridge.Value, memo: dict[int, Any]) -> bridge.Value:
     return copy
 
 
+def of_arrays(name: str) -> Callable[[Any], Any]:
+    """What gets a method that arrays of tensors have, and tensors of dygraph have not."""
+    paddles = getattr(bridge.Value, name)
+
+    def get(self: Any) -> Any:
+        if not self.is_dense_tensor_array_type():
+            raise AttributeError(f"'Tensor' object has no attribute {name!r}")
+        return paddles.__get__(self)
+
+    return get
+
+
 def _attribute(name: str, paddles: object) -> Callable[[object], object]:
     """What gets the attribute ``name`` of a value."""
 
