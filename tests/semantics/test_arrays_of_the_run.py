@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import io
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -503,6 +504,39 @@ def test_results_written_into_an_array_that_no_run_decides(write: str) -> None:
     got = d2s.to_static(function_of(text, np=np), full_graph=False)
     for k in range(3):
         assert got(x * k).tolist() == function_of(text, np=np)(x * k).tolist()
+
+
+PLACES = ["outer", "kept.a", "kept.table['k']", "rows[0]", "held.a", "held.items[0]"]
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("write", ["[0] = x.numpy()[0]", "[1:] = x.numpy()", "[0] = x[1].item()"])
+@pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
+def test_what_the_run_decides_in_an_array_from_outside(place: str, write: str) -> None:
+    """E5, F4, H1: the array stayed as it was, silently; refused as one program."""
+    text = f"def f(x, held):\n    {place}{write}\n    return x.sum()"
+
+    def made() -> dict[str, Any]:
+        kept = SimpleNamespace(a=np.ones(3), table={"k": np.ones(3)})
+        return {"np": np, "outer": np.ones(3), "rows": [np.ones(3)], "kept": kept}
+
+    def seen(full_graph: bool | None) -> list[Any]:
+        names = made()
+        function = function_of(text, **names)
+        if full_graph is not None:
+            function = d2s.to_static(function, full_graph=full_graph)
+        held = SimpleNamespace(a=np.ones(3), items=[np.ones(3)])
+        found = []
+        for x in (tensor(3.0, 4.0), tensor(-1.0, 5.0)):
+            function(x, held)
+            found.append(eval(place, {**names, "held": held}).tolist())
+        return found
+
+    with pytest.raises(UnsupportedInGraphError) as caught:
+        seen(True)
+    assert caught.value.line == 2
+    assert "ndarray" in str(caught.value)
+    assert seen(False) == seen(None)
 
 
 @pytest.mark.parametrize(

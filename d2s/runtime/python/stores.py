@@ -183,8 +183,10 @@ def _into_constant(value: object, container: np.ndarray[Any, Any], key: object) 
     """A constant array that gets what the run decides: an array of the run from here on.
 
     Raises:
-        UnsupportedInGraphError: (D2S205) somebody else knows the constant one.
+        UnsupportedInGraphError: (D2S205) somebody else knows the constant one: it is from outside
+            of the function, or has another name.
     """
+    check_changed(container)
     capture = current()
     assert capture is not None
     if any(block.kind == "loop" for block in capture.blocks):
