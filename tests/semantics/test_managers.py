@@ -594,3 +594,90 @@ def test_what_a_stack_calls_is_called_on_each_run(call: str, where: str, capfd) 
         results = [f(paddle.to_tensor([1.0, number])).tolist() for number in (2.0, 3.0, 2.0)]
         found.append((results, capfd.readouterr().out))
     assert found[0] == found[1]
+
+
+class Noted:
+    """Puts into a list of its caller's how it was left; swallows some exceptions."""
+
+    def __init__(self, seen: list[object], swallows: type[BaseException] = KeyError) -> None:
+        self.seen = seen
+        self.swallows = swallows
+
+    def __enter__(self) -> Noted:
+        return self
+
+    def __exit__(self, kind, error, trace):
+        self.seen.append("fine" if kind is None else kind.__name__)
+        return kind is not None and issubclass(kind, self.swallows)
+
+
+ONE_IN_THE_OTHER = [
+    "Noted(seen, ValueError), contextlib.suppress(KeyError)",
+    "Noted(seen), contextlib.suppress(ValueError)",
+    "contextlib.suppress(KeyError), Noted(seen, ValueError)",
+    "Noted(seen, ValueError), Noted(seen), contextlib.suppress(KeyError)",
+    "Noted(seen), Noted(seen, ValueError), contextlib.suppress(KeyError), Noted(seen)",
+    "Noted(seen, ValueError) as first, paddle.no_grad(), contextlib.suppress(KeyError)",
+    "Noted(seen), Noted(seen)",
+    "Noted(seen), Noted(seen, ValueError), Noted(seen)",
+    "noting(seen), Noted(seen, ValueError), noting(seen)",
+]
+
+
+@contextlib.contextmanager
+def noting(seen):
+    seen.append("in")
+    try:
+        yield
+    finally:
+        seen.append("out")
+
+
+@pytest.mark.parametrize("managers", ONE_IN_THE_OTHER)
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if x.min() < -9: raise ValueError('small')\n        y = x * 2",
+        "if x.sum() > 0: seen.append(1)\n        if x.min() < -9: raise ValueError('small')",
+        "for v in x:\n            if v > 0: seen.append(2)\n        y = x * 3",
+        "if x.sum() > 0: seen.insert(0, x.sum())\n        else: seen.insert(0, x.max())",
+    ],
+)
+@pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
+def test_managers_in_managers(managers: str, body: str) -> None:
+    """F1, B4: each is told, and what only a manager holds is the list that the function knows."""
+    text = (
+        f"def f(x):\n    y, seen = x, []\n    with {managers}:\n        {body}\n    return y, seen"
+    )
+    scope = {"Noted": Noted, "noting": noting, "contextlib": contextlib}
+    plain, static = (function_of(text, **scope) for _ in range(2))
+    static = d2s.to_static(static, full_graph=True)
+    for value in (1.0, -3.0, -13.0, 1.0):
+        x = paddle.to_tensor([value, -1.0])
+        assert outcome_of(static, x) == outcome_of(plain, x)
+
+
+def test_names_of_one_list_behind_a_handler() -> None:
+    """B4, F1: they were names of two, which changed apart from each other."""
+
+    def f(x):
+        kept = [x]
+        holder = Noted(kept)
+        table = {"kept": kept}
+        try:
+            try:
+                kept.append(x + 1)
+                if x.min() < -9:
+                    raise ValueError("small")
+                holder.seen.append(x * 2)
+            finally:
+                table["kept"].append(x)
+        except ValueError:
+            kept.append(x - 4)
+        holder.seen.append(3)
+        return kept, table, kept is table["kept"], kept is holder.seen, len(kept)
+
+    static = d2s.to_static(f, full_graph=True)
+    for value in (1.0, -13.0, 2.0):
+        x = paddle.to_tensor([value, -1.0])
+        assert outcome_of(static, x) == outcome_of(f, x)

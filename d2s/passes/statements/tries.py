@@ -168,7 +168,8 @@ class _Tries(ScopeTransformer):
         return made
 
     def visit_With(self, node: Any) -> Any:
-        if any(self.suppressed(item.context_expr) is not None for item in node.items[:-1]):
+        several = len(node.items) > 1
+        if several and any(self.suppressed(item.context_expr) is not None for item in node.items):
             node = self.nested(node)
         caught = self.suppressed(node.items[-1].context_expr)
         if stays_python(node) or not _may_raise_later(node.body):

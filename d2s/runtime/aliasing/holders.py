@@ -21,7 +21,17 @@ from typing import Any, Final, TypeGuard, TypeVar
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.blame import is_d2s, is_paddle
 from d2s.diagnostics.location import is_ours
-from d2s.runtime.aliasing.slots import LEAVES, Fixed, Item, Local, Somewhere, owner_of, parts_of
+from d2s.runtime.aliasing.slots import (
+    LEAVES,
+    Cell,
+    Fixed,
+    Free,
+    Item,
+    Local,
+    Somewhere,
+    owner_of,
+    parts_of,
+)
 from d2s.runtime.aliasing.snapshots import with_form
 from d2s.runtime.trace import Block, current
 from d2s.runtime.values.choice import Choice, possible
@@ -329,6 +339,11 @@ def _holders(is_it: Callable[[Any], bool]) -> list[Holder]:
                     )
         frame = frame.f_back
     known = {holder.place for holder in found}
+    for tried in capture.attempts:
+        around = tuple(reversed(capture.blocks[tried.depth :]))
+        for function in tried.others:
+            held = _held_by(function, walk, around)
+            found += (holder for holder in held if holder.place not in known)
     for record in capture.watched():
         if record.large:
             continue
@@ -349,6 +364,27 @@ def _holders(is_it: Callable[[Any], bool]) -> list[Holder]:
                     )
                 )
     return found
+
+
+def _held_by(function: Any, walk: _Walk, left: tuple[Block, ...]) -> Iterator[Holder]:
+    """What the end of a ``with`` statement holds, in no variable of a frame.
+
+    Args:
+        function: reaches its context manager, or goes on in the generator of one.
+        walk: looks for what is looked for.
+        left: the blocks inside of the statement.
+    """
+    code = function.__code__
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+        value = Cell(cell).get()
+        if isinstance(value, types.FunctionType):
+            yield from _held_by(value, walk, left)
+            continue
+        for path, place in walk.paths(name, value, Free(cell, name), DEPTH):
+            fixed = isinstance(place, Fixed)
+            yield Holder(
+                path, place.set, place.get, left, True, fixed, place.identity(), code.co_name
+            )
 
 
 @dataclass

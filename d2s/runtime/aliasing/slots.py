@@ -277,7 +277,24 @@ class Fixed:
             self.holder.set(like(held, [*held[: self.key], value, *held[self.key + 1 :]]))
 
 
-Somewhere = Local | Item | Fixed
+@dataclass(frozen=True)
+class Free:
+    """A variable of a function that has ended, which a function made in it goes on with."""
+
+    cell: Any
+    name: str
+
+    def identity(self) -> tuple[int, Any]:
+        return id(self.cell), self.name
+
+    def get(self) -> Any:
+        return Cell(self.cell).get()
+
+    def set(self, value: object) -> None:
+        self.cell.cell_contents = value
+
+
+Somewhere = Local | Item | Fixed | Free
 """Where something that a frame leads to is bound."""
 
 LEAVES: Final = frozenset((int, float, bool, str, bytes, type(None), bridge.Value))

@@ -59,6 +59,9 @@ class State:
         for function in functions:
             reach.hold(function)
         capture = current()
+        for tried in () if capture is None else capture.attempts:
+            for function in tried.others:
+                reach.add("a context manager", function)
         self._watched = list if capture is None else capture.watched
         self._scopes = {key: scope.note() for key, scope in reach.found().items()}
         if capture is not None and capture.tables:

@@ -90,8 +90,8 @@ class manage:
         elif isinstance(manager, contextlib.closing):
             self.used = _Closing(_closed(manager))
         entered = _enter(self.used)
-        reached = getattr(self.used, "reached", self.used)
-        tried = attempt(None, names, self.cells, lambda: reached, refusal=refusal)
+        context_manager = getattr(self.used, "reached", self.used)
+        tried = attempt(None, names, self.cells, lambda: context_manager, refusal=refusal)
         self.tried = tried.begin(sys._getframe(1))
         return entered
 

@@ -18,7 +18,7 @@ from d2s.runtime.control_flow.ends import (
     Ends,
     born,
 )
-from d2s.runtime.control_flow.outputs import Builder, Outputs
+from d2s.runtime.control_flow.outputs import Builder, Outputs, once
 from d2s.runtime.host.text import HostText
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.merging import kept_list
@@ -42,6 +42,7 @@ class Keeping(Outputs):
         self.left = left
         self.ends = Ends(), Ends()
         self._objects: dict[int, object] = {}  # by identity: each gets its attributes once
+        self._fresh: dict[tuple[bool, int], list[tuple[Frozen, Builder]]] = {}
 
     def kept(self, side: bool, thing: object) -> Builder:
         """``thing`` of one side, its tensors handed out beside placeholders of the other."""
@@ -110,7 +111,7 @@ class Keeping(Outputs):
         """
         container, alone = thing.container, any(self.left)
         if not alone and not same_items(freeze(container), thing):  # it was there, with other items
-            return self.contents(side, thing)
+            return self.fresh(side, thing)
         if not self.made_here(thing):
             return lambda results: thaw(thing)
         if isinstance(container, DynamicList):
@@ -128,6 +129,15 @@ class Keeping(Outputs):
             return refill(container, contents(results))
 
         return build
+
+    def fresh(self, side: bool, thing: Frozen) -> Builder:
+        """:meth:`contents`, once: names of one container stay names of one."""
+        made = self._fresh.setdefault((side, id(thing.container)), [])
+        known = next((build for other, build in made if same_items(other, thing)), None)
+        if known is None:
+            known = once(self.contents(side, thing))
+            made.append((thing, known))
+        return known
 
     def contents(self, side: bool, thing: Frozen) -> Builder:
         """What a list, dict or set of one side holds, in a fresh one."""

@@ -51,6 +51,7 @@ class Try:
         state: the variables that its handlers get as they were; ``None``: it has no way to let
             the run decide.
         refusal: why the run cannot go there, if it cannot: cause and cure.
+        others: functions that reach what its end may change.
         depth: the number of blocks around it.
         around: the number of functions around its own.
     """
@@ -60,10 +61,12 @@ class Try:
         caught: Callable[[], Any] | None,
         state: State | None,
         refusal: tuple[str, str] = OVER,
+        others: tuple[Callable[[], Any], ...] = (),
     ) -> None:
         self.caught = caught
         self.state = state
         self.refusal = refusal
+        self.others = others
         capture = current()
         self.depth = 0 if capture is None else len(capture.blocks)
         self.around = len(places_here()) - 1

@@ -75,7 +75,7 @@ class attempt:
                 if self.names is None
                 else State(self.names, self.cells, *self.others).without_scratch()
             )
-            self.known = Try(self.caught, self.state, self.refusal)
+            self.known = Try(self.caught, self.state, self.refusal, self.others)
             capture.attempts.append(self.known)
             self.stretch = extent(frame, self.names or ())
             self.inside = self.stretch.__enter__()
