@@ -265,6 +265,7 @@ class Capture:
         at_once: how many values of several alternatives are being used without a branch for each.
         spreading: how many values of several alternatives are being used, each on its own.
         uses: how many choices that has made since the outermost of them.
+        multiplied: how many times such a value was used inside of the use of another one.
         seeded: generators that the function has made of a known seed, by their ids.
         drawn: generators that host operators draw from, by their ids.
         moved: what branches and loops have taken items from, and the blocks then, by ids.
@@ -340,6 +341,7 @@ class Capture:
     at_once: int = 0
     spreading: int = 0
     uses: int = 0
+    multiplied: int = 0
     seeded: dict[int, Any] = field(default_factory=dict)
     drawn: dict[int, Any] = field(default_factory=dict)
     moved: dict[int, tuple[Any, tuple[Block, ...]]] = field(default_factory=dict)

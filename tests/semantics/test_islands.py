@@ -875,7 +875,7 @@ def busy(seconds: float) -> None:
 
 
 def test_a_capture_that_takes_too_long_is_given_up() -> None:
-    """E1: by default the function runs in dygraph then; one program has no limit."""
+    """E1: by default the function runs in dygraph then; one program goes on."""
 
     def function(x: Any) -> Any:
         y = x * 2
@@ -893,3 +893,30 @@ def test_a_capture_that_takes_too_long_is_given_up() -> None:
         whole = d2s.to_static(function, full_graph=True)
         assert whole(tensor(1.0)).item() == 2.0
         assert whole.programs
+
+
+def test_a_program_whose_alternatives_multiply_is_refused(monkeypatch: Any) -> None:
+    """B3: each step multiplied what the next one may be given, and the capture did not end."""
+    monkeypatch.setattr("d2s.program.capture.capture.MOST_USES", 6)
+
+    def plus(x: Any, then: Any) -> Any:
+        return then(x + 1)
+
+    def minus(x: Any, then: Any) -> Any:
+        return then(x - 1)
+
+    def function(x: Any, seconds: float) -> Any:
+        first = plus if x.sum() > 0 else minus
+        second = paddle.sin if x.max() > 1 else paddle.cos
+        for _ in range(8):
+            x = first(x, second)
+            if not paddle.in_dynamic_mode():
+                busy(seconds)
+        return x if x.sum() > 0 else -x
+
+    with d2s.options(capture_seconds=1):
+        converted = d2s.to_static(function, full_graph=True)
+        with pytest.raises(UnsupportedInGraphError, match="D2S_CAPTURE_SECONDS") as caught:
+            converted(tensor(1.0), 0.2)
+        assert caught.value.line
+        assert converted(tensor(1.0), 0).item() == function(tensor(1.0), 0).item()

@@ -66,6 +66,7 @@ from d2s.runtime.lists.lending import settle_block
 from d2s.runtime.loops.unread import drop_unread
 from d2s.runtime.trace import Capture, capture_into
 from d2s.runtime.training.methods import training_into
+from d2s.runtime.values.choice import MOST_USES
 from d2s.runtime.values.fields import attributes_of
 from d2s.runtime.values.reading import check_taken, returned
 from d2s.runtime.values.tensors import (
@@ -137,7 +138,7 @@ def capture(
     )  # fmt: skip
     made: Captured
     state, of = begun(), functools.partial(_captured, wanted)
-    limit = limited(config.get().capture_seconds if wanted.dygraph else 0)
+    limit = limited(config.get().capture_seconds, multiplied=0 if wanted.dygraph else MOST_USES)
     with capture_lock, bridge.keep_mode(), bridge.no_collection(), deep(), frames, limit:
         try:
             made = with_pools(of, state, begun)

@@ -45,22 +45,33 @@ class Guard:
     raised: Raised
 
 
-_latest: contextvars.ContextVar[float] = contextvars.ContextVar("latest", default=math.inf)
-"""When the thread's capture is given up, by its time on the processor."""
+_Limit = tuple[float, int]
+
+_latest: contextvars.ContextVar[_Limit] = contextvars.ContextVar("latest", default=(math.inf, 0))
+"""When the thread's capture is given up, by its time on the processor, and how often values of
+several alternatives must have been used inside of each other by then."""
 
 
 @contextlib.contextmanager
-def limited(seconds: int) -> Iterator[None]:
-    """Give a capture up that takes more seconds of the processor; 0 is no limit."""
-    token = _latest.set(time.thread_time() + seconds if seconds else math.inf)
+def limited(seconds: int, *, multiplied: int = 0) -> Iterator[None]:
+    """Give a capture up that takes more seconds of the processor; 0 is no limit.
+
+    Args:
+        seconds: so many.
+        multiplied: only one in which values of several alternatives were used inside of each other
+            more often than that, as it may not end: each step multiplies what a variable may be.
+    """
+    until = time.thread_time() + seconds if seconds else math.inf
+    token = _latest.set((until, multiplied))
     try:
         yield
     finally:
         _latest.reset(token)
 
 
-def _check_time() -> None:
-    if time.thread_time() > _latest.get():
+def _check_time(multiplied: int) -> None:
+    until, least = _latest.get()
+    if multiplied >= least and time.thread_time() > until:
         raise error_here(
             UnsupportedInGraphError,
             "to capture the function has taken more than D2S_CAPTURE_SECONDS",
@@ -79,7 +90,7 @@ def extent(frame: types.FrameType | None, names: tuple[str, ...]) -> Iterator[Ex
     """
     capture = current()
     assert capture is not None
-    _check_time()
+    _check_time(capture.multiplied)
     made = Extent(frame, names)
     capture.extents.append(made)
     try:

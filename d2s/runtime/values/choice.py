@@ -450,6 +450,7 @@ def _counted(capture: Capture, thing: Choice) -> Iterator[None]:
     """
     before = capture.uses
     capture.uses = before + 1 if capture.spreading else 1
+    capture.multiplied += capture.spreading > 0
     capture.spreading += 1
     try:
         if capture.uses > MOST_USES:
