@@ -14,7 +14,7 @@ import pytest
 import d2s
 from d2s import paddle_bridge as bridge
 from d2s.errors import InplaceError, UnsupportedInGraphError
-from tests.helpers import assert_same, tensor
+from tests.helpers import assert_same, function_of, tensor
 
 X = tensor(3.0, 4.0)
 SMALL = tensor(0.5, 0.25)
@@ -705,3 +705,54 @@ def test_states_that_come_again_and_again() -> None:
     """B2: what is one of three members after nine branches is one of three."""
     rows = [tensor(*range(9)), tensor(*[1.0] * 9), tensor(*[0.0, 5.0, 0.0] * 3)]
     assert_same(crossed, *rows)
+
+
+KEPT_UNTIL_THE_RETURN = {
+    "a list that grows": ("h = []", "h.append(x.sum())", "h"),
+    "numbers": ("h = []", "h.append(int((x > 1).sum()))", "h"),
+    "an item": ("h = [x, x]", "h[0] = h[0] + x", "h"),
+    "a dict": ("h = {'a': x, 'n': 0}", "h['a'] = h['a'] + x\n        h['n'] += 1", "h"),
+    "in another one": ("h = {'l': []}", "h['l'].append(x.sum())", "{'x': x, 'h': h}"),
+}
+
+
+@pytest.mark.parametrize("name", KEPT_UNTIL_THE_RETURN)
+@pytest.mark.parametrize("loop", ["while True", "while x.max() > 0.01"])
+def test_what_the_trips_change_is_returned_by_one_of_them(name: str, loop: str) -> None:
+    """B6, D1: the trip that returns is the last one."""
+    begin, change, held = KEPT_UNTIL_THE_RETURN[name]
+    f = function_of(f"""
+def f(x):
+    {begin}
+    n = 0
+    {loop}:
+        x = x / 2
+        n = n + 1
+        {change}
+        if (x < 1).all():
+            return x, {held}, n
+    return x, h, n
+""")
+    assert_same(f, *((tensor(value),) for value in (5.0, 100.0, 0.1, 700.0)), grad=False)
+
+
+def test_what_was_returned_by_a_trip_is_changed_behind_the_loop() -> None:
+    """B4, D1: two names of one list that the run knows are one; refused, by default as dygraph."""
+    f = function_of("""
+def f(x):
+    h = []
+
+    def go(x):
+        while True:
+            x = x / 2
+            h.append(x.sum())
+            if (x < 1).all():
+                return x, h
+
+    y, found = go(x)
+    h.append(y)
+    return y, found, h
+""")
+    with pytest.raises(d2s.errors.ContainerInGraphError, match="a list is changed"):
+        d2s.to_static(f, full_graph=True)(tensor(5.0))
+    assert len(d2s.to_static(f, full_graph=False)(tensor(5.0))[1]) == 4

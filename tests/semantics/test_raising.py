@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import d2s
-from tests.helpers import assert_same, tensor
+from tests.helpers import assert_same, function_of, tensor
 
 PLUS, MINUS = tensor(1.0, 2.0), tensor(-1.0, -2.0)
 
@@ -244,3 +244,56 @@ def test_a_text_of_the_run_that_is_raised_again(kind: type[Exception]) -> None:
         return y, halvings
 
     assert_same(f, (tensor(5.0), 1.0), (tensor(0.3), 1.0), (tensor(1000.0), 1.0))
+
+
+class Bad(Exception):
+    """Its text and an attribute are of the run."""
+
+    def __init__(self, place: int, value: float) -> None:
+        super().__init__(f"value {place} is {value:.2f}")
+        self.value = value
+
+
+TAKEN_ON = {
+    "the cause of another one": 'raise RuntimeError("gave up") from last',
+    "raised behind the loop": "raise last",
+    "its text": "return x, str(last)",
+    "its attribute": "return x, last.value",
+    "the wrong cause": 'raise RuntimeError("gave up") from str(last)',
+}
+
+
+@pytest.mark.parametrize("use", TAKEN_ON.values(), ids=TAKEN_ON)
+def test_the_last_exception_that_was_caught(use: str) -> None:
+    """F1, B4: a variable keeps it, and what it says, for the code behind the loop."""
+    f = function_of(
+        f"""
+def f(x):
+    last = None
+    for k in range(3):
+        try:
+            if x.sum() > 3:
+                raise Bad(k, float(x.sum()))
+            return x * 2, k
+        except Bad as error:
+            last = error
+            x = x - 2
+    {use}
+""",
+        Bad=Bad,
+    )
+    assert_same(f, *((tensor(value),) for value in (1.0, 5.0, 7.5, -1.0, 9.0, 30.0)), grad=False)
+
+
+def test_one_of_several_is_raised_that_may_be_none() -> None:
+    """F1, A1: Python says what it says of what is no exception."""
+
+    def f(x):
+        error = None
+        if x.sum() > 3:
+            error = ValueError("large")
+        if x.sum() > 1:
+            raise error
+        return x
+
+    assert_same(f, *((tensor(value),) for value in (0.0, 2.0, 4.0)))

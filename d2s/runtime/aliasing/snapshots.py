@@ -217,9 +217,15 @@ def renew_doubles() -> None:
         doubles[key] = freeze(was.container), place
 
 
+def kind_in_words(container: object) -> str:
+    """The name of the class of a container, as the user knows it."""
+    kind = getattr(type(container), "d2s_type", type)(container)
+    return str(kind.__name__)
+
+
 def changed_double(container: object) -> D2SError:
     """The refusal to change a list or dict that may be the same as another one."""
-    word = type(container).__name__
+    word = kind_in_words(container)
     return error_here(
         ContainerInGraphError,
         f"a {word} is changed that has come out of a static loop, and is the same as another one "

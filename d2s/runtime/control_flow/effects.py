@@ -148,6 +148,8 @@ def error(make: Callable[[], Any], cause: Callable[[], Any] | None = None) -> An
     ends here.
     """
     made = make()
+    if isinstance(made, Choice):
+        return each(lambda one: _raised(one, cause), made, none=True)
     capture = current()
     if capture is None or not capture.guarded:
         return made
@@ -179,8 +181,15 @@ def error(make: Callable[[], Any], cause: Callable[[], Any] | None = None) -> An
     raise BlockLeft
 
 
+def _raised(made: Any, cause: Callable[[], Any] | None) -> Any:
+    raise error(lambda: made, cause)
+
+
 def _instance(error: object) -> Any:
-    return error() if isinstance(error, type) else error
+    made = error() if isinstance(error, type) else error
+    if made is None or isinstance(made, BaseException):
+        return made
+    raise TypeError("exception causes must derive from BaseException")
 
 
 def _raise_on_run(made: BaseException, places: list[Location]) -> None:

@@ -65,6 +65,8 @@ class Keeping(Outputs):
             return lambda results: like(thing, [item(results) for item in items])
         if is_object(thing):
             return self.kept_object(side, thing)
+        if isinstance(thing, BaseException):
+            return self.kept_error(side, thing)
         if isinstance(thing, HostText):
             return self.kept_text(side, thing)
         if not bridge.is_value(thing):
@@ -90,6 +92,21 @@ class Keeping(Outputs):
 
         def build(results: list[paddle.Tensor]) -> object:
             return set_attributes(thing, {name: item(results) for name, item in kept.items()})
+
+        return build
+
+    def kept_error(self, side: bool, thing: BaseException) -> Builder:
+        """The same exception, which a side has caught; what it holds is known behind it."""
+        if id(thing) in self._objects or not self.made_here(thing):
+            return lambda results: thing
+        self._objects[id(thing)] = thing
+        parts = self.kept(side, (thing.args, *vars(thing).values(), *_errors_behind(thing)))
+        names = list(vars(thing))
+
+        def build(results: list[paddle.Tensor]) -> object:
+            thing.args, *held = parts(results)
+            vars(thing).update(zip(names, held, strict=False))
+            return thing
 
         return build
 
@@ -179,8 +196,15 @@ def _parts_of(thing: object) -> list[object]:
         return [thing.flag, thing.true, thing.false]
     if isinstance(thing, HostText):
         return list(thing.parts)
+    if isinstance(thing, BaseException):
+        return [*thing.args, *vars(thing).values(), *_errors_behind(thing)]
     if isinstance(thing, tuple):
         return list(thing)
     if is_mutable(thing):
         return [freeze(thing)]
     return list(attributes_of(thing).values()) if is_object(thing) else []
+
+
+def _errors_behind(error: BaseException) -> list[BaseException]:
+    """What ``error`` was raised from, or while it was handled."""
+    return [each for each in (error.__cause__, error.__context__) if each is not None]

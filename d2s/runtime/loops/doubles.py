@@ -13,7 +13,7 @@ hold one list before the loop and after each trip are carried as names of one.
 
 from __future__ import annotations
 
-import itertools
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -68,11 +68,11 @@ class Doubles:
 
     def __init__(self, names: tuple[str, ...], before: list[Any], given: list[Any]) -> None:
         self.names = names
-        self._returned = {
-            name
-            for name, flag in itertools.pairwise(names)
-            if name.startswith("result") and flag.startswith("returned")  # of ``return`` in a loop
-        }
+        found, flags = (
+            {name for name in names if re.fullmatch(rf"{word}(_\d+)?", name)}
+            for word in ("result", "returned")  # of ``return`` in a loop
+        )
+        self._returned = found if len(found) == len(flags) == 1 else set()
         self.before = places_of(before)
         self.given = places_of([freeze(value) for value in given])
         self.found: set[Path] = set()
@@ -92,11 +92,11 @@ class Doubles:
                 self._check_others(path, container, several=len(held) > 1)
         for places in (self.before, places_of(after)):
             for one, other in _together(places):
-                if self._returned & {self.names[one[0]], self.names[other[0]]}:
-                    continue  # the trip that returns is the last one
-                if not _ids(self.given, one) & _ids(self.given, other):
-                    self.found |= {one, other}
-                    self._check(one, other)
+                if _ids(self.given, one) & _ids(self.given, other):
+                    continue
+                self.found |= {one, other}
+                if not self._returned & {self.names[one[0]], self.names[other[0]]}:
+                    self._check(one, other)  # the trip that returns is the last one
                     self._check(other, one)
 
     def note(self, results: list[Any]) -> None:

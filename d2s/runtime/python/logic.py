@@ -15,7 +15,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import is_ours
 from d2s.errors import UnsupportedInGraphError
-from d2s.runtime.aliasing.snapshots import is_double
+from d2s.runtime.aliasing.snapshots import is_double, kind_in_words
 from d2s.runtime.control_flow.cond import choose, select
 from d2s.runtime.control_flow.unbound import as_local
 from d2s.runtime.lists.dynamic_list import DynamicList
@@ -116,7 +116,7 @@ def _is_one(left: object, right: object) -> Any:
     kinds = number_kind(left), number_kind(right)
     cure = "compare a flag that is set in the same places instead"
     if is_double(left) and is_double(right) and type(left) is type(right):
-        what = f"a {type(left).__name__} that has come out of a static loop with another one"
+        what = f"a {kind_in_words(left)} that has come out of a static loop with another one"
     elif kinds == (bool, bool):
         same = eq(left, right)  # each of the two truth values is one object
         return paddle.assign(same) if bridge.is_value(same) else same
