@@ -273,7 +273,7 @@ class Capture:
         makes: told that the code makes what belongs to a layer for good; it may refuse that.
         over: ids of exceptions that have left a branch or loop, which is gone with its values.
         placed: lists and dicts of Python that have been put into a list of the run, by their ids.
-        doubles: lists and dicts that are others on some runs: what they hold, and their loops.
+        doubles: lists and dicts that are others on some runs: what they hold, their loops, when.
         lent: objects that were taken out of lists of the run or put into them; see ``lists``.
         found: dicts, and keys of the run that are in them wherever the program goes on.
         only_static: something that dygraph does not do is a part of the program.

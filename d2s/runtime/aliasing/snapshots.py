@@ -175,11 +175,16 @@ def _same_key(one: object, other: object) -> bool:
 # -- what may be the same as another one -----------------------------------------------------------
 
 
-def note_doubles(*containers: object) -> None:
-    """Note that a list or dict may be the same as another one, on some runs."""
+def note_doubles(*containers: object, when: object = None) -> None:
+    """Note that a list or dict may be the same as another one, on some runs.
+
+    Args:
+        containers: such lists and dicts.
+        when: a bool value that is true on these runs, if it is known.
+    """
     doubles = open_trace().doubles
     place = here()
-    doubles.update((id(each), (freeze(each), place)) for each in containers)
+    doubles.update((id(each), (freeze(each), place, when)) for each in containers)
 
 
 def as_double(made: Any, *stands_for: object) -> Any:
@@ -192,7 +197,13 @@ def as_double(made: Any, *stands_for: object) -> Any:
 def is_double(thing: object) -> bool:
     """Whether ``thing`` is the same as another list or dict on some runs only."""
     capture = current()
-    return capture is not None and id(thing) in capture.doubles
+    known = None if capture is None else capture.doubles.get(id(thing))
+    return known is not None and not _is_ruled_out(known[2])
+
+
+def _is_ruled_out(when: Any) -> bool:
+    """Whether ``when`` is known to be false at the present place."""
+    return when is not None and open_trace().facts().get(when.id, (when, True))[1] is False
 
 
 def check_doubles() -> None:
@@ -202,8 +213,8 @@ def check_doubles() -> None:
         ContainerInGraphError: (D2S207) it names the line of the loop that has left it.
     """
     capture = current()
-    for was, place in list(capture.doubles.values()) if capture is not None else ():
-        if not same_items(freeze(was.container), was):
+    for was, place, when in list(capture.doubles.values()) if capture is not None else ():
+        if not (same_items(freeze(was.container), was) or _is_ruled_out(when)):
             error = changed_double(was.container)
             if place is not None:
                 error.file, error.line, error.columns = place.file, place.line, None
@@ -213,8 +224,8 @@ def check_doubles() -> None:
 def renew_doubles() -> None:
     """A branch is over, whose sides were checked: what it hands out holds its results now."""
     doubles = open_trace().doubles
-    for key, (was, place) in doubles.items():
-        doubles[key] = freeze(was.container), place
+    for key, (was, *others) in doubles.items():
+        doubles[key] = (freeze(was.container), *others)
 
 
 def kind_in_words(container: object) -> str:

@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError, D2SError
 from d2s.runtime.aliasing.holders import (
     choices_with,
@@ -72,10 +73,12 @@ class Doubles:
             {name for name in names if re.fullmatch(rf"{word}(_\d+)?", name)}
             for word in ("result", "returned")  # of ``return`` in a loop
         )
-        self._returned = found if len(found) == len(flags) == 1 else set()
+        one_each = len(found) == len(flags) == 1
+        self._returned, self._flag = (found, names.index(*flags)) if one_each else (set(), -1)
         self.before = places_of(before)
         self.given = places_of([freeze(value) for value in given])
         self.found: set[Path] = set()
+        self._handed: set[Path] = set()
 
     def end(self, after: list[Any]) -> None:
         """A trip has left ``after``, frozen.
@@ -94,10 +97,12 @@ class Doubles:
             for one, other in _together(places):
                 if _ids(self.given, one) & _ids(self.given, other):
                     continue
+                if self._returned & {self.names[one[0]], self.names[other[0]]}:
+                    self._handed |= {one, other}  # the trip that returns is the last one
+                    continue
                 self.found |= {one, other}
-                if not self._returned & {self.names[one[0]], self.names[other[0]]}:
-                    self._check(one, other)  # the trip that returns is the last one
-                    self._check(other, one)
+                self._check(one, other)
+                self._check(other, one)
 
     def note(self, results: list[Any]) -> None:
         """The loop is over, and leaves ``results``, frozen."""
@@ -107,6 +112,9 @@ class Doubles:
             known = [each for each in before if not _becomes(each, now) and _is_known(each)]
             if known or path in self.found:
                 note_doubles(*known, *now)
+            elif path in self._handed:
+                flag = results[self._flag]
+                note_doubles(*now, when=flag if bridge.is_value(flag) else None)
 
     def _check(self, path: Path, other: Path) -> None:
         if any(map(_is_changed, self.given.get(path, ()))):
