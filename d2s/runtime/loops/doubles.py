@@ -74,7 +74,7 @@ class Doubles:
             for word in ("result", "returned")  # of ``return`` in a loop
         )
         one_each = len(found) == len(flags) == 1
-        self._returned, self._flag = (found, names.index(*flags)) if one_each else (set(), -1)
+        self._returned, self._flag = (found, names.index(min(flags))) if one_each else (set(), -1)
         self.before = places_of(before)
         self.given = places_of([freeze(value) for value in given])
         self.found: set[Path] = set()
