@@ -15,7 +15,7 @@ import pytest
 
 import d2s
 from d2s.errors import ContainerInGraphError, UnsupportedInGraphError
-from tests.helpers import function_of
+from tests.helpers import function_of, tensor
 
 pytestmark = pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
 
@@ -224,3 +224,43 @@ def test_a_callable_that_leaves_with_what_it_changes(body: str) -> None:
         held, change = strict(x)
         change(*() if isinstance(change, functools.partial) else (7,))
         assert 7 in held or held[-1] == 3
+
+
+@pytest.mark.parametrize(
+    "keep",
+    [
+        "handlers.append(note)",
+        "table['last'] = note",
+        "holder.last = note",
+        "for each in [e for e in handlers if e[1]]: handlers.remove(each)",
+    ],
+)
+def test_a_function_from_outside_is_kept_beside_what_it_changes(keep: str) -> None:
+    """F4: what it holds is state; it was refused as if tensors of the program were in it."""
+    text = f"""
+def make():
+    log, table, holder = [], {{}}, SimpleNamespace(last=None)
+
+    def note(value):
+        log.append(value.sum())
+
+    handlers = [(0, True, note), (1, False, note)]
+
+    def f(x):
+        note(x * 2)
+        {keep}
+        return x + len(log)
+
+    return f, (log, handlers, table, holder, note)
+"""
+    found = []
+    for convert in (lambda f: f, lambda f: d2s.to_static(f, full_graph=True)):
+        made = function_of(text, "make", SimpleNamespace=types.SimpleNamespace)
+        f, (log, handlers, table, holder, note) = made()
+        f = convert(f)
+        seen = []
+        for number in (1.0, -2.0, 3.0):
+            seen += [f(tensor(number)).item(), [each.item() for each in log], len(handlers)]
+            seen += [[each is note for each in handlers], list(table), holder.last is note]
+        found.append(seen)
+    assert found[0] == found[1]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -24,13 +24,17 @@ _MOST: Final = 1000
 """How many objects are looked at for values of the program."""
 
 
-def refuse_hidden(thing: object) -> None:
+def refuse_hidden(thing: object, is_state: Callable[[Any], bool]) -> None:
     """Refuse an object that Python keeps, and that has values of the program in it.
+
+    Args:
+        thing: it.
+        is_state: tells what was there before: each run writes into it what it holds then.
 
     Raises:
         UnsupportedInGraphError: (D2S205) a generator, an iterator, a function that is called later.
     """
-    if any(map(is_symbol, reached(thing))):
+    if any(map(is_symbol, reached(thing, is_state))):
         raise UnsupportedInGraphError(
             f"an object of type {type(thing).__name__!r} that has tensors of the program in it "
             "leaves the function, and would be used when the program is gone",
@@ -39,8 +43,8 @@ def refuse_hidden(thing: object) -> None:
         )
 
 
-def reached(thing: object) -> Iterator[Any]:
-    """``thing``, and what can be reached from it."""
+def reached(thing: object, is_state: Callable[[Any], bool] = lambda part: False) -> Iterator[Any]:
+    """``thing``, and what can be reached from it, but not through what ``is_state``."""
     waiting = [thing]
     seen: set[int] = set()
     while waiting and len(seen) < _MOST:
@@ -48,6 +52,8 @@ def reached(thing: object) -> Iterator[Any]:
         if isinstance(found, _ATOMS) or id(found) in seen:
             continue
         seen.add(id(found))
+        if is_state(found):
+            continue
         yield found
         waiting.extend(_inside(found))
 

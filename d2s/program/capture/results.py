@@ -142,7 +142,8 @@ class Results:
                     "assigns a variable around it: each run would give the same one",
                     cure="make it outside of the converted function",
                 )
-            made = next((found for found in reached(thing) if id(found) in self.shared), None)
+            held = reached(thing, self.is_state)
+            made = next((found for found in held if id(found) in self.shared), None)
             if made is not None:
                 raise UnsupportedInGraphError(
                     f"an object of type {type(thing).__name__!r} leaves the function and holds a "
@@ -254,18 +255,25 @@ class Results:
         if not is_object(thing):
             if isinstance(thing, types.FunctionType):
                 self.passed.append(thing)
-            refuse_hidden(thing)
+            refuse_hidden(thing, self.is_state)
             return self.kept_by_python(thing)
         known = self.known(thing)
         if known is not None:
             return known
         if id(thing) not in self.born and not _holds_values(thing):
-            refuse_hidden(thing)
+            refuse_hidden(thing, self.is_state)
             strange = self.goes_on or is_librarys(type(thing))
             return self.kept_by_python(thing) if strange else lambda run: thing
         members = self.contents(attributes_of(thing))
         kind: Any = type(thing)
         return self.once(thing, lambda run: set_attributes(empty(kind), members(run)))
+
+    def is_state(self, thing: Any) -> bool:
+        """Whether ``thing`` was there before, and each run leaves in it what it holds then."""
+        return any(
+            watch.holds(thing) is not None or watch.record_of(thing) is not None
+            for watch in self.watches
+        )
 
     def kept_by_python(self, thing: Any) -> Build:
         """An object whose contents the program knows nothing of, made in each run if need be.
