@@ -20,6 +20,7 @@ import paddle
 from d2s.errors import D2SError, LoopGradientError
 from d2s.paddle_bridge.capturing.leaves import is_cut
 from d2s.paddle_bridge.gate import static_lock
+from d2s.paddle_bridge.gradients.absent import without_absent
 from d2s.paddle_bridge.gradients.saved import save_what_is_read
 from d2s.paddle_bridge.names import build_while_op, cf_yield, core, ir_backward, pir
 from d2s.paddle_bridge.walks import arguments_of, blocks_of, inside, remove_unread
@@ -446,8 +447,11 @@ def gradient_function() -> Any:
 
 def differentiate(outputs: Any, inputs: Any, grad_outputs: Any) -> Any:
     """The gradients of ``inputs``, after which blocks save only what the gradients read."""
-    made = gradient_function()(outputs, inputs, grad_outputs)
     program = paddle.static.default_main_program()
+    block = program.global_block()
+    before = [operation.id() for operation in block.ops]
+    seeds = paddle.utils.flatten(grad_outputs or [])
+    made = without_absent(block, before, seeds, gradient_function()(outputs, inputs, grad_outputs))
     with paddle.static.program_guard(program):
         save_what_is_read(program)
     return made

@@ -12,6 +12,7 @@ import paddle
 
 from d2s.paddle_bridge.capturing.leaves import cut_operation, is_cut
 from d2s.paddle_bridge.gate import static_lock
+from d2s.paddle_bridge.gradients.absent import without_absent
 from d2s.paddle_bridge.gradients.paths import beside, refuse_unpaired
 from d2s.paddle_bridge.gradients.repairs import (
     LEFT_OUT,
@@ -108,6 +109,7 @@ def gradients_in_block(
         LEFT_OUT.update(beside(outputs, inputs, visible_to(block)))
         try:
             made = gradient_function()(outputs, inputs, seeds)
+            made = without_absent(block, before, seeds, made)
         except BaseException:
             never_free(paddle.static.default_main_program())
             raise
