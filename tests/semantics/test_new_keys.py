@@ -155,3 +155,31 @@ def test_greedy_search_with_a_cache() -> None:
     """)
     ids = paddle.to_tensor([[1, 2, 3]])
     assert_same(f, *((ids, scalar(n)) for n in (9, 3, 4)), grad=False)
+
+
+GROWING = {
+    "a list in a branch": "if x.sum() > 0: held.append(x)",
+    "a list": "held.append(x * s)",
+    "a list of an object": "if x.sum() > 0: box.items.append(x)",
+    "a list in a loop": "for i in range(3):\n            if x.sum() > i: held.append(x * i)",
+}
+BEHIND = {"": "", "grows behind": "held.append(s); box.items.append(s)"}
+
+
+@pytest.mark.parametrize("behind", BEHIND.values(), ids=BEHIND)
+@pytest.mark.parametrize("grows", GROWING.values(), ids=GROWING)
+def test_lists_that_grow_in_the_same_loop(grows: str, behind: str) -> None:
+    """C4, C6: what a capture had made of the list, which was given up, ended the process."""
+    source = f"""
+class Box:
+    def __init__(self): self.items = []
+def f(x):
+    s, found, held, box = paddle.zeros([]), {{}}, [], Box()
+    while s < 2:
+        {grows}
+        found["y"] = x * 2
+        s = s + 0.7
+    {behind}
+    return held, box.items, found
+"""
+    assert_same(function_of(source), tensor(1.0, 2.0), tensor(-1.0, 0.5), tensor(0.0, 0.0))

@@ -88,25 +88,23 @@ class WhileLoop:
     def capture(self) -> None:
         """Capture the body until it leaves what was planned, and go on behind the loop."""
         trace = open_trace()
-        doubles = trace.doubles
         before = self.state.freeze()
         plans = Plans()
         for _ in range(ATTEMPTS):
-            notes, trace.doubles = trace.notes.copy(), dict(doubles)
+            known = trace.checkpoint()
             try:
                 with self._known_as_loop():
                     carriers = self._attempt(before, plans)
             except NewKeysError as new:
                 self._back(before)
                 self._refuse_more_keys(new)
-                trace.doubles = doubles
-                trace.notes.rollback(notes)
+                trace.rollback(known)
                 self._peel()
                 return
             except OnceMoreError as request:
                 before = self._back(before, request)
                 self._answer(request, plans)
-                trace.notes.rollback(notes)
+                trace.rollback(known)
             except BaseException:
                 self._back(before)
                 raise
