@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import gast
 
@@ -29,7 +29,8 @@ class Reads:
         own: it computes names of attributes of what its first parameter is, as in
             ``getattr(self, name)`` and ``self.__dict__``.
         tabled: those that it reads as in ``self.__dict__["name"]``.
-        tables: it may read attributes from the dictionary of an object, by names that it computes.
+        tables: of what it may read attributes from the dictionary of an object, by names that it
+            computes: ``OWN`` is what its first parameter is, ``ALIKE`` what is compared with that.
     """
 
     outside: tuple[str, ...]
@@ -40,7 +41,14 @@ class Reads:
     catches: bool = False
     own: bool = False
     tabled: frozenset[str] = frozenset()
-    tables: bool = False
+    tables: frozenset[str] = frozenset()
+
+
+OWN: Final = "own"
+ALIKE: Final = "alike"
+
+COMPARING: Final = frozenset(("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"))
+"""Methods whose other argument is an object like the one that they belong to."""
 
 
 def reads_in_tree(tree: Any) -> Reads:
@@ -99,26 +107,41 @@ def reads_in_tree(tree: Any) -> Reads:
         catches,
         bool(computed & {*first}),
         frozenset(tabled),
-        bool(_tables(tree)),
+        _tables_in_words(tree),
     )
+
+
+def _tables_in_words(tree: Any) -> frozenset[str]:
+    names = [OWN, *([ALIKE] if tree.name in COMPARING else [])]
+    words = dict(zip(_parameters(tree), names, strict=False))
+    return frozenset(words.get(each, "*") for each in _as_parameters(tree, _tables(tree)))
 
 
 def computed_on(tree: Any) -> set[str]:
     """On what a function computes names of attributes: its parameters, ``*`` for anything else.
 
-    A parameter that is bound to something else in between is anything, too.  What a ``__getattr__``
-    asks another object for by the name that it is given, the code names that has asked it.
+    What a ``__getattr__`` asks another object for by the name that it is given, the code names that
+    has asked it.
     """
-    parameters, named = _parameters(tree), _asked(tree)
-    bound: collections.Counter[str] = collections.Counter()
-    found = _tables(tree)
+    named, found = _asked(tree), _tables(tree)
     for node in walk(tree):
-        kind = node.__class__
-        if kind is gast.Name:
-            bound[node.id] += node.ctx.__class__ is not gast.Load
-        elif kind is gast.Call and "*" in _computed(node) and _name(node.args[1]) not in named:
+        if node.__class__ is not gast.Call or "*" not in _computed(node):
+            continue
+        if _name(node.args[1]) not in named:
             found.add(_name(node.args[0]))
-    return {each if each in parameters and bound[each] == 1 else "*" for each in found}
+    return _as_parameters(tree, found)
+
+
+def _as_parameters(tree: Any, names: set[str]) -> set[str]:
+    """``names`` with ``*`` for those that are no parameter, or bound to something else as well."""
+    if not names:
+        return names
+    parameters = _parameters(tree)
+    bound: collections.Counter[str] = collections.Counter()
+    for node in walk(tree):
+        if node.__class__ is gast.Name:
+            bound[node.id] += node.ctx.__class__ is not gast.Load
+    return {each if each in parameters and bound[each] == 1 else "*" for each in names}
 
 
 def _tables(tree: Any) -> set[str]:

@@ -265,3 +265,105 @@ def test_a_getattr_that_looks_for_a_name_reads_nothing_else() -> None:
         assert static(paddle.ones([size])).tolist() == twin(paddle.ones([size])).tolist()
         assert [each.tolist() for each in model.outputs] == [each.tolist() for each in twin.outputs]
     assert len(static.programs) == 1
+
+
+COPIED = """
+import copy
+import pickle
+import paddle
+
+NAMES = ("x", "log")
+
+class Box:
+    def __init__(self):
+        self.x = 0
+        self.log = []
+
+    def __eq__(self, other):
+        return self.__dict__ == other.__dict__
+
+    EXTRA
+
+    def table(self):
+        return dict(self.__dict__)
+
+def put(box, n):
+    box.x = n
+    box.log = []
+    box.log.append(n)
+
+def named(box):
+    return {name: getattr(box, name) for name in NAMES}
+
+def f(box, other, n, t):
+    TEXT
+"""
+
+EXTRAS = {
+    "plain": "pass",
+    "slots": "__slots__ = ('x', 'log', '__dict__')",
+    "a reduction": "def __reduce_ex__(self, how):\n        return super().__reduce_ex__(how)",
+    "a copy of its own": "def __deepcopy__(self, memo):\n"
+    "        made = Box()\n        made.x, made.log = self.x, list(self.log)\n        return made",
+    "a state": "def __getstate__(self):\n        return {'x': self.x, 'log': self.log}",
+}
+
+READ_FIRST = {
+    "copied": "was = copy.copy(box); put(box, n); return was.x, t + 1",
+    "copied deeply": "was = copy.deepcopy(box); put(box, n); return was.x, t + 1",
+    "in a list": "was = copy.deepcopy([{'k': box}]); put(box, n); return was[0]['k'].x, t + 1",
+    "in an object": "other.x = box; was = copy.deepcopy(other); put(box, n); other.x = 0; "
+    "return was.x.x, t + 1",
+    "by a library": "was = paddle.utils.map_structure(copy.deepcopy, [box]); put(box, n); "
+    "return was[0].x, t + 1",
+    "in a table": "was = box.table(); put(box, n); return was['x'], t + 1",
+    "in a table of another": "was = dict(vars(box)); put(box, n); return was['x'], t + 1",
+    "by computed names": "was = named(box); put(box, n); return was['x'], t + 1",
+    "by one": "was = getattr(box, NAMES[0]); put(box, n); return was, t + 1",
+    "compared": "was = box == other; put(box, n); return was, t + 1",
+    "compared from the other side": "was = other == box; put(box, n); return was, t + 1",
+}
+
+
+def outcomes(text: str, extra: str, *, static: bool) -> tuple[list[Any], int]:
+    """What six calls give, with one object, which others change between two of them."""
+    source = COPIED.replace("TEXT", text).replace("EXTRA", extra)
+    f, made = function_of(source, "f"), None
+    made = f.__globals__["Box"]
+    box, other = made(), made()
+    g = d2s.to_static(lambda n, t: f(box, other, n, t), full_graph=True) if static else None
+    found: list[Any] = []
+    for place, n in enumerate((3, 3, 3, 3, 3)):
+        if place == 3:
+            box.x, box.log = 77, ["else"]
+        t = tensor([1.0 * place])
+        result = f(box, other, n, t) if g is None else g(n, t)
+        found.append(([numbers(each) for each in result], box.x, list(box.log)))
+    return found, 0 if g is None else len(g.programs)
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("extra", EXTRAS.values(), ids=EXTRAS)
+@pytest.mark.parametrize("text", READ_FIRST.values(), ids=READ_FIRST)
+def test_what_is_read_with_all_the_rest(text: str, extra: str) -> None:
+    """G2: copies, tables and computed names read what a function only assigns later."""
+    assert outcomes(text, extra, static=True)[0] == outcomes(text, extra, static=False)[0]
+
+
+def test_what_is_read_of_another_object() -> None:
+    """G2: what that one alone is copied for is no guard of the others (opt of paddlenlp)."""
+    text = "was = copy.deepcopy(other); put(box, n); return t + 1, box.x"
+    alone = "__eq__ = object.__eq__  # so that nobody may read the tables of two boxes"
+    found, programs = outcomes(text, alone, static=True)
+    assert found == outcomes(text, alone, static=False)[0]
+    assert programs == 1
+
+
+def test_a_copied_class_is_as_it_was() -> None:
+    """A1: with a reduction of its own, and without."""
+    for extra in (EXTRAS["plain"], EXTRAS["a reduction"]):
+        f = function_of(COPIED.replace("TEXT", READ_FIRST["copied"]).replace("EXTRA", extra), "f")
+        made = f.__globals__["Box"]
+        before = dict(vars(made))
+        d2s.to_static(f, full_graph=True)(made(), made(), 1, tensor([1.0]))
+        assert {**vars(made), "__slotnames__": 0} == {**before, "__slotnames__": 0}

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import paddle
 
-from d2s.analysis.reads import computed_on, reads_in_tree
+from d2s.analysis.reads import ALIKE, COMPARING, OWN, computed_on, reads_in_tree
 from d2s.errors import D2SError, UnsupportedInGraphError
 from d2s.program.state.places import (
     ABSENT,
@@ -312,6 +312,7 @@ class _Explorer:
         if not is_user_function(function):
             return
         names = _named(function, kind)
+        marks = frozenset(word for mark, word in _WORDS.items() if mark in names)
         if _RECEIVER in names:
             names.discard(_RECEIVER)
             if kind is None:
@@ -324,6 +325,7 @@ class _Explorer:
         code = function.__code__
         if function.__name__ not in WHOLE:  # who copies an object that has these names it himself
             self.watch.said |= names & (WHOLE | BUFFERING)
+            self.watch.probes.open(marks, kind or object)
         self.names.update(names)
         self.watch.used.update(names)
         self.watch.native |= names - _only_stored(code)
@@ -366,13 +368,12 @@ def _named(function: types.FunctionType, kind: type | None) -> set[str]:
         except D2SError:
             return names | {EVERY}
         reads = reads_in_tree(tree)
-        tables = {"__dict__"} if reads.tables else set()
-        known = {*reads.attributes, *tables} - {EVERY}, computed_on(tree)
+        known = {*reads.attributes} - {EVERY}, computed_on(tree)
         _mentioned[code] = known
     attributes, computed = known
     names = (names - {EVERY, "__dict__"}) | attributes
     first, *others = code.co_varnames[: code.co_argcount] or ("",)
-    alike = function.__name__ in _COMPARING and not issubclass(kind or object, paddle.nn.Layer)
+    alike = function.__name__ in COMPARING and not issubclass(kind or object, paddle.nn.Layer)
     for each in computed:
         names.add(_RECEIVER if each == first else PLAIN if alike and each in others else EVERY)
     return names
@@ -380,6 +381,7 @@ def _named(function: types.FunctionType, kind: type | None) -> set[str]:
 
 _assigned: Final[weakref.WeakKeyDictionary[types.CodeType, set[str]]] = weakref.WeakKeyDictionary()
 """What code assigns alone, for as long as somebody has the code; read often."""
+
 
 _mentioned: Final[weakref.WeakKeyDictionary[types.CodeType, tuple[set[str], Any]]] = (
     weakref.WeakKeyDictionary()
@@ -390,8 +392,8 @@ _mentioned: Final[weakref.WeakKeyDictionary[types.CodeType, tuple[set[str], Any]
 _RECEIVER: Final = "*self"
 """Any attribute of the object that a method is called for."""
 
-_COMPARING: Final = frozenset(("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"))
-"""Methods whose other argument is an object like the one that they belong to."""
+_WORDS: Final = {_RECEIVER: OWN, PLAIN: ALIKE, EVERY: "*"}
+"""The marks of attributes whose names are computed, in the words of ``Reads.tables``."""
 
 _ORDINARY: Final = frozenset(
     ("__module__", "__doc__", "__dict__", "__weakref__", "__slots__", "__annotations__")

@@ -214,3 +214,14 @@ class Reordered(Change):
 def entries(held: Any) -> Iterator[tuple[Any, Any]]:
     """Keys (or indexes) and values of what :meth:`Record.now` gives."""
     return iter(held.items()) if isinstance(held, dict) else enumerate(held)
+
+
+def moved(before: dict[Any, Any], now: dict[Any, Any]) -> list[Any]:
+    """The keys that have been taken out and put in again, in the order of ``now``."""
+    usual = [*(key for key in before if key in now), *(key for key in now if key not in before)]
+    keys = list(now)
+    same = next(
+        (at for at, pair in enumerate(zip(usual, keys, strict=True)) if pair[0] is not pair[1]),
+        None,
+    )
+    return [] if same is None else keys[same:]

@@ -17,7 +17,7 @@ from d2s.program.state.tracker import Watch
 from d2s.runtime.values.cases import Cases
 from d2s.runtime.values.tensors import is_tensor, number_kind
 
-_TABLES: Final = frozenset(("__dict__", "_buffers", "buffers", "named_buffers"))
+_TABLES: Final = frozenset(("_buffers", "buffers", "named_buffers"))
 
 
 def check_tables(watched: Iterable[Watch], function: Callable[..., object]) -> None:
@@ -28,10 +28,11 @@ def check_tables(watched: Iterable[Watch], function: Callable[..., object]) -> N
             of the number ``self.count``.
     """
     for watch in watched:
-        every = not watch.said.isdisjoint(_TABLES)
+        said = not watch.said.isdisjoint(_TABLES)
         for record in watch.scopes():
             layer = record.object
             if record.fields and isinstance(layer, paddle.nn.Layer) and record.scope is vars(layer):
+                every = said or watch.probes.is_opened(layer)
                 for name, value in record.scope.items():
                     if (
                         (every or name in watch.tabled)

@@ -37,7 +37,7 @@ from d2s.program.state.places import (
     Slot,
 )
 from d2s.program.state.probes import BUFFERING, WHOLE, Probes, stored_by
-from d2s.program.state.records import Change, Record, Reordered, entries, is_symbol
+from d2s.program.state.records import Change, Record, Reordered, entries, is_symbol, moved
 from d2s.runtime.calls.call import Factories
 from d2s.runtime.values.fields import Fields, class_fields, is_count_class, slot_fields, slots_of
 from d2s.runtime.values.objects import (
@@ -54,17 +54,6 @@ from d2s.runtime.values.objects import (
 _OURS: Final = str(Path(__file__).resolve().parents[2])
 
 
-def _moved(before: dict[Any, Any], now: dict[Any, Any]) -> list[Any]:
-    """The keys that have been taken out and put in again, in the order of ``now``."""
-    usual = [*(key for key in before if key in now), *(key for key in now if key not in before)]
-    keys = list(now)
-    same = next(
-        (at for at, pair in enumerate(zip(usual, keys, strict=True)) if pair[0] is not pair[1]),
-        None,
-    )
-    return [] if same is None else keys[same:]
-
-
 class Watch:
     """Notes state before the code that may change it runs; says afterwards what changed.
 
@@ -74,7 +63,7 @@ class Watch:
         native: those of them that code mentions which runs as it is, or reads without a probe.
         probes: of attributes that it assigns, whether it reads what they held before.
         whole: classes of objects of which it may read any attribute.
-        said: of what reads many attributes at once, what the code names, and ``__dict__``.
+        said: of what reads many attributes at once, what the code names.
         tabled: names of attributes for which the code looks into the dictionary of an object.
         asked: those of them that it can do without: it asks with ``hasattr`` or ``getattr``, or
             catches the error.
@@ -139,10 +128,12 @@ class Watch:
         if owner is not None and id(owner) not in self._born:
             self.add(owner, "self")
         reads = reads_of(function)
-        if reads.own and owner is not None and not isinstance(owner, type):
-            self.whole.add(type(owner))
+        kind = object if owner is None or isinstance(owner, type) else type(owner)
+        if reads.own and kind is not object:
+            self.whole.add(kind)
         elif reads.own:
             self.names.add(EVERY)
+        self.probes.open(reads.tables, kind)
         if id(function) in self._functions:
             return
         self._functions.add(id(function))
@@ -181,6 +172,8 @@ class Watch:
                 self._cell(cells[name], name)
             elif name in mentioned:  # no variable of a comprehension, lambda or function in it
                 self._global(function.__globals__, name)
+        if reads.own or EVERY in reads.attributes:
+            self.probes.watch_all(self.records.values())
 
     def _defaults(self, function: Any) -> None:
         """The defaults of a function: what it changes in them lasts until its next call."""
@@ -243,6 +236,8 @@ class Watch:
 
     def only_assigned(self, record: Record, name: str) -> bool:
         """Whether the code assigns an attribute and never reads what it held before."""
+        if self.probes.is_copied(record.object):
+            return False
         if name in self.only(self.written_only, record.object):
             return True
         buffers = isinstance(record.object, paddle.nn.Layer)
@@ -255,7 +250,6 @@ class Watch:
     def says(self, reads: Reads) -> None:
         """Note what a function names that reads many attributes of an object at once."""
         self.said |= (WHOLE | BUFFERING) & {*reads.attributes, *reads.outside}
-        self.said |= {"__dict__"} if reads.tables else set()
         self.native |= reads.tabled
         self.tabled |= reads.tabled
 
@@ -370,6 +364,7 @@ class Watch:
     def _fields(self, thing: Any, path: str, place: Place | None = None, owner: Any = None) -> None:
         scope = fields_of(thing)
         self._class(type(thing))
+        self.probes.follow(type(thing))
         if id(scope) in self.records or id(thing) in self._born:
             return
         record = Record(scope, path, place, owner, thing, fields=True)
@@ -378,6 +373,7 @@ class Watch:
     def _slots(self, thing: Any, path: str, place: Place | None) -> None:
         scope = slot_fields(thing)
         self._class(type(thing))
+        self.probes.follow(type(thing))
         if id(scope) in self.records or id(thing) in self._born:
             return
         self._note_all(Record(scope, path, place, object=thing, fields=True))
@@ -466,9 +462,9 @@ class Watch:
                     same = value is old and not self._is_lifted(record, key)
                     if not same and (is_symbol(value) or not record.library):
                         found.append(Change(record, key, value, old))
-                moved = [] if record.names is not None or record.fields else _moved(before, now)
-                if moved:
-                    found.append(Reordered(record, None, moved))
+                again = [] if record.names is not None or record.fields else moved(before, now)
+                if again:
+                    found.append(Reordered(record, None, again))
             elif len(now) != len(before) or any(
                 one is not other for one, other in zip(now, before, strict=True)
             ):
