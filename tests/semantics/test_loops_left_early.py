@@ -756,3 +756,30 @@ def f(x):
     with pytest.raises(d2s.errors.ContainerInGraphError, match="a list is changed"):
         d2s.to_static(f, full_graph=True)(tensor(5.0))
     assert len(d2s.to_static(f, full_graph=False)(tensor(5.0))[1]) == 4
+
+
+@pytest.mark.parametrize("raised", [True, False])
+def test_what_a_trip_has_returned_goes_through_a_try(raised: bool) -> None:
+    """F1, D1: a branch that only what is raised makes leaves the list what it is."""
+    f = function_of(f"""
+def follow(x):
+    if {raised} and x.sum() > 50:
+        raise ValueError("large")
+    found = [x.sum()]
+    while True:
+        x = x / 2
+        if (x < 1).all():
+            return found
+        found.append(x.sum())
+
+
+def f(x):
+    try:
+        found = follow(x)
+        if x.sum() > 30:
+            raise ValueError("late")
+    except ValueError as error:
+        return [], str(error)
+    return found, found[-1]
+""")
+    assert_same(f, *((tensor(value),) for value in (5.0, 100.0, 40.0, 0.5)), grad=False)

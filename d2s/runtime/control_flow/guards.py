@@ -21,7 +21,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
-from d2s.runtime.aliasing.snapshots import freeze, thaw
+from d2s.runtime.aliasing.snapshots import check_doubles, freeze, renew_doubles, thaw
 from d2s.runtime.aliasing.variables import State
 from d2s.runtime.control_flow.merge import Merger
 from d2s.runtime.control_flow.outputs import Builder
@@ -158,7 +158,9 @@ def close(made: Extent, left: bool, outcome: list[Any], names: tuple[str, ...]) 
         outcome: frozen values that the extent leaves behind; not read when ``left``.
         names: what they are, for messages.
     """
-    raised = made.raised
+    raised, guarded = made.raised, bool(made.guards)
+    if guarded:
+        check_doubles()
     while made.guards:
         guard = _leave(made)
         merger = Merger(guard.op, (left, True))
@@ -174,6 +176,8 @@ def close(made: Extent, left: bool, outcome: list[Any], names: tuple[str, ...]) 
         raised = pending(results)
         if not left:
             outcome = [freeze(build(results)) for build in builders]
+    if guarded:
+        renew_doubles()
     return End(left, outcome, raised)
 
 

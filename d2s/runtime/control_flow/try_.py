@@ -110,7 +110,11 @@ class attempt:
                 raise_later(in_its_call(error))  # on the runs that have come this far
             snapshot = [] if self.state is None else self.state.freeze()
             names = () if self.state is None else self.state.names
-            end = close(inside, error is not None, snapshot, names)
+            try:
+                end = close(inside, error is not None, snapshot, names)
+            except BaseException:
+                self.stretch.__exit__(*sys.exc_info())
+                raise
             self.stretch.__exit__(None, None, None)
         finally:
             capture.attempts.pop()
