@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import re
 import sys
+import sysconfig
 import types
 from collections.abc import Iterator
 from pathlib import Path
@@ -84,15 +86,29 @@ def is_helper(file: str) -> bool:
     return file in _HELPERS
 
 
+_STANDARD = sysconfig.get_path("stdlib") + os.sep
+
+
+def _is_standard(file: str) -> bool:
+    return file.startswith(_STANDARD) and "-packages" + os.sep not in file
+
+
 def here() -> Location | None:
-    """The innermost user frame of the calling thread, or ``None``."""
+    """The innermost user frame of the calling thread, or ``None``.
+
+    A frame of the standard library, as of ``dataclasses.asdict``, if there is no other one.
+    """
     frame: types.FrameType | None = sys._getframe(1)
+    standard = None
     while frame is not None:
         code = frame.f_code
         if not is_hidden(code.co_filename):
-            return Location(code.co_filename, frame.f_lineno, code.co_name)
+            found = Location(code.co_filename, frame.f_lineno, code.co_name)
+            if not _is_standard(code.co_filename):
+                return found
+            standard = standard or found
         frame = frame.f_back
-    return None
+    return standard
 
 
 def user_level() -> int:

@@ -5,6 +5,7 @@ The functions are compared with themselves in dygraph: PYTEST_DONT_REWRITE.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib.util
 import linecache
@@ -21,6 +22,7 @@ import pytest
 
 import d2s
 from d2s.diagnostics.location import is_ours
+from d2s.errors import AmbiguousValueError
 from tests.diagnostics.failing import Seen, ints, seen, seen_in, tensor
 from tests.processes import python
 
@@ -807,3 +809,22 @@ def test_a_d2s_error_names_the_line_of_the_call() -> None:
 def seen_line(error: BaseException) -> int | None:
     """The line at which a call has raised ``error``."""
     return traceback.extract_tb(error.__traceback__)[0].lineno
+
+
+def test_a_refusal_in_the_standard_library_names_the_line_of_the_user() -> None:
+    """F1: it named a line of ``dataclasses``, which is converted as a user's function is."""
+
+    @dataclasses.dataclass
+    class Settings:
+        tags: list[str]
+
+    def function(x: Any, settings: Settings) -> Any:
+        settings = dataclasses.replace(settings, tags=list(settings.tags))
+        if x.sum() > 0:
+            settings.tags.append("big")
+        return x * 2, dataclasses.asdict(settings)
+
+    with pytest.raises(AmbiguousValueError) as caught:
+        d2s.to_static(function, full_graph=True)(X, Settings(["all"]))
+    assert caught.value.file == __file__
+    assert caught.value.line == function.__code__.co_firstlineno + 4
