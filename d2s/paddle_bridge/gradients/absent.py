@@ -162,9 +162,9 @@ class _Block:
         if operation.name() not in ("pd_op.where", "pd_op.where_grad"):
             return
         origin = operation.operand_source(0).get_defining_op()
-        if origin is None or origin.name() != "pd_op.expand_as":
+        if origin is None or origin.name() != "pd_op.logical_and":
             return
-        has, result = origin.operand_source(0), operation.result(0)
+        has, result = origin.operand_source(1), operation.result(0)
         if has.shape or not _is_gradient(result):
             return
         if operation.name() == "pd_op.where_grad" or _is_zero(operation.operand_source(2)):
@@ -225,7 +225,9 @@ class _Block:
                 for every in sorted(absent.runs, key=sorted)
             ),
         )
-        made = paddle.where(paddle.expand_as(has, value), value, paddle.zeros_like(value))
+        # expand_as fails for no elements
+        mask = paddle.logical_and(paddle.ones_like(value, "bool"), has)
+        made = paddle.where(mask, value, paddle.zeros_like(value))
         made.stop_gradient = value.stop_gradient
         return made
 
