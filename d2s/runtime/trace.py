@@ -119,7 +119,7 @@ class ValueNotes:
         filled: values of open shape that have elements on every run.
         given_sizes: those of them whose open dimensions are those of arguments.
         cuts: values without the elements that others have more at the end of some axes.
-        picks: values that are items of lists, which one the run decides: the pick.
+        picks: values that are one of several, with these and what tells which of them holds.
         cut: items of lists of the run whose sizes differ.
         written: the newest contents of each argument that is changed in place, by its index.
         copies: values that are copies of others, made to hand them on.

@@ -268,6 +268,40 @@ def test_one_of_several_things_is_changed(name: str) -> None:
     assert_same(function, tensor(1.0, 2.0), tensor(-1.0, 0.5), tensor(3.0, 7.0))
 
 
+CHOSEN = {
+    "an object": "box = one if x.sum() > 0 else other\n    box.y.add_(x)",
+    "its attribute, by a name": (
+        "box = one if x.sum() > 0 else other\n    y = box.y\n    y[0] = 4.0"
+    ),
+    "and one of them before": (
+        "box = one if x.sum() > 0 else other\n    one.y[0] = 5.0\n    box.y[1] = 3.0"
+    ),
+    "and one of them behind": (
+        "box = one if x.sum() > 0 else other\n    y = box.y\n    one.y.add_(x)\n    box.y = y * 2"
+    ),
+    "one of three": (
+        "third = Box(x * 3); box = one if x.sum() > 3 else other if x.sum() > 0 else third\n"
+        "    box.y.scale_(2.0)"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_a_tensor_of_one_of_several_objects(name: str) -> None:
+    """B2: the object that the run takes has the new contents, and its gradients."""
+
+    class Box:
+        def __init__(self, y: Any) -> None:
+            self.y = y
+
+    function = function_of(
+        f"def f(x):\n    one, other = Box(x * 1), Box(x * 2)\n    {CHOSEN[name]}\n"
+        "    return box.y, one.y, other.y",
+        Box=Box,
+    )
+    assert_same(function, tensor(1.0, 1.5), tensor(-1.0, 0.5), tensor(3.0, 7.0))
+
+
 PERHAPS = {
     "a name that a branch binds anew": "y = x * 1; z = y\n    if n > 0: z = z + 1\n    z.add_(x)",
     "the one that it was": "y = x * 1; z = y\n    if n > 0: z = z + 1\n    y.add_(x)",
@@ -275,6 +309,26 @@ PERHAPS = {
     "an item of a list": "y = x * 1; z = [y]\n    if n > 0: z[0] = x + 1\n    z[0].add_(x)",
     "a choice": "y = x * 1\n    z = y if n > 0 else x * 2\n    y.add_(x)",
     "an argument": "y = z = x\n    if n > 0: z = x * 2\n    z.add_(y * 1)",
+    "a new one of a branch": "y = x * 1; z = x * 2\n    if n > 0: y = z = x + 1\n    z[0] = 3.0",
+    "one written in a branch": (
+        "y = x * 1; z = None\n    if n > 0: y[0] = 7.0; z = y\n    y.add_(x)"
+    ),
+    "one of two branches": (
+        "y = x * 1; z = x * 2\n    if n > 0: y = z = x + 1 if x.sum() > 9 else x * 3\n    z.add_(x)"
+    ),
+    "one of a nested branch": (
+        "y = x * 1; z = x * 2\n    if n > 0: y = z = z if x.sum() > 9 else x * 3\n    y.add_(x)"
+    ),
+    "one that a loop keeps": (
+        "y = x * 1; z = x * 2\n    for i in range(n): y = x * i; z = y\n    z.add_(x)"
+    ),
+    "one that some trips keep": (
+        "y = x * 1; z = x * 2\n    for i in range(n): y = y + 1; z = y if i > 1 else z\n"
+        "    z[0] = 3.0"
+    ),
+    "in a tuple": "y = x * 1; z = None\n    if n > 0: y = x + 1; z = (y, 1)\n    y.add_(x)",
+    "in a list": "y = x * 1; z = None\n    if n > 0: z = [y, 1]\n    y.add_(x)",
+    "in a dict": "y = x * 1; z = None\n    if n > 0: z = {'a': y}\n    y.add_(x)",
 }
 
 
@@ -294,6 +348,11 @@ APART = {
     "new ones": "y = x * 1\n    if n > 0: z = x + 1\n    else: z = x + 2\n    z.add_(x)",
     "changed before under both": "y = x * 1; z = y\n    if n > 0: z.add_(x)\n    z.add_(x)",
     "the argument itself": "y = z = x\n    if n > 0: x.add_(x)\n    x.scale_(2.0)",
+    "two that change places": "y = x * 1; z = x * 2\n    if n > 0: y, z = z, y\n    z.add_(x)",
+    "a new one each": "y = x * 1; z = x * 2\n    if n > 0: y = x + 1; z = x + 1\n    z.add_(x)",
+    "the one before": (
+        "y = x * 1; z = x * 2\n    for i in range(n): z = y; y = y + 1\n    y.add_(x)"
+    ),
 }
 
 

@@ -15,9 +15,10 @@ from typing import Any, Final
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import user_line
 from d2s.errors import InplaceError
-from d2s.runtime.aliasing.storage import may_be
+from d2s.runtime.aliasing.chosen import may_be
 from d2s.runtime.python.arrays.views import memory_of
 from d2s.runtime.trace import ValueNotes
+from d2s.runtime.values.tensors import as_value
 
 _STORES: Final = frozenset(
     {
@@ -374,7 +375,8 @@ def check_results(
     """
     given = {value.id for value in (*results, *others)}
     for value in results:
-        chosen = bridge.is_chosen(value) or value.id in notes.sharing
+        picked = value.id in notes.picks or value.id in notes.sharing
+        chosen = picked or bridge.is_chosen(value)
         if chosen and not given.isdisjoint(_chosen_from(value, notes)):
             raise _apart("a tensor is the same one as another on some runs", ".clone()", value)
     known = _Program(program, notes, ())
@@ -399,7 +401,8 @@ def _chosen_from(value: Any, notes: ValueNotes) -> set[int]:
     queue = [value]
     while queue:
         at = queue.pop()
-        for other in (*may_be(at, notes), *notes.sharing.get(at.id, (at, ()))[1]):
+        items = map(as_value, notes.picks.get(at.id, (at, ()))[1])
+        for other in (*may_be(at, notes), *notes.sharing.get(at.id, (at, ()))[1], *items):
             if other.id not in found:
                 found.add(other.id)
                 queue.append(other)

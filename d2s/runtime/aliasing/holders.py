@@ -141,6 +141,23 @@ def holders_of_each(groups: list[list[Any]]) -> list[list[Holder]]:
     return [[holder for holder, value in held if each.is_in(value)] for each in wanted]
 
 
+def live_holders(thing: object) -> list[Holder]:
+    """Who holds ``thing``, as itself or as one of several, and may be read again."""
+    return live_holders_of(thing)[0]
+
+
+def live_holders_of(*things: object) -> list[list[Holder]]:
+    """The same of each of several things, in one walk."""
+    found = holders_of_each([*map(sames, things)])
+    return [[holder for holder in holders if holder.live] for holders in found]
+
+
+def sames(thing: object) -> list[Any]:
+    """``thing``, and what stands for it in a program or outside."""
+    kept = thing if bridge.is_eager(thing) else bridge.tensor_of(thing)
+    return [thing] if kept is None else [kept, bridge.as_value(kept)]
+
+
 class _OneOf:
     """Tells whether something is one of ``things``, as :func:`is_same` has it."""
 

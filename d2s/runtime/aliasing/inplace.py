@@ -16,20 +16,21 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import InplaceError
+from d2s.runtime.aliasing.chosen import Pick, may_be, merged, note_again, picks_of
 from d2s.runtime.aliasing.holders import (
     Holder,
-    holders_of_each,
     is_handed_on,
     is_in_an_alternative,
     is_same,
+    live_holders,
+    live_holders_of,
+    sames,
 )
-from d2s.runtime.aliasing.picks import merged, note_pick, picks_of
 from d2s.runtime.aliasing.ranks import open_axes
 from d2s.runtime.aliasing.replays import Method, done
 from d2s.runtime.aliasing.snapshots import tensors_in
 from d2s.runtime.aliasing.storage import (
     Sharing,
-    may_be,
     note_renewed,
     unknown_base,
     with_contents,
@@ -146,7 +147,7 @@ def put_into(out: Any, result: Any) -> Any:
     if alike and list(old.shape):  # as an item assignment: see _changed
         fresh = bridge.with_item(old, ..., fresh)
     if not alike:
-        _rebind(_live_holders(out), out, fresh, _OUT)
+        _rebind(live_holders(out), out, fresh, _OUT)
         return fresh
     return changed_to(out, old, fresh, _OUT)
 
@@ -157,7 +158,7 @@ _OUT: Final = "out="
 def _is_alone(value: paddle.Tensor) -> bool:
     """Whether ``value`` is one that the program has made, of which no other one is a part."""
     outside = root_of(value) is not None or bridge.tensor_of(value) is not None
-    return not outside and not any(map(_live_holders, Sharing(value).others()))
+    return not outside and not any(map(live_holders, Sharing(value).others()))
 
 
 def _plain_form(original: Callable[..., Any], name: str) -> Any:
@@ -242,7 +243,7 @@ def parameter_with(owner: object, fresh: paddle.Tensor, what: str, *, copies: bo
         raise _refusal_of_views(what, "a parameter in place of which a view is read later")
     state.parameters.overwrite(kept, fresh)
     if kept is not owner:
-        _rebind(_live_holders(owner), owner, kept, what)
+        _rebind(live_holders(owner), owner, kept, what)
     return kept
 
 
@@ -278,25 +279,26 @@ def _settle_picks(owner: object, old: paddle.Tensor, fresh: paddle.Tensor, what:
     capture = current()
     if capture is None or not capture.notes.picks:
         return
-    mine = capture.notes.picks.pop(old.id, None)
+    entry = capture.notes.picks.pop(old.id, None)
     made: list[Any] = []
-    if mine is not None:
+    if entry is not None:
+        mine = Pick(*entry)
         items = mine.different()
         steps = [merged(mine.holds(item), fresh, item) for item in items]
         news = [
             changed_to(item, as_value(item), step[-1], what)
             for item, step in zip(items, steps, strict=True)
         ]
-        note_pick(fresh, [news[mine.place_of(each)] for each in mine.items], mine.position)
+        note_again(mine, fresh, [news[mine.place_of(each)] for each in mine.items])
         made += [*itertools.chain(*steps), *news]
     for pick in picks_of(owner):
         del capture.notes.picks[pick.value.id]
-        holders = _live_holders(pick.value)
+        holders = live_holders(pick.value)
         if not holders:
             continue
         step = merged(pick.holds(owner), fresh, pick.value)
         items = [fresh if is_same(each, owner) else each for each in pick.items]
-        note_pick(step[-1], items, pick.position)
+        note_again(pick, step[-1], items)
         note_renewed(pick.value, step[-1])
         _rebind(holders, pick.value, step[-1], what)
         made += [*step, *map(as_value, items)]
@@ -331,7 +333,7 @@ def bind_anew(old: paddle.Tensor, fresh: paddle.Tensor, what: str) -> None:
     sharing = Sharing(value)
     _refuse_unknown_part(sharing.whole, what)
     sharers = sharing.others()
-    mine, *theirs = _live_holders_of(old, *sharers)
+    mine, *theirs = live_holders_of(old, *sharers)
     others = {each.id: (each, found) for each, found in zip(sharers, theirs, strict=True)}
     wanted = {
         number
@@ -341,6 +343,8 @@ def bind_anew(old: paddle.Tensor, fresh: paddle.Tensor, what: str) -> None:
     if any(_is_parameter(bridge.tensor_of(others[number][0])) for number in wanted):
         raise _refusal_of_views(what, "a view of a parameter in place")
     _rebind(mine, old, fresh, what)
+    if any(map(is_in_an_alternative, sames(old))):  # a list that only one side of a branch has
+        raise _refusal_of_chosen(what, "a part of one of several things")
     if not wanted:
         return
     for other, new in sharing.settle(fresh, wanted):
@@ -379,53 +383,39 @@ def _refuse_unknown_part(whole: paddle.Tensor, what: str) -> None:
 def _refuse_chosen(value: paddle.Tensor, what: str) -> None:
     """Refuse to change what is, as the run decides, a tensor that has another name, too."""
     root, others = root_of(value), list(may_be(value))
-    for other, holders in zip(others, _live_holders_of(*others), strict=True):
+    for other, holders in zip(others, live_holders_of(*others), strict=True):
         also = next((repr(holder.path) for holder in holders), None)
         if also is None and is_in_an_alternative(other):
             also = "a part of one of several things"
         if also is None and root_of(other) == root:
             continue
         if also is not None or root_of(other) is not None or bridge.tensor_of(other) is not None:
-            also = also or "an argument or a tensor of the state"
-            raise error_here(
-                InplaceError,
-                f"{what} changes a tensor in place that is the same one as {also} on some runs, as "
-                "a branch or loop decides",
-                "change a copy of it: y = y.clone()",
-            )
+            raise _refusal_of_chosen(what, also or "an argument or a tensor of the state")
 
 
-def _live_holders(thing: object) -> list[Holder]:
-    """Who holds ``thing``, as itself or as one of several, and may be read again."""
-    return _live_holders_of(thing)[0]
-
-
-def _live_holders_of(*things: object) -> list[list[Holder]]:
-    """The same of each of several things, in one walk."""
-    found = holders_of_each([*map(_sames, things)])
-    return [[holder for holder in holders if holder.live] for holders in found]
+def _refusal_of_chosen(what: str, also: str) -> Exception:
+    return error_here(
+        InplaceError,
+        f"{what} changes a tensor in place that is the same one as {also} on some runs, as a "
+        "branch or loop decides",
+        "change a copy of it: y = y.clone()",
+    )
 
 
 def is_held(thing: object) -> bool:
     """Whether a name, an attribute or a container holds ``thing``, and may be read again."""
-    return bool(_live_holders(thing))
-
-
-def _sames(thing: object) -> list[Any]:
-    """``thing``, and what stands for it in a program or outside."""
-    kept = thing if bridge.is_eager(thing) else bridge.tensor_of(thing)
-    return [thing] if kept is None else [kept, bridge.as_value(kept)]
+    return bool(live_holders(thing))
 
 
 def _rebind(holders: list[Holder], old: paddle.Tensor, fresh: paddle.Tensor, what: str) -> None:
     for holder in holders:
         _check(holder, old, what)
-    sames = _sames(old)
+    same = sames(old)
 
     def renewed(held: object) -> Any:
         if isinstance(held, Choice):
             return held.like(renewed(held.true), renewed(held.false))
-        return fresh if any(is_same(held, each) for each in sames) else held
+        return fresh if any(is_same(held, each) for each in same) else held
 
     for holder in holders:
         held = holder.get()
@@ -474,7 +464,7 @@ def _other_name(holder: Holder, block: Block) -> str | None:
 def outer_holders(tensor: paddle.Tensor, block: Block) -> Iterator[Holder]:
     """Who holds ``tensor``, or what shares its storage, and is not part of the loop ``block``."""
     for related in (tensor, *Sharing(as_value(tensor)).others()):
-        for found in _live_holders(related):
+        for found in live_holders(related):
             if not is_handed_on(found, block) and any(each is block for each in found.left):
                 yield found
 

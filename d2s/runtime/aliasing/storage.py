@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.runtime.aliasing.snapshots import Frozen
-from d2s.runtime.trace import ValueNotes, current
+from d2s.runtime.trace import current
 from d2s.runtime.values.tensors import as_value, is_tensor
 
 UNKNOWN: Final = frozenset(
@@ -269,73 +269,6 @@ def views_of(value: paddle.Tensor) -> Iterator[Link]:
                 link = link_of(result)
                 if link is not None and link.base.id == value.id:
                     yield link
-
-
-def may_be(value: paddle.Tensor, notes: ValueNotes | None = None) -> Iterator[Any]:
-    """Values that are the same tensor as ``value`` in dygraph, on some runs and not on others.
-
-    A branch that hands a tensor on, or a loop without a trip, leaves the tensor that there was::
-
-        z = y                   y is what ``z`` may be behind the ``if``, and the other way round
-        if x.sum() > 0:
-            z = z + 1
-
-    Args:
-        value: the value.
-        notes: what the capture knows of its values; ``None`` for the one that goes on.
-    """
-    capture = current()
-    if notes is None and capture is not None:
-        notes = capture.notes
-    copies: Container[int] = () if notes is None else notes.copies
-    for step in (sources_of, _outcomes):
-        seen = {value.id}
-        queue = [value]
-        while queue:
-            for other in step(queue.pop(), copies):
-                if other.id not in seen:
-                    seen.add(other.id)
-                    queue.append(other)
-                    yield other
-
-
-def sources_of(value: paddle.Tensor, copies: Container[int]) -> Iterator[Any]:
-    """What ``value`` may be, from the operation that made it."""
-    operation = value.get_defining_op()
-    if operation is None:
-        return
-    if _is_copy(operation, copies):
-        yield operation.operand_source(0)
-    loop = operation.name() == "pd_op.while"
-    if loop or operation.name() == "pd_op.if":
-        ids = [result.id for result in operation.results()]
-        index = ids.index(value.id) + loop
-        if loop:
-            yield operation.operand_source(index)
-        for block in bridge.blocks_of(operation):
-            end = block.ops[-1] if block.ops else None
-            if end is not None and end.name() == "cf.yield" and index < end.num_operands():
-                yield end.operand_source(index)
-
-
-def _outcomes(value: paddle.Tensor, copies: Container[int]) -> Iterator[Any]:
-    """What may be ``value``, from the operations that take it."""
-    for user in value.all_used_ops():
-        name = user.name()
-        if _is_copy(user, copies):
-            yield user.result(0)
-            continue
-        at = user.get_parent_block().parent_op if name == "cf.yield" else user
-        if name not in ("cf.yield", "pd_op.while"):
-            continue
-        loop = at.name() == "pd_op.while"
-        for index, operand in enumerate(user.operands_source()[loop:]):
-            if operand.id == value.id and index < at.num_results():
-                yield at.result(index)
-
-
-def _is_copy(operation: Any, copies: Container[int]) -> bool:
-    return operation.num_results() == 1 and operation.result(0).id in copies
 
 
 def chain_of(value: paddle.Tensor) -> Iterator[Link]:

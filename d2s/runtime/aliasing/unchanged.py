@@ -16,9 +16,10 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import InplaceError, UnsupportedInGraphError
+from d2s.runtime.aliasing.chosen import may_be
 from d2s.runtime.aliasing.reach import is_container
 from d2s.runtime.aliasing.snapshots import same_items
-from d2s.runtime.aliasing.storage import Sharing, may_be
+from d2s.runtime.aliasing.storage import Sharing
 from d2s.runtime.aliasing.variables import State
 from d2s.runtime.trace import current, error_here, tentatively
 

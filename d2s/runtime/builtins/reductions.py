@@ -15,8 +15,8 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
+from d2s.runtime.aliasing.chosen import note_pick
 from d2s.runtime.aliasing.empties import may_be_empty
-from d2s.runtime.aliasing.picks import note_pick
 from d2s.runtime.control_flow.cond import select
 from d2s.runtime.lists.dynamic_dict import DynamicDict, DynamicKeys
 from d2s.runtime.lists.dynamic_list import DynamicList

@@ -55,6 +55,7 @@ from d2s.runtime.values.tensors import (
     is_array,
     is_numeric,
     is_tensor,
+    note_picked,
     number_kind,
     root_of,
     weak_dtype,
@@ -425,7 +426,9 @@ class Merger(Keeping):
             true, false = body(), orelse()
             shape = list(true.shape)
             if shape == list(false.shape) and all(size >= 0 for size in shape):
-                return paddle.where(test, true, false)
+                made = paddle.where(test, true, false)
+                note_picked(made, [true, false], lambda index: ~test if index else test)
+                return made
             assert self.select is not None
             return self.select(test, body, orelse)
 

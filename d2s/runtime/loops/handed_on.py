@@ -20,9 +20,10 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import InplaceError
+from d2s.runtime.aliasing.chosen import sources_of
 from d2s.runtime.aliasing.inplace import outer_holders
 from d2s.runtime.aliasing.snapshots import freeze, tensors_in
-from d2s.runtime.aliasing.storage import MAKERS, PARTS, UNKNOWN, link_of, sources_of
+from d2s.runtime.aliasing.storage import MAKERS, PARTS, UNKNOWN, link_of
 from d2s.runtime.trace import Block, error_here, open_trace
 from d2s.runtime.values.tensors import as_value, root_of
 
@@ -144,7 +145,7 @@ class HandedOn:
                 continue
             found[each.id] = each
             if each.id not in self._place:
-                queue += [*sources_of(each, self._notes.copies), *self._inner.get(each.id, ())]
+                queue += [*sources_of(each, self._notes), *self._inner.get(each.id, ())]
                 queue += [old for _, old in filter(None, [self._notes.renewed.get(each.id)])]
                 queue += self._bases(each) if views else ()
         return found

@@ -10,7 +10,7 @@ from typing import Any, Final
 import paddle
 
 from d2s.errors import ContainerInGraphError
-from d2s.runtime.aliasing.picks import note_pick
+from d2s.runtime.aliasing.chosen import note_pick
 from d2s.runtime.python.comparing import eq
 from d2s.runtime.trace import current, error_here, tentatively
 from d2s.runtime.values.callbacks import raise_when

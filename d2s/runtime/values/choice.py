@@ -49,6 +49,7 @@ from d2s.runtime.values.tensors import (
     is_tensor,
     joint_kind,
     mark_number,
+    note_picked,
     number_kind,
     passing,
     shape,
@@ -141,14 +142,21 @@ class Choice(Cases, Operators):
         kinds = [found for found in map(number_kind, usable) if found]
         kind = functools.reduce(joint_kind, kinds) if kinds else None
         result: Any = None
+        items: list[Any] = []
+        tests: list[Any] = []
         for item, holds in self.alternatives():
             if item is None or item is UNBOUND:
                 continue
             value = as_value(item)
             if kind is not None:
                 value = cast_plain(value, NUMBER_DTYPES[kind])
+            items.append(item)
+            tests.append(holds)
             result = value if result is None else paddle.where(holds, value, result)
-        return result if kind is None else mark_number(result, kind)
+        if kind is not None:
+            return mark_number(result, kind)
+        note_picked(result, items, tests.__getitem__)
+        return result
 
     def unbound(self) -> Exception:
         """What a read raises on a path that has not bound the value."""

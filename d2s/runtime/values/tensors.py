@@ -353,6 +353,13 @@ def note_carried(root: int | None, value: bridge.Value) -> None:
             capture.notes.written[root] = value
 
 
+def note_picked(value: bridge.Value, items: list[Any], test: Callable[[int], Any]) -> None:
+    """Note that ``value`` is one of ``items``: the one whose index passes ``test``, a 0-D bool."""
+    capture = current()
+    if capture is not None:
+        capture.notes.picks[value.id] = (value, tuple(items), test)
+
+
 def note_written(root: int | None, value: bridge.Value) -> None:
     """Note that ``value`` is what an argument holds from here on."""
     capture = current()

@@ -1,0 +1,258 @@
+"""Tensors that are another one on some runs: what branches and loops leave, items that are picked.
+
+What an ``if`` hands on is one tensor or another, and two variables may be the same one on a side::
+
+    if x.sum() > 0:         a', b' = if(..., yield v, v; yield a, b)
+        a = b = v           a' is b' on the true side, and a write to one is one to the other
+
+So may_be says of a value what else is the same tensor on some runs, and a write that cannot tell
+is refused.  In a program ``rows[i]`` is a value of its own, too, taken out by its position::
+
+    row = rows[i]           row = stack(rows)[i]
+    row[0] = 7              row' = set_value(row); rows[k]' = where(i == k, row', rows[k]), each k
+
+and the other way round, where an item changes while ``row`` is still read.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import paddle
+
+from d2s import paddle_bridge as bridge
+from d2s.runtime.aliasing.holders import is_same
+from d2s.runtime.trace import ValueNotes, current
+from d2s.runtime.values.tensors import as_value, note_picked
+
+
+@dataclass(frozen=True)
+class Pick:
+    """A value that is one of several.
+
+    Attributes:
+        value: the value.
+        items: what it may be.
+        test: gives, for the index of an item, whether it is that one, a 0-D bool.
+    """
+
+    value: Any
+    items: tuple[Any, ...]
+    test: Callable[[int], Any]
+
+    def holds(self, item: paddle.Tensor) -> Any:
+        """Whether the run has picked ``item``, which may stand in several places; 0-D bool."""
+        found: Any = None
+        for index, each in enumerate(self.items):
+            if is_same(each, item):
+                mine = self.test(index)
+                found = mine if found is None else found | mine
+        return found
+
+    def place_of(self, item: paddle.Tensor) -> int:
+        """Where ``item`` stands among those of :meth:`different`."""
+        return next(k for k, each in enumerate(self.different()) if is_same(each, item))
+
+    def different(self) -> list[Any]:
+        """The items, each once."""
+        found: list[Any] = []
+        for item in self.items:
+            if not any(is_same(item, other) for other in found):
+                found.append(item)
+        return found
+
+
+def note_pick(value: paddle.Tensor, items: list[Any], position: paddle.Tensor) -> None:
+    """Note that ``value`` is the one of ``items`` at ``position``, a 0-D integer."""
+    note_picked(value, items, functools.partial(operator.eq, position))
+    _note_sharing(value, items)
+
+
+def note_again(pick: Pick, value: paddle.Tensor, items: list[Any]) -> None:
+    """Note that ``value`` has taken the place of a pick, and ``items`` of its items."""
+    note_picked(value, items, pick.test)
+    capture = current()
+    if capture is not None and pick.value.id in capture.notes.sharing:
+        _note_sharing(value, items)
+
+
+def _note_sharing(value: paddle.Tensor, items: list[Any]) -> None:
+    capture = current()
+    if capture is not None:
+        capture.notes.sharing[value.id] = (value, [as_value(item) for item in items])
+
+
+def picks_of(item: paddle.Tensor) -> list[Pick]:
+    """The picks that ``item`` may be."""
+    capture = current()
+    picks = [] if capture is None else capture.notes.picks.values()
+    found = (pick for pick in picks if any(is_same(each, item) for each in pick[1]))
+    return [Pick(*pick) for pick in found]
+
+
+def merged(holds: paddle.Tensor, fresh: paddle.Tensor, old: paddle.Tensor) -> list[Any]:
+    """``fresh`` where ``holds``, else ``old``, as the last of the values that are made for it.
+
+    It is an item assignment, so that views of ``old`` are noticed.
+    """
+    before = as_value(old)
+    if not list(before.shape):
+        return [paddle.where(holds, fresh, before)]
+    made = paddle.where(paddle.expand(holds, before.shape), fresh, before)
+    return [made, bridge.with_item(before, ..., made)]
+
+
+def may_be(value: paddle.Tensor, notes: ValueNotes | None = None) -> Iterator[Any]:
+    """Values that are the same tensor as ``value`` in dygraph, on some runs and not on others.
+
+    A branch that hands a tensor on, or a loop without a trip, leaves the tensor that there was::
+
+        z = y                   y is what ``z`` may be behind the ``if``, and the other way round
+        if x.sum() > 0:
+            z = z + 1
+
+    Args:
+        value: the value.
+        notes: what the capture knows of its values; ``None`` for the one that goes on.
+    """
+    capture = current()
+    if notes is None and capture is not None:
+        notes = capture.notes
+    notes = notes or ValueNotes()
+    beside = _Beside(notes)
+    before = list(_closure([value], sources_of, notes))
+    twins = [each for one in (value, *before) for each in beside.of(one)]
+    seen = {value.id}
+    for other in (*before, *twins, *_closure([value, *twins], _outcomes, notes)):
+        if other.id not in seen:
+            seen.add(other.id)
+            yield other
+
+
+def _closure(
+    values: list[Any], step: Callable[[Any, ValueNotes], Iterator[Any]], notes: ValueNotes
+) -> Iterator[Any]:
+    """What comes of ``values`` by one step after the other."""
+    seen, queue = {value.id for value in values}, list(values)
+    while queue:
+        for other in step(queue.pop(), notes):
+            if other.id not in seen:
+                seen.add(other.id)
+                queue.append(other)
+                yield other
+
+
+class _Beside:
+    """Results of one branch or loop that are the same tensor on some runs, both made inside of it.
+
+    Args:
+        notes: what the capture knows of its values.
+    """
+
+    def __init__(self, notes: ValueNotes) -> None:
+        self._notes = notes
+        self._found: dict[int, list[Any]] = {}
+        self._ends: dict[int, list[list[Any]]] = {}
+
+    def of(self, value: paddle.Tensor) -> list[Any]:
+        """The other results of what hands out ``value`` that it is on some runs."""
+        operation = value.get_defining_op()
+        if value.id in self._found or operation is None or operation.num_results() == 1:
+            return self._found.get(value.id, [])
+        if operation.name() not in ("pd_op.if", "pd_op.while"):
+            return []
+        self._found[value.id] = []  # what is asked for it meanwhile comes from further inside
+        results = operation.results()
+        mine = [result.id for result in results].index(value.id)
+        found = {
+            index: results[index]
+            for ends in self._ends_of(operation)
+            for index in self._same(ends, mine)
+        }
+        self._found[value.id] = list(found.values())
+        return self._found[value.id]
+
+    def _ends_of(self, operation: Any) -> list[list[Any]]:
+        """What each side, or a trip, leaves for the results; copies are what they are of."""
+        key = operation.id()
+        if key not in self._ends:
+            loop = operation.name() == "pd_op.while"
+            ends = [block.ops[-1] for block in bridge.blocks_of(operation) if block.ops]
+            self._ends[key] = [
+                [_original(each, self._notes) for each in end.operands_source()[loop:]]
+                for end in ends
+                if end.name() == "cf.yield"
+            ]
+        return self._ends[key]
+
+    def _same(self, ends: list[Any], mine: int) -> Iterator[int]:
+        """Which of ``ends`` may be the same tensor as the one of the index ``mine``."""
+        if mine >= len(ends):
+            return
+        own = self._before(ends[mine])
+        for index, end in enumerate(ends):
+            if index != mine and (end.id in own or ends[mine].id in self._before(end)):
+                yield index
+
+    def _before(self, value: Any) -> set[int]:
+        """The ids of ``value`` and of what it may be, from the operations that made it."""
+        operation = value.get_defining_op()
+        if operation is None or operation.name() not in ("pd_op.if", "pd_op.while"):
+            return {value.id}
+        before = [value, *_closure([value], sources_of, self._notes)]
+        return {each.id for one in before for each in (one, *self.of(one))}
+
+
+def sources_of(value: paddle.Tensor, notes: ValueNotes) -> Iterator[Any]:
+    """What ``value`` may be, from the operation that made it."""
+    operation = value.get_defining_op()
+    if operation is None:
+        return
+    if _is_copy(operation, notes):
+        yield operation.operand_source(0)
+    loop = operation.name() == "pd_op.while"
+    if loop or operation.name() == "pd_op.if":
+        ids = [result.id for result in operation.results()]
+        index = ids.index(value.id) + loop
+        if loop:
+            yield operation.operand_source(index)
+        for block in bridge.blocks_of(operation):
+            end = block.ops[-1] if block.ops else None
+            if end is not None and end.name() == "cf.yield" and index < end.num_operands():
+                left = end.operand_source(index)
+                yield left
+                picked = notes.picks.get(_original(left, notes).id)
+                yield from () if picked is None else map(as_value, picked[1])
+
+
+def _outcomes(value: paddle.Tensor, notes: ValueNotes) -> Iterator[Any]:
+    """What may be ``value``, from the operations that take it."""
+    for user in value.all_used_ops():
+        name = user.name()
+        if _is_copy(user, notes):
+            yield user.result(0)
+            continue
+        at = user.get_parent_block().parent_op if name == "cf.yield" else user
+        if name not in ("cf.yield", "pd_op.while"):
+            continue
+        loop = at.name() == "pd_op.while"
+        for index, operand in enumerate(user.operands_source()[loop:]):
+            if operand.id == value.id and index < at.num_results():
+                yield at.result(index)
+
+
+def _is_copy(operation: Any, notes: ValueNotes) -> bool:
+    return operation.num_results() == 1 and operation.result(0).id in notes.copies
+
+
+def _original(value: Any, notes: ValueNotes) -> Any:
+    """What ``value`` is a copy of, made to hand it on."""
+    operation = value.get_defining_op()
+    while operation is not None and _is_copy(operation, notes):
+        value = operation.operand_source(0)
+        operation = value.get_defining_op()
+    return value
