@@ -11,7 +11,7 @@ import dataclasses
 import enum
 import heapq
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import paddle
 import pytest
@@ -559,3 +559,60 @@ def test_a_list_outside_gets_what_a_branch_returns() -> None:
         right = f(x)
         assert (mine.place, mine.value.tolist()) == (right.place, right.value.tolist())
     assert len(KEPT) == 2 * len(inputs)
+
+
+class Ranked:
+    """Objects with an order of their own."""
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __lt__(self, other: Ranked) -> Any:
+        return self.x < other.x
+
+    def __gt__(self, other: Ranked) -> Any:
+        return self.x > other.x
+
+
+def test_objects_with_an_order_of_their_own() -> None:
+    """E1: what is known by a number was sorted by that number, silently."""
+
+    def function(x: Any) -> Any:
+        row = [Ranked(x[0]), Ranked(x[1]), Ranked(x[2])]
+        row.sort()
+        first = [each.x for each in row]
+        if row[0].x > 5:
+            row[-1] = Ranked(row[0].x * 0.1)
+        elif row[0].x < 1:
+            row = [row[0], Ranked(row[1].x), Ranked(row[2].x)]
+        row.sort()
+        if row[0].x > 5:
+            row[-1] = Ranked(row[0].x * 0.1)
+        elif row[0].x < 1:
+            row = [row[0], Ranked(row[1].x), Ranked(row[2].x)]
+        s = paddle.zeros([])
+        while s < 1:
+            row.sort()
+            s = s + 1
+        return first, [each.x for each in row], min(row).x, max(row).x, row[0] < row[1]
+
+    inputs = (tensor(3.0, 1.0, 2.0), tensor(9.0, 8.0, 7.0), tensor(0.5, 2.0, 0.25))
+    assert_same(function, *inputs, grad=False)
+
+
+class Pair(NamedTuple):
+    first: Any
+    second: Any
+
+    def __lt__(self, other: Any) -> Any:
+        return self.second > other.second
+
+
+def test_named_tuples_with_an_order_of_their_own() -> None:
+    """E1: as their method says, not item by item."""
+
+    def function(x: Any) -> Any:
+        pairs = [Pair(x[0], x[1]), Pair(x[1], x[2]), Pair(x[2], x[0])]
+        return [each.first for each in sorted(pairs)], min(pairs).first, pairs[0] < pairs[1]
+
+    assert_same(function, tensor(3.0, 1.0, 2.0), tensor(1.0, 3.0, 2.0), grad=False)

@@ -103,7 +103,12 @@ def ordered(symbol: str, left: Any, right: Any) -> Any:
         return order(left, right)
     if _has_containers(left) or _has_containers(right):
         return each(lambda mine: each(lambda other: ordered(symbol, mine, other), right), left)
-    alike = any(isinstance(left, kind) and isinstance(right, kind) for kind in _KINDS[:2])
+    name = f"__{order.__name__}__"  # a class of the user's may have an order of its own
+    alike = any(
+        all(isinstance(side, kind) for side in (left, right))
+        and all(getattr(type(side), name) is getattr(kind, name) for side in (left, right))
+        for kind in _KINDS[:2]
+    )
     if not alike or not (holds_tensors(left) or holds_tensors(right)):
         return order(left, right)
 
