@@ -14,7 +14,7 @@ from d2s.runtime.control_flow.effects import assert_, error
 from d2s.runtime.control_flow.try_ import again, attempt, handle, settle
 from d2s.runtime.host.text import formatted, late, percent, text
 from d2s.runtime.lists.probes import probe
-from d2s.runtime.loops.comprehensions import apart, generator, list_, listed, tupled
+from d2s.runtime.loops.comprehensions import apart, generator, list_, listed, parted, tupled
 from d2s.runtime.loops.for_ import for_
 from d2s.runtime.loops.while_ import while_
 from d2s.runtime.python.comparing import eq, ne
@@ -59,6 +59,7 @@ _defined = {
     "not_": not_,
     "not_in": not_in,
     "or_": or_,
+    "parted": parted,
     "percent": percent,
     "probe": probe,
     "read": read,

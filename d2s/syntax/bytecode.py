@@ -23,6 +23,16 @@ def is_read_later(frame: types.FrameType, name: str) -> bool:
     return _is_reached(code, frame.f_lasti, name)
 
 
+def unpacks_into(frame: types.FrameType) -> int | None:
+    """Into how many parts ``frame`` takes something apart now, as ``a, b = pair`` does.
+
+    ``None`` if it does something else, or one of the parts has a ``*``.
+    """
+    now = (step for step in _steps(frame.f_code) if step.offset == frame.f_lasti)
+    step = next(now, None)
+    return step.arg if step is not None and step.opname == "UNPACK_SEQUENCE" else None
+
+
 _READS: Final = ("LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_NAME", "LOAD_FROM_DICT_OR")
 _BINDS: Final = ("STORE_FAST", "STORE_DEREF", "STORE_NAME", "DELETE_FAST", "DELETE_DEREF")
 _SAVES: Final = "LOAD_FAST_AND_CLEAR"

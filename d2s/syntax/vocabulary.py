@@ -44,6 +44,7 @@ WORDS: Final[dict[str, str]] = {
     "unpacked": "unpacked(things): what stands behind * in a call",
     "listed": "listed(things): [*things], where the run may know how many there are",
     "tupled": "tupled(things): (*things,), likewise",
+    "parted": "parted(things, before, after): what a, *rest, b = things binds, likewise",
     "keywords": "keywords(options): what stands behind ** in a call",
     "probe": "probe(kind, name, value): what a statement has bound, for the self-check",
     "read": "read(value, name): a variable that may be unbound on some path",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 
 import d2s
@@ -21,10 +23,38 @@ EXPRESSIONS = [
     "len(list(map(lambda v: v * 2, c))), len([v for v in filter(lambda v: v > 0.6, c)])",
     "(c or [x[0] * 0])[-1]",
     "len(c or [x[0], x[1]]), len([0.0, *reversed(c)])",
+    "[a * b for a, b in itertools.combinations(c, 2)], list(itertools.combinations(c, 3))",
+    "sum(c[i] * j for i, j in itertools.combinations(range(len(c)), r=2))",
+    "[a * d for (a, b), (d, e) in itertools.combinations(zip(c, c[1:]), 2)]",
+    "list(itertools.combinations_with_replacement(range(len(c)), 2))",
+    "[a - b * 2 for a, b in itertools.permutations(c, 2)]",
+    "[a * b for a, b in itertools.product(c, c[1:])]",
+    "list(itertools.product(range(len(c)), [1, 2]))",
+    "[a * b - d for a, b, d in itertools.product(c, repeat=3)]",
+    "list(itertools.product(c, range(len(c) - 2)))",
+    "any(a > b for a, b in itertools.combinations(c, 2))",
+    "list(itertools.accumulate(c)), list(itertools.accumulate(c, lambda a, b: a * b))",
+    "list(itertools.accumulate(c[3:])), list(itertools.accumulate(c, max, initial=x[0]))",
+    "list(itertools.starmap(lambda a, b: a * b, zip(c, c[1:])))",
 ]
 
+LOOPS = {
+    "straight": "for a, b in {over}:\n    s = s + a * b",
+    "in a branch": "if x.sum() > 1:\n    for a, b in {over}:\n        s = s + a * b",
+    "in a loop": (
+        "k = 0\nwhile x[k] > 0.2 and k < 3:\n    for a, b in {over}:\n        s = s + a * b * k\n"
+        "    k += 1"
+    ),
+    "left early": (
+        "for a, b in {over}:\n    s = s + a * b\n    if s > 0.5:\n        return s, a\nelse:\n"
+        "    s = s - 1"
+    ),
+    "while the list grows": "for a, b in {over}:\n    c.append(a + b)\n    s = s + a * len(c)",
+}
+PAIRS = ["itertools.combinations(c, 2)", "itertools.permutations(c, 2)", "itertools.product(c, c)"]
 
-def of(expression: str) -> object:
+
+def of(expression: str, before: str = "") -> object:
     """A function of ``x`` that gives this of a list ``c`` of those that are large."""
     return function_of(
         f"""
@@ -35,6 +65,8 @@ def f(x):
     for i in range(4):
         if x[i] > 0.5:
             c.append(x[i])
+    s = x.sum() * 0
+{textwrap.indent(before, "    ")}
     return {expression}
 """,
         "f",
@@ -45,6 +77,13 @@ def f(x):
 def test_a_function_over_a_list_of_the_run(expression: str) -> None:
     """C5, D1: functions of Python that go over a list go over one of the run."""
     assert_same(of(expression), *X)
+
+
+@pytest.mark.parametrize("over", PAIRS)
+@pytest.mark.parametrize("place", LOOPS)
+def test_a_loop_over_pairs_of_a_list_of_the_run(place: str, over: str) -> None:
+    """C5, D1: of the items that the list has when the loop begins."""
+    assert_same(of("s, len(c)", LOOPS[place].format(over=over)), *X)
 
 
 def test_reduce_of_nothing_raises_on_the_run() -> None:

@@ -260,6 +260,21 @@ class Mode(enum.Enum):
     LOST = 2
 
 
+class Rank(enum.IntEnum):
+    LOW = 0
+    HIGH = 2
+
+
+class Word(str, enum.Enum):
+    LOW = "l"
+    HIGH = "h"
+
+
+class Bits(enum.IntFlag):
+    LOW = 1
+    HIGH = 4
+
+
 class Watched:
     def __init__(self, box: Any) -> None:
         self.box, self.mode, self.missed = box, Mode.NEW, 0
@@ -616,3 +631,51 @@ def test_named_tuples_with_an_order_of_their_own() -> None:
         return [each.first for each in sorted(pairs)], min(pairs).first, pairs[0] < pairs[1]
 
     assert_same(function, tensor(3.0, 1.0, 2.0), tensor(1.0, 3.0, 2.0), grad=False)
+
+
+ASKED = [
+    "[p.s for p in every]",
+    "[i for i, p in enumerate(every) if p.s is kind.HIGH]",
+    "[p.s == kind.LOW for p in every]",
+    "sum(p.v for p in every if p.s is kind.LOW)",
+    "[p.s.name for p in every], [p.s.value for p in every]",
+    "[p.s for p in every if p.s in (kind.HIGH, None)]",
+]
+
+
+@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize("kind", [Mode, Rank, Word, Bits])
+def test_members_of_enumerations_as_attributes(kind: Any, asked: str) -> None:
+    """D3: also of those that are numbers or texts, too."""
+    text = f"""
+class Part:
+    def __init__(self, v, s):
+        self.v, self.s = v, s
+
+def f(x):
+    every = []
+    for v in x:
+        if v > 0:
+            every.append(Part(v, kind.LOW))
+    for p in every:
+        if p.v > 2:
+            p.s = kind.HIGH
+    return {asked}
+"""
+    function = function_of(text.replace("kind.", ""), "f")
+    low, high = kind
+    function.__globals__.update(LOW=low, HIGH=high)
+    assert_same(function, *CALLS)
+
+
+def test_numbers_of_an_enumeration_in_a_list() -> None:
+    """D3: they are numbers, too, where they are computed with."""
+
+    def f(x):
+        out = []
+        for v in x:
+            if v > 0:
+                out.append(Rank.HIGH if v > 2 else Rank.LOW)
+        return out, [r + 1 for r in out], [int(r) for r in out], [r < Rank.HIGH for r in out]
+
+    assert_same(f, *CALLS)

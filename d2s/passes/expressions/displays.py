@@ -18,7 +18,7 @@ So are sets and dicts, the keys of which the run may know:
 def f(a, b):
     return d2s.set_([a, b]), d2s.dict_([(a, 1), ('b', b)]), {'a': a}
 
-What is unpacked into is left alone:
+What is unpacked into names one of which has a ``*`` is taken apart likewise:
 
 >>> show(PASS, '''
 ... def f(rows):
@@ -26,7 +26,7 @@ What is unpacked into is left alone:
 ...     return rest
 ... ''')
 def f(rows):
-    [first, *rest] = rows
+    [first, rest] = d2s.parted(rows, 1, 0)
     return rest
 """
 
@@ -47,6 +47,18 @@ class _Displays(Rewriter):
         self.ctx = ctx
 
     def visit_ClassDef(self, node: Any) -> Any:
+        return node
+
+    def visit_Assign(self, node: Any) -> Any:
+        self.generic_visit(node)
+        target = node.targets[0]
+        parts = getattr(target, "elts", ())
+        stars = [at for at, part in enumerate(parts) if isinstance(part, gast.Starred)]
+        if len(node.targets) == 1 and stars:
+            (at,) = stars
+            target.elts[at] = target.elts[at].value
+            call = f"d2s.parted(value, {at}, {len(parts) - at - 1})"
+            node.value = self.ctx.expr(call, span_of(node.value), value=node.value)
         return node
 
     def visit_List(self, node: Any) -> Any:

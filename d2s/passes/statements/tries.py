@@ -436,6 +436,7 @@ def _may_raise_later(statements: list[Any]) -> bool:
     """Whether ``statements`` hold a call, a ``raise`` or an ``assert``, or what may fail."""
     return any(
         isinstance(node, gast.Call | gast.Raise | gast.Assert | gast.Subscript)
+        or (isinstance(node, gast.Tuple | gast.List) and isinstance(node.ctx, gast.Store))
         or isinstance(getattr(node, "op", None), _DIVISIONS)
         for statement in statements
         for node in walk(statement)

@@ -6,6 +6,7 @@ its items; what cannot be said so is refused, with the way to say it.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -18,7 +19,13 @@ from d2s.runtime.lists.items.likeness import wants_gradients
 from d2s.runtime.lists.items.rows import Leaf, columns_of, joined, relaxed, sharing, zero_rows
 from d2s.runtime.lists.items.structures import OneOf, union
 from d2s.runtime.lists.ordered_items import OrderedItems
-from d2s.runtime.lists.positions import as_index, bounds_of, position_of, positions_of
+from d2s.runtime.lists.positions import (
+    as_index,
+    bounds_of,
+    check_count,
+    position_of,
+    positions_of,
+)
 from d2s.runtime.trace import error_here
 from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.choice import Choice
@@ -30,9 +37,11 @@ from d2s.runtime.values.tensors import (
     is_tensor,
     mark_number,
     number_kind,
+    number_value,
     passing_in,
 )
 from d2s.runtime.values.tree import PYTHONS, bare, is_mapping, refill
+from d2s.syntax.bytecode import unpacks_into
 
 
 @passing_in
@@ -306,7 +315,15 @@ class DynamicList(OrderedItems):
 
     __hash__ = None  # type: ignore[assignment]
 
+    def parts(self, count: int) -> list[Any]:
+        """The items that ``a, b = ...`` takes, of which there have to be ``count``."""
+        whole = self.iterated()
+        check_count(whole.length, count, count)
+        return [whole.at(number_value(index)) for index in range(count)]
+
     def __iter__(self) -> Iterator[Any]:
+        if (count := unpacks_into(sys._getframe(1))) is not None:
+            return iter(self.parts(count))
         raise error_here(
             ContainerInGraphError,
             f"the list {self.name!r}, whose length a tensor decides, is iterated or unpacked by "

@@ -149,6 +149,29 @@ def items_of(thing: object) -> Any:
     return thing
 
 
+def parts(things: object, count: int) -> list[Any] | tuple[Any, ...]:
+    """What ``a, b = things`` takes for ``count`` names.
+
+    Raises:
+        ValueError: there are not so many; of what has a length of the run, on the run.
+    """
+    if isinstance(things, Choice) and not things.single:
+        found: tuple[Any, ...] = tuple(each(lambda one: tuple(parts(one, count)), things))
+        return found
+    of_run = indexed(things)
+    if of_run is not None:
+        return things.parts(count) if isinstance(things, DynamicList) else of_run.parts(count)
+    taken = list(itertools.islice(items_of(things), count + 1))
+    if len(taken) < count:
+        raise ValueError(f"not enough values to unpack (expected {count}, got {len(taken)})")
+    if len(taken) > count:
+        raise ValueError(f"too many values to unpack (expected {count})")
+    return taken
+
+
+Choice.parts = staticmethod(parts)
+
+
 def is_count(thing: object) -> TypeGuard[Iterator[Any]]:
     """Whether ``thing`` is an ``itertools.count`` whose position is a number of the program."""
     if current() is None or type(thing) is not itertools.count:
@@ -220,22 +243,22 @@ def _rows(value: Any) -> int:
     return int(value.shape[0]) if value.shape else 0
 
 
-def _at(thing: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """Length and item function of a partner of something dynamic."""
+def paired(thing: object) -> Indexed:
+    """A partner of something whose length the run decides."""
     found = indexed(thing)
     if found is not None:
-        return found.length, found.item
+        return found
     if is_tensor(thing):
         value = as_value(thing)
-        return number_value(value.shape[0]), lambda index: value[index]
-    items = list(thing)
+        return Indexed(number_value(value.shape[0]), lambda index: value[index])
+    items = list(items_of(thing))
     if items and all(is_numeric(item) for item in items):
         kinds = {number_kind(item) for item in items}
         stacked = paddle.stack([as_value(item) for item in items])
         (kind,) = kinds if len(kinds) == 1 else (None,)
         if kind is None:
-            return number_value(len(items)), lambda index: stacked[index]
-        return number_value(len(items)), lambda index: mark_number(stacked[index], kind)
+            return Indexed(number_value(len(items)), lambda index: stacked[index])
+        return Indexed(number_value(len(items)), lambda index: mark_number(stacked[index], kind))
     raise error_here(
         UnsupportedInGraphError,
         "a Python sequence of other things than tensors runs beside one whose length a tensor "
@@ -318,16 +341,16 @@ def zip_(*things: Any, strict: bool = False) -> Any:
     """``zip``."""
     if not any(indexed(thing) is not None for thing in things):
         return of_several(partial(builtins.zip, strict=strict), *things)
-    pairs = [_at(thing) for thing in things]
-    lists = tuple(each for thing in things if (at := indexed(thing)) for each in at.lists)
-    length = pairs[0][0]
-    for position, (other, _) in enumerate(pairs[1:], start=2):
+    pairs = [paired(thing) for thing in things]
+    lists = tuple(each for pair in pairs for each in pair.lists)
+    length = pairs[0].length
+    for position, other in enumerate((pair.length for pair in pairs[1:]), start=2):
         if strict:
             first = "argument 1" if position == 2 else f"arguments 1-{position - 1}"
             for differs, word in ((other < length, "shorter"), (other > length, "longer")):
                 raise_when(differs, ValueError(f"zip() argument {position} is {word} than {first}"))
         length = mark_number(paddle.minimum(length, other), int)
-    item = partial(_joined, [each for _, each in pairs])
+    item = partial(_joined, [pair.item for pair in pairs])
     return _noted(Indexed(length, item, lists, builtins.zip), things)
 
 

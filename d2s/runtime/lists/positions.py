@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import operator
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -24,6 +25,7 @@ from d2s.runtime.values.tensors import (
     number_kind,
     number_value,
 )
+from d2s.syntax.bytecode import unpacks_into
 
 
 def as_index(value: object) -> paddle.Tensor:
@@ -85,6 +87,16 @@ def _after(bound: object, length: paddle.Tensor) -> paddle.Tensor:
     return paddle.maximum(place, paddle.full([], -1, "int64")) + 1
 
 
+def check_count(length: paddle.Tensor, least: int, most: int | None) -> None:
+    """Let the run raise what Python does where there are not so many items to be unpacked."""
+    expected = f"expected {'' if most else 'at least '}{least}"
+    for got in range(least):
+        said = f"not enough values to unpack ({expected}, got {got})"
+        raise_when(length == got, ValueError(said))
+    if most is not None:
+        raise_when(length > most, ValueError(f"too many values to unpack ({expected})"))
+
+
 class Indexed:
     """``item(0)`` to ``item(length - 1)``; ``length`` is a value that stands for a Python int.
 
@@ -113,7 +125,15 @@ class Indexed:
         """The number of items as it is now."""
         return self._length() if callable(self._length) else self._length
 
+    def parts(self, count: int) -> list[Any]:
+        """The items that ``a, b = ...`` takes, of which there have to be ``count``."""
+        check_count(self.length, count, count)
+        return [self.item(number_value(index)) for index in builtins.range(count)]
+
     def __iter__(self) -> Iterator[Any]:
+        count = unpacks_into(sys._getframe(1))
+        if count is not None:
+            return iter(self.parts(count))
         raise error_here(
             UnsupportedInGraphError,
             "code that stays Python iterates something whose length a tensor decides",

@@ -29,7 +29,7 @@ from d2s.runtime.lists import iteration
 from d2s.runtime.lists.dynamic_list import DynamicList, of_tensor
 from d2s.runtime.lists.items.structures import element_of, union
 from d2s.runtime.lists.iteration import indexed, items_of
-from d2s.runtime.lists.positions import Indexed
+from d2s.runtime.lists.positions import Indexed, check_count
 from d2s.runtime.loops.for_sources import OfTheRun, Trips, WithClosure
 from d2s.runtime.python.logic import and_, not_, or_
 from d2s.runtime.trace import current, error_here
@@ -84,12 +84,7 @@ def _taking(use: Use) -> Use:
         return use
 
     def taking(item: object) -> Any:
-        parts = list(itertools.islice(items_of(item), count + 1))
-        if len(parts) < count:
-            raise ValueError(f"not enough values to unpack (expected {count}, got {len(parts)})")
-        if len(parts) > count:
-            raise ValueError(f"too many values to unpack (expected {count})")
-        return use(*parts)
+        return use(*iteration.parts(item, count))
 
     taking.__wrapped__ = use  # type: ignore[attr-defined]
     return taking
@@ -143,6 +138,19 @@ def folded(use: Use, sequence: Indexed, result: Any) -> Any:
 
     OfTheRun(sequence).run(Trips(trip, ("result",)))
     return result
+
+
+def accumulated(use: Use, sequence: Indexed, result: object) -> Any:
+    """A list of what :func:`folded` comes to, item by item."""
+    made = [result]
+
+    def trip(item: object) -> None:
+        nonlocal result
+        result = use(result, item)
+        made.append(result)
+
+    OfTheRun(sequence).run(Trips(trip, ("result", "made")))
+    return made
 
 
 def _where(holds: object, item: object, element: Use, names: tuple[str, ...]) -> Any:
@@ -404,6 +412,25 @@ def listed(things: object) -> Any:
     """``[*things]``."""
     late = isinstance(things, Choice | DynamicList) or indexed(things) is not None
     return list_of(things) if late else [*items_of(things)]
+
+
+def parted(things: object, before: int, after: int) -> Any:
+    """What ``a, *rest, b = things`` binds: the first ones, a list of those between, the last."""
+    late = isinstance(things, Choice | DynamicList) or indexed(things) is not None
+    whole: Any = list_of(things) if late else things
+    if isinstance(whole, Choice):
+        return each(lambda one: parted(one, before, after), whole)
+    if isinstance(whole, DynamicList):
+        check_count(whole.length, before + after, None)
+        end: Any = whole.length - after
+    else:
+        (*whole,) = items_of(whole)
+        least, end = before + after, len(whole) - after
+        if len(whole) < least:
+            said = f"not enough values to unpack (expected at least {least}, got {len(whole)})"
+            raise ValueError(said)
+    ends = [whole[at] for at in (*range(before), *range(-after, 0))]
+    return *ends[:before], whole[before:end], *ends[before:]
 
 
 def tupled(things: object) -> Any:

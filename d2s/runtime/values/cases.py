@@ -65,6 +65,7 @@ class Cases:
         places: the branches and loops that choose, the last one first; empty where no statement
             is to be named.
         body_first: ``true`` is what the body of that branch leaves; ``None`` if not known.
+        parts: what ``a, b = thing`` takes for so many names: ``lists.iteration.parts``.
 
     Raises:
         AmbiguousValueError: (D2S203) there are more than :data:`MOST`: every operation on it
@@ -72,6 +73,7 @@ class Cases:
     """
 
     __slots__ = ("body_first", "false", "flag", "hint", "missing", "name", "places", "size", "true")
+    parts: Callable[[Any, int], Any]
 
     def __init__(
         self, flag: paddle.Tensor, true: object, false: object, name: str = "value"

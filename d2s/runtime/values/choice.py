@@ -56,6 +56,7 @@ from d2s.runtime.values.tensors import (
 )
 from d2s.runtime.values.tree import is_plain_sequence
 from d2s.runtime.values.unbound import UNBOUND, unbound_error
+from d2s.syntax.bytecode import unpacks_into
 
 Use = Callable[[Any], Any]
 """What is done with a value."""
@@ -306,7 +307,8 @@ class Choice(Cases, Operators):
             self._check(iter)
             whole = bound(self)
             return iter([_item(whole, index) for index in range(len(usable[0]))])
-        return iter(self.get(iter))
+        count = None if self.single else unpacks_into(sys._getframe(1))
+        return iter(self.get(iter) if count is None else self.parts(self, count))
 
     def __delitem__(self, key: object) -> None:
         each(lambda found: operator.delitem(found, key), self, plainly=True)
@@ -465,8 +467,7 @@ def _counted(capture: Capture, thing: Choice) -> Iterator[None]:
             raise error_here(
                 AmbiguousValueError,
                 f"{thing.said} and other values that depend on tensor conditions are used "
-                f"together, which would be captured for more than {MOST_USES} combinations of "
-                "what they may be",
+                f"together, in more than {MOST_USES} combinations of what they may be",
                 "give them the same type, dtype, shape and length on every path",
                 thing.table(),
             )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import operator
 import types
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import paddle
 
 from d2s.runtime.calls.applying import plain
+from d2s.runtime.control_flow.cond import ifelse
 from d2s.runtime.lists import iteration
 from d2s.runtime.lists.positions import Indexed
 from d2s.runtime.loops import comprehensions
@@ -128,13 +130,25 @@ def _begun(empty: str, found: Indexed, *initial: object) -> tuple[Any, Indexed]:
 def accumulate(
     call: Converting, /, iterable: object, func: object = None, *, initial: object = None
 ) -> Any:
-    """``itertools.accumulate``."""
+    """``itertools.accumulate``: of what has a length of the run, a list."""
     function = None if func is None else call(func)
+    use, found = function or operator.add, iteration.indexed(iterable)
+    if found is not None and initial is not None:
+        return comprehensions.accumulated(use, found, initial)
+    if found is not None:
+        return ifelse(
+            found.length == 0,
+            lambda: comprehensions.list_of(found),
+            lambda: comprehensions.accumulated(use, *reversed(_begun("", found))),
+        )
     return iteration.of_several(
         lambda things: itertools.accumulate(things, function, initial=initial), iterable
     )
 
 
 def starmap(call: Converting, function: object, things: object, /) -> Any:
-    """``itertools.starmap``."""
+    """``itertools.starmap``: of what has a length of the run, a list."""
+    if iteration.indexed(things) is not None:
+        use = call(function)
+        return comprehensions.list_(things, lambda parts: use(*parts))
     return iteration.of_several(functools.partial(itertools.starmap, call(function)), things)

@@ -65,7 +65,6 @@ _RECOMPUTE: Final = {paddle.distributed.fleet.utils.recompute, _recompute}
 
 _ITERATORS: Final[tuple[Any, ...]] = (
     itertools.compress,
-    itertools.product,
     itertools.zip_longest,
 )
 """Classes that iterate what they are called with; others are in ``builtins.iterators``."""

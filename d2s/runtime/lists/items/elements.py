@@ -282,14 +282,10 @@ class Labels(Element):
 def labels_of(item: object) -> tuple[Any, ...] | None:
     """The constants one of which ``item`` is; ``None`` if it is something else."""
     found = item.leaves() if isinstance(item, Choice) else [item]
-    if all(type(each_) in (str, bytes, type(None)) or _is_member(each_) for each_ in found):
+    fixed = str, bytes, type(None)
+    if all(type(each_) in fixed or isinstance(each_, enum.Enum) for each_ in found):
         return tuple(dict.fromkeys(found))
     return None
-
-
-def _is_member(thing: object) -> bool:
-    """Whether ``thing`` is of an enumeration, and no number or text."""
-    return isinstance(thing, enum.Enum) and not isinstance(thing, int | float | str)
 
 
 def leaf_value(item: object) -> paddle.Tensor:
