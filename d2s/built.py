@@ -83,7 +83,7 @@ def _converted(
         return
     cells = tuple(types.CellType() for _ in code.co_freevars)
     function = types.FunctionType(code, dict(scope), code.co_name, None, cells)
-    usual = ["usual", "cut"] if code.co_flags & inspect.CO_GENERATOR else ["usual"]
+    usual = ["usual", "cut", "handed"] if code.co_flags & inspect.CO_GENERATOR else ["usual"]
     for pipeline in usual:
         try:
             made, namespace, reads = convert_ahead(function, pipeline)

@@ -23,7 +23,7 @@ from d2s.diagnostics.log import event
 from d2s.errors import NoSourceError, SyntaxNotSupportedError
 from d2s.passes.base import Context
 from d2s.passes.names import privates
-from d2s.pipeline import CUT, PIPELINE, PROBED, WATCHED, Trace, transform
+from d2s.pipeline import CUT, HANDED, PIPELINE, PROBED, WATCHED, Trace, transform
 from d2s.runtime import NAMESPACE
 from d2s.runtime.calls.converter import Converter, register
 from d2s.runtime.lists.probes import probing
@@ -60,7 +60,13 @@ class _Converted:
 _Key = tuple[int, str]
 """A code object, whether it is converted with care, and the name of the pipeline."""
 
-_PIPELINES: Final = {"usual": PIPELINE, "probed": PROBED, "watched": WATCHED, "cut": CUT}
+_PIPELINES: Final = {
+    "usual": PIPELINE,
+    "probed": PROBED,
+    "watched": WATCHED,
+    "cut": CUT,
+    "handed": HANDED,
+}
 
 _known: dict[_Key, tuple[weakref.ref[types.CodeType], _Converted]] = {}
 _made: dict[int, weakref.ref[types.CodeType]] = {}
@@ -432,20 +438,21 @@ def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from codes_in(constant)
 
 
-def cut_generator(function: types.FunctionType) -> types.FunctionType | None:
-    """The generator ``function`` cut at its ``yield``; ``None`` where it has another form.
+def ended(function: types.FunctionType, pipeline: str) -> types.FunctionType | None:
+    """The generator ``function`` as one that does not yield; ``None`` where it has another form.
 
     Args:
-        function: what ``contextlib.contextmanager`` wraps, converted or not.
+        function: a generator function, converted or not.
+        pipeline: ``cut`` or ``handed``.
     """
     original = _original_of(function)
     if original is None:
         return None
     try:
-        cut = convert_function(original, pipeline="cut")
+        made = convert_function(original, pipeline=pipeline)
     except (NoSourceError, SyntaxNotSupportedError):
         return None
-    return None if inspect.isgeneratorfunction(cut) else cut
+    return None if inspect.isgeneratorfunction(made) else made
 
 
-register(Converter(convert_callee, cut_generator))
+register(Converter(convert_callee, ended))

@@ -31,6 +31,7 @@ from d2s.passes.names import annotated, declarations, privates, probes, unbound
 from d2s.passes.statements import (
     asserts,
     conditional,
+    generators,
     jumps,
     loops,
     managers,
@@ -82,6 +83,9 @@ WATCHED: Final[tuple[Pass, ...]] = (*PIPELINE[:_FIRST], probes.PASS, calls.PASS)
 
 CUT: Final[tuple[Pass, ...]] = (*PIPELINE[:_FIRST], managers.PASS, *PIPELINE[_FIRST:])
 """The pipeline for a generator under ``contextlib.contextmanager``, cut at its ``yield``."""
+
+HANDED: Final[tuple[Pass, ...]] = (*PIPELINE[:_FIRST], generators.PASS, *PIPELINE[_FIRST:])
+"""The pipeline for a generator that hands its items to a function."""
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,6 @@ from corpus.case import names, paths
 from tests.processes import python
 
 REFUSED: dict[str, tuple[str, str]] = {
-    "generator_infinite": (
-        "D2S205",
-        "an endless generator that a tensor stops: each trip would be captured",
-    ),
-    "generator_yields_in_tensor_if": ("D2S205", "a tensor condition around a yield (rule A6)"),
     "is_after_branch": ("D2S205", "only the run knows which tensor object a branch has chosen"),
     "iterator_shared_by_two_loops": (
         "D2S205",

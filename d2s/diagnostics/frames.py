@@ -12,7 +12,7 @@ import sys
 import types
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from d2s.diagnostics.location import Location, Span, is_helper, is_hidden, is_ours
 
@@ -26,6 +26,7 @@ _STRUCTURES: Final = (
     "loops.for_sources",
     "loops.while_",
     "loops.while_loop",
+    "python.generators",
     "python.logic",
     "python.texts",
 )
@@ -35,6 +36,7 @@ _MODULES: Final = frozenset(f"d2s.runtime.{name}" for name in _STRUCTURES)
 _FILES: Final = tuple(f"/d2s/runtime/{name.replace('.', '/')}.py" for name in _STRUCTURES)
 
 _COMPREHENSIONS: Final = "/d2s/runtime/loops/comprehensions.py"
+_HANDING: Final = "/d2s/runtime/python/generators.py"
 _ISLANDS: Final = "/d2s/program/islands/island.py"
 
 _LAMBDA: Final = "<lambda>"
@@ -94,10 +96,12 @@ def users(steps: Iterable[Step]) -> list[Step]:
     kept: list[Step] = []
     codes: list[types.CodeType] = []
     called: list[Call] = []  # of ours, since the last one kept
+    handed: list[int] = []
     for step in steps:
         code = step.frame.f_code
         if is_hidden(code.co_filename) or (called and is_helper(code.co_filename)):
             called.append((code.co_filename, code.co_name))
+            forget_generator(called[-1], handed, kept, codes)
             continue
         thunks = bool(called) and is_structure_file(called[0][0])
         name = name_in_comprehension(called)
@@ -135,6 +139,25 @@ def _raises(step: Step) -> bool:
 
 Call = tuple[str, str]
 """File and name of a function of ours."""
+
+
+def forget_generator(call: Call, handed: list[int], *found: list[Any]) -> None:
+    """Leave out the frames of a generator whose item a loop was handed: it has not called the loop.
+
+    Args:
+        call: a function of ours.
+        handed: how many frames were found before each generator around.
+        found: the frames, and what is known of each.
+    """
+    file, name = call
+    if name not in ("hand_all", "taking") or not file.endswith(_HANDING):
+        return
+    if name == "hand_all":
+        handed.append(len(found[0]))
+    elif handed:
+        count = handed.pop()
+        for each in found:
+            del each[count:]
 
 
 def name_in_comprehension(called: list[Call]) -> str | None:

@@ -10,7 +10,12 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from d2s.diagnostics.frames import Call, is_structure_file, name_in_comprehension
+from d2s.diagnostics.frames import (
+    Call,
+    forget_generator,
+    is_structure_file,
+    name_in_comprehension,
+)
 from d2s.diagnostics.location import Location, Span, is_helper, is_hidden, is_ours
 
 _FRAME: Final = re.compile(r'^ *File "(.+)", line (\d+), in (.+)$')
@@ -54,9 +59,11 @@ def _begin(stack: list[Location]) -> int:
 def _users(stack: list[Location], span_of: SpanOf) -> list[Location]:
     found: list[Location] = []
     ours: list[Call] = []  # since the last frame of the user's
+    handed: list[int] = []
     for index, frame in enumerate(stack):
         if is_hidden(frame.file) or (ours and is_helper(frame.file)):
             ours.append((frame.file, frame.function))
+            forget_generator(ours[-1], handed, found)
             continue
         placed = frame._replace(span=span_of(frame, _called(stack[index + 1 :])))
         inside = name_in_comprehension(ours)

@@ -18,6 +18,7 @@ from d2s.runtime.loops.comprehensions import apart, generator, list_, listed, pa
 from d2s.runtime.loops.for_ import for_
 from d2s.runtime.loops.while_ import while_
 from d2s.runtime.python.comparing import eq, ne
+from d2s.runtime.python.generators import hand
 from d2s.runtime.python.items import getitem
 from d2s.runtime.python.kinds import class_
 from d2s.runtime.python.logic import and_, compare, in_, is_, is_not, not_, not_in, or_
@@ -42,6 +43,7 @@ _defined = {
     "formatted": formatted,
     "generator": generator,
     "getitem": getitem,
+    "hand": hand,
     "handle": handle,
     "if_": if_,
     "ifelse": ifelse,

@@ -18,7 +18,7 @@ from typing import Final
 def is_read_later(frame: types.FrameType, name: str) -> bool:
     """Whether the code of ``frame``, or a function in it, may still read the variable ``name``."""
     code = frame.f_code
-    if name in code.co_cellvars and any(_reads(inner, name) for inner in inner_codes(code)):
+    if _is_kept(code, frame.f_lasti, name):
         return True
     return _is_reached(code, frame.f_lasti, name)
 
@@ -33,7 +33,30 @@ def unpacks_into(frame: types.FrameType) -> int | None:
     return step.arg if step is not None and step.opname == "UNPACK_SEQUENCE" else None
 
 
-_READS: Final = ("LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_NAME", "LOAD_FROM_DICT_OR")
+@functools.lru_cache(maxsize=4096)
+def _is_kept(code: types.CodeType, last: int, name: str) -> bool:
+    """Whether a function that reads ``name`` may have been made when ``last`` is come to."""
+    if name not in code.co_cellvars or not any(_reads(inner, name) for inner in inner_codes(code)):
+        return False
+    steps = _steps(code)
+    goes_back = any(
+        step.opcode in (*dis.hasjrel, *dis.hasjabs) and step.argval < step.offset for step in steps
+    )
+    made = (step.offset for step in steps if step.opname in _CLOSING and _names(step, name))
+    return any(goes_back or offset < last for offset in made)
+
+
+_CLOSING: Final = ("LOAD_CLOSURE", "LOAD_FAST")
+"""Takes the cell of a variable for a function (from Python 3.13 on as if it were a variable)."""
+
+_READS: Final = (
+    "LOAD_CLOSURE",
+    "LOAD_FAST",
+    "LOAD_DEREF",
+    "LOAD_CLASSDEREF",
+    "LOAD_NAME",
+    "LOAD_FROM_DICT_OR",
+)
 _BINDS: Final = ("STORE_FAST", "STORE_DEREF", "STORE_NAME", "DELETE_FAST", "DELETE_DEREF")
 _SAVES: Final = "LOAD_FAST_AND_CLEAR"
 """Puts the variable aside for a comprehension that has one of the same name (Python 3.12)."""

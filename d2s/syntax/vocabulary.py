@@ -17,6 +17,7 @@ WORDS: Final[dict[str, str]] = {
     "ifelse": "ifelse(test, body, orelse): a conditional expression",
     "while_": "while_(test, body, names, stop): a while statement",
     "for_": "for_(iter_, body, names, stop): a for statement",
+    "hand": "hand(take, item): in the place of a yield; whether the loop wants no more items",
     "list_": "list_(iter_, element, accept, names): a list comprehension",
     "set_": "set_(things): a set of what the run may decide",
     "dict_": "dict_(pairs): a dict, likewise",

@@ -16,6 +16,7 @@ from d2s.analysis.scopes import dotted, own_nodes, reads_in
 from d2s.lint.reading import tables
 from d2s.lint.reading.reader import Reader
 from d2s.lint.reading.values import UNKNOWN, VECTOR, Kind, Value
+from d2s.passes.statements.generators import hands_on
 
 # -- what a branch or loop of the program cannot have ---------------------------------------------
 
@@ -48,7 +49,9 @@ def trained(reader: Reader, node: Any, owner: Value) -> None:
 
 
 def yielded(reader: Reader, node: Any) -> None:
-    """D2S205: a yield that a tensor decides."""
+    """D2S205: a yield that a tensor decides, of a generator that has to stay Python."""
+    if reader.stack and hands_on(reader.stack[-1]):
+        return
     marks = [getattr(m, "attr", getattr(m, "id", "")) for m in reader.marks]
     if len(reader.around) > reader.scope.depth and "contextmanager" not in marks:
         reader.report(
@@ -117,7 +120,7 @@ def loop_left(reader: Reader, node: Any, source: Value) -> None:
 
 
 def _endless(function: Any) -> bool:
-    if not isinstance(function, gast.FunctionDef):
+    if not isinstance(function, gast.FunctionDef) or hands_on(function):
         return False
     for item in own_nodes(function.body):
         if isinstance(item, gast.While) and isinstance(item.test, gast.Constant):

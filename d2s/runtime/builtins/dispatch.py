@@ -13,11 +13,12 @@ from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Any, Final
 
-from d2s.runtime.builtins import growing, heaps, iterators, keyed, maths, ranked, reductions
+from d2s.runtime.builtins import growing, handed, heaps, iterators, keyed, maths, ranked, reductions
 from d2s.runtime.control_flow import effects
 from d2s.runtime.host import streams
 from d2s.runtime.lists import iteration
 from d2s.runtime.lists.items.views import is_view
+from d2s.runtime.loops.comprehensions import whole_of
 from d2s.runtime.python import casts, comparing, items, kinds, logic, stores, texts
 from d2s.runtime.values.choice import Choice, possible
 from d2s.runtime.values.tensors import is_array, is_tensor
@@ -31,7 +32,7 @@ OPERATORS: Final[dict[Any, Callable[..., Any]]] = {
     builtins.bool: casts.bool_,
     builtins.chr: texts.chr_,
     builtins.divmod: casts.divmod_,
-    builtins.enumerate: iteration.enumerate_,
+    builtins.enumerate: handed.enumerate_,
     builtins.float: casts.float_,
     builtins.format: texts.format_,
     builtins.getattr: kinds.getattr_,
@@ -51,7 +52,7 @@ OPERATORS: Final[dict[Any, Callable[..., Any]]] = {
     builtins.sum: reductions.sum_,
     builtins.type: kinds.type_,
     builtins.open: streams.open_,
-    builtins.zip: iteration.zip_,
+    builtins.zip: handed.zip_,
     operator.contains: lambda container, item, /: logic.in_(item, container),
     operator.eq: comparing.eq,
     operator.getitem: items.getitem,
@@ -94,7 +95,7 @@ def _are_of_run(*given: object) -> bool:
 
 METHODS: Final[dict[tuple[type, str], Callable[..., Any]]] = {
     (str, "format"): texts.format_template,
-    (str, "join"): texts.join,
+    (str, "join"): lambda separator, things, /: texts.join(separator, whole_of(things)),
     (types.GeneratorType, "send"): iteration.send,
     (types.GeneratorType, "throw"): iteration.throw,
     **{(kind, "get"): items.get for kind in (dict, OrderedDict, defaultdict, Counter)},

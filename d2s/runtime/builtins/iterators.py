@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import paddle
 
+from d2s.runtime.builtins import handed
 from d2s.runtime.lists.dynamic_list import DynamicList, of_columns
 from d2s.runtime.lists.items.elements import Single
 from d2s.runtime.lists.items.rows import Leaf
@@ -121,7 +122,7 @@ def _of(
 
 
 OPERATORS: Final[dict[Any, Callable[..., Any]]] = {
-    itertools.chain: chain,
+    itertools.chain: partial(handed.chain, chain),
     itertools.combinations: _choosing(itertools.combinations, operator.lt),
     itertools.combinations_with_replacement: _choosing(
         itertools.combinations_with_replacement, operator.le
@@ -129,7 +130,7 @@ OPERATORS: Final[dict[Any, Callable[..., Any]]] = {
     itertools.permutations: _choosing(itertools.permutations, operator.ne),
     itertools.product: product,
     itertools.count: count,
-    itertools.islice: islice,
+    itertools.islice: partial(handed.islice, islice),
     itertools.pairwise: pairwise,
     itertools.tee: tee,
 }

@@ -17,6 +17,7 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.aliasing.chosen import note_pick
 from d2s.runtime.aliasing.empties import may_be_empty
+from d2s.runtime.builtins.handed import decided
 from d2s.runtime.control_flow.cond import select
 from d2s.runtime.lists.dynamic_dict import DynamicDict, DynamicKeys
 from d2s.runtime.lists.dynamic_list import DynamicList
@@ -25,8 +26,9 @@ from d2s.runtime.lists.items.elements import Element, Ragged, Single
 from d2s.runtime.lists.items.structures import OneOf
 from d2s.runtime.lists.iteration import indexed, items_of
 from d2s.runtime.lists.positions import Indexed
-from d2s.runtime.loops.comprehensions import keys_of, list_of
+from d2s.runtime.loops.comprehensions import keys_of, list_of, whole_of
 from d2s.runtime.python.casts import bool_, over
+from d2s.runtime.python.generators import handing
 from d2s.runtime.python.logic import and_, or_
 from d2s.runtime.python.orders import (
     STACKED,
@@ -190,6 +192,9 @@ def _decided(things: Any, stop: bool) -> Any:
     name = "any" if stop else "all"
     if current() is None:
         return any(things) if stop else all(things)
+    begun = handing(things)
+    if begun is not None:
+        return decided(begun, stop)
     rows = _rows(things, name)
     if rows is not None:
         stacked = rows.stacked
@@ -259,6 +264,7 @@ class _Extreme:
             if "default" in options:
                 return self.original(*things, **options)
             return self._among(list(things), options.get("key"))
+        things = (whole_of(things[0]),)
         if isinstance(things[0], Choice):
             return over(lambda found: self(found, **options), things[0])
         if isinstance(things[0], DynamicList) and (
@@ -369,6 +375,7 @@ def sum_(things: Any, /, start: Any = 0) -> Any:
     """``sum``."""
     if current() is None:
         return sum(things, start)
+    things = whole_of(things)
     if isinstance(things, Choice):
         return over(lambda found: sum_(found, start), things)
     rows = _rows(things, "sum")
@@ -436,7 +443,7 @@ def sorted_(*iterables: Any, key: Key | None = None, reverse: Any = False, **wro
         return sorted(*iterables, **wrong)  # it says what is wrong
     if current() is None or len(iterables) != 1:
         return sorted(*iterables, key=key, reverse=reverse)
-    (things,) = iterables
+    things = whole_of(iterables[0])
     if isinstance(things, Choice):
         found: list[Any] = over(lambda one: sorted_(one, key=key, reverse=reverse), things)
         return found

@@ -27,7 +27,7 @@ from d2s.errors import TensorRecursionError, UnsupportedInGraphError
 from d2s.runtime.aliasing import inplace
 from d2s.runtime.calls import layers, py_layers, random_numbers, tensor_methods
 from d2s.runtime.calls.applying import plain
-from d2s.runtime.calls.callables import Callables, is_outside
+from d2s.runtime.calls.callables import Callables, handing_on, is_outside
 from d2s.runtime.calls.converter import converter
 from d2s.runtime.calls.spellings import rewrapped
 from d2s.runtime.calls.stand_ins.tables import StandIns
@@ -66,12 +66,12 @@ class _Converted(Callables):
 
     def of(self, callee: object) -> Any:
         if type(callee) is types.FunctionType:
-            return _function(callee)
+            return self.function(callee)
         found = _special(callee)
         return super().of(callee) if found is None else found
 
     def function(self, function: types.FunctionType, owner: object = None) -> Any:
-        return _function(function, owner)
+        return handing_on(function, _function(function, owner), _watch_recursion)
 
     def method(self, method: types.MethodType) -> Any:
         owner, function = method.__self__, method.__func__
@@ -96,7 +96,7 @@ class _Converted(Callables):
             return types.MethodType(call(function), owner)
         if is_dataclass_instance(owner) and _is_written(function):
             return functools.partial(_written, method)
-        converted = _function(function, owner)
+        converted = self.function(function, owner)
         return method if converted is function else types.MethodType(converted, owner)
 
     def layer(self, layer: paddle.nn.Layer) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import types
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -11,8 +12,13 @@ from typing import Any, Final
 import paddle
 
 from d2s import paddle_bridge as bridge
+from d2s.diagnostics.location import is_ours
+from d2s.runtime.calls.converter import converter
 from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.python.generators import Take, hands
+from d2s.runtime.trace import current
 from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.objects import stays
 from d2s.runtime.values.tree import any_leaf
 
 
@@ -58,6 +64,35 @@ class Callables:
     def other(self, callee: Callable[..., Any]) -> Any:
         """In place of what runs no Python function that is known."""
         return callee
+
+
+def handing_on(
+    function: types.FunctionType, converted: Any, watch: Callable[[Any, Any], None]
+) -> Any:
+    """``converted``; where it makes generators, these can hand their items on.
+
+    Args:
+        function: the user's.
+        converted: what is called in its place.
+        watch: told of what runs, and of the user's.
+    """
+    code = getattr(converted, "__code__", None)
+    if current() is None or code is None or not code.co_flags & inspect.CO_GENERATOR:
+        return converted
+    if is_ours(function.__code__.co_filename) or stays(function):
+        return converted
+    handing = converter().ended(function, "handed")
+    if handing is None:
+        return converted
+
+    def begin(*arguments: object, **options: object) -> Any:
+        def run(take: Take) -> None:
+            watch(function, handing)
+            handing(take, *arguments, **options)
+
+        return hands(converted(*arguments, **options), run)
+
+    return begin
 
 
 def call_method(callee: object) -> Any:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 Convert = Callable[[types.FunctionType], types.FunctionType]
-Cut = Callable[[types.FunctionType], types.FunctionType | None]
+Cut = Callable[[types.FunctionType, str], types.FunctionType | None]
 
 
 @dataclass(frozen=True)
@@ -21,11 +21,13 @@ class Converter:
 
     Attributes:
         convert: gives the converted form of a plain function.
-        cut: gives a generator function cut at its ``yield``; ``None`` where it has another form.
+        ended: gives a generator function as one that does not yield, by the pipeline of that name:
+            ``cut`` at its ``yield``, or ``handed`` the items on; ``None`` where it has another
+            form.
     """
 
     convert: Convert
-    cut: Cut
+    ended: Cut
 
 
 _registered: Final[list[Converter]] = []

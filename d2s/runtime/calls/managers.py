@@ -80,7 +80,7 @@ class manage:
             capture.adopt(manager)
         names, refusal = self.names, OVER
         if type(manager) is _Generated:
-            cut = converter().cut(manager.func)
+            cut = converter().ended(manager.func, "cut")
             if cut is None:
                 names, refusal = None, _WHOLE
             else:

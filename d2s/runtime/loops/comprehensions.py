@@ -30,7 +30,15 @@ from d2s.runtime.lists.dynamic_list import DynamicList, of_tensor
 from d2s.runtime.lists.items.structures import element_of, union
 from d2s.runtime.lists.iteration import indexed, items_of
 from d2s.runtime.lists.positions import Indexed, check_count
-from d2s.runtime.loops.for_sources import OfTheRun, Trips, WithClosure
+from d2s.runtime.loops.for_sources import (
+    OfGenerator,
+    OfTheRun,
+    Source,
+    Trips,
+    WithClosure,
+    moved_by,
+)
+from d2s.runtime.python.generators import Take, handing, hands
 from d2s.runtime.python.logic import and_, not_, or_
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.callbacks import raise_when
@@ -61,9 +69,12 @@ def list_(iter_: Any, element: Use, accept: Use | None = None, names: tuple[str,
         return [element(item) for item in iter_ if accept(item)]
     if isinstance(iter_, Choice) and not iter_.single:
         return each(lambda found: list_(found, element, accept, names), iter_)
+    begun = handing(iter_)
+    if begun is not None:
+        return _grown(OfGenerator(begun), element, accept, names)
     found = indexed(iter_)
     if found is not None:
-        return _grown(found, element, accept, names)
+        return _grown(OfTheRun(found), element, accept, names)
     kept: list[tuple[Any, Any]] = []
     for item in items_of(iter_):
         holds = True if accept is None else condition(accept(item))
@@ -100,7 +111,7 @@ def _closure_of(use: Use) -> Use:
     return WithClosure(getattr(use, "__wrapped__", use), lambda: None)
 
 
-def _grown(sequence: Indexed, element: Use, accept: Use | None, names: tuple[str, ...]) -> Any:
+def _grown(source: Source, element: Use, accept: Use | None, names: tuple[str, ...]) -> Any:
     comprehension: list[Any] = []
 
     def trip(item: object) -> None:
@@ -114,7 +125,7 @@ def _grown(sequence: Indexed, element: Use, accept: Use | None, names: tuple[str
         if_(accept(item), body, _closure_of(element), ("comprehension", *names))
 
     others = tuple(_closure_of(use) for use in (element, accept) if use is not None)
-    OfTheRun(sequence).run(Trips(trip, ("comprehension", *names), others=others))
+    source.run(Trips(trip, ("comprehension", *names), others=others))
     return comprehension
 
 
@@ -236,6 +247,9 @@ def generator(
             return generator(found, element, accept, names, consumer)
 
         return _FirstOfSeveral(iter_, over) if consumer == "next" else each(over, iter_)
+    begun = handing(iter_)
+    if begun is not None:
+        return _handing(begun, _taking(element), accept and _taking(accept), names)
     if indexed(iter_) is not None:
         whole = list_(iter_, element, accept, names)
         if isinstance(whole, DynamicList) and consumer == "next":
@@ -243,7 +257,7 @@ def generator(
         elif isinstance(whole, DynamicList) and not consumer:
             whole.lazy = element, accept
         return whole
-    things = iter(items_of(iter_))
+    things = _one_by_one(items_of(iter_))
     take = _taking(element)
     if accept is None:
         return _lazily(things, take, None)
@@ -261,6 +275,31 @@ def generator(
     return made
 
 
+def _handing(things: Any, element: Use, accept: Use | None, names: tuple[str, ...]) -> Any:
+    """A generator expression over a generator that hands its items on."""
+
+    def run(take: Take) -> None:
+        done: Any = False
+
+        def trip(item: object) -> None:
+            def body() -> None:
+                nonlocal done
+                done = take(element(item))
+
+            if accept is None:
+                body()
+            else:
+                if_(accept(item), body, _closure_of(element), ("done", *names))
+
+        others = tuple(_closure_of(use) for use in (element, accept) if use is not None)
+        OfGenerator(things).run(Trips(trip, ("done", *names), lambda: done, others))
+
+    def passes(item: object) -> bool:
+        return accept is None or _decided_now(accept(item))
+
+    return hands(_lazily(things, element, passes), run)
+
+
 _WHOLE: Final[weakref.WeakKeyDictionary[Any, Any]] = weakref.WeakKeyDictionary()
 """What gives all items of generator expressions with a filter, and their code."""
 
@@ -272,6 +311,10 @@ def whole_of(things: object, owner: object = None) -> Any:
         things: anything, of which all is wanted.
         owner: what is changed meanwhile, item by item; one that looks into it stays as it is.
     """
+    taken = owner is None or isinstance(things, types.GeneratorType)  # or may be put somewhere
+    begun = handing(things) if taken else None
+    if begun is not None and not (owner is not None and comes_to([begun], owner)):
+        return _grown(OfGenerator(begun), lambda item: item, None, ())
     if not isinstance(things, types.GeneratorType) or things not in _WHOLE:
         return things
     make, code = _WHOLE[things]
@@ -354,12 +397,37 @@ def next_(iterator: object, /, *default: object) -> Any:
     if not isinstance(iterator, _First):
         return iteration.next_(iterator, *default)
     if not default and iterator.kept[-1][1] is not True:
-        raise error_here(
-            ContainerInGraphError,
-            "next() takes the first item that a tensor accepts, and there may be none",
-            "give next() a second argument for that",
-        )
+        raise may_be_none()
     return iterator.found(0, lambda: default[0])
+
+
+def may_be_none() -> Exception:
+    """What ``next`` of something raises in which a tensor decides whether it has an item."""
+    return error_here(
+        ContainerInGraphError,
+        "next() takes the first item that a tensor accepts, and there may be none",
+        "give next() a second argument for that",
+    )
+
+
+def _one_by_one(things: Any) -> Iterator[Any]:
+    """An iterator over ``things``, which a branch may move that an item before has opened."""
+    moved = [*moved_by(things)]
+    if not moved:
+        return iter(things)
+
+    def going_on() -> Iterator[Any]:
+        left = iter(things)
+        while True:
+            for each_ in moved:
+                iteration.moving(each_)
+            try:
+                item = next(left)
+            except StopIteration:
+                return
+            yield item
+
+    return going_on()
 
 
 def _later(use: Use, item: object) -> Callable[[], Any]:
@@ -410,12 +478,14 @@ def tuple_of(things: object = (), /) -> Any:
 
 def listed(things: object) -> Any:
     """``[*things]``."""
+    things = whole_of(things)
     late = isinstance(things, Choice | DynamicList) or indexed(things) is not None
     return list_of(things) if late else [*items_of(things)]
 
 
 def parted(things: object, before: int, after: int) -> Any:
     """What ``a, *rest, b = things`` binds: the first ones, a list of those between, the last."""
+    things = whole_of(things)
     late = isinstance(things, Choice | DynamicList) or indexed(things) is not None
     whole: Any = list_of(things) if late else things
     if isinstance(whole, Choice):
@@ -435,5 +505,6 @@ def parted(things: object, before: int, after: int) -> Any:
 
 def tupled(things: object) -> Any:
     """``(*things,)``."""
+    things = whole_of(things)
     late = isinstance(things, Choice | DynamicList) or indexed(things) is not None
     return tuple_of(things) if late else (*items_of(things),)

@@ -6,6 +6,8 @@
 :class:`OneOfSeveral`  a tensor has chosen what is iterated: a branch with a loop on each side
 :class:`PythonValues`  the trips are captured one by one; behind a ``break`` that the run decides
                        the items that are left become a static loop, if they have numbers
+:class:`OfGenerator`   a generator that nobody has begun: its body runs, with a trip in the place of
+                       each ``yield``
 :class:`Cycle`,        those iterators behind such a ``break``: nobody but the run ends them
 :class:`Count`
 =====================  ============================================================================
@@ -26,7 +28,13 @@ from d2s.runtime.aliasing.holders import holders_of
 from d2s.runtime.aliasing.slots import Held, Slot
 from d2s.runtime.aliasing.variables import State
 from d2s.runtime.control_flow.cond import decide, if_
-from d2s.runtime.lists.iteration import counted, counts_behind, indexed, is_count, items_of
+from d2s.runtime.lists.iteration import (
+    counted,
+    counts_behind,
+    indexed,
+    is_count,
+    items_of,
+)
 from d2s.runtime.lists.positions import Indexed
 from d2s.runtime.loops.rolling import (
     FEW,
@@ -39,6 +47,7 @@ from d2s.runtime.loops.rolling import (
 )
 from d2s.runtime.loops.unrolling import GUARDED, check_trips, deeper, items_of_list
 from d2s.runtime.loops.while_loop import WhileLoop
+from d2s.runtime.python.generators import hand_all, handing
 from d2s.runtime.python.logic import and_, not_
 from d2s.runtime.python.picking import picked
 from d2s.runtime.trace import current, error_here, open_trace
@@ -115,6 +124,9 @@ def source_of(iter_: object) -> Source:
     """What ``iter_`` is as the source of a ``for``."""
     if isinstance(iter_, Choice) and not iter_.single:
         return OneOfSeveral(iter_)
+    generator = handing(iter_)
+    if generator is not None:
+        return OfGenerator(generator)
     measured = indexed(iter_)
     return PythonValues(iter_) if measured is None else OfTheRun(measured)
 
@@ -314,6 +326,23 @@ class PythonValues:
         return sequence(items)
 
 
+class OfGenerator:
+    """A generator that nobody has begun."""
+
+    def __init__(self, generator: Any) -> None:
+        self.generator = generator
+
+    def run(self, trips: Trips) -> None:
+        """The generator's body, with a trip in the place of each ``yield``."""
+        body, stop = trips.body, trips.stop
+
+        def take(item: object) -> Any:
+            body(item)
+            return False if stop is None else condition(stop())
+
+        hand_all(self.generator, take)
+
+
 class Cycle:
     """The rest of ``itertools.cycle``: a static loop over one turn of it."""
 
@@ -384,7 +413,7 @@ def _check_iterator(iter_: object) -> None:
     """Refuse an iterator of which only the run knows how far it has come, if it is used again."""
     if is_count(iter_):
         return
-    if any(holder.live for part in _moved_by(iter_) for holder in holders_of(part)):
+    if any(holder.live for part in moved_by(iter_) for holder in holders_of(part)):
         raise error_here(
             UnsupportedInGraphError,
             "a break that a tensor decides leaves an iterator somewhere in its middle, and it is "
@@ -393,14 +422,14 @@ def _check_iterator(iter_: object) -> None:
         )
 
 
-def _moved_by(thing: object) -> Iterator[object]:
+def moved_by(thing: object) -> Iterator[object]:
     """The iterators that move when an item is taken from ``thing``."""
     if isinstance(thing, Iterator):
         yield thing
         yield from counts_behind(thing)
     if type(thing) in (enumerate, zip):
         for part in sources_of(thing):
-            yield from _moved_by(part)
+            yield from moved_by(part)
 
 
 def _known_items(thing: object) -> Iterable[object]:

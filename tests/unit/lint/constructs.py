@@ -280,7 +280,10 @@ def function_later(x):
 def _halves(x):
     while x.sum() > 1:
         x = x / 2
-        yield x  # D2S205
+        try:
+            yield x  # D2S205
+        finally:
+            x = x + 0
 
 
 @d2s.to_static

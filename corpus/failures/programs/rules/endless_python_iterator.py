@@ -8,8 +8,7 @@ CODE = "D2S205"
 def numbers():
     number = 0.0
     while True:
-        yield number
-        number += 1.0
+        number += (yield number) or 1.0
 
 
 def first_above(x):

@@ -19,6 +19,7 @@ from d2s.runtime.control_flow.cond import ifelse
 from d2s.runtime.lists import iteration
 from d2s.runtime.lists.positions import Indexed
 from d2s.runtime.loops import comprehensions
+from d2s.runtime.python.generators import handing
 from d2s.runtime.trace import current
 from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.choice import Choice, each
@@ -35,6 +36,8 @@ def map_(call: Converting, function: object, /, *things: object) -> Any:
     if any(iteration.indexed(thing) is not None for thing in things):
         whole = iteration.zip_(*things)
         return comprehensions.list_(whole, lambda parts: use(*parts))
+    if len(things) == 1 and handing(things[0]) is not None:
+        return comprehensions.generator(things[0], lambda item: use(item))
     return iteration.of_several(functools.partial(map, use), *things)
 
 
@@ -57,6 +60,9 @@ def filter_(call: Converting, function: object, things: Any, /) -> Any:
     """``filter``: of tensors, a list whose length the run decides."""
     if isinstance(things, Choice) and not things.single:
         return each(functools.partial(filter_, call, function), things)
+    if handing(things) is not None:
+        use = (lambda item: item) if function is None else call(function)
+        return comprehensions.generator(things, lambda item: item, lambda item: use(item))
     if iteration.indexed(things) is None:
         things = iteration.items_of(things)
         if current() is None or not is_plain_sequence(things) or not any(map(is_tensor, things)):

@@ -22,7 +22,7 @@ import paddle
 import paddle.distributed.fleet.utils
 from paddle.distributed.fleet.recompute import recompute as _recompute
 
-from d2s.runtime.builtins import dispatch, growing, ranked
+from d2s.runtime.builtins import dispatch, growing, handed, ranked
 from d2s.runtime.calls.applying import plain
 from d2s.runtime.calls.spellings import in_pythons_words, spelt
 from d2s.runtime.calls.stand_ins import (
@@ -112,7 +112,7 @@ class StandIns:
             **_in_pythons_words(
                 {
                     builtins.list: comprehensions.list_of,
-                    builtins.next: comprehensions.next_,
+                    builtins.next: handed.next_,
                     builtins.tuple: comprehensions.tuple_of,
                 }
             ),

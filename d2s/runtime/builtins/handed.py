@@ -1,0 +1,167 @@
+"""What Python's functions do with a generator that hands its items on (see ``python.generators``).
+
+Each gives another such generator, whose items are handed on where the first one yields: nothing is
+asked of the first one earlier or later than Python would.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from d2s import paddle_bridge as bridge
+from d2s.runtime.control_flow.cond import if_
+from d2s.runtime.lists import iteration
+from d2s.runtime.lists.iteration import items_of
+from d2s.runtime.loops import comprehensions
+from d2s.runtime.loops.comprehensions import may_be_none
+from d2s.runtime.loops.for_sources import OfGenerator, Trips, WithClosure, source_of
+from d2s.runtime.python.generators import Take, hand_all, handing, hands
+from d2s.runtime.python.items import getitem
+from d2s.runtime.python.logic import not_, or_
+from d2s.runtime.values.tensors import condition, mark_number
+from d2s.runtime.values.tree import is_plain_sequence
+
+
+def decided(generator: Any, stop: bool) -> Any:
+    """``any`` (``stop`` is true) or ``all`` of the items, which are asked for until one decides."""
+    found: Any = False
+
+    def trip(item: object) -> None:
+        def decides() -> None:
+            nonlocal found
+            found = True
+
+        test = condition(item)
+        if_(test if stop else not_(test), decides, None, ("found",))
+
+    OfGenerator(generator).run(Trips(trip, ("found",), lambda: found))
+    return found if stop else not_(found)
+
+
+def next_(iterator: object, /, *default: object) -> Any:
+    """``next``, of a generator with which nobody goes on."""
+    begun = handing(iterator) if isinstance(iterator, Iterator) else None
+    if begun is None:
+        return comprehensions.next_(iterator, *default)
+    done: Any = False
+    first: Any = default[0] if default else None
+
+    def trip(item: object) -> None:
+        nonlocal done, first
+        done, first = True, item
+
+    OfGenerator(begun).run(Trips(trip, ("done", "first"), lambda: done))
+    if not default and bridge.is_value(done):
+        raise may_be_none()
+    if not default and not done:
+        raise StopIteration
+    return first
+
+
+def enumerate_(iterable: Any, start: Any = 0) -> Any:
+    """``enumerate``."""
+    begun = handing(iterable)
+    if type(start) is not int or begun is None:
+        return iteration.enumerate_(iterable, start)
+
+    def run(take: Take) -> None:
+        position: Any = start
+
+        def numbered(item: object) -> Any:
+            nonlocal position
+            index, position = position, _next(position)
+            return take((index, item))
+
+        hand_all(begun, numbered)
+
+    return hands((pair for pair in enumerate(begun, start)), run)
+
+
+def _next(position: Any) -> Any:
+    following = position + 1
+    return mark_number(following, int) if bridge.is_value(following) else following
+
+
+def zip_(*things: Any, strict: bool = False) -> Any:
+    """``zip``, of one generator beside what has a length."""
+    generators = [handing(thing) for thing in things]
+    places = [place for place, begun in enumerate(generators) if begun is not None]
+    others = [thing for thing, begun in zip(things, generators, strict=True) if begun is None]
+    known = all(is_plain_sequence(each) or type(each) is range for each in others)
+    if len(places) != 1 or strict or not known:
+        return iteration.zip_(*things, strict=strict)
+    (place,) = places
+    before, after = (min(map(len, some), default=None) for some in (others[:place], others[place:]))
+
+    def run(take: Take) -> None:
+        position: Any = 0
+        done: Any = False
+
+        def beside(item: object) -> Any:
+            def taken() -> None:
+                nonlocal position, done
+                parts = [getitem(each, position) for each in others]
+                position = _next(position)
+                done = take((*parts[:place], item, *parts[place:]))
+                if before is not None:
+                    done = or_(done, lambda: position >= before)
+
+            def over() -> None:
+                nonlocal done
+                done = True
+
+            if_(after is None or position < after, taken, over, ("position", "done"))
+            return done
+
+        if before != 0:
+            hand_all(generators[place], beside)
+
+    return hands((parts for parts in zip(*things, strict=False)), run)
+
+
+def chain(usual: Callable[..., Any], *things: Any) -> Any:
+    """``itertools.chain``."""
+    if all(handing(thing) is None for thing in things):
+        return usual(*things)
+
+    def run(take: Take) -> None:
+        done: Any = False
+
+        def trip(item: object) -> None:
+            nonlocal done
+            done = take(item)
+
+        trips = Trips(trip, ("done",), lambda: done)
+        for thing in things:
+            over = WithClosure(trip, partial(source_of(thing).run, trips), (thing,))
+            if_(not_(done), over, None, ("done",))
+
+    def one_by_one() -> Iterator[Any]:
+        for thing in things:
+            yield from items_of(thing)
+
+    return hands(one_by_one(), run)
+
+
+def islice(usual: Callable[..., Any], things: Any, /, *bounds: Any) -> Any:
+    """``itertools.islice``, of the first ones of a generator."""
+    begun = handing(things)
+    if len(bounds) != 1 or type(bounds[0]) is not int or begun is None:
+        return usual(things, *bounds)
+    (count,) = bounds
+
+    def run(take: Take) -> None:
+        position: Any = 0
+
+        def first(item: object) -> Any:
+            nonlocal position
+            position = _next(position)
+            return or_(take(item), lambda: position >= count)
+
+        if count > 0:
+            hand_all(begun, first)
+
+    return hands((item for item in itertools.islice(begun, count)), run)

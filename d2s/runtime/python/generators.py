@@ -1,0 +1,85 @@
+"""Generators that hand their items on: a function of the user's runs where each ``yield`` stands.
+
+A generator stays Python: it goes on from where it was, which no run can do.  One that nobody has
+begun, and nobody goes on with, is not needed for that: its body runs as a function does, and calls
+what is done with an item (``passes.statements.generators``).  A tensor may decide then whether it
+yields, and how often.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+import weakref
+from collections.abc import Callable
+from typing import Any, Final
+
+from d2s.runtime.aliasing.holders import holders_of
+from d2s.runtime.lists.iteration import moving
+from d2s.runtime.trace import current
+from d2s.runtime.values.objects import attribute, is_user_class
+
+Take = Callable[[Any], Any]
+"""What is done with an item of a generator; whether no more are wanted."""
+
+_BEGUN: Final[weakref.WeakKeyDictionary[Any, Callable[[Take], None]]] = weakref.WeakKeyDictionary()
+"""What hands the items of a generator on, one after the other."""
+
+
+def hands(generator: Any, run: Callable[[Take], None]) -> Any:
+    """``generator``, of which it is known now what hands its items on."""
+    _BEGUN[generator] = run
+    return generator
+
+
+def _none() -> None:
+    """In the place of a method that is not there."""
+
+
+def handing(thing: Any) -> Any:
+    """The generator that is iterated with ``thing``, if it can hand on all of its items.
+
+    Nobody has begun it, and it is not read again: one that is may be left in its middle, and goes
+    on from there.
+    """
+    if current() is None:
+        return None
+    if is_user_class(type(thing)):
+        method = inspect.unwrap(attribute(type(thing), "__iter__") or _none)
+        if inspect.isgeneratorfunction(method):
+            thing = iter(thing)
+    begun = isinstance(thing, types.GeneratorType) and thing in _BEGUN
+    if not begun or inspect.getgeneratorstate(thing) != inspect.GEN_CREATED:
+        return None
+    return None if any(holder.live for holder in holders_of(thing)) else thing
+
+
+def hand(take: Take, item: object) -> Any:
+    """What stands in the place of a ``yield``; whether no more items are wanted."""
+    return take(item)
+
+
+def hand_all(generator: Any, take: Take) -> None:
+    """Hand the items of a generator on, that :func:`handing` gave."""
+    moving(generator)
+    passing: list[tuple[BaseException, types.TracebackType | None]] = []
+
+    def taking(item: object) -> Any:
+        try:
+            return take(item)
+        except BaseException as error:
+            passing.append((error, error.__traceback__))
+            raise
+
+    try:
+        _BEGUN[generator](taking)
+    except BaseException as error:
+        for passed, trace in passing:
+            if error is passed:  # the loop raised it, which the generator has not called
+                raise error.with_traceback(trace)  # noqa: B904
+        if isinstance(error, StopIteration):
+            raise RuntimeError("generator raised StopIteration") from error
+        raise
+    finally:
+        passing.clear()
+    generator.close()
