@@ -18,14 +18,14 @@ from d2s.runtime.lists.iteration import items_of
 from d2s.runtime.loops import comprehensions
 from d2s.runtime.loops.comprehensions import may_be_none
 from d2s.runtime.loops.for_sources import OfGenerator, Trips, WithClosure, source_of
-from d2s.runtime.python.generators import Take, hand_all, handing, hands
+from d2s.runtime.python.generators import Generator, Take, hand_all, handing, hands
 from d2s.runtime.python.items import getitem
 from d2s.runtime.python.logic import not_, or_
 from d2s.runtime.values.tensors import condition, mark_number
 from d2s.runtime.values.tree import is_plain_sequence
 
 
-def decided(generator: Any, stop: bool) -> Any:
+def decided(generator: Generator, stop: bool) -> Any:
     """``any`` (``stop`` is true) or ``all`` of the items, which are asked for until one decides."""
     found: Any = False
 
@@ -61,7 +61,7 @@ def next_(iterator: object, /, *default: object) -> Any:
     return first
 
 
-def enumerate_(iterable: Any, start: Any = 0) -> Any:
+def enumerate_(iterable: object, start: object = 0) -> Any:
     """``enumerate``."""
     begun = handing(iterable)
     if type(start) is not int or begun is None:
@@ -91,9 +91,10 @@ def zip_(*things: Any, strict: bool = False) -> Any:
     places = [place for place, begun in enumerate(generators) if begun is not None]
     others = [thing for thing, begun in zip(things, generators, strict=True) if begun is None]
     known = all(is_plain_sequence(each) or type(each) is range for each in others)
-    if len(places) != 1 or strict or not known:
+    place = places[0] if len(places) == 1 and known and not strict else None
+    begun = None if place is None else generators[place]
+    if begun is None:
         return iteration.zip_(*things, strict=strict)
-    (place,) = places
     before, after = (min(map(len, some), default=None) for some in (others[:place], others[place:]))
 
     def run(take: Take) -> None:
@@ -117,12 +118,12 @@ def zip_(*things: Any, strict: bool = False) -> Any:
             return done
 
         if before != 0:
-            hand_all(generators[place], beside)
+            hand_all(begun, beside)
 
     return hands((parts for parts in zip(*things, strict=False)), run)
 
 
-def chain(usual: Callable[..., Any], *things: Any) -> Any:
+def chain(usual: Callable[..., Any], *things: object) -> Any:
     """``itertools.chain``."""
     if all(handing(thing) is None for thing in things):
         return usual(*things)
@@ -146,12 +147,11 @@ def chain(usual: Callable[..., Any], *things: Any) -> Any:
     return hands(one_by_one(), run)
 
 
-def islice(usual: Callable[..., Any], things: Any, /, *bounds: Any) -> Any:
+def islice(usual: Callable[..., Any], things: object, /, *bounds: object) -> Any:
     """``itertools.islice``, of the first ones of a generator."""
-    begun = handing(things)
-    if len(bounds) != 1 or type(bounds[0]) is not int or begun is None:
+    begun, count = handing(things), bounds[0] if len(bounds) == 1 else None
+    if not isinstance(count, int) or begun is None:
         return usual(things, *bounds)
-    (count,) = bounds
 
     def run(take: Take) -> None:
         position: Any = 0

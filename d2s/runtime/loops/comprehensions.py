@@ -13,7 +13,7 @@ import inspect
 import itertools
 import types
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -38,7 +38,7 @@ from d2s.runtime.loops.for_sources import (
     WithClosure,
     moved_by,
 )
-from d2s.runtime.python.generators import Take, handing, hands
+from d2s.runtime.python.generators import Generator, Take, handing, hands
 from d2s.runtime.python.logic import and_, not_, or_
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.callbacks import raise_when
@@ -275,7 +275,7 @@ def generator(
     return made
 
 
-def _handing(things: Any, element: Use, accept: Use | None, names: tuple[str, ...]) -> Any:
+def _handing(things: Generator, element: Use, accept: Use | None, names: tuple[str, ...]) -> Any:
     """A generator expression over a generator that hands its items on."""
 
     def run(take: Take) -> None:
@@ -410,7 +410,7 @@ def may_be_none() -> Exception:
     )
 
 
-def _one_by_one(things: Any) -> Iterator[Any]:
+def _one_by_one(things: Iterable[Any]) -> Iterator[Any]:
     """An iterator over ``things``, which a branch may move that an item before has opened."""
     moved = [*moved_by(things)]
     if not moved:

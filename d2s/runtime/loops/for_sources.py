@@ -47,7 +47,7 @@ from d2s.runtime.loops.rolling import (
 )
 from d2s.runtime.loops.unrolling import GUARDED, check_trips, deeper, items_of_list
 from d2s.runtime.loops.while_loop import WhileLoop
-from d2s.runtime.python.generators import hand_all, handing
+from d2s.runtime.python.generators import Generator, hand_all, handing
 from d2s.runtime.python.logic import and_, not_
 from d2s.runtime.python.picking import picked
 from d2s.runtime.trace import current, error_here, open_trace
@@ -329,7 +329,7 @@ class PythonValues:
 class OfGenerator:
     """A generator that nobody has begun."""
 
-    def __init__(self, generator: Any) -> None:
+    def __init__(self, generator: Generator) -> None:
         self.generator = generator
 
     def run(self, trips: Trips) -> None:

@@ -11,13 +11,15 @@ from __future__ import annotations
 import inspect
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from d2s.runtime.aliasing.holders import holders_of
 from d2s.runtime.lists.iteration import moving
 from d2s.runtime.trace import current
 from d2s.runtime.values.objects import attribute, is_user_class
+
+Generator = types.GeneratorType[Any, Any, Any]
 
 Take = Callable[[Any], Any]
 """What is done with an item of a generator; whether no more are wanted."""
@@ -26,17 +28,17 @@ _BEGUN: Final[weakref.WeakKeyDictionary[Any, Callable[[Take], None]]] = weakref.
 """What hands the items of a generator on, one after the other."""
 
 
-def hands(generator: Any, run: Callable[[Take], None]) -> Any:
+def hands(generator: Iterator[Any], run: Callable[[Take], None]) -> Any:
     """``generator``, of which it is known now what hands its items on."""
     _BEGUN[generator] = run
     return generator
 
 
-def _none() -> None:
+def _none(*_: object) -> None:
     """In the place of a method that is not there."""
 
 
-def handing(thing: Any) -> Any:
+def handing(thing: object) -> Generator | None:
     """The generator that is iterated with ``thing``, if it can hand on all of its items.
 
     Nobody has begun it, and it is not read again: one that is may be left in its middle, and goes
@@ -45,11 +47,12 @@ def handing(thing: Any) -> Any:
     if current() is None:
         return None
     if is_user_class(type(thing)):
-        method = inspect.unwrap(attribute(type(thing), "__iter__") or _none)
-        if inspect.isgeneratorfunction(method):
-            thing = iter(thing)
-    begun = isinstance(thing, types.GeneratorType) and thing in _BEGUN
-    if not begun or inspect.getgeneratorstate(thing) != inspect.GEN_CREATED:
+        method = attribute(type(thing), "__iter__") or _none
+        if inspect.isgeneratorfunction(inspect.unwrap(method)):
+            thing = method(thing)
+    if not isinstance(thing, types.GeneratorType) or thing not in _BEGUN:
+        return None
+    if inspect.getgeneratorstate(thing) != inspect.GEN_CREATED:
         return None
     return None if any(holder.live for holder in holders_of(thing)) else thing
 
@@ -59,7 +62,7 @@ def hand(take: Take, item: object) -> Any:
     return take(item)
 
 
-def hand_all(generator: Any, take: Take) -> None:
+def hand_all(generator: Generator, take: Take) -> None:
     """Hand the items of a generator on, that :func:`handing` gave."""
     moving(generator)
     passing: list[tuple[BaseException, types.TracebackType | None]] = []
