@@ -12,14 +12,14 @@ import inspect
 import types
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from d2s.runtime.aliasing.holders import holders_of
 from d2s.runtime.lists.iteration import moving
 from d2s.runtime.trace import current
 from d2s.runtime.values.objects import attribute, is_user_class
 
-Generator = types.GeneratorType[Any, Any, Any]
+Generator: TypeAlias = "types.GeneratorType[Any, Any, Any]"
 
 Take = Callable[[Any], Any]
 """What is done with an item of a generator; whether no more are wanted."""
