@@ -163,6 +163,7 @@ TAKEN = [
     "list(zip([1, 2, 3], positive(x))), list(zip(positive(x), [1, 2, 3]))",
     "list(itertools.chain(positive(x), [x.sum()], positive(-x)))",
     "list(itertools.islice(positive(x), 2)), list(itertools.islice(positive(x), 0))",
+    "functools.reduce(lambda a, b: a * 2 + b, positive(x), x[0])",
     "sum(map(lambda v: v + 1, positive(x))), list(filter(lambda v: v < 3, positive(x)))",
 ]
 

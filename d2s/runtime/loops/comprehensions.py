@@ -29,7 +29,7 @@ from d2s.runtime.lists import iteration
 from d2s.runtime.lists.dynamic_list import DynamicList, of_tensor
 from d2s.runtime.lists.items.structures import element_of, union
 from d2s.runtime.lists.iteration import indexed, items_of
-from d2s.runtime.lists.positions import Indexed, check_count
+from d2s.runtime.lists.positions import check_count
 from d2s.runtime.loops.for_sources import (
     OfGenerator,
     OfTheRun,
@@ -138,30 +138,6 @@ def keys_of(things: object, key: Use) -> Any:
         return map_children(alone, part) if is_tuple(part) else part
 
     return list_(things, lambda item: alone(key(item)))
-
-
-def folded(use: Use, sequence: Indexed, result: Any) -> Any:
-    """``use`` of ``result`` and an item, again and again."""
-
-    def trip(item: object) -> None:
-        nonlocal result
-        result = use(result, item)
-
-    OfTheRun(sequence).run(Trips(trip, ("result",)))
-    return result
-
-
-def accumulated(use: Use, sequence: Indexed, result: object) -> Any:
-    """A list of what :func:`folded` comes to, item by item."""
-    made = [result]
-
-    def trip(item: object) -> None:
-        nonlocal result
-        result = use(result, item)
-        made.append(result)
-
-    OfTheRun(sequence).run(Trips(trip, ("result", "made")))
-    return made
 
 
 def _where(holds: object, item: object, element: Use, names: tuple[str, ...]) -> Any:

@@ -19,6 +19,7 @@ from d2s.runtime.control_flow.cond import ifelse
 from d2s.runtime.lists import iteration
 from d2s.runtime.lists.positions import Indexed
 from d2s.runtime.loops import comprehensions
+from d2s.runtime.loops.for_sources import OfGenerator, OfTheRun, Source, Trips
 from d2s.runtime.python.generators import handing
 from d2s.runtime.trace import current
 from d2s.runtime.values.callbacks import raise_when
@@ -115,11 +116,37 @@ def reduce(
     """``functools.reduce``."""
     if isinstance(things, Choice) and not things.single:
         return each(lambda found: reduce(call, function, found, *others, **options), things)
-    use, found = call(function), iteration.indexed(things)
+    use, found, begun = call(function), iteration.indexed(things), handing(things)
+    if begun is not None and others:
+        return _folded(use, OfGenerator(begun), others[0])
     if found is None:
         return functools.reduce(use, iteration.items_of(things), *others, **options)
     first, rest = _begun("reduce() of empty iterable with no initial value", found, *others)
-    return comprehensions.folded(use, rest, first)
+    return _folded(use, OfTheRun(rest), first)
+
+
+def _folded(use: Callable[..., Any], source: Source, result: Any) -> Any:
+    """``use`` of ``result`` and an item, again and again."""
+
+    def trip(item: object) -> None:
+        nonlocal result
+        result = use(result, item)
+
+    source.run(Trips(trip, ("result",)))
+    return result
+
+
+def _accumulated(use: Callable[..., Any], sequence: Indexed, result: object) -> Any:
+    """A list of what :func:`_folded` comes to, item by item."""
+    made = [result]
+
+    def trip(item: object) -> None:
+        nonlocal result
+        result = use(result, item)
+        made.append(result)
+
+    OfTheRun(sequence).run(Trips(trip, ("result", "made")))
+    return made
 
 
 def _begun(empty: str, found: Indexed, *initial: object) -> tuple[Any, Indexed]:
@@ -140,12 +167,12 @@ def accumulate(
     function = None if func is None else call(func)
     use, found = function or operator.add, iteration.indexed(iterable)
     if found is not None and initial is not None:
-        return comprehensions.accumulated(use, found, initial)
+        return _accumulated(use, found, initial)
     if found is not None:
         return ifelse(
             found.length == 0,
             lambda: comprehensions.list_of(found),
-            lambda: comprehensions.accumulated(use, *reversed(_begun("", found))),
+            lambda: _accumulated(use, *reversed(_begun("", found))),
         )
     return iteration.of_several(
         lambda things: itertools.accumulate(things, function, initial=initial), iterable
