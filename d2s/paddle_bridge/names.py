@@ -21,6 +21,7 @@ names are for:
 ``ASTStaticFunction``           the base of our ``StaticFunction`` (G3)
 ``StaticPyLayerContext``        what a ``PyLayer`` saves for its backward, in a program
 ``layers.in_dygraph_mode``      the way that ``set_state_dict`` takes
+``_convert_into_variable``      what a layer gives for a parameter or buffer in a program
 ``ir_backward``                 gradients inside one program, repaired
 ``core.eager.run_backward``     a coded error that a backward raises reaches the user as it is
 ``apply_general_passes``        Paddle's passes over a program that is about to run, repaired
@@ -91,6 +92,7 @@ try:
     builtin_modules()  # imports modules: now, not while somebody steps through a call
     NO_COMPILER = Backend.PHI
     Value = paddle.pir.Value
+    EagerParamBase = framework.EagerParamBase
     EagerTensor = core.eager.Tensor
     hook_gradient = EagerTensor._register_grad_hook
     build_if_op, build_while_op, cf_yield = pir.build_if_op, pir.build_while_op, pir.cf_yield
@@ -111,6 +113,7 @@ __all__ = [
     "NO_COMPILER",
     "ASTStaticFunction",
     "ConcreteProgram",
+    "EagerParamBase",
     "EagerTensor",
     "LayerHelperBase",
     "PaddlesFunction",

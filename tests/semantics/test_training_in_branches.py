@@ -5,6 +5,7 @@ Whatever the runs decide: values, gradients, whether there are any, and the opti
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -141,6 +142,34 @@ def step(x):
     return loss
 """
 
+PERTURBED = """
+class Perturbed:
+    def __init__(self, param):
+        self.param = param
+
+    def __enter__(self):
+        self.saved = self.param.clone()
+        with paddle.no_grad():
+            gradient = self.param.grad
+            if gradient.norm() > 0.1:
+                self.param.add_(0.1 * gradient / gradient.norm())
+
+    def __exit__(self, *error):
+        with paddle.no_grad():
+            self.param.set_value(self.saved)
+
+
+def step(x):
+    net(x).square().mean().backward()
+    with Perturbed(net.weight):
+        loss = net(x).square().mean()
+        loss.backward()
+    calm = net(x).square().mean()
+    opt.step()
+    opt.clear_grad()
+    return loss, calm
+"""
+
 PROGRAMS = {
     "guarded": GUARDED,
     "every second": EVERY_SECOND,
@@ -151,6 +180,7 @@ PROGRAMS = {
     "clipped": CLIPPED,
     "undone": UNDONE,
     "loaded": LOADED,
+    "perturbed": PERTURBED,
 }
 
 
@@ -361,3 +391,44 @@ def test_gradients_around_a_branch(function) -> None:
         x = paddle.to_tensor(start, stop_gradient=False)
         static = d2s.to_static(function, full_graph=True)
         assert static(x).tolist() == pytest.approx(function(x).tolist())
+
+
+HELD = {
+    "a name": ("p = net.weight", "p"),
+    "an attribute": ("box = Box(p=net.weight)", "box.p"),
+    "an item": ("box = [net.weight]", "box[0]"),
+    "a key": ("box = {'p': net.weight}", "box['p']"),
+    "an attribute of an attribute": ("box = Box(box=Box(p=net.weight))", "box.box.p"),
+    "one of the parameters": ("box = net.parameters()", "box[0]"),
+}
+CHANGES = {
+    "added to": "{p}.add_(x)",
+    "set": "{p}.set_value(x)",
+    "an item set": "{p}[0] = x[0] + 5.0",
+    "on one side of two": "if x.sum() > 5: {p}.add_(x)",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("held", HELD)
+def test_a_parameter_that_a_branch_changes_is_one_tensor_under_each_name(held, change) -> None:
+    """B4, F3: what changes it behind the branch, and who reads it, has the parameter itself."""
+    bind, p = HELD[held]
+    text = f"""
+def step(x):
+    {bind}
+    with paddle.no_grad():
+        if x.sum() > 2:
+            {CHANGES[change].format(p=p)}
+        first = net.weight * 1
+        {p}.add_(x)
+    return first, {p} * 1, net.weight * 1, {p} is net.weight
+"""
+    seen = []
+    for convert in (lambda f: f, d2s.to_static(full_graph=True)):
+        paddle.seed(2)
+        net = paddle.nn.Linear(3, 1, bias_attr=False)
+        step = convert(function_of(text, "step", net=net, Box=SimpleNamespace))
+        for values in ([1.0, 2.0, 3.0], [0.5, 0.0, -1.0], [1.0, 1.0, 1.0]):
+            seen.append((shown(step(paddle.to_tensor(values).unsqueeze(1))), shown(net.weight)))
+    assert seen[:3] == seen[3:]

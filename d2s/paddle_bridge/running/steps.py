@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import Any, Final
 
@@ -195,6 +196,25 @@ def layers_as_in_dygraph() -> Iterator[None]:
         yield
     finally:
         layers.in_dygraph_mode = before
+
+
+def tensors_of_layers(is_paddle: Callable[[Any], bool]) -> tuple[tuple[Any, str], Any]:
+    """What a layer gives for a parameter or buffer of its own, for ``methods_replaced``.
+
+    Paddle's code gets the value that stands for it in the program.  The user's code gets the tensor
+    itself, as from a list or a closure: it may ask for its identity or class, or have it as a key.
+
+    Args:
+        is_paddle: whether a frame is of Paddle's code.
+    """
+    original = layers._convert_into_variable
+
+    def read(tensor: Any) -> Any:
+        value = original(tensor)  # the program knows it from here on
+        reader = sys._getframe(2)  # behind ``Layer.__getattr__``
+        return value if is_paddle(reader) else tensor
+
+    return (layers, "_convert_into_variable"), read
 
 
 def renew(tensor: Any, value: Any) -> None:

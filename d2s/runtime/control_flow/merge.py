@@ -51,6 +51,7 @@ from d2s.runtime.values.mixed import Mixed, as_mixed, note_mixed, told_apart
 from d2s.runtime.values.objects import dict_of
 from d2s.runtime.values.tensors import (
     NUMBER_DTYPES,
+    as_one_tensor,
     carried,
     is_array,
     is_numeric,
@@ -96,6 +97,7 @@ class Merger(Keeping):
         """A builder for the one value of ``true`` and ``false``."""
         if self.left[0] or self.left[1]:
             return self.survivor(true, false, name)
+        true, false = as_one_tensor(true, false)
         if true is false and not isinstance(true, Frozen):
             return lambda results: true
         if isinstance(true, Frozen) or isinstance(false, Frozen):

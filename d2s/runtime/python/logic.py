@@ -27,6 +27,7 @@ from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import Choice, each, possible
 from d2s.runtime.values.constants import holds_tensors
 from d2s.runtime.values.tensors import (
+    as_one_tensor,
     condition,
     decided,
     is_tensor,
@@ -108,6 +109,7 @@ def _each_of(thing: object, test: Callable[[Any], Any]) -> Any:
 
 def _is_one(left: object, right: object) -> Any:
     """The answer for one alternative of each; a bool of the run where both are truth values."""
+    left, right = as_one_tensor(left, right)
     if left is right:
         return True
     if is_view(left) and is_view(right):

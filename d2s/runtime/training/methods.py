@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, Final
@@ -12,6 +13,7 @@ from paddle.optimizer import Optimizer
 from paddle.optimizer.lr import LRScheduler
 
 from d2s import paddle_bridge as bridge
+from d2s.diagnostics.blame import is_paddle
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.aliasing import inplace
 from d2s.runtime.trace import Capture, error_here
@@ -81,6 +83,24 @@ def _load(
 
 
 @_instead
+def _assign(
+    state: Steps, original: Method, layer: paddle.nn.Layer, name: str, value: object
+) -> None:
+    """``layer.name = parameter``: in a program, Paddle knows it by its value alone."""
+    known = isinstance(value, bridge.EagerParamBase) and id(value) in bridge.known_tensors()
+    original(layer, name, as_value(value) if known else value)
+
+
+@_instead
+def _copy(
+    state: Steps, original: Method, parameter: paddle.Tensor, memo: dict[int, Any]
+) -> paddle.Tensor:
+    """``copy.deepcopy`` of a parameter."""
+    made = memo[id(parameter)] = copy.deepcopy(as_value(parameter), memo)
+    return made
+
+
+@_instead
 def _step(state: Steps, original: Method, optimizer: Optimizer, *_: object, **__: object) -> None:
     state.optimizers.step(optimizer)
 
@@ -147,7 +167,7 @@ def _classes(module: ModuleType, base: type) -> list[type]:
     return [base, *(kind for kind in found if issubclass(kind, base) and kind is not base)]
 
 
-def _replacements() -> Iterator[tuple[tuple[type, str], Any]]:
+def _replacements() -> Iterator[tuple[tuple[Any, str], Any]]:
     for kind in _classes(paddle.optimizer, Optimizer):
         for name, make in _OF_OPTIMIZERS.items():
             if name in vars(kind):
@@ -161,6 +181,10 @@ def _replacements() -> Iterator[tuple[tuple[type, str], Any]]:
         yield (kind, "__call__"), _decaying(vars(kind)["__call__"])
     for name in ("set_state_dict", "set_dict", "load_dict"):
         yield (paddle.nn.Layer, name), _load(vars(paddle.nn.Layer)[name])
+    yield bridge.tensors_of_layers(is_paddle)
+    yield (paddle.nn.Layer, "__setattr__"), _assign(vars(paddle.nn.Layer)["__setattr__"])
+    parameter = bridge.EagerParamBase
+    yield (parameter, "__deepcopy__"), _copy(vars(parameter)["__deepcopy__"])
     yield (bridge.EagerTensor, "set_value"), _set_value(bridge.EagerTensor.set_value)
     for name, attribute in TENSOR_ATTRIBUTES.items():
         yield (bridge.EagerTensor, name), attribute

@@ -326,6 +326,14 @@ def root_of(value: bridge.Value) -> int | None:
     return None if found is None else found[1]
 
 
+def as_one_tensor(one: object, other: object) -> tuple[Any, Any]:
+    """Two things, each as the dygraph tensor where one of them is it and the other its value."""
+    for kept, also in ((one, other), (other, one)):
+        if bridge.is_eager(kept) and bridge.tensor_of(also) is kept:
+            return kept, kept
+    return one, other
+
+
 def root_to_change(value: bridge.Value) -> int | None:
     """The root of what is, or may be, changed in place; a tensor of the state gets one."""
     capture = current()
