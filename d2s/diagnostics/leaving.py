@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import operator
 import traceback
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
+
+import paddle
 
 from d2s import config
+from d2s import paddle_bridge as bridge
 from d2s.diagnostics.defects import defect_of
 from d2s.diagnostics.location import here
 from d2s.diagnostics.tracebacks import show_users_frames
@@ -30,12 +34,48 @@ def leave(error: BaseException) -> None:
         place = here()
         if place is not None:
             error.file, error.line = place.file, place.line
+    if paddle.in_dynamic_mode():
+        _forget_values(error)
     defect = defect_of(error)
     if defect is not None:
         defect.untouched = getattr(error, "untouched", False)
         raise defect
     if not config.get().full_traceback and not isinstance(error, DefectError):
         show_users_frames(error)
+
+
+def _forget_values(error: BaseException) -> None:
+    """Take the values of a program that is gone out of ``error`` and what is behind it.
+
+    Paddle ends the process when such a value is shown, and so would a traceback that says "during
+    handling of the above exception".
+    """
+    pending, seen = [error], set[int]()
+    while pending:
+        each = pending.pop()
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        object.__setattr__(each, "args", _without_values(each.args))
+        vars(each).update(_without_values(dict(vars(each))))
+        pending += [other for other in (each.__cause__, each.__context__) if other is not None]
+
+
+def _without_values(thing: Any, depth: int = 0) -> Any:
+    """``thing`` with a word for each value of a program in it; itself where there is none."""
+    if bridge.is_value(thing):
+        return "a tensor of the program"
+    if depth > _DEEP or type(thing) not in (tuple, list, dict):
+        return thing
+    if type(thing) is dict:
+        made = {key: _without_values(item, depth + 1) for key, item in thing.items()}
+        return made if any(made[key] is not thing[key] for key in made) else thing
+    items = [_without_values(item, depth + 1) for item in thing]
+    same = all(map(operator.is_, items, thing))
+    return thing if same else type(thing)(items)
+
+
+_DEEP: Final = 10
 
 
 def mark_untouched(error: BaseException) -> None:

@@ -5,13 +5,16 @@ The assertions in these functions are part of what is compared: PYTEST_DONT_REWR
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from paddle.static import InputSpec
 
 import d2s
+from d2s.errors import NotStaticError, UnsupportedInGraphError
 from tests.helpers import assert_same, function_of, tensor
 
 PLUS, MINUS = tensor(1.0, 2.0), tensor(-1.0, -2.0)
@@ -297,3 +300,78 @@ def test_one_of_several_is_raised_that_may_be_none() -> None:
         return x
 
     assert_same(f, *((tensor(value),) for value in (0.0, 2.0, 4.0)))
+
+
+HOLDING = {
+    "an argument": "raise ValueError('bad', x * 2)",
+    "a number": "raise ValueError(float(x.sum()))",
+    "a list": "raise ValueError([x * 2, {'a': x}])",
+    "a text": "raise ValueError(f'bad {float(x.mean()):.2f}')",
+    "a key that is missing": "return {x: 1}[x + 1]",
+    "an item that is missing": "{x}.remove(x + 1)",
+    "an attribute": "error = ValueError('bad')\n    error.value = x * 2\n    raise error",
+    "a cause": "try:\n        raise KeyError(x + 1)\n"
+    "    except KeyError as inner:\n        raise ValueError('outer') from inner",
+    "a context": "try:\n        {}[x + 1]\n    except KeyError:\n        raise ValueError('outer')",
+    "an assertion": "assert False, x * 2",
+    "another function": "return thrown(x) + 1",
+    "a loop": "for i in range(3):\n        if i == 2:\n            raise IndexError(i, x + i)",
+    "a finally": "try:\n        thrown(x)\n    finally:\n        x = x + 1",
+}
+
+
+def thrown(x: Any) -> Any:
+    raise ValueError(x * 3)
+
+
+def told(error: BaseException | None) -> Any:
+    """All that an exception says, and those behind it."""
+    if error is None:
+        return None
+    behind = told(error.__cause__), told(error.__context__)
+    return type(error), str(error), repr(error.args), repr(vars(error)), behind
+
+
+@pytest.mark.parametrize("full_graph", [True, False])
+@pytest.mark.parametrize("holding", HOLDING)
+def test_an_exception_of_each_call_that_holds_a_tensor(holding: str, full_graph: bool) -> None:
+    """F1: where Python decides that it is raised; its tensors are those of the run."""
+    text = f"def f(x, fails):\n    if not fails:\n        return x\n    {HOLDING[holding]}"
+    f = function_of(text, "f", thrown=thrown)
+    found: list[list[Any]] = [[], []]
+    for seen, call in zip(found, (f, d2s.to_static(f, full_graph=full_graph)), strict=True):
+        for values, fails in (((1.0,), True), ((1.0,), False), ((2.0, 3.0), True), ((4.0,), True)):
+            try:
+                seen.append(call(tensor(*values), fails).tolist())
+            except Exception as error:
+                seen.append(told(error))
+    assert found[0] == found[1]
+
+
+def test_an_exception_of_each_call_that_holds_a_tensor_is_not_saved(tmp_path: Any) -> None:
+    """F1, H1: a file has nobody who could raise it."""
+    f = d2s.to_static(thrown, input_spec=[InputSpec([None], "float32")])
+    with pytest.raises(UnsupportedInGraphError, match="each call raises a ValueError"):
+        d2s.save(f, str(tmp_path / "f"))
+
+
+REFUSED = {
+    "at once": "try:\n        raise KeyError(x + 1)\n    except KeyError:\n        hash(y)",
+    "in a branch": "if x.sum() > 0:\n        try:\n            raise KeyError([x + 1])\n"
+    "        except KeyError:\n            hash(y)",
+    "with an attribute": "error = ValueError('bad')\n    error.value = {'x': x + 1}\n    try:\n"
+    "        raise error\n    except ValueError:\n        hash(y)",
+}
+
+
+@pytest.mark.parametrize("refused", REFUSED)
+def test_a_refusal_behind_an_exception_that_holds_a_tensor_can_be_shown(refused: str) -> None:
+    """F1: a traceback shows that exception, too, and its tensors are gone with the program."""
+    text = f"def f(x):\n    y = x.sum().item()\n    {REFUSED[refused]}\n    return x"
+    f = d2s.to_static(function_of(text, "f"), full_graph=True)
+    for _ in range(2):
+        with pytest.raises(NotStaticError, match="hashed") as caught:
+            f(PLUS)
+        said = "".join(traceback.format_exception(caught.value))
+        assert ("a tensor of the program" in said) is (refused != "with an attribute")
+        assert "During handling of the above exception" in said

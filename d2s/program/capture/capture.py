@@ -56,7 +56,7 @@ from d2s.runtime.calls.call import call as converted_of
 from d2s.runtime.calls.implicit import methods
 from d2s.runtime.calls.stand_ins.coroutines import finished
 from d2s.runtime.control_flow.cond import Branches
-from d2s.runtime.control_flow.effects import BlockLeft, raise_later
+from d2s.runtime.control_flow.effects import BlockLeft, is_of_run, raise_later
 from d2s.runtime.control_flow.guards import limited
 from d2s.runtime.host.debuggers import step_over_ours
 from d2s.runtime.host.lowering import check_on_host, tell_what_is_lowered
@@ -328,11 +328,11 @@ class _Recording:
             if state.refused and not isinstance(error, D2SError):
                 # Python has put words of its own in the place of what was refused.
                 raise state.refused[0] from None
-            if state.export or isinstance(error, D2SError) or not self._has_happened():
+            if isinstance(error, D2SError) or is_defect(error):
                 raise
-            if is_defect(error):
+            if not is_of_run(error) and (state.export or not self._has_happened()):
                 raise
-            raise_later(error)  # each run does first what comes before it
+            raise_later(error)  # each run does first what comes before it, and fills it in
         if state.refused:  # the user's code has caught what stands for no error of its own
             raise state.refused[0]
         return result

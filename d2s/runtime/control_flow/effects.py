@@ -244,6 +244,25 @@ def _is_raised_again(made: BaseException) -> bool:
     return capture is not None and any(case.error is made for case in capture.raises.values())
 
 
+def is_of_run(error: BaseException) -> bool:
+    """Whether ``error``, which no ``try`` of the function catches, says something of the run.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) it does, and there is no run to fill it in.
+    """
+    shipment = Shipment()
+    shipment.pack_error(error)
+    capture = current()
+    if shipment.values and capture is not None and (capture.export or capture.tentative):
+        raise error_here(
+            UnsupportedInGraphError,
+            f"each call raises a {type(error).__name__}, which holds a tensor that only the run "
+            "knows",
+            "save a function that returns, or raise what holds no tensor",
+        )
+    return bool(shipment.values)
+
+
 def raise_later(made: BaseException) -> None:
     """Raise on the run, from where it came, what one side of a branch raised at capture."""
     check_taken(made)
