@@ -252,3 +252,47 @@ def test_a_hook_that_a_function_sets_on_a_parameter() -> None:
     with pytest.raises(UnsupportedInGraphError, match="on a tensor of the state") as raised:
         d2s.to_static(of_a_parameter(paddle.create_parameter([2], "float32")), full_graph=True)(x)
     assert raised.value.code == "D2S205"
+
+
+USED = {
+    "compared": "seen = (y > 0).any()",
+    "asked for its place": "seen = y.argmax()",
+    "detached": "seen = y.detach().sum()",
+    "under no_grad": "with paddle.no_grad():\n        seen = y.norm()",
+}
+
+
+@pytest.mark.parametrize("used", USED)
+def test_a_hook_on_a_tensor_that_was_used_where_no_gradient_comes_from(used: str) -> None:
+    """C7: such a use is no reason to refuse it."""
+    text = f"""
+def f(x):
+    y = x * 2
+    {USED[used]}
+    y.register_hook(lambda g: g * 3)
+    return (y * y).sum() + seen.astype('float32').sum()
+"""
+    found = []
+    for convert in (lambda f: f, d2s.to_static(full_graph=True)):
+        f = convert(function_of(text, "f"))
+        for values in ([1.0, -2.0], [-3.0, -4.0]):
+            x = paddle.to_tensor(values, stop_gradient=False)
+            y = f(x)
+            y.backward()
+            found.append((y.item(), x.grad.tolist()))
+    assert found[:2] == found[2:]
+
+
+@pytest.mark.parametrize("use", [lambda y: y + 1, lambda y: y.astype("int64")])
+def test_a_hook_on_a_tensor_that_was_used_where_a_gradient_comes_from(use: Any) -> None:
+    """C7: that one would not be changed (Paddle lets gradients through whole numbers)."""
+
+    @d2s.to_static(full_graph=True)
+    def f(x):
+        y = x * 2
+        z = use(y)
+        y.register_hook(lambda g: g * 3)
+        return (y * z).sum()
+
+    with pytest.raises(UnsupportedInGraphError, match="was used before"):
+        f(paddle.to_tensor([1.0], stop_gradient=False))

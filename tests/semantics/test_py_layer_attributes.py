@@ -84,7 +84,33 @@ class Size(PyLayer):
         return gradient.expand(ctx.shape) * ctx.size
 
 
+class Masked(PyLayer):
+    """A gradient for the first of two tensors; none for the last one, which stops them."""
+
+    @staticmethod
+    def forward(ctx: Any, w: Any, mask: Any, decay: float) -> Any:
+        ctx.save_for_backward(w, mask)
+        ctx.decay = decay
+        return w * mask
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        w, mask = ctx.saved_tensor()
+        return gradient + ctx.decay * (1 - mask) * w
+
+
+class MaskedAndScaled(Masked):
+    """The same with a tensor of the module in it."""
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        w, mask = ctx.saved_tensor()
+        return (gradient * OUTSIDE + ctx.decay * (1 - mask) * w,)
+
+
 CALLS = {
+    "fewer gradients": lambda x: Masked.apply(x, (x.detach() > 0).astype("float32"), 0.1),
+    "fewer in a tuple": lambda x: MaskedAndScaled.apply(x, OUTSIDE - 2, 0.1),
     "a tensor": lambda x: Power.apply(x),
     "two calls": lambda x: Power.apply(x, 2) * Power.apply(x),
     "containers": lambda x: sum(Many.apply(x, x * 2)),

@@ -77,9 +77,10 @@ def apply(
             used = back if found else backward
             what = f"the backward of {kind.__name__!r}"
             result = called_unchanged(what, kind.backward, lambda: used(users, *gradients))
-            if not found:
-                return result
-            own = result if is_sequence(result) else (result,)
+            own = tuple(result) if is_sequence(result) else (result,)
+            left = wanted[len(own) :]  # dygraph asks for no gradient of the last ones that stop
+            if all(value.stop_gradient for value in left):
+                own += (None,) * len(left)
             return (*own, *[None] * len(found))
 
     made = bridge.static_py_layer(ahead, gradient)

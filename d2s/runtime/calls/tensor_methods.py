@@ -96,7 +96,7 @@ def _register_hook(
             "set it outside of the function, or on a tensor that is computed in it",
         )
     looped = any(block.kind == "loop" for block in capture.blocks)
-    if looped or not bridge.is_value(tensor) or not tensor.use_empty():
+    if looped or not bridge.is_value(tensor) or _gives_gradients(tensor):
         raise error_here(
             UnsupportedInGraphError,
             "a gradient hook is set on a tensor that was used before, or inside a static loop",
@@ -113,3 +113,9 @@ def _register_hook(
     hooked.stop_gradient = tensor.stop_gradient
     inplace.bind_anew(tensor, hooked, ".register_hook()")
     return _Hook()
+
+
+def _gives_gradients(value: bridge.Value) -> bool:
+    """Whether a gradient may come to ``value`` from where it was used so far."""
+    made = [user.results() for user in value.all_used_ops()]
+    return any(not results or any(not each.stop_gradient for each in results) for results in made)
