@@ -12,10 +12,9 @@ from typing import Any, Final, TypeVar, cast
 import paddle
 
 from d2s import config
-from d2s import paddle_bridge as bridge
 from d2s.diagnostics.defects import defect_of
 from d2s.diagnostics.location import here
-from d2s.diagnostics.tracebacks import show_users_frames
+from d2s.diagnostics.tracebacks import VALUE, show_users_frames
 from d2s.errors import D2SError, DefectError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -63,7 +62,7 @@ def _forget_values(error: BaseException) -> None:
 
 def _without_values(thing: Any, depth: int = 0) -> Any:
     """``thing`` with a word for each value of a program in it; itself where there is none."""
-    if bridge.is_value(thing):
+    if f"{type(thing).__module__}.{type(thing).__name__}" == VALUE:
         return "a tensor of the program"
     if depth > _DEEP or type(thing) not in (tuple, list, dict):
         return thing

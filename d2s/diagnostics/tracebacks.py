@@ -150,15 +150,14 @@ def raise_with(error: BaseException, trace: types.TracebackType | None) -> None:
         )
 
 
-_VALUE: Final = "paddle.base.libpaddle.pir.Value"
+VALUE: Final = "paddle.base.libpaddle.pir.Value"
+"""The class of tensors of a program, as Python's messages name it."""
 
 
 def name_tensors(error: BaseException) -> None:
     """Let the message of ``error`` say ``Tensor`` where Python has named a program's value."""
-    if any(type(item) is str and _VALUE in item for item in error.args):
-        said = (
-            item.replace(_VALUE, "Tensor") if type(item) is str else item for item in error.args
-        )
+    if any(type(item) is str and VALUE in item for item in error.args):
+        said = (item.replace(VALUE, "Tensor") if type(item) is str else item for item in error.args)
         object.__setattr__(error, "args", tuple(said))
 
 
