@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import operator
 import traceback
 from collections.abc import Callable
-from typing import Any, Final, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import paddle
 
@@ -60,21 +59,18 @@ def _forget_values(error: BaseException) -> None:
         pending += [other for other in (each.__cause__, each.__context__) if other is not None]
 
 
-def _without_values(thing: Any, depth: int = 0) -> Any:
+def _without_values(thing: Any) -> Any:
     """``thing`` with a word for each value of a program in it; itself where there is none."""
-    if f"{type(thing).__module__}.{type(thing).__name__}" == VALUE:
-        return "a tensor of the program"
-    if depth > _DEEP or type(thing) not in (tuple, list, dict):
-        return thing
-    if type(thing) is dict:
-        made = {key: _without_values(item, depth + 1) for key, item in thing.items()}
-        return made if any(made[key] is not thing[key] for key in made) else thing
-    items = [_without_values(item, depth + 1) for item in thing]
-    same = all(map(operator.is_, items, thing))
-    return thing if same else type(thing)(items)
+    with contextlib.suppress(TypeError, ValueError, RecursionError):  # keys that have no order
+        if any(map(_is_value, paddle.utils.flatten(thing))):
+            return paddle.utils.map_structure(
+                lambda leaf: "a tensor of the program" if _is_value(leaf) else leaf, thing
+            )
+    return thing
 
 
-_DEEP: Final = 10
+def _is_value(leaf: object) -> bool:
+    return f"{type(leaf).__module__}.{type(leaf).__name__}" == VALUE
 
 
 def mark_untouched(error: BaseException) -> None:
