@@ -128,10 +128,9 @@ class ValueNotes:
             do not say so (items that were picked, rows of lists), and those.
         stops: when values stop gradients: ``True``, ``False`` or a condition.
         leaves: values that are the contents of leaves of the gradients, and those.
-        names: names of values, of those that were asked for theirs; a loop that is captured again
-            gives its values the same ones.
-        overwritten: values whose gradient reads a tensor that was written since, and the error
-            that says so.
+        names: names of values that were asked for theirs, the same where a loop is captured again.
+        overwritten: values whose gradient reads what was written since, and the error for that.
+        begun: iterators of the run that were iterated, by their own ids, and the blocks then.
     """
 
     numbers: dict[int, tuple[Value, type]] = field(default_factory=dict)
@@ -153,6 +152,7 @@ class ValueNotes:
     leaves: dict[int, tuple[Value, Any]] = field(default_factory=dict)
     names: dict[int, tuple[Value, str]] = field(default_factory=dict)
     overwritten: dict[int, tuple[Value, D2SError]] = field(default_factory=dict)
+    begun: dict[int, tuple[Any, tuple[Block, ...]]] = field(default_factory=dict)
 
     def copy(self) -> ValueNotes:
         """The same notes, which later ones are not added to."""

@@ -17,6 +17,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
 from d2s.program.state.records import is_symbol
+from d2s.runtime.python.kinds import type_
 
 _ATOMS: Final = (int, float, complex, str, bytes, type(None), type, types.ModuleType, np.ndarray)
 
@@ -36,7 +37,7 @@ def refuse_hidden(thing: object, is_state: Callable[[Any], bool]) -> None:
     """
     if any(map(is_symbol, reached(thing, is_state))):
         raise UnsupportedInGraphError(
-            f"an object of type {type(thing).__name__!r} that has tensors of the program in it "
+            f"an object of type {type_(thing).__name__!r} that has tensors of the program in it "
             "leaves the function, and would be used when the program is gone",
             cure="return the tensors themselves, or a list of them, and make the rest outside "
             "of the converted function",

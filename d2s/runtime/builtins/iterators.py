@@ -15,7 +15,16 @@ from d2s.runtime.builtins import handed
 from d2s.runtime.lists.dynamic_list import DynamicList, of_columns
 from d2s.runtime.lists.items.elements import Single
 from d2s.runtime.lists.items.rows import Leaf
-from d2s.runtime.lists.iteration import count, indexed, islice_, iterator, paired, tee, zip_
+from d2s.runtime.lists.iteration import (
+    count,
+    indexed,
+    islice_,
+    iterator,
+    iterator_over,
+    paired,
+    tee,
+    zip_,
+)
 from d2s.runtime.lists.positions import Indexed
 from d2s.runtime.loops.comprehensions import list_of
 from d2s.runtime.trace import current
@@ -33,7 +42,7 @@ def chain(*things: Any) -> Any:
     if not any(map(_is_of_run, things)):
         return iterator(itertools.chain, *things)
     parts = [list_of(thing) for thing in things]
-    return _joined([], parts)
+    return iterator_over(_joined([], parts), itertools.chain)
 
 
 def _joined(before: Any, parts: list[Any]) -> Any:
@@ -49,7 +58,7 @@ def islice(things: Any, *bounds: Any) -> Any:
     """``itertools.islice``."""
     if not _is_of_run(things):
         return islice_(things, *bounds)
-    return list_of(things)[slice(*bounds)]
+    return iterator_over(list_of(things)[slice(*bounds)], itertools.islice)
 
 
 def pairwise(things: Any, /) -> Any:
@@ -57,7 +66,9 @@ def pairwise(things: Any, /) -> Any:
     if not _is_of_run(things):
         return iterator(itertools.pairwise, things)
     whole = list_of(things)
-    return zip_(whole, whole[1:])
+    made = zip_(whole, whole[1:])
+    made.kind = itertools.pairwise
+    return made
 
 
 def product(*things: object, repeat: object = 1) -> Any:

@@ -20,9 +20,9 @@ from d2s.runtime.lists.items.rows import Leaf, columns_of, joined, relaxed, shar
 from d2s.runtime.lists.items.structures import OneOf, union
 from d2s.runtime.lists.ordered_items import OrderedItems
 from d2s.runtime.lists.positions import (
+    Indexed,
     as_index,
     bounds_of,
-    check_count,
     position_of,
     positions_of,
 )
@@ -37,7 +37,6 @@ from d2s.runtime.values.tensors import (
     is_tensor,
     mark_number,
     number_kind,
-    number_value,
     passing_in,
 )
 from d2s.runtime.values.tree import PYTHONS, bare, is_mapping, refill
@@ -83,6 +82,7 @@ class DynamicList(OrderedItems):
             if not list(value.shape) or value.shape[0] >= 0:
                 return None
             return of_tensor(value, self.name)
+        items = items.items() if isinstance(items, Indexed) else items
         if not isinstance(items, DynamicList):
             return None
         items = items.iterated()
@@ -315,15 +315,9 @@ class DynamicList(OrderedItems):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def parts(self, count: int) -> list[Any]:
-        """The items that ``a, b = ...`` takes, of which there have to be ``count``."""
-        whole = self.iterated()
-        check_count(whole.length, count, count)
-        return [whole.at(number_value(index)) for index in range(count)]
-
     def __iter__(self) -> Iterator[Any]:
         if (count := unpacks_into(sys._getframe(1))) is not None:
-            return iter(self.parts(count))
+            return iter(Indexed(self.d2s_len, self.at).parts(count))
         raise error_here(
             ContainerInGraphError,
             f"the list {self.name!r}, whose length a tensor decides, is iterated or unpacked by "

@@ -160,7 +160,7 @@ def parts(things: object, count: int) -> list[Any] | tuple[Any, ...]:
         return found
     of_run = indexed(things)
     if of_run is not None:
-        return things.parts(count) if isinstance(things, DynamicList) else of_run.parts(count)
+        return of_run.parts(count)
     taken = list(itertools.islice(items_of(things), count + 1))
     if len(taken) < count:
         raise ValueError(f"not enough values to unpack (expected {count}, got {len(taken)})")
@@ -326,7 +326,9 @@ def enumerate_(iterable: Any, start: Any = 0) -> Any:
     if isinstance(start, Choice):
         start = start.get(builtins.range)
     found = indexed(iterable)
-    if found is None:
+    if found is not None:
+        found.begin()
+    else:
         if is_tensor(start):
             return ((mark_number(start + k, int), v) for k, v in enumerate(items_of(iterable)))
         return builtins.enumerate(items_of(iterable), start)
@@ -342,6 +344,8 @@ def zip_(*things: Any, strict: bool = False) -> Any:
     if not any(indexed(thing) is not None for thing in things):
         return of_several(partial(builtins.zip, strict=strict), *things)
     pairs = [paired(thing) for thing in things]
+    for pair in pairs:
+        pair.begin()
     lists = tuple(each for pair in pairs for each in pair.lists)
     length = pairs[0].length
     for position, other in enumerate((pair.length for pair in pairs[1:]), start=2):
@@ -364,6 +368,28 @@ def _noted(made: Indexed, things: tuple[object, ...]) -> Indexed:
 
 def _joined(items: list[Callable[[Any], Any]], index: Any) -> tuple[Any, ...]:
     return tuple(item(index) for item in items)
+
+
+def iterator_over(whole: object, kind: type) -> Any:
+    """``whole`` as an iterator of Python's, if it is a list of the run, which nobody else has."""
+    if not isinstance(whole, DynamicList):
+        return whole
+    lists = (whole,) if whole.element.has_mutable else ()
+    return Indexed(whole.d2s_len, whole.at, lists, kind, whole)
+
+
+def iter_(thing: object) -> Any:
+    """``iter`` of what has a length of the run."""
+    found = indexed(thing)
+    assert found is not None
+    if found.is_iterator:
+        return found
+    kind = type(builtins.iter(thing.made_of([]) if isinstance(thing, DynamicList) else []))
+    whole = None
+    if isinstance(thing, DynamicList) and type(thing) is DynamicList:
+        whole = None if thing.element.has_mutable else thing.copy()
+    made = Indexed(lambda: found.length, found.item, found.lists, kind, whole)
+    return _noted(made, (thing,))
 
 
 def next_(iterator: Any, /, *default: Any) -> Any:

@@ -12,7 +12,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import ConditionError, NotStaticError, UnsupportedInGraphError
-from d2s.runtime.trace import error_here
+from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import (
@@ -106,6 +106,9 @@ class Indexed:
         item: gives one.
         lists: lists of the run whose items can be changed in place, where they are the items.
         kind: the class of what it stands for, to the reader.
+        whole: a list of the items, if an iterator is over one that nobody else has.
+        blocks: the branches and loops in which it was made.
+        taken: how many items ``next`` has taken.
     """
 
     def __init__(
@@ -114,19 +117,91 @@ class Indexed:
         item: Callable[[Any], Any],
         lists: tuple[Any, ...] = (),
         kind: type | None = None,
+        whole: Any = None,
     ) -> None:
+        capture = current()
         self._length = length
-        self.item = item
+        self._item = item
         self.lists = lists
         self.kind = kind or type(self)
+        self.whole = whole
+        self.blocks = () if capture is None else tuple(capture.blocks)
+        self.taken = 0
 
     @property
     def length(self) -> Any:
         """The number of items as it is now."""
-        return self._length() if callable(self._length) else self._length
+        length: Any = self._length() if callable(self._length) else self._length
+        if not self.taken:
+            return length
+        return mark_number(paddle.maximum(length - self.taken, paddle.full([], 0, "int64")), int)
+
+    def item(self, index: paddle.Tensor) -> Any:
+        """An item, by its number."""
+        return self._item(mark_number(index + self.taken, int) if self.taken else index)
+
+    @property
+    def is_iterator(self) -> bool:
+        """Whether it is used up when it has been iterated."""
+        return issubclass(self.kind, Iterator)
+
+    def begin(self) -> None:
+        """Note that all items are taken; of an iterator, none is left then.
+
+        Raises:
+            UnsupportedInGraphError: (D2S205) that has been done before.
+        """
+        capture = current()
+        if capture is None or not self.is_iterator:
+            return
+        now, facts = tuple(capture.blocks), capture.facts()
+        known = {number: truth for number, (_, truth) in facts.items()}
+        _, before = capture.notes.begun.get(id(self), (None, None))
+        again = before is not None and not any(
+            known.get(number, truth) is not truth
+            for block in before
+            for number, (_, truth) in block.known.items()
+        )
+        if again or any(block.kind == "loop" for block in now[len(self.blocks) :]):
+            raise error_here(
+                UnsupportedInGraphError,
+                f"an iterator ({self.kind.__name__}) over something whose length a tensor decides "
+                "is iterated a second time",
+                "keep a list of its items: items = list(...)",
+            )
+        capture.notes.begun[id(self)] = self, now
+
+    def items(self) -> Any:
+        """A list of the items that are left, if an iterator is over one; else this."""
+        if self.whole is None:
+            return self
+        self.begin()
+        return self.whole[self.taken :] if self.taken else self.whole
+
+    def next(self) -> tuple[Any, Callable[[], Any]]:
+        """Whether there is no next item, and what gives it.
+
+        Raises:
+            UnsupportedInGraphError: (D2S205) how many there were before is known to the run only.
+        """
+        capture = current()
+        assert capture is not None
+        here = capture.blocks
+        if len(here) != len(self.blocks) or not all(map(operator.is_, here, self.blocks)):
+            raise error_here(
+                UnsupportedInGraphError,
+                f"a branch or loop takes an item from an iterator ({self.kind.__name__}) over "
+                "something whose length a tensor decides; how far it has come is known to the run "
+                "only",
+                "take the item before the branch, or keep a list and a position",
+            )
+        none, at = self.length == 0, self.taken
+        self.taken += 1
+        return none, lambda: self._item(number_value(at))
 
     def parts(self, count: int) -> list[Any]:
         """The items that ``a, b = ...`` takes, of which there have to be ``count``."""
+        self.begin()
         check_count(self.length, count, count)
         return [self.item(number_value(index)) for index in builtins.range(count)]
 

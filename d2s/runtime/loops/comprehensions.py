@@ -29,7 +29,7 @@ from d2s.runtime.lists import iteration
 from d2s.runtime.lists.dynamic_list import DynamicList, of_tensor
 from d2s.runtime.lists.items.structures import element_of, union
 from d2s.runtime.lists.iteration import indexed, items_of
-from d2s.runtime.lists.positions import check_count
+from d2s.runtime.lists.positions import Indexed, check_count
 from d2s.runtime.loops.for_sources import (
     OfGenerator,
     OfTheRun,
@@ -232,6 +232,7 @@ def generator(
             whole.is_generator = True
         elif isinstance(whole, DynamicList) and not consumer:
             whole.lazy = element, accept
+            return iteration.iterator_over(whole, types.GeneratorType)
         return whole
     things = _one_by_one(items_of(iter_))
     take = _taking(element)
@@ -291,6 +292,8 @@ def whole_of(things: object, owner: object = None) -> Any:
     begun = handing(things) if taken else None
     if begun is not None and not (owner is not None and comes_to([begun], owner)):
         return _grown(OfGenerator(begun), lambda item: item, None, ())
+    if isinstance(things, Indexed) and things.is_iterator:
+        return list_of(things)
     if not isinstance(things, types.GeneratorType) or things not in _WHOLE:
         return things
     make, code = _WHOLE[things]
@@ -370,6 +373,12 @@ def next_(iterator: object, /, *default: object) -> Any:
             return iterator[0]
         none = iterator.length == 0
         return select(none, lambda: default[0], lambda: iterator[0])
+    if isinstance(iterator, Indexed) and iterator.is_iterator:
+        none, item = iterator.next()
+        if default:
+            return select(none, lambda: default[0], item)
+        raise_when(none, StopIteration())
+        return item()
     if not isinstance(iterator, _First):
         return iteration.next_(iterator, *default)
     if not default and iterator.kept[-1][1] is not True:
@@ -431,7 +440,9 @@ def _decided_now(test: object) -> bool:
 
 def list_of(things: object = (), /) -> Any:
     """``list``."""
-    things = whole_of(things)
+    if isinstance(things, Indexed) and things.whole is not None:
+        return things.items()
+    things = things if isinstance(things, Indexed) else whole_of(things)
     if isinstance(things, Choice) and not things.single:
         return each(list_of, things)
     if isinstance(things, DynamicList):

@@ -180,6 +180,7 @@ class OfTheRun:
 
     def run(self, trips: Trips) -> None:
         """One static loop over the indices."""
+        self.items.begin()
         counter = _Counter()
 
         def test() -> object:

@@ -128,6 +128,10 @@ def len_(thing: Any, /) -> Any:
     if isinstance(thing, DynamicList):
         return thing.d2s_len()
     if isinstance(thing, Indexed):
+        if thing.is_iterator:
+            kind = thing.kind
+            home = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+            raise TypeError(f"object of type '{home}{kind.__name__}' has no len()")
         return thing.length
     if is_array(thing):
         return thing.d2s_len()

@@ -20,7 +20,7 @@ from d2s.runtime.control_flow.cond import choose, select
 from d2s.runtime.control_flow.unbound import as_local
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.views import is_view, same_object
-from d2s.runtime.lists.positions import RunRange
+from d2s.runtime.lists.positions import Indexed, RunRange
 from d2s.runtime.python.comparing import COMPARISONS, eq
 from d2s.runtime.python.keys import is_undecided
 from d2s.runtime.trace import current, error_here
@@ -151,6 +151,8 @@ def in_(item: Any, container: Any) -> Any:
     if is_tensor(container):
         value = bridge.as_value(container) if bridge.is_eager(container) else container
         return mark_number(value.equal(item).any(), bool)
+    if isinstance(container, Indexed):
+        container = container.items()
     if isinstance(container, DynamicList | RunRange):
         if isinstance(item, Choice) and isinstance(container, RunRange):
             return each(container.contains, item, none=True, plainly=True)

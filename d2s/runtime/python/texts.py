@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from d2s.runtime.host.text import HostText, is_dynamic, is_growing, snapshot, text_of
 from d2s.runtime.lists.iteration import items_of
+from d2s.runtime.lists.positions import Indexed
 from d2s.runtime.python.casts import over, to_number
 from d2s.runtime.trace import current
 from d2s.runtime.values.choice import Choice
@@ -82,6 +83,7 @@ def join(separator: str, things: Any) -> Any:
         return separator.join(things)
     if isinstance(things, Choice) and not things.single:
         return over(lambda found: join(separator, found), things)
+    things = things.items() if isinstance(things, Indexed) else things
     if is_growing(things):
         return HostText(((HostText((separator,)), ".join", (snapshot(things),)),))
     items = list(items_of(things))

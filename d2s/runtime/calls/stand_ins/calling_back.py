@@ -36,7 +36,8 @@ def map_(call: Converting, function: object, /, *things: object) -> Any:
     use = call(function)
     if any(iteration.indexed(thing) is not None for thing in things):
         whole = iteration.zip_(*things)
-        return comprehensions.list_(whole, lambda parts: use(*parts))
+        made = comprehensions.list_(whole, lambda parts: use(*parts))
+        return iteration.iterator_over(made, map)
     if len(things) == 1 and handing(things[0]) is not None:
         return comprehensions.generator(things[0], lambda item: use(item))
     return iteration.of_several(functools.partial(map, use), *things)
@@ -69,7 +70,8 @@ def filter_(call: Converting, function: object, things: Any, /) -> Any:
         if current() is None or not is_plain_sequence(things) or not any(map(is_tensor, things)):
             return filter(None if function is None else call(function), things)
     accept = (lambda item: item) if function is None else call(function)
-    return comprehensions.list_(things, lambda item: item, lambda item: accept(item))
+    made = comprehensions.list_(things, lambda item: item, lambda item: accept(item))
+    return iteration.iterator_over(made, filter)
 
 
 def keyed(call: Converting, operator: Callable[..., Any]) -> Callable[..., Any]:
@@ -154,6 +156,7 @@ def _begun(empty: str, found: Indexed, *initial: object) -> tuple[Any, Indexed]:
     if initial:
         return initial[0], found
     raise_when(found.length == 0, TypeError(empty))
+    found.begin()
     rest = Indexed(
         mark_number(found.length - 1, int), lambda index: found.item(mark_number(index + 1, int))
     )
@@ -167,13 +170,17 @@ def accumulate(
     function = None if func is None else call(func)
     use, found = function or operator.add, iteration.indexed(iterable)
     if found is not None and initial is not None:
-        return _accumulated(use, found, initial)
+        made = _accumulated(use, found, initial)
+        return iteration.iterator_over(made, itertools.accumulate)
     if found is not None:
-        return ifelse(
-            found.length == 0,
-            lambda: comprehensions.list_of(found),
-            lambda: _accumulated(use, *reversed(_begun("", found))),
+        found.begin()
+        whole = Indexed(found.length, found.item)
+        made = ifelse(
+            whole.length == 0,
+            lambda: comprehensions.list_of(whole),
+            lambda: _accumulated(use, *reversed(_begun("", whole))),
         )
+        return iteration.iterator_over(made, itertools.accumulate)
     return iteration.of_several(
         lambda things: itertools.accumulate(things, function, initial=initial), iterable
     )
@@ -183,5 +190,6 @@ def starmap(call: Converting, function: object, things: object, /) -> Any:
     """``itertools.starmap``: of what has a length of the run, a list."""
     if iteration.indexed(things) is not None:
         use = call(function)
-        return comprehensions.list_(things, lambda parts: use(*parts))
+        made = comprehensions.list_(things, lambda parts: use(*parts))
+        return iteration.iterator_over(made, itertools.starmap)
     return iteration.of_several(functools.partial(itertools.starmap, call(function)), things)

@@ -121,6 +121,7 @@ class StandIns:
                 kind: partial(streams.redirection, kind)
                 for kind in (contextlib.redirect_stdout, contextlib.redirect_stderr)
             },
+            builtins.iter: self._iter,
             paddle.DataParallel: state.data_parallel,
             builtins.memoryview: memoryview_,
             np.asarray: asarray,
@@ -210,6 +211,11 @@ class StandIns:
         given = tuple(comprehensions.whole_of(each, given[0]) for each in given)
         late = current() is not None and any(map(growing.is_of_run, given[1:]))
         return (operator if late else plain(function, self._call))(*given, **options)
+
+    def _iter(self, *given: object) -> Any:
+        """``iter``."""
+        of_run = len(given) == 1 and growing.is_of_run(given[0])
+        return iteration.iter_(given[0]) if of_run else plain(builtins.iter, self._call)(*given)
 
     def _keyed(self, operator: Callable[..., Any]) -> Callable[..., Any]:
         return calling_back.keyed(self._call, operator)
