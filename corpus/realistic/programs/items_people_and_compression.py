@@ -1,7 +1,5 @@
 """Recommenders, embedding tables, pruned and quantised networks, as teams keep them."""
 
-import copy
-import heapq
 from collections import OrderedDict, defaultdict
 from dataclasses import asdict, dataclass, field
 from functools import reduce

@@ -1,16 +1,13 @@
 """Validation, settings, hooks and contexts around training; bandits, genomes, curricula, text."""
 
 import contextlib
-import copy
-import functools
-import inspect
 import math
 import operator
 import random
 import re
 from collections import ChainMap, Counter, defaultdict, namedtuple
-from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, Callable, ClassVar, Dict, List, Optional, Protocol, Union
+from dataclasses import dataclass, field, fields
+from typing import Any, Callable, ClassVar, Dict, List, Optional, Union
 
 import numpy as np
 import paddle

@@ -2,9 +2,8 @@
 
 import math
 from collections import deque
-from dataclasses import dataclass, field, replace
-from itertools import accumulate, islice
-from typing import Dict, Optional
+from dataclasses import dataclass, replace
+from typing import Dict
 
 import numpy as np
 import paddle

@@ -3,8 +3,7 @@
 import math
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass, field
-from itertools import groupby, pairwise
+from dataclasses import dataclass
 
 import numpy as np
 import paddle

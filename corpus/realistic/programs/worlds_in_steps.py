@@ -1,8 +1,6 @@
 """Physics and games in steps: cloth, spins, waves, fluids, boards and cards."""
 
-import itertools
-import random
-from collections import defaultdict, deque
+from collections import deque
 from dataclasses import dataclass
 from enum import Enum, auto
 
