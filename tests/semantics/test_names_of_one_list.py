@@ -612,3 +612,76 @@ def test_a_change_of_one_of_two_reaches_every_name(
 def test_a_change_of_one_of_two_on_a_side(kind: str, way: str, place: str, name: str) -> None:
     """B4: a change on one side of a branch is seen through the other names, not refused."""
     right_or_refused(two_names(kind, way, place, name), ONE_OF_TWO, right=True)
+
+
+GROUPS = """
+def f(x):
+    {begin}
+    k = 0
+    while k < 3 and x[k] > 0:
+        {trip}
+        k += 1
+    return groups, {also}
+"""
+
+CHANGED = {
+    "the last one": ("groups = [[x[0], 1]]", "last = groups[-1]; last[1] += 1", "0"),
+    "two names of the list": (
+        "groups = other = [[x[0], 1]]",
+        "last = groups[0]; last[0] = last[0] * 2",
+        "other",
+    ),
+    "a dict": ("groups = [{'v': x[0], 'n': 1}]", "last = groups[-1]; last['n'] += k", "0"),
+    "merged": (
+        "groups = [[x[0], 1], [x[1], 2], [x[2], 1]]",
+        "v, n = groups.pop(); last = groups[-1]; last[0] = last[0] * v; last[1] += n",
+        "len(groups)",
+    ),
+}
+
+KNOWN = {
+    "a name": ("first = [x[0], 1]\n    groups = [first]", "first"),
+    "a tuple": ("groups = [[x[0], 1]]\n    pair = (groups[0], 2)", "pair"),
+    "the list itself": ("groups = [[x[0], 1]] * 2", "0"),
+    "another list": ("rows = [[x[0], 1]]\n    groups = rows + [[x[1], 2]]", "rows"),
+}
+
+
+@pytest.mark.parametrize("case", CHANGED)
+def test_an_item_of_a_list_from_before_the_loop_is_changed_under_a_name(case: str) -> None:
+    """B4, D3: the list knows it in one place, and sees the change."""
+    begin, trip, also = CHANGED[case]
+    grown = f"{trip}; groups.append([x[k], 5])" if case != "a dict" else trip
+    function = function_of(GROUPS.format(begin=begin, trip=grown, also=also), "f")
+    assert_same(function, tensor(3.0, 1.0, 2.0), tensor(1.0, -4.0, 2.0), tensor(-1.0, 4.0, 2.0))
+
+
+@pytest.mark.parametrize("case", KNOWN)
+def test_an_item_that_is_known_in_another_place_is_not_changed(case: str) -> None:
+    """B4: that place would not see the change."""
+    begin, also = KNOWN[case]
+    trip = "last = groups[0]; last[1] += 1; groups.append([x[k], 5])"
+    function = function_of(GROUPS.format(begin=begin, trip=trip, also=also), "f")
+    with pytest.raises(ContainerInGraphError, match="is changed"):
+        d2s.to_static(function, full_graph=True)(tensor(3.0, 1.0, 2.0))
+
+
+def test_an_item_of_the_callers_list_is_not_changed() -> None:
+    """F4: the caller may know it, and the program would put another list in its place."""
+
+    def f(x, groups):
+        k = 0
+        while k < 2 and x[k] > 0:
+            last = groups[-1]
+            last[1] += 1
+            groups.append([x[k], 5])
+            k += 1
+        return len(groups)
+
+    with pytest.raises(ContainerInGraphError, match="another name may know it"):
+        d2s.to_static(f, full_graph=True)(tensor(3.0, 1.0), [[tensor(1.0), 1]])
+    first = [tensor(1.0), 1]
+    groups = [first]
+    assert d2s.to_static(f, full_graph=False)(tensor(3.0, 1.0), groups) == 3
+    assert groups[0] is first
+    assert first[1] == 2

@@ -141,6 +141,13 @@ def holders_of_each(groups: list[list[Any]]) -> list[list[Holder]]:
     return [[holder for holder, value in held if each.is_in(value)] for each in wanted]
 
 
+def is_known_besides(thing: object, container: object) -> bool:
+    """Whether ``thing`` may be read again in any place but one of ``container``."""
+    found = {holder.place for holder in holders_of_alternative([thing]) if holder.live}
+    inside = {place for place in found if place[0] == id(container)}
+    return len(inside) > 1 or found != inside
+
+
 def live_holders(thing: object) -> list[Holder]:
     """Who holds ``thing``, as itself or as one of several, and may be read again."""
     return live_holders_of(thing)[0]

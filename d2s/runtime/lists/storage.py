@@ -20,7 +20,6 @@ A list that has left its loop gets rows as soon as somebody reads it: an array h
 from __future__ import annotations
 
 import functools
-import operator
 import weakref
 from typing import Any, NamedTuple, TypeVar
 
@@ -29,13 +28,14 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.notes import note
 from d2s.errors import ContainerInGraphError
-from d2s.runtime.aliasing.holders import holders_of_alternative
+from d2s.runtime.aliasing.holders import is_known_besides
 from d2s.runtime.aliasing.reach import comes_to
 from d2s.runtime.lists import lending
 from d2s.runtime.lists.items.elements import Element, OfRunLength
 from d2s.runtime.lists.items.fixed import Write, attach, owner_of_view
 from d2s.runtime.lists.items.lookers import Lookers
-from d2s.runtime.lists.items.pools import wish_for
+from d2s.runtime.lists.items.parts import is_from_outside
+from d2s.runtime.lists.items.pools import are_one, wish_for
 from d2s.runtime.lists.items.rows import joined, opened, sharing, zero_rows
 from d2s.runtime.lists.items.structures import element_of, union
 from d2s.runtime.trace import OnceMoreError, current, error_here
@@ -135,6 +135,7 @@ class ItemStore(OfRunLength):
         element: Element | None = None,
         *,
         arrays: bool = False,
+        origin: list[Any] | None = None,
     ) -> Store:
         """A growing list with the items of a Python list, made at the present place.
 
@@ -143,8 +144,10 @@ class ItemStore(OfRunLength):
             name: the variable.
             element: what is known of the items, and of those to come.
             arrays: begin in the form of arrays, for a loop that appends.
+            origin: the list of Python that it takes the place of.
         """
         made = cls.for_items(items, name, element)
+        made.origin = origin
         if not arrays or made.element.wants_rows:
             if items:
                 made._concat(items)
@@ -283,13 +286,13 @@ class ItemStore(OfRunLength):
     def d2s_same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
         """Whether two snapshots have the same items; a reader turns arrays into rows."""
         before, after = ListSnapshot(*one), ListSnapshot(*other)
-        if not _are_one(before.pending, after.pending):
+        if not are_one(before.pending, after.pending):
             return False
         if before.arrays and after.arrays:
             return after.length is before.length
         if before.rows is None or after.rows is None:
             return False
-        return _are_one(before.rows, after.rows)
+        return are_one(before.rows, after.rows)
 
     def widen(self, element: Element) -> None:
         """Be prepared for items of another element, too."""
@@ -446,9 +449,10 @@ class ItemStore(OfRunLength):
                 owner.shared = self.shared = True
             elif isinstance(part, ItemStore):
                 part.placed = True
-            elif is_indexed(part) and any(holder.live for holder in holders_of_alternative([part])):
-                self.shared = True
-                capture.placed[id(part)] = part
+            elif is_indexed(part):
+                if is_from_outside(part) or is_known_besides(part, self.origin):
+                    self.shared = True
+                    capture.placed[id(part)] = part
 
     def taken(self, item: Any, position: paddle.Tensor) -> Any:
         """``item``, read at ``position``, with what lets a list or dict in it be changed."""
@@ -488,10 +492,6 @@ class ItemStore(OfRunLength):
             return
         for item, counts in pending:
             self._write(item, counts)
-
-
-def _are_one(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
-    return len(one) == len(other) and all(map(operator.is_, one, other))
 
 
 def _alternatives(*things: Any) -> list[Any]:

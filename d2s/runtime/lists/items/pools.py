@@ -272,7 +272,7 @@ class Pool:
         def write(new: object) -> None:
             alive = {known for _, (known, _) in self._known(name)}
             here = tuple(open_trace().blocks)
-            if self.shared or not _are_one(here, blocks) or alive - {token}:
+            if self.shared or not are_one(here, blocks) or alive - {token}:
                 raise error_here(
                     ContainerInGraphError,
                     f"a list or dict that is the attribute {name!r} of a {self.kind.__name__}, "
@@ -294,7 +294,7 @@ class Pool:
         return [
             (ref, (token, blocks))
             for ref, (token, blocks) in self._read.get(name, [])
-            if ref() is not None and _are_one(blocks, now[: len(blocks)])
+            if ref() is not None and are_one(blocks, now[: len(blocks)])
         ]
 
     def write(self, view: object, name: str, value: object, *, inside: bool = False) -> None:
@@ -348,7 +348,8 @@ def _record(element: Element) -> Record:
     return element
 
 
-def _are_one(one: tuple[Block, ...], other: tuple[Block, ...]) -> bool:
+def are_one(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    """Whether two hold the same things."""
     return len(one) == len(other) and all(map(operator.is_, one, other))
 
 

@@ -158,7 +158,8 @@ class Carriers:
         """The carrier of a container of Python that gets another length in the loop."""
         plan, container = self.plans[path], value.container
         if type(container) is list:
-            growing = DynamicList.of(thaw(value), path, plan.grow, arrays=not plan.rows)
+            items = thaw(value)
+            growing = DynamicList.of(items, path, plan.grow, arrays=not plan.rows, origin=container)
         else:
             growing = of_python(thaw(value), path, plan.grow)
         growing.origin = container
