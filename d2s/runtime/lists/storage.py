@@ -143,8 +143,7 @@ class ItemStore(OfRunLength):
             items: the items so far.
             name: the variable.
             element: what is known of the items, and of those to come.
-            arrays: begin in the form of arrays, for a loop that appends.
-            origin: the list of Python that it takes the place of.
+            arrays, origin: begin in the form of arrays; the list that it takes the place of.
         """
         made = cls.for_items(items, name, element)
         made.origin = origin
@@ -449,10 +448,11 @@ class ItemStore(OfRunLength):
                 owner.shared = self.shared = True
             elif isinstance(part, ItemStore):
                 part.placed = True
-            elif is_indexed(part):
-                if is_from_outside(part) or is_known_besides(part, self.origin):
-                    self.shared = True
-                    capture.placed[id(part)] = part
+            elif is_indexed(part) and (
+                is_from_outside(part) or is_known_besides(part, self.origin)
+            ):
+                self.shared = True
+                capture.placed[id(part)] = part
 
     def taken(self, item: Any, position: paddle.Tensor) -> Any:
         """``item``, read at ``position``, with what lets a list or dict in it be changed."""
