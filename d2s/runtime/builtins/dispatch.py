@@ -13,7 +13,17 @@ from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Any, Final
 
-from d2s.runtime.builtins import growing, handed, heaps, iterators, keyed, maths, ranked, reductions
+from d2s.runtime.builtins import (
+    growing,
+    handed,
+    heaps,
+    iterators,
+    keyed,
+    maths,
+    ranked,
+    reductions,
+    sums,
+)
 from d2s.runtime.control_flow import effects
 from d2s.runtime.host import streams
 from d2s.runtime.lists import iteration
@@ -49,7 +59,7 @@ OPERATORS: Final[dict[Any, Callable[..., Any]]] = {
     builtins.reversed: iteration.reversed_,
     builtins.round: casts.round_,
     builtins.str: texts.str_,
-    builtins.sum: reductions.sum_,
+    builtins.sum: sums.sum_,
     builtins.type: kinds.type_,
     builtins.open: streams.open_,
     builtins.zip: handed.zip_,

@@ -1,4 +1,4 @@
-"""Built-in functions of many things: ``any all min max sum sorted`` and ``list.sort`` (rule E1).
+"""Built-in functions of many things: ``any all min max sorted`` and ``list.sort`` (rule E1).
 
 Items are compared as Python compares them: one wins over another only if it is greater (or less),
 so the first of equals stays.  Keys become one tensor, whose order the run finds; the items are
@@ -16,7 +16,6 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.aliasing.chosen import note_pick
-from d2s.runtime.aliasing.empties import may_be_empty
 from d2s.runtime.builtins.handed import decided
 from d2s.runtime.control_flow.cond import select
 from d2s.runtime.lists.dynamic_dict import DynamicDict, DynamicKeys
@@ -44,11 +43,9 @@ from d2s.runtime.python.picking import columns_of, picked
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.choice import Choice
-from d2s.runtime.values.mixed import Mixed, note_mixed
 from d2s.runtime.values.objects import attribute
 from d2s.runtime.values.tensors import (
     as_value,
-    cast_plain,
     condition,
     is_array,
     is_float,
@@ -69,7 +66,7 @@ NESTED: Final = 80
 # -- what is folded ------------------------------------------------------------------------------
 
 
-class _Rows:
+class Rows:
     """Items whose number the run decides, stacked along a first axis.
 
     Attributes:
@@ -90,7 +87,7 @@ class _Rows:
         return item if self.kind is None else mark_number(item, self.kind)
 
 
-def _rows(things: object, what: str) -> _Rows | None:
+def rows_of(things: object, what: str) -> Rows | None:
     """``things`` when the run decides how many they are, else ``None``."""
     if isinstance(things, DynamicKeys):
         things = things.bag()
@@ -102,12 +99,12 @@ def _rows(things: object, what: str) -> _Rows | None:
     if isinstance(things, Indexed):
         things = list_of(things)
     if isinstance(things, DynamicList) and isinstance(things.element, Single):
-        return _Rows(things.stacked(), found.length, things.element.leaf.kind)
+        return Rows(things.stacked(), found.length, things.element.leaf.kind)
     if isinstance(things, DynamicList) and _is_numeric(things.element):
-        return _Rows(things.stacked(), found.length)
+        return Rows(things.stacked(), found.length)
     if isinstance(things, DynamicList):
-        raise _refused(f"{what}() is asked for tuples or texts, and a tensor decides how many")
-    return _Rows(as_value(things), found.length)
+        raise refused(f"{what}() is asked for tuples or texts, and a tensor decides how many")
+    return Rows(as_value(things), found.length)
 
 
 def _is_structured(element: Element) -> bool:
@@ -118,18 +115,20 @@ def _is_numeric(element: Element) -> bool:
     return isinstance(element, Ragged) or (isinstance(element, OneOf) and element.numeric)
 
 
-def _refused(cause: str, cure: str = "use a tensor, or a list whose length is known") -> Exception:
+def refused(cause: str, cure: str = "use a tensor, or a list whose length is known") -> Exception:
+    """The refusal of what a run cannot do with its items."""
     return error_here(UnsupportedInGraphError, cause, cure)
 
 
 def items_known(things: object, what: str) -> list[Any]:
     """The items of an iterable, whose number must be known now."""
     if indexed(things) is not None:
-        raise _refused(f"{what}() is asked for items whose number a tensor decides")
+        raise refused(f"{what}() is asked for items whose number a tensor decides")
     return list(items_of(things))
 
 
-def _dynamic(item: object) -> bool:
+def is_dynamic(item: object) -> bool:
+    """Whether only the run knows what an item is."""
     return is_tensor(item) or isinstance(item, Choice) or is_array(item)
 
 
@@ -195,7 +194,7 @@ def _decided(things: Any, stop: bool) -> Any:
     begun = handing(things)
     if begun is not None:
         return decided(begun, stop)
-    rows = _rows(things, name)
+    rows = rows_of(things, name)
     if rows is not None:
         stacked = rows.stacked
         if len(stacked.shape) != 1:
@@ -220,7 +219,7 @@ def _decided(things: Any, stop: bool) -> Any:
 
 def _decided_by(items: Iterator[Any], stop: bool, depth: int = 0) -> Any:
     if depth > NESTED:
-        raise _refused(
+        raise refused(
             f"{'any' if stop else 'all'}() would nest more than {NESTED} branches, one for each "
             "item of a generator",
             "give it a list, whose items are all evaluated, or a function of Paddle on one tensor",
@@ -273,7 +272,7 @@ class _Extreme:
             return self._of_structures(things[0], **options)
         if "key" in options and indexed(things[0]) is not None:
             return self._of_structures(list_of(things[0]), **options)
-        rows = _rows(things[0], self.name)
+        rows = rows_of(things[0], self.name)
         if rows is not None:
             return self._of_rows(rows, **options)
         items = list(items_of(things[0]))
@@ -290,7 +289,7 @@ class _Extreme:
                 return picked(items, order.best())
             return self._known(items, known or measures)
         if key is None:
-            if not any(map(_dynamic, items)):
+            if not any(map(is_dynamic, items)):
                 return self.original(items)
             if _alike(items) is False:
                 return self._folded(items)
@@ -338,7 +337,7 @@ class _Extreme:
         except ValueError as error:
             raise_when(length == 0, error.with_traceback(None))
 
-    def _of_rows(self, rows: _Rows, **default: object) -> Any:
+    def _of_rows(self, rows: Rows, **default: object) -> Any:
         keys = vector(rows.stacked, self.name)
         if not default:
             self._refuse_nothing(rows.length)
@@ -368,72 +367,6 @@ max_ = _Extreme(builtins.max)
 min_ = _Extreme(builtins.min)
 
 
-# -- sum, prod -----------------------------------------------------------------------------------
-
-
-def sum_(things: Any, /, start: Any = 0) -> Any:
-    """``sum``."""
-    if current() is None:
-        return sum(things, start)
-    things = whole_of(things)
-    if isinstance(things, Choice):
-        return over(lambda found: sum_(found, start), things)
-    rows = _rows(things, "sum")
-    if rows is not None:
-        total = rows.stacked.sum(0)
-        wanted = rows.stacked.dtype
-        if wanted == paddle.bool:
-            wanted = paddle.int64
-        total = cast_plain(total, wanted)
-        first = _as_row(start, total)
-        if first is not None:
-            total = paddle.concat([first.unsqueeze(0), _of_the_size(rows, first)]).cumsum(0)[-1]
-        if rows.kind is not None:
-            mark_number(total, int if rows.kind is bool else rows.kind)
-        whole = first is not None or (type(start) is int and start == 0)
-        return _sum_of_some(rows.stacked, start, total if whole else start + total)
-    items = list(items_of(things))
-    if not (_dynamic(start) or any(map(_dynamic, items))):
-        return sum(items, start)
-    total = start
-    for item in items:
-        total = total + item
-    return total
-
-
-def _sum_of_some(stacked: bridge.Value, start: Any, total: Any) -> Any:
-    """``total``, and of no items the number that ``sum`` begins with."""
-    kind = number_kind(start)
-    if kind is None or not bridge.is_value(total) or not may_be_empty(stacked):
-        return total
-    none = paddle.shape(stacked)[0] == 0
-    if number_kind(total) is None:
-        return note_mixed(total, Mixed(none, start))
-    return total if number_kind(total) is kind else Choice(none, start, total)
-
-
-def _as_row(start: Any, total: bridge.Value) -> bridge.Value | None:
-    """``start`` as a row before those that are added, so that floats are added in Python's order.
-
-    ``sum(0)`` adds in an order of its own, which rounds otherwise; ``None`` where no order matters,
-    or ``start`` is not like the rows.
-    """
-    if not paddle.is_floating_point(total):
-        return None
-    if type(start) in (int, float):
-        return paddle.full_like(total, start)
-    alike = bridge.is_value(start) and start.dtype == total.dtype
-    return start if alike and list(start.shape) == list(total.shape) else None
-
-
-def _of_the_size(rows: _Rows, like: bridge.Value) -> bridge.Value:
-    """The rows: where there are none, an open size of theirs is 1, whatever the run has."""
-    if -1 not in list(rows.stacked.shape)[1:]:
-        return rows.stacked
-    sizes = paddle.shape(like)
-    return paddle.expand(rows.stacked, [-1, *(sizes[at] for at in range(len(like.shape)))])
-
-
 # -- sorted --------------------------------------------------------------------------------------
 
 
@@ -448,7 +381,7 @@ def sorted_(*iterables: Any, key: Key | None = None, reverse: Any = False, **wro
         found: list[Any] = over(lambda one: sorted_(one, key=key, reverse=reverse), things)
         return found
     if isinstance(reverse, Choice) or bridge.is_value(reverse):
-        raise _refused("a tensor decides whether sorted() reverses", "sort in each side of an if")
+        raise refused("a tensor decides whether sorted() reverses", "sort in each side of an if")
     if indexed(things) is not None:
         whole = things.bag() if isinstance(things, DynamicKeys) else list_of(things)
         keys = whole if key is None else keys_of(whole, key)

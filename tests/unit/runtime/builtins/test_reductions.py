@@ -53,3 +53,24 @@ def test_tensors_of_several_elements_have_no_order() -> None:
 
     with pytest.raises(d2s.D2SError, match=r"max\(\) compares tensors of shape \[2\]"):
         d2s.to_static(f)(tensor(1.0, 2.0))
+
+
+@pytest.mark.parametrize("total", ["sum(out)", "sum(out, 0.5)", "sum(out, 2)", "sum(out) * 2"])
+@pytest.mark.parametrize("number", ["0.1", "3"])
+def test_a_sum_of_tensors_and_numbers(number: str, total: str) -> None:
+    """E1: it is a tensor on the runs on which one of the items is; a tensor silently, once."""
+    function = function_of(
+        f"""
+        def f(x):
+            out = []
+            if x[0] > 0:
+                out.append({number})
+            if x.sum() > 4:
+                out.append(x.sum())
+            if x[1] > 0:
+                out.append({number})
+            return {total}
+        """
+    )
+    for given in ([1.0, 1.0, -1.0], [1.0, 3.0, 1.0], [2.0, -1.0, 4.0], [3.0, 1.0, 4.0]):
+        assert_same(function, tensor(*given))
