@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import paddle
@@ -22,7 +23,7 @@ from d2s.runtime.values.mixed import Mixed, note_mixed
 from d2s.runtime.values.tensors import cast_plain, is_tensor, mark_number, number_kind
 
 
-def sum_(things: Any, /, start: Any = 0) -> Any:
+def sum_(things: Iterable[Any], /, start: Any = 0) -> Any:
     """``sum``."""
     if current() is None:
         return sum(things, start)
@@ -79,7 +80,7 @@ def _sum_of_rows(rows: Rows, start: Any) -> Any:
     return _sum_of_some(rows.stacked, start, total if whole else start + total)
 
 
-def _sum_of_some(stacked: bridge.Value, start: Any, total: Any) -> Any:
+def _sum_of_some(stacked: bridge.Value, start: object, total: bridge.Value) -> Any:
     """``total``, and of no items the number that ``sum`` begins with."""
     kind = number_kind(start)
     if kind is None or not bridge.is_value(total) or not may_be_empty(stacked):
