@@ -146,7 +146,9 @@ def split(
     left = splitter.block(tree.body, tail=True, handled=frozenset())
     through = _Through(ctx, splitter.bounds.flow.locals_, calls)
     told_apart = any(map(_tells_apart, left))
-    inplace = told_apart or bool(splitter.changes.mutated) or any(map(through.may_change, left))
+    changes = splitter.changes
+    mutated = bool(changes.mutated or changes.mutated_attributes)
+    inplace = told_apart or mutated or any(map(through.may_change, left))
     tree.body = [through.visit(statement) for statement in left]
     islands = tuple(replace(island, inplace=inplace) for island in splitter.islands)
     return Parts(tree, islands, ctx.namespace, through.drives)

@@ -119,13 +119,13 @@ class ValueNotes:
         filled: values of open shape that have elements on every run.
         given_sizes: those of them whose open dimensions are those of arguments.
         cuts: values without the elements that others have more at the end of some axes.
-        picks: values that are one of several, with these and what tells which of them holds.
+        picks: values that are items of lists, which one the run decides: the pick.
+        selected, taken: values that are one of several, with these; and the other way round.
         cut: items of lists of the run whose sizes differ.
         written: the newest contents of each argument that is changed in place, by its index.
         copies: values that are copies of others, made to hand them on.
         detached: copies that share their storage in dygraph.
-        sharing: values that share their storage in dygraph with others, though their operations
-            do not say so (items that were picked, rows of lists), and those.
+        sharing: values that share their storage in dygraph with others (picked items, rows).
         stops: when values stop gradients: ``True``, ``False`` or a condition.
         leaves: values that are the contents of leaves of the gradients, and those.
         names: names of values that were asked for theirs, the same where a loop is captured again.
@@ -143,6 +143,8 @@ class ValueNotes:
     given_sizes: dict[int, Value] = field(default_factory=dict)
     cuts: dict[int, tuple[Value, Value, list[int]]] = field(default_factory=dict)
     picks: dict[int, Any] = field(default_factory=dict)
+    selected: dict[int, tuple[Value, tuple[Value, ...]]] = field(default_factory=dict)
+    taken: dict[int, tuple[Value, tuple[Value, ...]]] = field(default_factory=dict)
     cut: dict[int, Value] = field(default_factory=dict)
     written: dict[int, Value] = field(default_factory=dict)
     copies: dict[int, Value] = field(default_factory=dict)

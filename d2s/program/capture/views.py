@@ -18,7 +18,6 @@ from d2s.errors import InplaceError
 from d2s.runtime.aliasing.chosen import may_be
 from d2s.runtime.python.arrays.views import memory_of
 from d2s.runtime.trace import ValueNotes
-from d2s.runtime.values.tensors import as_value
 
 _STORES: Final = frozenset(
     {
@@ -375,7 +374,7 @@ def check_results(
     """
     given = {value.id for value in (*results, *others)}
     for value in results:
-        picked = value.id in notes.picks or value.id in notes.sharing
+        picked = value.id in notes.selected or value.id in notes.sharing
         chosen = picked or bridge.is_chosen(value)
         if chosen and not given.isdisjoint(_chosen_from(value, notes)):
             raise _apart("a tensor is the same one as another on some runs", ".clone()", value)
@@ -401,8 +400,7 @@ def _chosen_from(value: Any, notes: ValueNotes) -> set[int]:
     queue = [value]
     while queue:
         at = queue.pop()
-        items = map(as_value, notes.picks.get(at.id, (at, ()))[1])
-        for other in (*may_be(at, notes), *notes.sharing.get(at.id, (at, ()))[1], *items):
+        for other in (*may_be(at, notes), *notes.sharing.get(at.id, (at, ()))[1]):
             if other.id not in found:
                 found.add(other.id)
                 queue.append(other)

@@ -16,8 +16,6 @@ and the other way round, where an item changes while ``row`` is still read.
 
 from __future__ import annotations
 
-import functools
-import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -26,8 +24,10 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.runtime.aliasing.holders import is_same
-from d2s.runtime.trace import ValueNotes, current
-from d2s.runtime.values.tensors import as_value, note_picked
+from d2s.runtime.aliasing.snapshots import Frozen
+from d2s.runtime.trace import Capture, ValueNotes, current
+from d2s.runtime.values.tensors import as_value, is_tensor
+from d2s.runtime.values.tree import children
 
 
 @dataclass(frozen=True)
@@ -37,19 +37,19 @@ class Pick:
     Attributes:
         value: the value.
         items: what it may be.
-        test: gives, for the index of an item, whether it is that one, a 0-D bool.
+        position: which one it is, a 0-D integer.
     """
 
     value: Any
     items: tuple[Any, ...]
-    test: Callable[[int], Any]
+    position: Any
 
     def holds(self, item: paddle.Tensor) -> Any:
         """Whether the run has picked ``item``, which may stand in several places; 0-D bool."""
         found: Any = None
         for index, each in enumerate(self.items):
             if is_same(each, item):
-                mine = self.test(index)
+                mine = self.position == index
                 found = mine if found is None else found | mine
         return found
 
@@ -67,31 +67,18 @@ class Pick:
 
 
 def note_pick(value: paddle.Tensor, items: list[Any], position: paddle.Tensor) -> None:
-    """Note that ``value`` is the one of ``items`` at ``position``, a 0-D integer."""
-    note_picked(value, items, functools.partial(operator.eq, position))
-    _note_sharing(value, items)
-
-
-def note_again(pick: Pick, value: paddle.Tensor, items: list[Any]) -> None:
-    """Note that ``value`` has taken the place of a pick, and ``items`` of its items."""
-    note_picked(value, items, pick.test)
-    capture = current()
-    if capture is not None and pick.value.id in capture.notes.sharing:
-        _note_sharing(value, items)
-
-
-def _note_sharing(value: paddle.Tensor, items: list[Any]) -> None:
+    """Note that ``value`` is the one of ``items`` at ``position``."""
     capture = current()
     if capture is not None:
+        capture.notes.picks[value.id] = Pick(value, tuple(items), position)
         capture.notes.sharing[value.id] = (value, [as_value(item) for item in items])
 
 
 def picks_of(item: paddle.Tensor) -> list[Pick]:
     """The picks that ``item`` may be."""
     capture = current()
-    picks = [] if capture is None else capture.notes.picks.values()
-    found = (pick for pick in picks if any(is_same(each, item) for each in pick[1]))
-    return [Pick(*pick) for pick in found]
+    picks = [] if capture is None else list(capture.notes.picks.values())
+    return [pick for pick in picks if any(is_same(each, item) for each in pick.items)]
 
 
 def merged(holds: paddle.Tensor, fresh: paddle.Tensor, old: paddle.Tensor) -> list[Any]:
@@ -123,14 +110,39 @@ def may_be(value: paddle.Tensor, notes: ValueNotes | None = None) -> Iterator[An
     if notes is None and capture is not None:
         notes = capture.notes
     notes = notes or ValueNotes()
-    beside = _Beside(notes)
-    before = list(_closure([value], sources_of, notes))
-    twins = [each for one in (value, *before) for each in beside.of(one)]
-    seen = {value.id}
-    for other in (*before, *twins, *_closure([value, *twins], _outcomes, notes)):
+    beside, entered = _Beside(notes), [] if capture is None else _entered(capture)
+    mine = [value]
+    for one in mine:  # what the variables of the loops around began with, too
+        mine += [was for was, now in entered if now.id == one.id]
+    before = list(_closure(mine, sources_of, notes))
+    twins = [each for one in (*mine, *before) for each in beside.of(one)]
+    found = [*before, *twins, *_closure([*mine, *twins], _outcomes, notes)]
+    seen = {one.id for one in mine}
+    for other in found:
         if other.id not in seen:
             seen.add(other.id)
+            found += [now for was, now in entered if was.id == other.id]
             yield other
+
+
+def _entered(capture: Capture) -> list[tuple[Any, Any]]:
+    """What the variables of the open loops began with, and what they are in a trip."""
+    return [
+        pair
+        for block in capture.blocks
+        for was, now in zip(block.before, block.given, strict=False)
+        for pair in _in_the_same_place(was, now)
+    ]
+
+
+def _in_the_same_place(was: object, now: object) -> Iterator[tuple[Any, Any]]:
+    """The tensors of a snapshot, with those that stand in their places in ``now``."""
+    if is_tensor(was) and is_tensor(now):
+        yield as_value(was), as_value(now)
+    elif isinstance(was, Frozen) or type(was) is tuple:
+        parts = was.by_key().values() if isinstance(was, Frozen) else was
+        for pair in zip(parts, children(now), strict=False):
+            yield from _in_the_same_place(*pair)
 
 
 def _closure(
@@ -214,6 +226,7 @@ def sources_of(value: paddle.Tensor, notes: ValueNotes) -> Iterator[Any]:
         return
     if _is_copy(operation, notes):
         yield operation.operand_source(0)
+    yield from notes.selected.get(value.id, (value, ()))[1]
     loop = operation.name() == "pd_op.while"
     if loop or operation.name() == "pd_op.if":
         ids = [result.id for result in operation.results()]
@@ -225,12 +238,13 @@ def sources_of(value: paddle.Tensor, notes: ValueNotes) -> Iterator[Any]:
             if end is not None and end.name() == "cf.yield" and index < end.num_operands():
                 left = end.operand_source(index)
                 yield left
-                picked = notes.picks.get(_original(left, notes).id)
-                yield from () if picked is None else map(as_value, picked[1])
+                pick = notes.picks.get(_original(left, notes).id)
+                yield from () if pick is None else map(as_value, pick.items)
 
 
 def _outcomes(value: paddle.Tensor, notes: ValueNotes) -> Iterator[Any]:
     """What may be ``value``, from the operations that take it."""
+    yield from notes.taken.get(value.id, (value, ()))[1]
     for user in value.all_used_ops():
         name = user.name()
         if _is_copy(user, notes):

@@ -16,7 +16,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import InplaceError
-from d2s.runtime.aliasing.chosen import Pick, may_be, merged, note_again, picks_of
+from d2s.runtime.aliasing.chosen import may_be, merged, note_pick, picks_of
 from d2s.runtime.aliasing.holders import (
     Holder,
     is_handed_on,
@@ -279,17 +279,16 @@ def _settle_picks(owner: object, old: paddle.Tensor, fresh: paddle.Tensor, what:
     capture = current()
     if capture is None or not capture.notes.picks:
         return
-    entry = capture.notes.picks.pop(old.id, None)
+    mine = capture.notes.picks.pop(old.id, None)
     made: list[Any] = []
-    if entry is not None:
-        mine = Pick(*entry)
+    if mine is not None:
         items = mine.different()
         steps = [merged(mine.holds(item), fresh, item) for item in items]
         news = [
             changed_to(item, as_value(item), step[-1], what)
             for item, step in zip(items, steps, strict=True)
         ]
-        note_again(mine, fresh, [news[mine.place_of(each)] for each in mine.items])
+        note_pick(fresh, [news[mine.place_of(each)] for each in mine.items], mine.position)
         made += [*itertools.chain(*steps), *news]
     for pick in picks_of(owner):
         del capture.notes.picks[pick.value.id]
@@ -298,7 +297,7 @@ def _settle_picks(owner: object, old: paddle.Tensor, fresh: paddle.Tensor, what:
             continue
         step = merged(pick.holds(owner), fresh, pick.value)
         items = [fresh if is_same(each, owner) else each for each in pick.items]
-        note_again(pick, step[-1], items)
+        note_pick(step[-1], items, pick.position)
         note_renewed(pick.value, step[-1])
         _rebind(holders, pick.value, step[-1], what)
         made += [*step, *map(as_value, items)]

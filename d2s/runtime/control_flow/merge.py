@@ -56,7 +56,7 @@ from d2s.runtime.values.tensors import (
     is_array,
     is_numeric,
     is_tensor,
-    note_picked,
+    note_selected,
     number_kind,
     root_of,
     weak_dtype,
@@ -429,7 +429,7 @@ class Merger(Keeping):
             shape = list(true.shape)
             if shape == list(false.shape) and all(size >= 0 for size in shape):
                 made = paddle.where(test, true, false)
-                note_picked(made, [true, false], lambda index: ~test if index else test)
+                note_selected(made, [true, false])
                 return made
             assert self.select is not None
             return self.select(test, body, orelse)

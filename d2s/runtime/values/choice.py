@@ -49,7 +49,7 @@ from d2s.runtime.values.tensors import (
     is_tensor,
     joint_kind,
     mark_number,
-    note_picked,
+    note_selected,
     number_kind,
     passing,
     shape,
@@ -144,7 +144,6 @@ class Choice(Cases, Operators):
         kind = functools.reduce(joint_kind, kinds) if kinds else None
         result: Any = None
         items: list[Any] = []
-        tests: list[Any] = []
         for item, holds in self.alternatives():
             if item is None or item is UNBOUND:
                 continue
@@ -152,11 +151,10 @@ class Choice(Cases, Operators):
             if kind is not None:
                 value = cast_plain(value, NUMBER_DTYPES[kind])
             items.append(item)
-            tests.append(holds)
             result = value if result is None else paddle.where(holds, value, result)
         if kind is not None:
             return mark_number(result, kind)
-        note_picked(result, items, tests.__getitem__)
+        note_selected(result, items)
         return result
 
     def unbound(self) -> Exception:

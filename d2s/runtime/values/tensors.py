@@ -361,11 +361,14 @@ def note_carried(root: int | None, value: bridge.Value) -> None:
             capture.notes.written[root] = value
 
 
-def note_picked(value: bridge.Value, items: list[Any], test: Callable[[int], Any]) -> None:
-    """Note that ``value`` is one of ``items``: the one whose index passes ``test``, a 0-D bool."""
+def note_selected(value: bridge.Value, items: list[Any]) -> None:
+    """Note that ``value`` is the same tensor in dygraph as one of ``items``, as the run decides."""
     capture = current()
     if capture is not None:
-        capture.notes.picks[value.id] = (value, tuple(items), test)
+        values, taken = tuple(map(as_value, items)), capture.notes.taken
+        capture.notes.selected[value.id] = (value, values)
+        for item in values:
+            taken[item.id] = (item, (*taken.get(item.id, (item, ()))[1], value))
 
 
 def note_written(root: int | None, value: bridge.Value) -> None:
