@@ -224,8 +224,7 @@ class Capture:
         entry: the frame that the capture was begun from; frames around it are not captured.
         adopt: told of each object whose methods Python may call by itself.
         prepared: ids of layers whose ``forward`` and hooks are converted for the present call.
-        on_call: told of each function before it runs converted, with the object that it is a
-            method of and the converted one.
+        on_call: told of each function before it runs converted, of its owner and the converted one.
         born: objects that the captured code has made, by their ids.
         begun: containers whose ``__init__`` has left another one in their place, and that one.
         making: the class of the container that a call expression is about to make.
@@ -234,8 +233,7 @@ class Capture:
         was_there: tells whether an object, of a class that is no user's, was there before.
         on_read: told of each tensor of dygraph whose contents user code reads while it is captured.
         watched: gives what is watched of the state outside of the function.
-        grown: lists that a static loop has grown: ``id`` of the list -> the list, and what it
-            has become.
+        grown: lists that a static loop has grown, and what they have become, by their ids.
         callers: the containers of the caller's among the arguments, as the capture has them.
         overwritten: containers in the place of which a branch has put others, by their ids.
         forms: for the identities of lists and dicts among which a choice is made, the container
@@ -264,6 +262,7 @@ class Capture:
         rolls: a loop over Python values that a tensor may leave is tried as a static loop.
         rolling: how many such attempts are around the present code.
         rolled: one of them has succeeded.
+        places: views of which the run decides the place are told of writes to what they are of.
         at_once: how many values of several alternatives are being used without a branch for each.
         spreading: how many values of several alternatives are being used, each on its own.
         uses: how many choices that has made since the outermost of them.
@@ -338,6 +337,7 @@ class Capture:
     decides: Callable[[Any], bool | None] | None = None
     shadow: Callable[[str, tuple[Any, ...], Any], None] | None = None
     rolls: bool = True
+    places: bool = False
     rolling: int = 0
     rolled: bool = False
     at_once: int = 0

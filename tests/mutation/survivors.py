@@ -128,7 +128,7 @@ EXPLAINED: Final[tuple[Explained, ...]] = (
         "Python before 3.12 has no such argument; on 3.12 a test of it fails.",
     ),
     Explained(
-        "d2s/runtime/aliasing/storage.py",
+        "d2s/runtime/aliasing/views/branches.py",
         "relink",
         "continue removed",
         "continue",
@@ -186,7 +186,7 @@ EXPLAINED: Final[tuple[Explained, ...]] = (
         "A tensor has no `random` to be used in its place, so it is refused all the same.",
     ),
     Explained(
-        "d2s/runtime/aliasing/storage.py",
+        "d2s/runtime/aliasing/views/links.py",
         "",
         "constant changed",
         "'view_shape'",

@@ -51,6 +51,7 @@ class WhileOp:
         # The loop writes its later conditions over the first one, which others may read.
         self._op = build_while_op(paddle.assign(pred), inits)
         self._inits = inits
+        self._arguments: set[int] = set()
 
     @contextlib.contextmanager
     def body(self) -> Iterator[list[Any]]:
@@ -59,6 +60,7 @@ class WhileOp:
             arguments = arguments_of(block)
             for argument, init in zip(arguments, self._inits, strict=True):
                 argument.stop_gradient = init.stop_gradient
+            self._arguments = {argument.id for argument in arguments}
             yield arguments
 
     def finish(self, pred: Any, values: list[Any]) -> list[Any]:
@@ -70,6 +72,11 @@ class WhileOp:
     def makes(self, value: Any) -> bool:
         """Whether ``value`` is made in the body; variables of loops are made by nobody."""
         return _makes(self._op, value)
+
+    def is_outer(self, value: Any) -> bool:
+        """Whether ``value`` is there before the loop."""
+        inside = self._arguments | {argument.id for argument, *_ in self.carried_inside()}
+        return value.id not in inside and not self.makes(value)
 
     def carried_inside(self) -> Iterator[tuple[Any, Any, Any]]:
         """The variables of loops in the body; what each begins with, and what a trip leaves.

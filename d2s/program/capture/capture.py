@@ -14,6 +14,7 @@ Then the program is looked at: ``leaks``, ``views``, ``opaque``.
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import functools
 import sys
@@ -29,7 +30,7 @@ from d2s.diagnostics.blame import is_defect
 from d2s.diagnostics.frames import is_part
 from d2s.diagnostics.location import is_hidden
 from d2s.diagnostics.notes import noting
-from d2s.errors import D2SError
+from d2s.errors import D2SError, InplaceError
 from d2s.program.capture.captured import Captured, Run
 from d2s.program.capture.draws import Draws
 from d2s.program.capture.leaks import check_choices, check_leaks
@@ -132,26 +133,30 @@ def capture(
     # This frame is the outermost one: see diagnostics.stacks.
     frames = bridge.remembered_frames(is_hidden, is_part, sys._getframe())
 
-    begun = functools.partial(
-        Capture, Branches(), export=export, gradients=gradients, tentative=tentative,
-        decided=decided,
-    )  # fmt: skip
-    made: Captured
+    begun = functools.partial(Capture, Branches(), export=export, gradients=gradients)
+    begun = functools.partial(begun, tentative=tentative, decided=decided)
     state, of = begun(), functools.partial(_captured, wanted)
     limit = limited(config.get().capture_seconds, multiplied=0 if wanted.dygraph else MOST_USES)
     with capture_lock, bridge.keep_mode(), bridge.no_collection(), deep(), frames, limit:
+        made: Captured
         try:
             made = with_pools(of, state, begun)
         except D2SError as error:
-            if not state.rolled:
+            for again in _other_ways(error, state):
+                with contextlib.suppress(D2SError):
+                    made = with_pools(of, begun(**again), functools.partial(begun, **again))
+                    break
+            else:
                 raise
-            # What a static loop leaves may be less than what trips leave that are captured one by
-            # one: a list of unknown length, a number of the run.
-            try:
-                made = with_pools(of, begun(rolls=False), begun)
-            except D2SError:
-                raise error from None
         return made
+
+
+def _other_ways(error: D2SError, state: Capture) -> Iterable[dict[str, Any]]:
+    """How a capture that was refused may succeed."""
+    if isinstance(error, InplaceError):  # of a view, say, of a place that the run decides
+        yield {"places": True}
+    if state.rolled:  # trips that are captured one by one may leave more than a static loop does
+        yield {"rolls": False}
 
 
 @bridge.switch_to_static_graph  # type: ignore[untyped-decorator]

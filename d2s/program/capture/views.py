@@ -169,6 +169,10 @@ class _Program:
         }
         self.gradients = gradients
         self.renewed = {number: old for number, (_, old) in notes.renewed.items()}
+        self.selected = notes.selected.keys()
+        self.sometimes = {
+            number for number, link in notes.links.items() if link and link.where is not None
+        }
         self.outside: set[int] = set()
         self.values: dict[int, _Value] = {}
         self.stores: list[_Store] = []
@@ -298,7 +302,8 @@ class _Program:
             return
         for fresh in (each for each in results if each.id in self.renewed):
             old = self.renewed[fresh.id]
-            if not list(fresh.shape):  # which no assignment to an item makes
+            # What may be a view, and is told of a write to what it is of, stays itself otherwise.
+            if not list(fresh.shape) and fresh.id not in self.selected:
                 self.stores.append(_Store(operation, spot, old.id, fresh.id))
             self._join(old, [fresh])
 
@@ -321,7 +326,10 @@ class _Program:
 
     def _join(self, value: Any, others: list[Any]) -> None:
         for other in others:
-            self.storages.join(other.id, value.id)
+            if other.id in self.sometimes:  # what it may be is no part of what else it may be
+                self._views.append((other.id, value.id))
+            else:
+                self.storages.join(other.id, value.id)
             self.sources.setdefault(other.id, []).append(value.id)
 
     def _hand(self, value: Any, others: list[Any], spot: _Spot) -> None:

@@ -110,7 +110,7 @@ def may_be(value: paddle.Tensor, notes: ValueNotes | None = None) -> Iterator[An
     if notes is None and capture is not None:
         notes = capture.notes
     notes = notes or ValueNotes()
-    beside, entered = _Beside(notes), [] if capture is None else _entered(capture)
+    beside, entered = _Beside(notes), [] if capture is None else begun_with(capture)
     mine = [value]
     for one in mine:  # what the variables of the loops around began with, too
         mine += [was for was, now in entered if now.id == one.id]
@@ -125,7 +125,7 @@ def may_be(value: paddle.Tensor, notes: ValueNotes | None = None) -> Iterator[An
             yield other
 
 
-def _entered(capture: Capture) -> list[tuple[Any, Any]]:
+def begun_with(capture: Capture) -> list[tuple[Any, Any]]:
     """What the variables of the open loops began with, and what they are in a trip."""
     return [
         pair

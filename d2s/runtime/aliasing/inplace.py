@@ -29,13 +29,9 @@ from d2s.runtime.aliasing.holders import (
 from d2s.runtime.aliasing.ranks import open_axes
 from d2s.runtime.aliasing.replays import Method, done
 from d2s.runtime.aliasing.snapshots import tensors_in
-from d2s.runtime.aliasing.storage import (
-    Sharing,
-    note_renewed,
-    unknown_base,
-    with_contents,
-)
 from d2s.runtime.aliasing.unchanged import note_overwritten
+from d2s.runtime.aliasing.views.links import is_sometimes_a_view, unknown_base
+from d2s.runtime.aliasing.views.sharing import Sharing, note_renewed, with_contents
 from d2s.runtime.trace import Block, Capture, current, error_here
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import (
@@ -330,6 +326,8 @@ def bind_anew(old: paddle.Tensor, fresh: paddle.Tensor, what: str) -> None:
     value = as_value(old)
     _refuse_chosen(value, what)
     sharing = Sharing(value)
+    if any(link.where is not None for link in sharing.above):
+        raise _refusal_of_chosen(what, "a part of another one")
     _refuse_unknown_part(sharing.whole, what)
     sharers = sharing.others()
     mine, *theirs = live_holders_of(old, *sharers)
@@ -347,7 +345,8 @@ def bind_anew(old: paddle.Tensor, fresh: paddle.Tensor, what: str) -> None:
     if not wanted:
         return
     for other, new in sharing.settle(fresh, wanted):
-        note_written(root_to_change(other), new)
+        if not is_sometimes_a_view(other):  # else an argument that it is on other runs stays
+            note_written(root_to_change(other), new)
         _rebind(others[other.id][1], other, new, what)
 
 
@@ -430,6 +429,8 @@ def _check(holder: Holder, old: paddle.Tensor, what: str) -> None:
             continue
         if known and block.makes(as_value(old)):
             continue
+        if known and is_sometimes_a_view(as_value(old)):
+            continue  # what the loop began with stays as it is
         other = _other_name(holder, block) if known else holder.path
         if other is not None:
             raise error_here(

@@ -19,8 +19,8 @@ from d2s.errors import InplaceError, UnsupportedInGraphError
 from d2s.runtime.aliasing.chosen import may_be
 from d2s.runtime.aliasing.reach import is_container
 from d2s.runtime.aliasing.snapshots import same_items
-from d2s.runtime.aliasing.storage import Sharing
 from d2s.runtime.aliasing.variables import State
+from d2s.runtime.aliasing.views.sharing import Sharing
 from d2s.runtime.trace import current, error_here, tentatively
 
 

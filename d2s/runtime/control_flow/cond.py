@@ -20,8 +20,8 @@ from d2s.runtime.aliasing.reach import Reach, Scope
 from d2s.runtime.aliasing.replays import calling
 from d2s.runtime.aliasing.slots import Attribute, Slot
 from d2s.runtime.aliasing.snapshots import Frozen, freeze, renew_doubles, same_items, thaw
-from d2s.runtime.aliasing.storage import relink
 from d2s.runtime.aliasing.variables import State
+from d2s.runtime.aliasing.views.branches import places_in, relink
 from d2s.runtime.control_flow.effects import BlockLeft, error, raise_later
 from d2s.runtime.control_flow.ends import Ends
 from d2s.runtime.control_flow.guards import End, close, extent, handed_out, skip_where
@@ -33,7 +33,7 @@ from d2s.runtime.lists.becoming import KINDS, NeedsFormError
 from d2s.runtime.lists.divided import join_again
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.lending import left_alone, settle_block
-from d2s.runtime.trace import current, error_here
+from d2s.runtime.trace import current, error_here, open_trace
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import is_object
 from d2s.runtime.values.objects import is_asked_by_python, is_user_class, owner_of
@@ -454,16 +454,18 @@ def decide(test: object, body: Body, orelse: Body | None, state: State) -> None:
     for end in sides.ends:
         end.outcome = state.padded(end.outcome)
     origins.joined([end.outcome for end in sides.ends])
-    sides.merger.state = state
-    sides.merger.outcomes = sides.ends[0].outcome, sides.ends[1].outcome
-    sides.merger.ends = (
+    merger = sides.merger
+    merger.state = state
+    merger.outcomes = sides.ends[0].outcome, sides.ends[1].outcome
+    merger.ends = (
         Ends(state.slots, sides.ends[0].outcome),
         Ends(state.slots, sides.ends[1].outcome),
     )
-    builders = [
-        sides.merger.merge(*sides.outcomes(index), name) for index, name in enumerate(state.names)
-    ]
-    dropped = [(root, sides.merger.aside(true, false)) for root, true, false in origins.leavings()]
+    left = [sides.outcomes(index) for index in range(len(state.names))]
+    builders = [merger.merge(*pair, name) for pair, name in zip(left, state.names, strict=True)]
+    dropped = [(root, merger.aside(true, false)) for root, true, false in origins.leavings()]
+    placed = open_trace().places and not any(merger.left)
+    places = places_in(left, merger, merger.op.makes) if placed else []
     results = sides.finish()
     values = [build(results) for build in builders]
     forms = [(root, build(results)) for root, build in dropped]
@@ -471,9 +473,9 @@ def decide(test: object, body: Body, orelse: Body | None, state: State) -> None:
         if isinstance(slot, Attribute) and isinstance(value, Choice):
             value.missing = slot.missing_error()
     state.write(values)
-    if not all(sides.merger.left):
-        merged = [(*sides.outcomes(index), value) for index, value in enumerate(values)]
-        relink(merged, sides.merger.left, sides.merger.op.makes)
+    if not all(merger.left):
+        merged = [(*pair, value) for pair, value in zip(left, values, strict=True)]
+        relink(merged, merger.left, merger.op.makes, places, results)
     origins.note(values, [end.left for end in sides.ends])
     for root, form in forms:
         note_form(root, form)

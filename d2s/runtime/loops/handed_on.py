@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any
 
 import paddle
 
@@ -23,11 +23,9 @@ from d2s.errors import InplaceError
 from d2s.runtime.aliasing.chosen import sources_of
 from d2s.runtime.aliasing.inplace import outer_holders
 from d2s.runtime.aliasing.snapshots import freeze, tensors_in
-from d2s.runtime.aliasing.storage import MAKERS, PARTS, UNKNOWN, link_of
+from d2s.runtime.aliasing.views.related import bases_of
 from d2s.runtime.trace import Block, error_here, open_trace
 from d2s.runtime.values.tensors import as_value, root_of
-
-_VIEWS: Final = PARTS | UNKNOWN | MAKERS.keys() - {"pd_op.if", "pd_op.while"}
 
 
 class HandedOn:
@@ -122,8 +120,7 @@ class HandedOn:
 
     def _check_made(self) -> None:
         """Look again at what was taken for tensors of the trip's own."""
-        written = [old for _, old in self._notes.renewed.values() if old.id in self._made]
-        for value in written:
+        for value in (old for old in self._changed() if old.id in self._made):
             for each in self._origins(value, views=True).values():
                 place = self._place.get(each.id)
                 if place is not None:
@@ -147,17 +144,8 @@ class HandedOn:
             if each.id not in self._place:
                 queue += [*sources_of(each, self._notes), *self._inner.get(each.id, ())]
                 queue += [old for _, old in filter(None, [self._notes.renewed.get(each.id)])]
-                queue += self._bases(each) if views else ()
+                queue += bases_of(each, self._notes) if views else ()
         return found
-
-    def _bases(self, value: paddle.Tensor) -> Iterator[Any]:
-        """What ``value`` is, or may be, a view of."""
-        yield from self._notes.sharing.get(value.id, (value, ()))[1]
-        link, operation = link_of(value), value.get_defining_op()
-        if link is not None:
-            yield link.base
-        elif operation is not None and operation.name() in _VIEWS and operation.num_operands():
-            yield operation.operand_source(0)
 
     def _own(self, place: int) -> int:
         return self._place[self._given[place].id]
@@ -181,11 +169,17 @@ class HandedOn:
         """The places whose tensors a trip changes in place."""
         return {
             self._place[key]
-            for _, old in self._notes.renewed.values()
+            for old in self._changed()
             if not self._is_outer(old)
             for key in self._origins(old)
             if key in self._place
         }
+
+    def _changed(self) -> Iterator[Any]:
+        """What a write has put another value in the place of, and has really changed."""
+        for new, old in self._notes.renewed.values():
+            if new.id not in self._notes.selected:
+                yield old
 
     def _is_read(self, place: int, came: list[set[int]]) -> bool:
         """Whether a trip looks at what it begins with there."""

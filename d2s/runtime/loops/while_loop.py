@@ -151,7 +151,8 @@ class WhileLoop:
             making.of(name, value, top=True)
             for name, value in zip(state.names, before, strict=True)
         ]
-        boundary, views = Boundary(carriers, plans), LoopViews(carriers, plans)
+        views = LoopViews(carriers, plans)
+        boundary = Boundary([*carriers, views], plans)
         op = bridge.WhileOp(self.holds, boundary.inits)
         kept: list[bool] = []
         try:
@@ -164,8 +165,10 @@ class WhileLoop:
                 variables = boundary.enter(arguments)
 
                 def begin() -> None:
+                    if len(state.slots) > len(carriers):
+                        raise MoreStateError
                     self._spread(carriers, variables, entered.given)
-                    views.note()
+                    views.note(variables)
 
                 begin()
                 doubles = Doubles(state.names, before, entered.given)
@@ -186,14 +189,15 @@ class WhileLoop:
                 if any(map(lengthens, entered.given, after)):
                     _let_sizes_differ(carriers)
                 settle_roots(carriers)
-                views.end()
+                leaving += views.end(after, op.is_outer)
                 op.finish(paddle.assign(again), boundary.leave(leaving))
         except BaseException:
             trace.drop(op)
             raise
-        self._spread(carriers, boundary.enter(op.results()), [])
+        results = boundary.enter(op.results())
+        self._spread(carriers, results, [])
         self._settle(carriers, before, kept)
-        views.note()
+        views.note(results)
         doubles.note(state.freeze())
         state.forget_scratch()
         return carriers

@@ -16,7 +16,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.runtime.aliasing.slots import Slot
-from d2s.runtime.aliasing.storage import with_contents
+from d2s.runtime.aliasing.views.sharing import with_contents
 from d2s.runtime.training.gradients import constant
 from d2s.runtime.training.leaves import Leaf, Leaves
 from d2s.runtime.training.record import BLOCKS, Record

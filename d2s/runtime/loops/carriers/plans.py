@@ -67,6 +67,7 @@ class Plan:
             it is.
         apart: what began as another name of one list, dict or tensor becomes another one.
         alone: a tensor that began as a view is none behind a trip.
+        place: what a tensor may be a view of, see ``loops.views``.
         rows: the growing list is asked for more than to be appended to.
         carry: the loop changes the growing list.
         rebound: the loop binds the variable to another growing list.
@@ -85,6 +86,7 @@ class Plan:
     anew: bool = False
     apart: bool = False
     alone: bool = False
+    place: Any = None
     rows: bool = False
     carry: bool = False
     rebound: bool = False

@@ -1,17 +1,14 @@
-"""Which tensors of a program share their storage in dygraph, and what a write does to the others.
+"""What a value is a view of in dygraph, as the operation that made it says.
 
-``row = y[0]`` is a view there: a write to either is seen in both.  A program has values only, so
-a write to one of them makes new values of all that somebody still reads.  What a value is a view
-of is read from the operation that made it.
+``row = y[0]`` is a view there; in a program it is a value with a :class:`Link` to ``y``::
 
-A write through a view leaves the gradient of the other tensors as it was recorded before: they
-have new contents, and their gradient goes where it went (dygraph records nothing for them).
+    row = slice(y, 0)           take: y' -> y'[0]        put: y', row' -> y' with row' at 0
 """
 
 from __future__ import annotations
 
 import dataclasses
-import itertools
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -19,9 +16,7 @@ from typing import Any, Final
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.runtime.aliasing.snapshots import Frozen
 from d2s.runtime.trace import current
-from d2s.runtime.values.tensors import as_value, is_tensor
 
 UNKNOWN: Final = frozenset(
     f"pd_op.{name}"
@@ -35,7 +30,7 @@ PARTS: Final = frozenset(
 """What gives parts of a tensor that are views of it, though not always known ones."""
 
 _FAR: Final = 2**31 - 1
-_DEPTH: Final = 20
+DEPTH: Final = 20
 
 
 @dataclass(frozen=True)
@@ -51,6 +46,8 @@ class Link:
         form: equal for links that are alike; values of the program in it are there by their ids.
         indexes: these values.
         steps: what ``put`` has made on the way.
+        key: the index, where the view is ``base[key]``.
+        where: on which runs it is a view, a bool value; ``None`` for all of them.
     """
 
     view: Any
@@ -61,6 +58,18 @@ class Link:
     form: tuple[Any, ...]
     indexes: tuple[Any, ...] = ()
     steps: list[Any] = field(default_factory=list)
+    key: tuple[Any, ...] | None = None
+    where: Any = None
+
+    def contents(self, base: paddle.Tensor) -> Any:
+        """Those of the view, where those of what it is a view of are ``base``."""
+        taken = self.take(base)
+        if self.where is None:
+            return taken
+        shape = list(self.view.shape)
+        return paddle.where(
+            paddle.expand(self.where, shape) if shape else self.where, taken, self.view
+        )
 
     def between(self, view: paddle.Tensor, base: paddle.Tensor) -> Link:
         """The same for other contents of the two."""
@@ -75,6 +84,8 @@ class Link:
             self.steps.extend((middle, changed))
             return below.put(base, changed)
 
+        conditions = [each for each in (self.where, below.where) if each is not None]
+
         return Link(
             self.view,
             below.base,
@@ -84,6 +95,7 @@ class Link:
             (*below.form, *self.form),
             (*below.indexes, *self.indexes),
             self.steps,
+            where=functools.reduce(paddle.logical_and, conditions) if conditions else None,
         )
 
 
@@ -106,6 +118,19 @@ def link_of(value: paddle.Tensor) -> Link | None:
     if maker is None or value.id != operation.result(0).id:
         return None
     return maker(value, operation.operand_source(0), operation)
+
+
+def as_number(part: Any) -> paddle.Tensor:
+    """A number in an index as a 0-D value, which is nobody's tensor."""
+    if not bridge.is_value(part):
+        return paddle.full([], part, "int64")
+    return paddle.assign(part) if part.dtype == paddle.int64 else paddle.cast(part, "int64")
+
+
+def is_sometimes_a_view(value: paddle.Tensor) -> bool:
+    """Whether the run decides if ``value`` is a view."""
+    link = link_of(value)
+    return link is not None and link.where is not None
 
 
 def bridge_copy(value: paddle.Tensor) -> Any:
@@ -131,20 +156,33 @@ def _sliced(view: Any, base: Any, operation: Any) -> Link | None:
             return None
         else:
             key[axis] = slice(_near(start), _near(end), None if stride == 1 else stride)
-    chosen = tuple(key)
-    rest = [part for part in chosen if isinstance(part, slice)]
-    behind = len(chosen) - len(rest)  # x[i, j, a:b] is one stretch, x[:, i] is none
-    straight = not any(isinstance(part, slice) for part in chosen[:behind]) and all(
+    return slice_link(view, base, tuple(key))
+
+
+def slice_link(view: Any, base: Any, key: tuple[Any, ...], where: Any = None) -> Link:
+    """The link of ``view``, which is ``base[key]``.
+
+    Args:
+        view, base: the two.
+        key: a number, a 0-D value or a slice for each dimension.
+        where: on which runs that holds, a 0-D bool value; ``None`` for all of them.
+    """
+    rest = [part for part in key if isinstance(part, slice)]
+    behind = len(key) - len(rest)  # x[i, j, a:b] is one stretch, x[:, i] is none
+    straight = not any(isinstance(part, slice) for part in key[:behind]) and all(
         part == slice(None) or (index == 0 and part.step is None) for index, part in enumerate(rest)
     )
+    condition = () if where is None else (where,)
     return Link(
         view,
         base,
-        lambda base: base[chosen],
-        lambda base, item: bridge.with_item(base, chosen, item),
-        straight,
-        ("slice", *map(_form, chosen)),
-        tuple(filter(bridge.is_value, chosen)),
+        lambda base: base[key],
+        lambda base, item: bridge.with_item(base, key, item),
+        straight and where is None,
+        ("slice", *map(_form, (*condition, *key))),
+        (*condition, *filter(bridge.is_value, key)),
+        key=key,
+        where=where,
     )
 
 
@@ -233,7 +271,7 @@ def unknown_base(value: paddle.Tensor) -> Any | None:
     return base if above is None else above
 
 
-def _is_straight(value: paddle.Tensor, depth: int = _DEPTH) -> bool:
+def _is_straight(value: paddle.Tensor, depth: int = DEPTH) -> bool:
     """Whether the elements of ``value`` lie beside each other in dygraph."""
     capture = current()
     operation = value.get_defining_op()
@@ -274,7 +312,7 @@ def views_of(value: paddle.Tensor) -> Iterator[Link]:
 def chain_of(value: paddle.Tensor) -> Iterator[Link]:
     """What ``value`` is a view of, what that is a view of, and so on, where it is known."""
     link = link_of(value)
-    for _ in range(_DEPTH):
+    for _ in range(DEPTH):
         if link is None:
             return
         yield link
@@ -287,147 +325,3 @@ def note_link(link: Link, view: paddle.Tensor, base: paddle.Tensor) -> None:
     capture = current()
     if capture is not None and view.id != base.id:
         capture.notes.links[view.id] = link.between(view, base)
-
-
-def relink(
-    merged: list[tuple[Any, Any, Any]], left: tuple[bool, bool], makes: Callable[[Any], bool]
-) -> None:
-    """Note what is still a view behind an ``if``: of what its sides have left, and of what became.
-
-    A ``raise`` has ended the sides that are ``left``; ``makes`` says what cannot be seen outside.
-    """
-    leaves = [leaf for case in merged for leaf in _leaves(*case)]
-    taken = [[leaf[side] for side in (0, 1) if not left[side]] + [leaf[2]] for leaf in leaves]
-    values = [[as_value(each) for each in leaf] for leaf in taken if all(map(is_tensor, leaf))]
-    bases = {tuple(each.id for each in sides): base for *sides, base in values}
-    for *sides, view in values:
-        if view.id in [each.id for each in sides]:
-            continue
-        found: tuple[Link, Any] | None = None
-        for links in itertools.product(*map(chain_of, sides)):
-            if len({link.form for link in links}) > 1 or any(map(makes, links[0].indexes)):
-                continue
-            whole = bases.get(tuple(link.base.id for link in links))
-            if whole is not None:
-                found = links[0], whole
-                break
-            if len({link.base.id for link in links}) == 1 and not makes(links[0].base):
-                found = links[0], links[0].base  # which no side has changed
-        if found is not None:
-            note_link(found[0], view, found[1])
-
-
-def _leaves(true: object, false: object, made: object) -> Iterator[tuple[Any, Any, Any]]:
-    """What stands in the same place of three things, two of them snapshots."""
-    if isinstance(true, Frozen) and isinstance(false, Frozen) and type(made) is list:
-        for case in zip(true.items, false.items, made, strict=False):
-            yield from _leaves(*case)
-    else:
-        yield true, false, made
-
-
-class Sharing:
-    """All values of one storage, as a write to one of them finds them.
-
-    Attributes:
-        above: from the written value to the whole: what each is a view of.
-    """
-
-    def __init__(self, old: paddle.Tensor) -> None:
-        self.old = old
-        self.above: list[Link] = []
-        at = old
-        while (link := link_of(at)) is not None and len(self.above) < _DEPTH:
-            self.above.append(link)
-            at = link.base
-        self.whole = at
-        self.below: dict[int, list[Link]] = {}
-        queue = [self.whole]
-        while queue:
-            at = queue.pop()
-            if at.id not in self.below:
-                self.below[at.id] = list(views_of(at))
-                queue.extend(link.view for link in self.below[at.id])
-
-    def others(self) -> list[Any]:
-        """The values besides the one that is written."""
-        found = {self.whole.id: self.whole}
-        for links in self.below.values():
-            found.update((link.view.id, link.view) for link in links)
-        found.pop(self.old.id, None)
-        return list(found.values())
-
-    def settle(self, fresh: paddle.Tensor, wanted: set[int]) -> list[tuple[Any, Any]]:
-        """Make new values of the others, after ``fresh`` was written.
-
-        Args:
-            fresh: what the written value has become.
-            wanted: ids of the others that are still known to somebody.
-
-        Returns:
-            Old and new values, the written one's not among them.
-        """
-        capture = current()
-        assert capture is not None
-        made: dict[int, Any] = {self.old.id: fresh}
-        group = {fresh.id}
-        pairs: list[tuple[Any, Any]] = []
-        at = fresh
-        fixed: list[tuple[Any, Link | None]] = []
-        for link in self.above:
-            raw = link.put(link.base, at)
-            base = with_contents(link.base, raw)
-            group |= {raw.id, base.id, *(step.id for step in link.steps)}
-            capture.notes.links[raw.id] = None
-            fixed.append((at, link.between(at, base)))
-            made[link.base.id] = base
-            pairs.append((link.base, base))
-            at = base
-        fixed.append((at, None))
-        queue = [self.whole]
-        while queue:
-            parent = queue.pop()
-            for link in self.below[parent.id]:
-                if link.view.id not in made and self._leads_to(link.view, wanted):
-                    raw = link.take(made[parent.id])
-                    view = with_contents(link.view, raw)
-                    group |= {raw.id, view.id}
-                    made[link.view.id] = view
-                    pairs.append((link.view, view))
-                    base = made[parent.id]
-                    fixed.append((view, link.between(view, base)))
-                if link.view.id in made:
-                    queue.append(link.view)
-        for value, link_ in fixed:
-            capture.notes.links[value.id] = link_
-        settled = frozenset(group)
-        capture.notes.settled.update(dict.fromkeys(group, settled))
-        for old, new in pairs:
-            note_renewed(old, new)
-        return pairs
-
-    def _leads_to(self, view: paddle.Tensor, wanted: set[int]) -> bool:
-        return view.id in wanted or any(
-            self._leads_to(link.view, wanted) for link in self.below.get(view.id, ())
-        )
-
-
-def note_renewed(old: paddle.Tensor, new: paddle.Tensor) -> None:
-    """Note that a write has put ``new`` in the place of ``old``."""
-    capture = current()
-    if capture is not None and new.id != old.id:
-        capture.notes.renewed[new.id] = (new, old)
-
-
-def with_contents(old: paddle.Tensor, new: paddle.Tensor) -> Any:
-    """``new``, with the gradient of ``old``."""
-    if old.stop_gradient:
-        return bridge_copy(new)
-    contents = bridge_copy(new)
-    keep = bridge.static_py_layer(
-        lambda context, before, after: paddle.assign(after),
-        lambda context, gradient: (gradient, paddle.zeros_like(gradient)),
-    )
-    kept = keep([old, contents])
-    kept.stop_gradient = False
-    return kept

@@ -1,0 +1,1 @@
+"""Views: which tensors of a program share their storage in dygraph."""

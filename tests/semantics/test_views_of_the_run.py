@@ -1,0 +1,254 @@
+"""Views of which the run decides whether, and of what place, they are ones (rules A1, B2, C2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import paddle
+import pytest
+
+import d2s
+from d2s.errors import InplaceError
+from tests.helpers import assert_same, function_of, tensor
+
+INPUTS = (
+    (tensor(3.0, 1.0, 2.0), paddle.to_tensor(1)),
+    (tensor(1.0, 2.0, 4.0), paddle.to_tensor(2)),
+    (tensor(0.5, 0.25, -1.0), paddle.to_tensor(0)),
+)
+
+
+def same(body: str, **names: Any) -> None:
+    """Hold ``f(x, i)`` of these lines against dygraph, as one program."""
+    lines = "\n".join(f"    {line}" for line in body.splitlines())
+    assert_same(function_of(f"def f(x, i):\n{lines}", paddle=paddle, **names), *INPUTS)
+
+
+BRANCHES = {
+    "the best so far": (
+        "y = x * 2; best = paddle.to_tensor(0.0)\n"
+        "for k in range(3):\n"
+        "    v = y[k]\n"
+        "    if v > best: best = v\n"
+        "    y[k] = best + 1\n"
+        "return best * 1, y"
+    ),
+    "one on one side": "y = x * 2; a = x.sum()\nif a > 4: a = y[i]\ny[i] = 3.0\nreturn a, y * 1",
+    "from the end": (
+        "y = x * 2; a = x.sum()\nif a > 4: a = y[-1]\ny[2] = 5.0; y[-2] = 4.0\nreturn a * 1, y"
+    ),
+    "of several elements": (
+        "y = x * 2; a = x[:2] * 1\nif a.sum() > 2: a = y[1:]\ny[i] = 5.0\nreturn a * 1, y"
+    ),
+    "two places": (
+        "y = x * 2\nif x.sum() > 4: a = y[0]\nelse: a = y[i]\ny[0] = 5.0\ny[2] = 6.0\n"
+        "return a * 1, y"
+    ),
+    "an item of a dict": (
+        "s = {'y': x * 2, 'b': x.sum()}\n"
+        "for k in range(3):\n"
+        "    if s['y'][k] < s['b']: s['b'] = s['y'][k]\n"
+        "    s['y'][i] = s['y'][i] + 1\n"
+        "return s['b'] * 1, s['y']"
+    ),
+    "out of a loop that is left early": (
+        "y = x * 2; last = x.sum()\n"
+        "for k in range(3):\n"
+        "    if y[k] > 3:\n"
+        "        last = y[k]\n"
+        "        y[k] = y[k] - 5\n"
+        "        break\n"
+        "    last = y[k]\n"
+        "    y[k] = last + 1\n"
+        "y[0] = 4.0\n"
+        "return last * 2, y"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BRANCHES)
+def test_a_branch_decides_what_is_a_view(name: str) -> None:
+    """A1, B2: a change of the tensor is seen in what may be a part of it, on the runs it is."""
+    same(BRANCHES[name])
+
+
+def test_a_view_of_an_argument() -> None:
+    """A1: the argument is changed for the caller, too; what is no view of it on a run is not."""
+
+    def f(x: Any, i: Any) -> Any:
+        a = x.sum()
+        if a > 4:
+            a = x[i]
+        x[i] = 3
+        return a * 1, x * 1
+
+    calls = [[3, 1, 2], [0, 1, 2], [9, 0, 0]]
+    assert_same(f, *((paddle.to_tensor(x), paddle.to_tensor(1)) for x in calls))
+
+
+LOOPS = {
+    "taken in a trip": (
+        "y = x * 2; last = x.sum(); n = paddle.to_tensor(0)\n"
+        "while n < i:\n"
+        "    last = y[n]\n"
+        "    n = n + 1\n"
+        "y[0] = 9.0; y[1] = 8.0\n"
+        "return last + 1, y"
+    ),
+    "a pointer that moves": (
+        "y = paddle.to_tensor([0, 0, 1]); n = i\n"
+        "while y[n] != n:\n"
+        "    y[n] = y[y[n]]\n"
+        "    n = y[n]\n"
+        "return n * 1, y"
+    ),
+    "the best of a branch": (
+        "y = x * 2; best = x.sum(); n = paddle.to_tensor(0)\n"
+        "while n < 3:\n"
+        "    if y[n] < best: best = y[n]\n"
+        "    y[i] = y[i] + 1\n"
+        "    n = n + 1\n"
+        "return best * 1, y"
+    ),
+    "the best and the second": (
+        "y = x * 2; best = paddle.to_tensor(100.0); second = best; n = paddle.to_tensor(0)\n"
+        "while n < 3:\n"
+        "    if y[n] < best:\n"
+        "        second = best\n"
+        "        best = y[n]\n"
+        "    y[n] = y[n] + 3\n"
+        "    n = n + 1\n"
+        "return best * 1, second * 1, y"
+    ),
+    "two that are swapped": (
+        "y = x * 2; a = y[0]; b = x.sum(); n = paddle.to_tensor(0)\n"
+        "while n < 3:\n"
+        "    a, b = b, a\n"
+        "    y[0] = y[0] + 1\n"
+        "    n = n + 1\n"
+        "return a * 1, b * 1, y"
+    ),
+    "a row": (
+        "m = x.unsqueeze(0) * x.unsqueeze(1); row = x * 1; n = paddle.to_tensor(0)\n"
+        "while n < 2:\n"
+        "    if m[n].sum() > 3: row = m[n]\n"
+        "    m[n, 1] = -1.0\n"
+        "    n = n + 1\n"
+        "return row * 2, m"
+    ),
+    "loops in loops": (
+        "y = x * 2; best = paddle.to_tensor(100.0); a = paddle.to_tensor(0)\n"
+        "while a < 2:\n"
+        "    b = paddle.to_tensor(0)\n"
+        "    while b < 3:\n"
+        "        if y[b] < best: best = y[b]\n"
+        "        y[b] = y[b] + a\n"
+        "        b = b + 1\n"
+        "    y[a] = best + 1\n"
+        "    a = a + 1\n"
+        "return best * 1, y"
+    ),
+    "a function with a loop of its own": (
+        "def find(parent, k):\n"
+        "    while parent[k] != k:\n"
+        "        parent[k] = parent[parent[k]]\n"
+        "        k = parent[k]\n"
+        "    return k\n"
+        "parent = paddle.to_tensor([0, 0, 1]); n = paddle.to_tensor(0); s = n\n"
+        "while n < 3:\n"
+        "    s = s + find(parent, n)\n"
+        "    a = find(parent, i)\n"
+        "    parent[a] = s % 3\n"
+        "    n = n + 1\n"
+        "return parent, s"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_trip_decides_what_is_a_view(name: str) -> None:
+    """A1, C2: whether a variable is a view, and of what place, goes along from trip to trip."""
+    same(LOOPS[name])
+
+
+def test_the_attribute_of_an_object() -> None:
+    """A1, F3: the tensor and what may be a part of it are attributes."""
+
+    class Search:
+        def __init__(self, y: Any) -> None:
+            self.y, self.best = y, y.sum()
+
+    same(
+        "s = Search(x * 2); n = paddle.to_tensor(0)\n"
+        "while n < 3:\n"
+        "    if s.y[n] < s.best: s.best = s.y[n]\n"
+        "    s.y[i] = s.y[i] + 1\n"
+        "    n = n + 1\n"
+        "return s.best * 1, s.y",
+        Search=Search,
+    )
+
+
+REFUSED = {
+    "one of two tensors": (
+        "y = x * 2; z = x * 3\nif x.sum() > 4: a = y[i]\nelse: a = z[i]\n"
+        "y[i] = 7.0; z[i] = 6.0\nreturn a + 1, y, z"
+    ),
+    "changed itself": (
+        "m = x.unsqueeze(0) * x.unsqueeze(1); row = x * 1\nif m[0].sum() > 3: row = m[0]\n"
+        "row[1] = 5.0\nreturn row * 2, m"
+    ),
+    "a piece, merged with a view before it is one": (
+        "y = x * 2; v = x.sum(); w = v; n = paddle.to_tensor(0)\n"
+        "while n < 3:\n"
+        "    if n > 1: w = v\n"
+        "    else: w = y[2]\n"
+        "    v = y.unbind()[1]\n"
+        "    y[1] = 5.0 + n\n"
+        "    v = y.unbind()[1]\n"
+        "    n = n + 1\n"
+        "return w * 1, y"
+    ),
+    "what may be None, merged with a view": (
+        "y = x * 2; v = None; w = x.sum(); n = paddle.to_tensor(0)\n"
+        "while n < 3:\n"
+        "    if v is None: w = y[2]\n"
+        "    else: w = v\n"
+        "    y[1] = 5.0 + n\n"
+        "    v = y[1]\n"
+        "    n = n + 1\n"
+        "y[1] = 9.0\n"
+        "return w * 1, y"
+    ),
+    "items of a list that grows": (
+        "y = x * 2; kept = []; n = paddle.to_tensor(0)\n"
+        "while n < 3:\n"
+        "    kept.append(y[n])\n"
+        "    y[i] = y[i] * 0.5\n"
+        "    n = n + 1\n"
+        "return paddle.stack(kept), y"
+    ),
+    "a value that nobody holds": (
+        "def put(y, k):\n"
+        "    y[k] = 7.0\n"
+        "    return y[k]\n"
+        "y = x * 2; n = paddle.to_tensor(0)\n"
+        "while n < 2:\n"
+        "    a, b = y[i], put(y, n)\n"
+        "    n = n + 1\n"
+        "return a * 1, b * 1, y"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_view_of_which_nobody_knows_the_place(name: str) -> None:
+    """A1: refused with the user's line as one program, never lost; right as several."""
+    lines = "\n".join(f"    {line}" for line in REFUSED[name].splitlines())
+    function = function_of(f"def f(x, i):\n{lines}", paddle=paddle)
+    with pytest.raises(InplaceError) as caught:
+        d2s.to_static(function, full_graph=True)(*INPUTS[0])
+    assert caught.value.line is not None
+    parts = d2s.to_static(function, full_graph=False)
+    for x, i in INPUTS:
+        assert str(parts(x.clone(), i)) == str(function(x.clone(), i))
