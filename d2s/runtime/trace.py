@@ -236,8 +236,7 @@ class Capture:
         grown: lists that a static loop has grown, and what they have become, by their ids.
         callers: the containers of the caller's among the arguments, as the capture has them.
         overwritten: containers in the place of which a branch has put others, by their ids.
-        forms: for the identities of lists and dicts among which a choice is made, the container
-            that they stand for, and the choice.
+        forms: lists and dicts among which a choice is made: what they stand for, and the choice.
         leaving: what an exception of the run that is captured here leaves changed: the values
             that it needs, and what makes the changes with the run and its tensors for them.
         effects: a host operator does more than raise.
@@ -251,8 +250,7 @@ class Capture:
         steps: gradients and optimizers that are part of the program.
         tentative: another capture is made if this one fails, so that it rather fails than keeps
             for the run what was raised.
-        lies_straight: whether the elements of an argument lie beside each other in memory, by its
-            index; the program relies on what it has told.
+        lies_straight: whether the elements of an argument lie beside each other; is relied upon.
         decided: conditions on numbers of the state are to be decided while it is captured.
         decides: tells, of a condition on numbers of the state, how it is on the present call, which
             the program then relies on; ``None`` of other conditions.
