@@ -147,10 +147,8 @@ class WhileLoop:
         trace, state = open_trace(), self.state
         depth = len(trace.blocks)
         making = Carriers(plans, depth)
-        carriers = [
-            making.of(name, value, top=True)
-            for name, value in zip(state.names, before, strict=True)
-        ]
+        state_before = zip(state.names, before, strict=True)
+        carriers = [making.of(name, value, top=True) for name, value in state_before]
         views = LoopViews(carriers, plans)
         boundary = Boundary([*carriers, views], plans)
         op = bridge.WhileOp(self.holds, boundary.inits)
@@ -165,8 +163,6 @@ class WhileLoop:
                 variables = boundary.enter(arguments)
 
                 def begin() -> None:
-                    if len(state.slots) > len(carriers):
-                        raise MoreStateError
                     self._spread(carriers, variables, entered.given)
                     views.note(variables)
 
@@ -246,6 +242,8 @@ class WhileLoop:
         self, carriers: list[Carrier], values: list[paddle.Tensor], given: list[object]
     ) -> None:
         """Let the state be what the carriers make of ``values``; it is noted in ``given``."""
+        if len(self.state.slots) > len(carriers):  # a trip that fails has found more
+            raise MoreStateError
         given[:] = rebuilt(carriers, values)
         for slot, value in zip(self.state.slots, given, strict=True):
             if isinstance(slot, Attribute) and isinstance(value, Choice):

@@ -212,6 +212,7 @@ def relink(
 
 def _common(sides: tuple[Any, ...], bases: dict[Any, Any], makes: Makes) -> tuple[Link, Any] | None:
     """The view that all ``sides`` are of one of ``bases``, or of what no side has changed."""
+    unchanged: tuple[Link, Any] | None = None
     for links in itertools.product(*map(chain_of, sides)):
         if len({link.form for link in links}) > 1 or any(map(makes, links[0].indexes)):
             continue
@@ -219,8 +220,8 @@ def _common(sides: tuple[Any, ...], bases: dict[Any, Any], makes: Makes) -> tupl
         if whole is not None:
             return links[0], whole
         if len({link.base.id for link in links}) == 1 and not makes(links[0].base):
-            return links[0], None
-    return None
+            unchanged = links[0], None
+    return unchanged
 
 
 def _leaves(true: object, false: object, made: object) -> Iterator[tuple[Any, Any, Any]]:
