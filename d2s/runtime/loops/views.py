@@ -57,7 +57,7 @@ class LoopPlace:
     base: Any
     key: tuple[slice | None, ...]
 
-    def numbers_of(self, link: Link | None, base: Any) -> list[Any] | None:
+    def numbers_of(self, link: Link | None, base: paddle.Tensor) -> list[Any] | None:
         """The numbers in the index of ``link``; ``None`` where it is no such view of ``base``."""
         if link is None or link.key is None or link.base.id != base.id:
             return None
@@ -201,7 +201,9 @@ class LoopViews(Carrier):
         base = link.base if owner is None else None
         return LoopPlace(None if owner is None else owner.path, base, pattern_of(link.key))
 
-    def _checked(self, variable: TensorVariable, place: LoopPlace, base: Any) -> LoopPlace:
+    def _checked(
+        self, variable: TensorVariable, place: LoopPlace, base: paddle.Tensor
+    ) -> LoopPlace:
         names = [each.path for each in self.variables]
         if names.count(variable.path) > 1 or names.count(place.owner or "") > 1:
             raise _refusal()  # a plan is by name

@@ -98,7 +98,7 @@ def places_in(outcomes: Sequence[tuple[Any, Any]], joining: Joining, makes: Make
     return found
 
 
-def _taken(value: Any) -> list[Link | None]:
+def _taken(value: paddle.Tensor) -> list[Link | None]:
     """How ``value`` was taken out of another one by an index; and ``None``, for not at all."""
     link = link_of(value)
     return [None] if link is None or link.key is None else [link, None]

@@ -159,7 +159,9 @@ def _sliced(view: Any, base: Any, operation: Any) -> Link | None:
     return slice_link(view, base, tuple(key))
 
 
-def slice_link(view: Any, base: Any, key: tuple[Any, ...], where: Any = None) -> Link:
+def slice_link(
+    view: paddle.Tensor, base: paddle.Tensor, key: tuple[Any, ...], where: Any = None
+) -> Link:
     """The link of ``view``, which is ``base[key]``.
 
     Args:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+import paddle
+
 from d2s.runtime.aliasing.chosen import begun_with, sources_of
 from d2s.runtime.aliasing.views.links import MAKERS, PARTS, UNKNOWN, link_of
 from d2s.runtime.trace import ValueNotes, open_trace
@@ -14,7 +16,7 @@ _VIEWS: Final = (PARTS | UNKNOWN | MAKERS.keys()) - {"pd_op.if", "pd_op.while"}
 _STORES: Final = ("set_value", "index_put")
 
 
-def bases_of(value: Any, notes: ValueNotes) -> Iterator[Any]:
+def bases_of(value: paddle.Tensor, notes: ValueNotes) -> Iterator[Any]:
     """What ``value`` is, or may be, a view of."""
     yield from notes.sharing.get(value.id, (value, ()))[1]
     link, operation = link_of(value), value.get_defining_op()
@@ -24,7 +26,7 @@ def bases_of(value: Any, notes: ValueNotes) -> Iterator[Any]:
         yield operation.operand_source(0)
 
 
-def are_apart(one: Any, other: Any) -> bool:
+def are_apart(one: paddle.Tensor, other: paddle.Tensor) -> bool:
     """Whether two values share no storage on any run, as far as loops are captured by now."""
     found = _related(one), _related(other)
     return not any(map(_is_of_a_list, (*found[0].values(), *found[1].values()))) and (
@@ -32,7 +34,7 @@ def are_apart(one: Any, other: Any) -> bool:
     )
 
 
-def may_be_a_view(value: Any) -> bool:
+def may_be_a_view(value: paddle.Tensor) -> bool:
     """Whether ``value`` may be a part of another tensor, or of a list of the run."""
     notes = open_trace().notes
     found = _related(value).values()
@@ -41,7 +43,7 @@ def may_be_a_view(value: Any) -> bool:
     )
 
 
-def _is_of_a_list(value: Any) -> bool:
+def _is_of_a_list(value: paddle.Tensor) -> bool:
     """Whether ``value`` is an item of a list of the run, which may be any tensor that it holds."""
     operation = value.get_defining_op()
     return value.id in open_trace().notes.sharing or (
@@ -49,7 +51,7 @@ def _is_of_a_list(value: Any) -> bool:
     )
 
 
-def _related(value: Any) -> dict[int, Any]:
+def _related(value: paddle.Tensor) -> dict[int, Any]:
     """What ``value`` is, was, may be, or is a part of, by their ids."""
     capture = open_trace()
     notes = capture.notes
