@@ -44,7 +44,6 @@ REFUSED: dict[str, tuple[str, str]] = {
         "D2S204",
         "the truth of several elements: dygraph raises as well, without a code",
     ),
-    "tuple_starred_unpack_grown": ("D2S207", "a list of unknown length is unpacked into variables"),
 }
 """Refused on purpose: name -> (code, reason). A case leaves the table when it runs."""
 

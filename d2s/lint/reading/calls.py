@@ -35,6 +35,7 @@ _CONTAINERS: Final = (Kind.MANY, Kind.TABLE, Kind.SET, Kind.PLAIN)
 
 def call(reader: Reader, node: Any) -> Value:
     """Read a call: its parts, the rules about it, and what it gives."""
+    rules.passed_on(reader, node)
     arguments = [reader.of(argument) for argument in node.args]
     keywords = {k.arg: reader.of(k.value) for k in node.keywords if k.arg}
     for keyword in node.keywords:

@@ -332,7 +332,6 @@ class Follower(Reader):
         if isinstance(target, gast.Name):
             self.scope.values[target.id] = value
         elif isinstance(target, gast.Tuple | gast.List):
-            rules.unpacked(self, target, value)
             for part in target.elts:
                 starred = isinstance(part, gast.Starred)
                 inner = part.value if starred else part

@@ -91,7 +91,9 @@ def advanced(reader: Reader, node: Any, arguments: list[Value]) -> None:
     if isinstance(arguments[0].home, gast.For):
         _moved(reader, node, name)
     outside = arguments[0].kind is Kind.NAMED or reader.scope.is_outer(name)
-    if (reader.decided and arguments[0].kind in (Kind.ITERATOR, Kind.UNKNOWN)) or (
+    # Trips that a tensor may leave early are captured one by one, and move it on in their order.
+    decided = any(each.kind != "rest" for each in reader.around)
+    if (decided and arguments[0].kind in (Kind.ITERATOR, Kind.UNKNOWN)) or (
         outside and arguments[0].kind is Kind.ITERATOR
     ):
         _moved(reader, node, name)
@@ -205,13 +207,20 @@ def recursion(reader: Reader, function: Any, at: Any) -> None:
     if not reader.decided or index != len(reader.stack) - 1:
         return
     tests = [n.test for n in own_nodes(function.body) if isinstance(n, gast.If | gast.IfExp)]
-    if tests and all(reader.of(test).decided for test in tests):
+    if tests and all(_is_decided(reader, test) for test in tests):
         reader.report(
             at,
             "D2S206",
             f"{function.name!r} calls itself, and only tensors say when to stop",
             "write a while loop, or pass the depth as a Python number",
         )
+
+
+def _is_decided(reader: Reader, test: Any) -> bool:
+    """Whether only tensors decide ``test``; what Python finds false in an ``and`` ends it, too."""
+    if isinstance(test, gast.BoolOp) and isinstance(test.op, gast.And):
+        return all(_is_decided(reader, each) for each in test.values)
+    return reader.of(test).decided
 
 
 def returned(reader: Reader, node: Any, value: Value) -> None:
@@ -276,19 +285,17 @@ def _varying(reader: Reader, item: Any) -> bool:
     return sliced and len(bounds) == 1 and bounds[0].decided
 
 
-def unpacked(reader: Reader, target: Any, value: Value) -> None:
-    """D2S207: a list of unknown length is unpacked."""
-    if not any(isinstance(part, gast.Starred) for part in target.elts):
-        return
-    for name, known in reader.scope.values.items():
-        if known is value and name in reader.scope.grown:
+def passed_on(reader: Reader, node: Any) -> None:
+    """D2S207: the items of a list of unknown length are arguments."""
+    for argument in node.args:
+        name = dotted(argument.value) if isinstance(argument, gast.Starred) else None
+        if name in reader.scope.grown:
             reader.report(
-                target,
+                argument,
                 "D2S207",
-                f"{name!r} has a length that a tensor decides, and is unpacked",
-                "index it",
+                f"{name!r} has a length that a tensor decides, and its items are arguments",
+                "hand on the list, or paddle.stack(...) of it",
             )
-            return
 
 
 def item_set(reader: Reader, target: Any, owner: Value, key: Value) -> None:

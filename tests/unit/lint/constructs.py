@@ -392,8 +392,21 @@ def grown_and_unpacked(x):
     while x.sum() < 20:
         x = x * 2
         states.append(x)
-    first, *rest = states  # D2S207
+    first, *rest = states
     return rest[0] + first
+
+
+def first_of(first, *rest):
+    return first + len(rest)
+
+
+@d2s.to_static
+def grown_as_arguments(x):
+    states = [x]
+    while x.sum() < 20:
+        x = x * 2
+        states.append(x)
+    return first_of(*states)  # D2S207
 
 
 @d2s.to_static
