@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import collections
+import gc
 import itertools
 import os
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import hypothesis
 import paddle
 import pytest
+
+from d2s.paddle_bridge.running import prepared
 
 PHASES = [phase for phase in hypothesis.Phase if phase is not hypothesis.Phase.explain]
 hypothesis.settings.register_profile(
@@ -57,6 +62,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             seen |= new
             if not new and number % every:
                 case.add_marker("slow")
+
+
+MOST_THREADS = 2000
+"""A machine has so many threads, 32,768 mostly, and each program that Paddle has prepared some."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let d2s end what Paddle has prepared for programs that are gone, in a worker of xdist too.
+
+    It does so where no other thread may run a program; that of xdist only waits for messages.
+    """
+    if hasattr(config, "workerinput"):
+        known = len(sys._current_frames())
+        prepared._has_threads = lambda: len(sys._current_frames()) > known
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """Let go of the programs of earlier tests, which wait for a rare collection of old objects."""
+    threads = Path("/proc/self/task")
+    if threads.exists() and len([*threads.iterdir()]) > MOST_THREADS:
+        gc.collect()
 
 
 @pytest.fixture(autouse=True)

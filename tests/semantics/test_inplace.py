@@ -657,3 +657,63 @@ def test_a_tensor_of_the_state_behind_a_branch_that_raises() -> None:
                 said.append(str(error))
             said.append(board.view.tolist())
         assert said[:2] == said[2:]
+
+
+REBOUND = {
+    "in a branch": "if x.sum() < 0:\n    s.t[0] = x[0]\n    s.t = s.t * 2\nreturn s.t * 1",
+    "behind an early return": (
+        "if x.sum() > 0: return s.t * 1\ns.t[0] = x[0]\ns.t = s.t * 2\nreturn s.t"
+    ),
+    "on both sides": (
+        "if x.sum() < 0:\n    s.t.add_(x)\n    s.t = s.t * 2\nelse:\n    s.t[1] = 7.0\n"
+        "    s.t = x * 3\nreturn s.t * 1"
+    ),
+    "to something else": "if x.sum() < 0:\n    s.t.add_(x)\n    s.t = x * 2\nreturn x",
+    "in a branch in a branch": (
+        "if x.sum() < 3:\n    if x.sum() < 0:\n        s.t.add_(x)\n        s.t = s.t + 1\n"
+        "    s.t = s.t * 2\nreturn s.t * 1"
+    ),
+    "before an exception of another run": (
+        "if x.sum() < 0:\n    s.t.add_(x)\n    s.t = s.t * 2\n"
+        "    if x.sum() < -9: raise ValueError('low')\nreturn s.t * 1"
+    ),
+    "before a loop that is left early": (
+        "if x.sum() < 0:\n    s.t.add_(x)\n    for _ in range(3):\n        s.t = s.t * 2\n"
+        "        if s.t.sum() > 3: break\nreturn x"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REBOUND)
+def test_a_tensor_of_the_state_that_is_changed_and_replaced_in_a_branch(name: str) -> None:
+    """A1, B4, F3: the run writes into the tensor that was there, and binds another one."""
+
+    class State:
+        def __init__(self) -> None:
+            self.t = paddle.to_tensor([1.0, 2.0])
+
+    lines = "\n".join(f"    {line}" for line in REBOUND[name].splitlines())
+    function = function_of(f"def f(s, x):\n{lines}")
+    static = d2s.to_static(function_of(f"def f(s, x):\n{lines}"), full_graph=True)
+    found = []
+    for called in (function, static):
+        state = State()
+        first, seen = state.t, []
+        for values in ([1.0, 2.0], [-1.0, -2.0], [-3.0, 1.0], [3.0, 4.0]):
+            result = called(state, paddle.to_tensor(values))
+            seen.append([result.tolist(), state.t.tolist(), first.tolist(), state.t is first])
+        found.append(seen)
+    assert found[0] == found[1]
+
+
+def test_an_argument_that_is_changed_and_replaced_in_a_branch() -> None:
+    """A1, B4: the caller's tensor has what was written into it."""
+
+    def f(x, s):
+        if s > 0:
+            x[0] = 5
+            x = x * 2
+        return x + 1
+
+    calls = ([3, 1], 1.0), ([3, 1], -1.0)
+    assert_same(f, *((paddle.to_tensor(x), scalar(s)) for x, s in calls))

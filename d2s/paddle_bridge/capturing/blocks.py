@@ -27,6 +27,13 @@ class IfOp:
         """Whether ``value`` is made inside one of the sides; code around cannot see it."""
         return _makes(self._op, value)
 
+    def may_yield(self, which: bool, value: Any) -> bool:
+        """Whether a side can hand out ``value``: it is made there, and in no block inside."""
+        operation = value.get_defining_op()
+        if operation is None or not self.makes(value):
+            return True
+        return bool(operation.get_parent_block() == self.side(which))
+
     def finish(self, true: list[Any], false: list[Any]) -> list[Any]:
         """Yield the two lists of values, one for one, and return the results."""
         with self._op.true_block():

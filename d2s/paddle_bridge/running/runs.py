@@ -11,6 +11,7 @@ from typing import Any, Final
 import paddle
 
 from d2s.paddle_bridge.capturing.capture import no_collection
+from d2s.paddle_bridge.capturing.stacks import unnoted
 from d2s.paddle_bridge.flags import (
     AS_SET,
     KEEPING,
@@ -364,7 +365,7 @@ class Program:
             joint = self._joints.get(wanted)
             if joint is None:
                 refuse_untried(self.main)
-                with coded_gradients(), no_collection():
+                with coded_gradients(), no_collection(), unnoted():
                     joint = self._build_joint(wanted)
                     self._prepared(joint[0], False)
                 self._joints[wanted] = joint
@@ -412,6 +413,7 @@ class Program:
             static_lock,
             keep_mode(),
             no_collection(),
+            unnoted(),
             repaired_build(backward_to_come=training) as made,
         ):
             known = self._ready.get((layer, training))

@@ -26,7 +26,7 @@ from d2s.runtime.control_flow.effects import BlockLeft, error, raise_later
 from d2s.runtime.control_flow.ends import Ends
 from d2s.runtime.control_flow.guards import End, close, extent, handed_out, skip_where
 from d2s.runtime.control_flow.merge import Merger, cure_of_change, plural
-from d2s.runtime.control_flow.outputs import Builder
+from d2s.runtime.control_flow.outputs import Builder, Written
 from d2s.runtime.control_flow.raises import Raised
 from d2s.runtime.control_flow.unbound import as_local
 from d2s.runtime.lists.becoming import KINDS, NeedsFormError
@@ -313,8 +313,8 @@ class _Sides:
         merger: makes one value of what the sides leave.
     """
 
-    def __init__(self, op: bridge.IfOp, ends: list[End]) -> None:
-        self.ends = ends
+    def __init__(self, op: bridge.IfOp, ends: list[End], written: Written) -> None:
+        self.ends, self._written = ends, written
         self.merger = Merger(op, (ends[0].left, ends[1].left), select)
         self.merger.outcomes = ends[0].outcome, ends[1].outcome
         self._pending = handed_out(self.merger, ends[0].raised, ends[1].raised)
@@ -326,6 +326,7 @@ class _Sides:
 
     def finish(self) -> list[Any]:
         """Yield everything; the results in order."""
+        self._written.hand_out(self.merger)
         results = self.merger.finish()
         self._raised = self._pending(results)
         return results
@@ -370,7 +371,7 @@ def _sides(
     assert capture is not None
     op = bridge.IfOp(test)
     handed_on = () if state is None else state.names
-    ends = []
+    ends, written = [], Written()
     try:
         for which, side in zip((True, False), bodies, strict=True):
             with (
@@ -396,8 +397,9 @@ def _sides(
                 outcome = snapshot()
                 labels = (*names, *(["state"] * (len(outcome) - len(names))))
                 ends.append(close(stretch, block.left, outcome, labels))
+                written.side()
                 between()
-        return _Sides(op, ends)
+        return _Sides(op, ends, written)
     except BaseException:
         capture.drop(op)
         raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ from d2s.runtime.aliasing.empties import (
     padded,
 )
 from d2s.runtime.control_flow.stops import computed, is_known_here, note_stops, stops_of, test_of
+from d2s.runtime.trace import open_trace
 from d2s.runtime.values.tensors import (
     as_dtype,
     as_value,
@@ -49,6 +51,11 @@ class Outputs:
         self._roots: list[int | None] = []
         self._flag: Builder | None = None
         self._named: dict[tuple[Any, Any], tuple[Builder, object]] = {}
+
+    @property
+    def roots(self) -> set[int]:
+        """The arguments and tensors of the state whose contents the results have, by number."""
+        return {root for root in self._roots if root is not None}
 
     def finish(self) -> list[paddle.Tensor]:
         """Yield everything; the results in order."""
@@ -183,6 +190,50 @@ class Outputs:
         if isinstance(flag, bool):
             return self.on(side, lambda: paddle.full([], flag, "bool"))
         return self.copied(side, flag)
+
+
+class Written:
+    """What the two sides of an ``if`` write into arguments and tensors of the state.
+
+    A side may write into such a tensor, and leave another one under its name::
+
+        if x.sum() > 0:         a', b' = if(..., yield set_value(a), set_value(a) * 2; yield a, a)
+            box.t[0] = 1.0      a' is written back into the tensor that `box.t` was,
+            box.t = box.t * 2   b' is bound to `box.t`
+
+    So the contents of that tensor are a result of the ``if``, though no variable has them.
+    """
+
+    def __init__(self) -> None:
+        self._notes = open_trace().notes
+        self._known = [dict(self._notes.written)]
+
+    def side(self) -> None:
+        """A side has been captured."""
+        self._known.append(dict(self._notes.written))
+
+    def hand_out(self, outputs: Outputs) -> None:
+        """Yield the contents that no result of ``outputs`` has."""
+        before = self._known[0]
+        changed = [
+            {root: now for root, now in after.items() if now is not earlier.get(root)}
+            for earlier, after in itertools.pairwise(self._known)
+        ]
+        for root in sorted({*changed[0], *changed[1]} - outputs.roots):
+            values = [
+                each[root] if root in each else before.get(root, self._original(root))
+                for each in changed
+            ]
+            pairs = [*zip((True, False), values, strict=True)]
+            if all(outputs.op.may_yield(*pair) for pair in pairs if bridge.is_value(pair[1])):
+                true, false = (outputs.copied(*pair) for pair in pairs)
+                outputs.output(true, false, None, root)
+
+    def _original(self, root: int) -> Any:
+        """The argument, or the tensor of the state."""
+        if root < 0:
+            return open_trace().stored[root]
+        return next(value for value, number in self._notes.roots.values() if number == root)
 
 
 def _identity(thing: object) -> Any:
