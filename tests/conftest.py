@@ -64,8 +64,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 case.add_marker("slow")
 
 
-MOST_THREADS = 2000
+MORE_THREADS = 2000
 """A machine has so many threads, 32,768 mostly, and each program that Paddle has prepared some."""
+
+threads_left = 0
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -81,9 +83,16 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown() -> None:
     """Let go of the programs of earlier tests, which wait for a rare collection of old objects."""
-    threads = Path("/proc/self/task")
-    if threads.exists() and len([*threads.iterdir()]) > MOST_THREADS:
+    global threads_left
+    if _threads() > threads_left + MORE_THREADS:
         gc.collect()
+        prepared.end_unused()
+        threads_left = _threads()
+
+
+def _threads() -> int:
+    folder = Path("/proc/self/task")
+    return len([*folder.iterdir()]) if folder.exists() else 0
 
 
 @pytest.fixture(autouse=True)
