@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from d2s.analysis.reads import Reads
-from d2s.conversion import codes_in, convert_ahead, give_converted
+from d2s.conversion import bound, codes_in, convert_ahead, give_converted
 from d2s.errors import BuiltModuleError, D2SError
 
 FORMAT: Final = "1"
@@ -85,15 +85,20 @@ def _converted(
     function = types.FunctionType(code, dict(scope), code.co_name, None, cells)
     usual = ["usual", "cut", "handed"] if code.co_flags & inspect.CO_GENERATOR else ["usual"]
     for pipeline in usual:
-        try:
-            made, namespace, reads = convert_ahead(function, pipeline)
-        except D2SError as error:
-            if pipeline == "usual":
-                name = getattr(code, "co_qualname", code.co_name)
-                left.append(Left(name, code.co_firstlineno, error.code, error.cause))
-            continue
-        fields = [getattr(reads, each.name) for each in dataclasses.fields(reads)]
-        yield pipeline, (made, namespace, fields)
+        known: tuple[bytes, tuple[Any, ...]] = b"", ()
+        for name in (pipeline, bound(pipeline)):
+            try:
+                made, namespace, reads = convert_ahead(function, name)
+            except D2SError as error:
+                if name == "usual":
+                    title = getattr(code, "co_qualname", code.co_name)
+                    left.append(Left(title, code.co_firstlineno, error.code, error.cause))
+                continue
+            text = marshal.dumps(made)
+            if text != known[0]:  # the same code is kept once
+                fields = [getattr(reads, each.name) for each in dataclasses.fields(reads)]
+                known = text, (made, namespace, fields)
+            yield name, known[1]
 
 
 def is_function(code: types.CodeType) -> bool:

@@ -23,7 +23,18 @@ from d2s.diagnostics.log import event
 from d2s.errors import NoSourceError, SyntaxNotSupportedError
 from d2s.passes.base import Context
 from d2s.passes.names import privates
-from d2s.pipeline import CUT, HANDED, PIPELINE, PROBED, WATCHED, Trace, transform
+from d2s.pipeline import (
+    BOUND,
+    CUT,
+    CUT_BOUND,
+    HANDED,
+    HANDED_BOUND,
+    PIPELINE,
+    PROBED,
+    WATCHED,
+    Trace,
+    transform,
+)
 from d2s.runtime import NAMESPACE
 from d2s.runtime.calls.converter import Converter, register
 from d2s.runtime.lists.probes import probing
@@ -66,6 +77,9 @@ _PIPELINES: Final = {
     "watched": WATCHED,
     "cut": CUT,
     "handed": HANDED,
+    "usual, bound": BOUND,
+    "cut, bound": CUT_BOUND,
+    "handed, bound": HANDED_BOUND,
 }
 
 _known: dict[_Key, tuple[weakref.ref[types.CodeType], _Converted]] = {}
@@ -204,6 +218,11 @@ def _keep(
     return entry
 
 
+def bound(pipeline: str) -> str:
+    """The name of ``pipeline`` with operands that wait for a call bound to variables."""
+    return f"{pipeline}, bound"
+
+
 def convert_ahead(function: types.FunctionType, pipeline: str) -> tuple[types.CodeType, str, Reads]:
     """What :func:`give_converted` takes, to be kept in a file.
 
@@ -227,7 +246,7 @@ def give_converted(
 def reads_of(function: types.FunctionType) -> Reads:
     """What a function that was converted reads; nothing is known of others."""
     code = id(function.__code__)
-    for pipeline in ("usual", "probed"):
+    for pipeline in ("usual", "probed", bound("usual")):
         known = _known.get((code, pipeline))
         if known is not None:
             return known[1].reads
@@ -381,8 +400,8 @@ def convert_callee(function: types.FunctionType) -> types.FunctionType:
     """
     capture = current()
     if capture is not None:
-        pipeline = "probed" if probing() else "usual"
-        return convert_function(function, pipeline=pipeline)
+        usual = bound("usual") if capture.places else "usual"
+        return convert_function(function, pipeline="probed" if probing() else usual)
     code = function.__code__
     plain = _plain.get(id(code))
     if plain is not None and plain() is code:
@@ -449,7 +468,9 @@ def ended(function: types.FunctionType, pipeline: str) -> types.FunctionType | N
     if original is None:
         return None
     try:
-        made = convert_function(original, pipeline=pipeline)
+        capture = current()
+        binds = capture is not None and capture.places
+        made = convert_function(original, pipeline=bound(pipeline) if binds else pipeline)
     except (NoSourceError, SyntaxNotSupportedError):
         return None
     return None if inspect.isgeneratorfunction(made) else made

@@ -21,6 +21,7 @@ from d2s.passes.expressions import (
     comprehensions,
     displays,
     items,
+    operands,
     shapes,
     supers,
     ternary,
@@ -86,6 +87,22 @@ CUT: Final[tuple[Pass, ...]] = (*PIPELINE[:_FIRST], managers.PASS, *PIPELINE[_FI
 
 HANDED: Final[tuple[Pass, ...]] = (*PIPELINE[:_FIRST], generators.PASS, *PIPELINE[_FIRST:])
 """The pipeline for a generator that hands its items to a function."""
+
+
+def _bound(passes: tuple[Pass, ...]) -> tuple[Pass, ...]:
+    """``passes``, and operands that wait for a call are bound to variables."""
+    at = passes.index(walrus.PASS) + 1
+    return (*passes[:at], operands.PASS, *passes[at:])
+
+
+BOUND: Final = _bound(PIPELINE)
+"""The pipeline for a capture in which a tensor is changed while an operand shows it."""
+
+CUT_BOUND: Final = _bound(CUT)
+"""The same for a generator under ``contextlib.contextmanager``."""
+
+HANDED_BOUND: Final = _bound(HANDED)
+"""The same for a generator that hands its items to a function."""
 
 
 @dataclass(frozen=True)

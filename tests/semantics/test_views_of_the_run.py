@@ -228,17 +228,90 @@ REFUSED = {
         "    n = n + 1\n"
         "return paddle.stack(kept), y"
     ),
-    "a value that nobody holds": (
+    "an operand that a condition comes before": (
         "def put(y, k):\n"
         "    y[k] = 7.0\n"
         "    return y[k]\n"
-        "y = x * 2; n = paddle.to_tensor(0)\n"
-        "while n < 2:\n"
-        "    a, b = y[i], put(y, n)\n"
-        "    n = n + 1\n"
-        "return a * 1, b * 1, y"
+        "y = x * 2\n"
+        "a = x.sum() > 0 and y[i] + put(y, i)\n"
+        "return a * 1, y"
     ),
 }
+
+
+def put(y: Any, k: int) -> Any:
+    """Write into ``y``."""
+    y[k] = 7.0
+    return y[k]
+
+
+def grow(y: Any) -> Any:
+    """Change all of ``y``."""
+    y.add_(paddle.ones_like(y))
+    return y.sum()
+
+
+def find(parent: Any, x: Any) -> Any:
+    """The root of ``x`` in a union-find, whose paths it halves."""
+    while parent[x] != x:
+        parent[x] = parent[parent[x]]
+        x = parent[x]
+    return x
+
+
+OPERANDS = {
+    "a tuple": "r = y[i], put(y, i), y[0]\nreturn r[0] + 1, r[1], r[2] * 2, y",
+    "in a static loop": (
+        "n = paddle.to_tensor(0); s = x.sum()\n"
+        "while n < 2:\n    a, b = y[i], put(y, n)\n    s = s * 2 + a - b\n    n = n + 1\n"
+        "return s, y"
+    ),
+    "an argument": "return paddle.add(y[i], put(y, i)), y[0] * grow(y), y",
+    "arguments by keyword": (
+        "g = lambda u, v, w: u * 2 + v * w\nreturn g(y[i], v=put(y, 1), w=g(y[0], w=grow(y), v=y[1]))"
+    ),
+    "a list and a dict": (
+        "r = [y[i], grow(y), {'k': y[0], 'n': put(y, 0)}]\n"
+        "return r[0] * 1, r[1], r[2]['k'] * 2, r[2]['n'], y"
+    ),
+    "the value of a return": "return y[i], put(y, i), y[1:], grow(y), y * 1",
+    "an assignment with an operator": "t = y[i]\nt += put(y, i)\nreturn t * 1, y",
+    "a condition": "if y[i] + 1 < put(y, 0) + y[i]: y = y + 1\nreturn y",
+    "the condition of a loop": (
+        "n = paddle.to_tensor(0)\nwhile y[i] < put(y, n) - n * 4: n = n + 1\nreturn n, y"
+    ),
+    "what a loop goes over": (
+        "s = paddle.zeros([])\nfor v in (y[i], put(y, 1), y[2], grow(y)): s = s * 3 + v\nreturn s"
+    ),
+    "the key of an assignment": (
+        "y = y.detach(); p = x.argsort()\ny[find(p, p[0]) + 0 * put(p, 1)] = put(y, 1)\nreturn y, p"
+    ),
+    "on one side of a branch": (
+        "if y.sum() > 6: a, b = y[i], grow(y)\nelse: a, b = put(y, 0), y[0]\nreturn a * 1, b * 1, y"
+    ),
+    "of a generator": (
+        "def pairs(y):\n    for k in range(3): yield y[k], put(y, k), y[i]\n"
+        "return [u + v - w for u, v, w in pairs(y)], y"
+    ),
+    "roots of a union-find": (
+        "p = paddle.to_tensor([0, 0, 1, 2, 4, 4])\n"
+        "for u, v in ((i + 1, i + 3), (3, 5), (2, 4)):\n"
+        "    a, b = find(p, p[u]), find(p, p[v])\n"
+        "    if a != b: p[a] = b\n"
+        "return p, find(p, p[3]) == find(p, p[5])"
+    ),
+    "with its gradient": (
+        "z = x.detach(); z.stop_gradient = False; y = z * 2\n"
+        "a = y[i] * 3 + grow(y) + paddle.add(y[0], put(y, 1))\n"
+        "return paddle.grad((a + y).sum(), z)[0], a.detach()"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OPERANDS)
+def test_an_operand_that_waits_for_a_call(name: str) -> None:
+    """A1: what the call writes is in it."""
+    same(f"y = x * 2\n{OPERANDS[name]}", put=put, grow=grow, find=find)
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -11,7 +11,7 @@ import pytest
 
 from d2s.errors import PassError
 from d2s.passes.base import Context, Pass
-from d2s.pipeline import CUT, HANDED, PIPELINE, PROBED, transform
+from d2s.pipeline import BOUND, CUT, HANDED, PIPELINE, PROBED, transform
 from d2s.syntax.plain import to_gast
 from d2s.syntax.source import FunctionSource
 
@@ -77,7 +77,7 @@ def test_what_a_pass_makes_is_work_for_the_next() -> None:
 
 
 @pytest.mark.parametrize(
-    "passes", [PIPELINE, PROBED, CUT, HANDED], ids=["usual", "probed", "cut", "handed"]
+    "passes", [PIPELINE, PROBED, CUT, HANDED, BOUND], ids=["usual", "probed", "cut", "handed", "bound"]
 )
 def test_leaving_out_changes_nothing(passes: tuple[Pass, ...]) -> None:
     always = tuple(Pass(step.name, step.run, step.after, step.keeps_flow) for step in passes)
@@ -98,7 +98,7 @@ def test_a_pass_about_more_than_it_says_is_found() -> None:
         transform(source_of("\ndef f(x):\n    return x\n"), check=True, passes=(wrong,))
 
 
-@pytest.mark.parametrize("passes", [PIPELINE, PROBED, CUT, HANDED])
+@pytest.mark.parametrize("passes", [PIPELINE, PROBED, CUT, HANDED, BOUND])
 def test_passes_are_named_as_their_modules(passes: tuple[Pass, ...]) -> None:
     """A5: ``dump --passes`` says where a step is to be found."""
     for step in passes:
@@ -110,7 +110,7 @@ def test_passes_are_named_as_their_modules(passes: tuple[Pass, ...]) -> None:
         assert [home.PASS for home in homes] == [step]
 
 
-@pytest.mark.parametrize("passes", [PIPELINE, PROBED, CUT, HANDED])
+@pytest.mark.parametrize("passes", [PIPELINE, PROBED, CUT, HANDED, BOUND])
 def test_each_pass_comes_after_what_it_needs(passes: tuple[Pass, ...]) -> None:
     """A5: the order is one that every pass allows."""
     for position, step in enumerate(passes):
