@@ -268,7 +268,8 @@ OPERANDS = {
     ),
     "an argument": "return paddle.add(y[i], put(y, i)), y[0] * grow(y), y",
     "arguments by keyword": (
-        "g = lambda u, v, w: u * 2 + v * w\nreturn g(y[i], v=put(y, 1), w=g(y[0], w=grow(y), v=y[1]))"
+        "g = lambda u, v, w: u * 2 + v * w\n"
+        "return g(y[i], v=put(y, 1), w=g(y[0], w=grow(y), v=y[1]))"
     ),
     "a list and a dict": (
         "r = [y[i], grow(y), {'k': y[0], 'n': put(y, 0)}]\n"

@@ -77,7 +77,9 @@ def test_what_a_pass_makes_is_work_for_the_next() -> None:
 
 
 @pytest.mark.parametrize(
-    "passes", [PIPELINE, PROBED, CUT, HANDED, BOUND], ids=["usual", "probed", "cut", "handed", "bound"]
+    "passes",
+    [PIPELINE, PROBED, CUT, HANDED, BOUND],
+    ids=["usual", "probed", "cut", "handed", "bound"],
 )
 def test_leaving_out_changes_nothing(passes: tuple[Pass, ...]) -> None:
     always = tuple(Pass(step.name, step.run, step.after, step.keeps_flow) for step in passes)

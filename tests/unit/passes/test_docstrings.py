@@ -55,7 +55,9 @@ def test_a_module_is_one_pass_of_the_pipeline(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "pipeline", [PIPELINE, PROBED, CUT, HANDED, BOUND], ids=["usual", "probed", "cut", "handed", "bound"]
+    "pipeline",
+    [PIPELINE, PROBED, CUT, HANDED, BOUND],
+    ids=["usual", "probed", "cut", "handed", "bound"],
 )
 def test_the_pipeline_keeps_the_order_that_the_passes_ask_for(pipeline: tuple[Pass, ...]) -> None:
     done: set[str] = set()
