@@ -28,7 +28,7 @@ from d2s.passes.expressions import (
     texts,
     walrus,
 )
-from d2s.passes.names import annotated, declarations, privates, probes, unbound
+from d2s.passes.names import annotated, declarations, privates, probes, rests, unbound
 from d2s.passes.statements import (
     asserts,
     conditional,
@@ -70,6 +70,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     displays.PASS,
     boolean.PASS,
     calls.PASS,
+    rests.PASS,
 )
 
 

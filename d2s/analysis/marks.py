@@ -16,7 +16,8 @@ import gast
 from d2s.analysis.walk import walk
 
 Mark = type | str
-"""A type of node, the operator of an expression, or the name of a variable or attribute."""
+"""A type of node, the operator of an expression, the name of a variable or attribute, or ``"*"`` of
+a function that takes any number of arguments."""
 
 
 def marks_in(tree: Any) -> set[Mark]:
@@ -31,4 +32,6 @@ def marks_in(tree: Any) -> set[Mark]:
             found.add(node.attr)
         elif kind is gast.BinOp or kind is gast.UnaryOp:
             found.add(node.op.__class__)
+        elif kind is gast.arguments and node.vararg is not None:
+            found.add("*")
     return found

@@ -8,7 +8,7 @@ from typing import Final
 from d2s.runtime.builtins.keyed import dict_, set_
 from d2s.runtime.calls.call import call
 from d2s.runtime.calls.managers import manage
-from d2s.runtime.calls.unpacking import call_unpacked, keywords, unpacked
+from d2s.runtime.calls.unpacking import call_unpacked, gathered, keywords, unpacked
 from d2s.runtime.control_flow.cond import if_, ifelse
 from d2s.runtime.control_flow.effects import assert_, error
 from d2s.runtime.control_flow.try_ import again, attempt, handle, settle
@@ -41,6 +41,7 @@ _defined = {
     "error": error,
     "for_": for_,
     "formatted": formatted,
+    "gathered": gathered,
     "generator": generator,
     "getitem": getitem,
     "hand": hand,

@@ -237,11 +237,10 @@ class Capture:
         callers: the containers of the caller's among the arguments, as the capture has them.
         overwritten: containers in the place of which a branch has put others, by their ids.
         forms: lists and dicts among which a choice is made: what they stand for, and the choice.
-        leaving: what an exception of the run that is captured here leaves changed: the values
-            that it needs, and what makes the changes with the run and its tensors for them.
+        leaving: what an exception of the run that is captured here leaves changed.
         effects: a host operator does more than raise.
         goes_on: what cannot be a program runs in dygraph, which goes on with what this one gives.
-        continues: an argument was computed of tensors that want gradients, outside of the function.
+        continues: an argument was computed of tensors that want gradients outside of the function.
         asked: ids of the values whose gradients ``paddle.grad`` gives.
         stored: tensors of the state that are changed in place, by root: a negative number.
         draw: gives what stands for the result of a call that each run makes anew.
@@ -252,8 +251,7 @@ class Capture:
             for the run what was raised.
         lies_straight: whether the elements of an argument lie beside each other; is relied upon.
         decided: conditions on numbers of the state are to be decided while it is captured.
-        decides: tells, of a condition on numbers of the state, how it is on the present call, which
-            the program then relies on; ``None`` of other conditions.
+        decides: tells how a condition on numbers of the state is, and relies on it; or ``None``.
         shadow: told of each operation on Python numbers: its name, operands and result.
         lowered: what becomes of effects in a program that is saved, by the lines on which.
         wanting: what Python has to do on each run of a program that is saved, by the lines.
@@ -273,7 +271,7 @@ class Capture:
         over: ids of exceptions that have left a branch or loop, which is gone with its values.
         placed: lists and dicts of Python that have been put into a list of the run, by their ids.
         doubles: lists and dicts that are others on some runs: what they hold, their loops, when.
-        lent: objects that were taken out of lists of the run or put into them; see ``lists``.
+        lent: objects that were taken out of lists of the run or put into them.
         found: dicts, and keys of the run that are in them wherever the program goes on.
         only_static: something that dygraph does not do is a part of the program.
         set_at: the last line on which something was set for the whole process.
@@ -281,6 +279,7 @@ class Capture:
         pools: by class, these objects: see ``lists.items.pools``.
         tables: the lists of the run that hold their attributes.
         wishes: the classes of objects that were refused, and are not if known by a number.
+        sets: whether a set of the run was "iterated", or made by more than "adding" to it.
         takes_in: so are those objects of these classes that were there before.
         taken_in: these, and what stands for each.
     """
@@ -357,6 +356,7 @@ class Capture:
     pools: dict[type, Any] = field(default_factory=dict)
     tables: dict[str, Any] = field(default_factory=dict)
     wishes: set[type] = field(default_factory=set)
+    sets: set[str] = field(default_factory=set)
     pooled: dict[type, Any] = field(default_factory=dict)
     takes_in: bool = False
     taken_in: list[Any] = field(default_factory=list)

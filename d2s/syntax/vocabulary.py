@@ -46,6 +46,7 @@ WORDS: Final[dict[str, str]] = {
     "listed": "listed(things): [*things], where the run may know how many there are",
     "tupled": "tupled(things): (*things,), likewise",
     "parted": "parted(things, before, after): what a, *rest, b = things binds, likewise",
+    "gathered": "gathered(things): what *things of a function holds",
     "keywords": "keywords(options): what stands behind ** in a call",
     "probe": "probe(kind, name, value): what a statement has bound, for the self-check",
     "read": "read(value, name): a variable that may be unbound on some path",

@@ -24,7 +24,7 @@ NUMBERS = (
 def called(body: str) -> object:
     """A function of one tensor with this body."""
     lines = "\n".join(f"    {line}" for line in body.strip().splitlines())
-    return function_of(f"import collections, heapq\n\ndef f(x):\n{lines}", "f")
+    return function_of(f"import collections, heapq, paddle\n\ndef f(x):\n{lines}", "f")
 
 
 @pytest.mark.parametrize(
@@ -101,10 +101,50 @@ def test_a_set_of_numbers_of_the_run(body: str) -> None:
     assert_same(called(body), *NUMBERS, grad=False)
 
 
-def test_the_order_of_a_set() -> None:
-    """D2: it is that of hashes, which no run knows: refused with the line."""
+ADDED = [
+    "return [v for v in set(x.tolist())]",
+    "return list({int(v) * 7 for v in x}), [*{int(v) - 3 for v in x}]",
+    "s = set()\nfor v in x:\n    s.add(int(v) * 9 - 11)\nreturn tuple(s), len(s)",
+    "s = set()\ni = paddle.to_tensor(0)\n"
+    "while i < 6:\n    if x[i] > 1:\n        s.add(int(x[i]) * 9)\n"
+    "    i += 1\nreturn list(s)",
+    "s = {(0, 0)}\nfor i in range(6):\n    s.add((i % 2, int(x[i])))\n"
+    "t = 0\nfor k, (a, b) in enumerate(s):"
+    "\n    t = t * 3 + a * k + b\nreturn t",
+    "s = {float(v) / 4 for v in x}\nreturn list(s), sum(s)",
+    "s = set(x.tolist())\ns.update([v + 20 for v in x.tolist() if v > 2])\nreturn list(s)",
+    "y = x * 1.0\n"
+    "for token in set(x.tolist()):\n    y[token % 6] = y[token % 6] * 2 + token\nreturn y",
+    "s = frozenset(x.tolist())\nreturn list(s), [a * b for a, b in zip(s, s)]",
+    "s = {int(v) * 5 for v in x}\nd = dict.fromkeys(s, 0)\nreturn d, collections.Counter(s)",
+    "s = {'a' if v > 3 else 'b' for v in x}\nreturn sorted(s), len(s)",
+]
+
+
+@pytest.mark.parametrize("body", ADDED)
+def test_the_order_of_a_set(body: str) -> None:
+    """D2: it is that of the set of Python's to which the same items are added."""
+    assert_same(called(body), *NUMBERS, *(8 * number for number in NUMBERS), grad=False)
+
+
+OTHERWISE = [
+    "s = set(x.tolist())\ns.discard(3)\nreturn list(s)",
+    "s = set(x.tolist())\nout = list(s)\ns.remove(int(x[0]))\nreturn out, s",
+    "return list(set(x.tolist()) | {7, 8})",
+    "return list(set(x.tolist()) & {1, 8})",
+    "s = {7, 8, 9}\ns.add(int(x[0]))\nreturn list(s)",
+    "s = {7}\ns.discard(7)\ns.add(int(x[0]))\nreturn list(s)",
+    "return list(set(x.tolist()).copy())",
+    "return list(set({int(v): 1 for v in x}))",
+    "s = set(x.tolist())\nreturn s.pop()",
+]
+
+
+@pytest.mark.parametrize("body", OTHERWISE)
+def test_the_order_of_a_set_that_was_changed_otherwise(body: str) -> None:
+    """D2: it is a matter of what was there before, so it is refused, with the line."""
     with pytest.raises(ContainerInGraphError, match="iterate sorted"):
-        d2s.to_static(called("return [v for v in set(x.tolist())]"))(NUMBERS[0])
+        d2s.to_static(called(body))(NUMBERS[0])
 
 
 def test_a_dict_that_the_caller_has() -> None:

@@ -149,19 +149,31 @@ def test_what_is_made_of_it(body: str) -> None:
 
 
 IN_ORDER = (
-    "list(s)", "[*s]", "tuple(s)", "collections.Counter(s)", "collections.deque(s)", "[0, 0, *s]",
-    "dict.fromkeys(s)", "sorted(s, key=lambda v: v * v)", "max(s, key=lambda v: 0)",
+    "list(s)", "[*s]", "tuple(s)", "collections.Counter(s)", "list(collections.deque(s))",
+    "[0, 0, *s]",
+    "dict.fromkeys(s)", "out.extend(s) or out", "out.__setitem__(slice(0, 0), s) or out",
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("use", [*IN_ORDER, "out.extend(s)", "out.__setitem__(slice(0, 0), s)"])
-def test_the_order_of_a_set_is_not_guessed(use: str) -> None:
-    """D2: it is that of hashes; what shows it is refused, by the run where two keys are equal."""
+@pytest.mark.parametrize("use", IN_ORDER)
+def test_the_order_of_a_set(use: str) -> None:
+    """D2: that of the set of Python's with the same items."""
     text = f"""
 import collections
 
 def f(x):
-    s, out = {{int(v) for v in x}}, [v for v in x if v > 1]
+    s, out = {{int(v) * 9 for v in x}}, [int(v) for v in x if v > 1]
+    return {use}
+"""
+    assert_same(function_of(text, "f"), *NUMBERS, grad=False)
+
+
+@pytest.mark.parametrize("use", ["sorted(s, key=lambda v: v * v)", "max(s, key=lambda v: 0)"])
+def test_the_order_of_a_set_is_not_guessed(use: str) -> None:
+    """D2: it is that of hashes; the run refuses what shows it where two keys are equal."""
+    text = f"""
+def f(x):
+    s = {{int(v) for v in x}}
     return {use}
 """
     function = function_of(text, "f")

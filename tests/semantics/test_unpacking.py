@@ -8,6 +8,7 @@ import textwrap
 import pytest
 
 import d2s
+from d2s.errors import ContainerInGraphError
 from tests.helpers import assert_same, function_of, tensor
 
 X = [
@@ -107,3 +108,130 @@ def test_of_python_values_as_python_does(statement: str) -> None:
     """A1: the same parts, and the same words where there are too few."""
     text = f"def f(x):\n    {statement}\n    return a, b"
     assert_same(function_of(text, "f"), *X[:2])
+
+
+CALLED = """
+import collections, dataclasses, functools, paddle
+
+def spread(first, *others, scale=1):
+    total = first
+    for other in others:
+        total = total * 2 + other * scale
+    return total, len(others), others
+
+def two(a, b):
+    return a - b * 3
+
+def some(a, b=2.0, c=5.0):
+    return a - b + c * 7
+
+def none():
+    return 0
+
+def logged(function):
+    @functools.wraps(function)
+    def run(*given, **options):
+        seen.append(len(given))
+        return function(*given, **options)
+    return run
+
+seen = []
+spread_logged, two_logged = logged(spread), logged(two)
+
+def items(*given):
+    for one in given:
+        yield one * 2
+
+Pair = collections.namedtuple("Pair", "left right")
+
+@dataclasses.dataclass
+class Point:
+    a: object
+    b: object = 1.0
+
+class Hand:
+    kept = 0
+
+    def __init__(self, *cards):
+        self.cards = list(cards)
+
+    def put(self, *cards):
+        self.cards += cards
+        self.kept = self.kept + sum(cards)
+        return self
+
+    def only(self, card):
+        self.cards.append(card)
+
+    @classmethod
+    def of(cls, *cards):
+        return cls(*cards, 5.0)
+
+def f(x):
+    hand = Hand(x[0], x[1])
+    g = [v * 2 for v in x if v > 0]
+    at = [int(v) for v in g]
+    pairs = [(v, i, v * i) for i, v in enumerate(x) if v > 0]
+    either = (x[0], x[1]) if x[2] > 0 else (x[1],)
+"""
+
+CALLS = [
+    "return spread(*g)",
+    "return spread(x[0], *g, scale=3)",
+    "return spread(*g, x[1], *g)",
+    "return spread(1, *at)[0], spread(0, *at)",
+    "return spread_logged(*g), seen[-1]",
+    "return two(*g)",
+    "return two(x[0], *g)",
+    "return two(*at)",
+    "return two_logged(*g)",
+    "return some(*g)",
+    "return some(x[0], *g)",
+    "return some(*g, c=2.0)",
+    "return none(*g)",
+    "return none(*at)",
+    "return list(items(*g))",
+    "out = []\nfor v in items(x[0], *g):\n    out.append(v)\nreturn out",
+    "return (lambda a, b=2.0: a * b)(*g[:2])",
+    "return functools.partial(spread, x[0])(*g)",
+    "return Pair(*g)",
+    "return Pair(*at).left",
+    "p = Point(*g)\nreturn p.a * p.b",
+    "return Hand(*g).cards",
+    "return Hand(*g, x[0]).cards, Hand.of(*g).cards",
+    "hand.put(*g)\nreturn hand.cards, hand.kept",
+    "hand.only(*g[:1])\nreturn hand.cards",
+    "return hand.put(*at, 1).put(*at).cards, hand.kept",
+    "hand.put(*either)\nreturn hand.cards, hand.kept",
+    "h = g if x[0] > 0 else at\nreturn spread(*h)[:2]",
+    "return max(*g, x[0]), min(*at, 3, *at)",
+    "return max(*at), min(*at)",
+    "return max(*at, 0, key=lambda v: -v)",
+    "print(*at)\nprint('n', *at, 2, sep='-', end='!')\nreturn x",
+    "print(*g)\nreturn x",
+    "if not g:\n    return x\na, b, c = zip(*pairs)\nreturn a, b, sum(c)",
+    "return list(zip(*pairs)), [len(column) for column in zip(*pairs)]",
+    "if len(g) > 1:\n    return spread(*g)[0]\nreturn x.sum()",
+    "i = paddle.to_tensor(0)\nt = x.sum() * 0\nwhile i < 3:\n    t = t + spread(x[i], *g)[0]\n"
+    "    hand.put(*g)\n    i += 1\nreturn t, hand.kept",
+    "try:\n    return two(*g)\nexcept TypeError as error:\n    return str(error)",
+    "try:\n    return none(*g)\nexcept TypeError as error:\n    return str(error)",
+]
+
+
+@pytest.mark.parametrize("body", CALLS)
+def test_as_many_arguments_as_the_run_has(body: str) -> None:
+    """D1, E2: a function that names some of them, or takes all that come, gets those of the run."""
+    assert_same(
+        function_of(CALLED + textwrap.indent(body, "    "), "f"), *X, tensor(9.0, 8.0, 7.0, 6.0)
+    )
+
+
+UNKNOWN = ["'{}'.format(*at)", "set().union(*[at, at], *at)", "(lambda *v: v)(*at)"]
+
+
+@pytest.mark.parametrize("call", UNKNOWN)
+def test_what_is_not_converted_is_not_given_as_many_as_the_run_has(call: str) -> None:
+    """D1: it does not know of them."""
+    with pytest.raises(ContainerInGraphError, match="unpacked"):
+        d2s.to_static(function_of(f"{CALLED}    return {call}", "f"), full_graph=True)(X[0])

@@ -17,7 +17,6 @@ from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.dynamic_set import DynamicSet
 from d2s.runtime.lists.iteration import indexed, items_of
 from d2s.runtime.loops.comprehensions import list_of, whole_of
-from d2s.runtime.python.comparing import is_late_key
 from d2s.runtime.python.keys import is_undecided
 from d2s.runtime.trace import current
 from d2s.runtime.values.choice import Choice, each
@@ -39,14 +38,15 @@ def set_(things: Any = (), /) -> Any:
         return builtins.set(things)
     if isinstance(things, Choice):
         return each(set_, things)
-    if isinstance(things, DynamicKeys):
-        things = things.bag()
-    whole, items = _of_run(things, is_undecided)
+    of_keys = isinstance(things, DynamicKeys)
+    whole, items = _of_run(things.bag() if of_keys else things, is_undecided)
     if whole is None:
         return builtins.set(items)
     first, _, _ = first_and_last(whole)
     made = DynamicSet(whole.name, whole.element)
     made.model = builtins.set()
+    if of_keys:
+        made.otherwise()
     return made.like(whole.picked(first).need_rows())
 
 
@@ -73,7 +73,7 @@ def dict_(things: Any = (), /, **named: object) -> Any:
         return dict_(things.data)
     if is_mapping(things) or hasattr(type(things), "keys"):
         return builtins.dict(things)
-    whole, items = _of_run(things, lambda pair: type(pair) is tuple and is_late_key(pair[0]))
+    whole, items = _of_run(things, lambda pair: type(pair) is tuple and is_undecided(pair[0]))
     return builtins.dict(items) if whole is None else DynamicDict.of_pairs(whole, {})
 
 

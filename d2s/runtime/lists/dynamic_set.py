@@ -1,23 +1,32 @@
 """Sets whose items the run decides (rule D2).
 
-The order of a set shows in its iteration, where it is a matter of hashes; so that is refused.
+The order of a set shows in its iteration, where it is a matter of hashes.  Python's own set has it:
+one to which the run adds the items in their order, as long as the function has done nothing else
+with its sets than to add to them; where it has, that is refused::
+
+    for token in set(tokens):  ...      the run asks a set of Python's for the places of the items
 """
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from collections.abc import Callable, Set
 from typing import Any
 
+import numpy as np
 import paddle
 
-from d2s.errors import ContainerInGraphError
+from d2s.errors import ContainerInGraphError, D2SError
 from d2s.runtime.lists.dynamic_dict import DynamicKeys, first_and_last
 from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.items.elements import Element
 from d2s.runtime.lists.items.equality import equal_pairs
 from d2s.runtime.lists.items.ordering import columns_of_order, places_in_order, ties
+from d2s.runtime.lists.items.rows import columns_of
 from d2s.runtime.lists.items.structures import OneOf
-from d2s.runtime.trace import error_here, tentatively
-from d2s.runtime.values.callbacks import raise_when, raise_where
+from d2s.runtime.trace import error_here, open_trace, tentatively
+from d2s.runtime.values.callbacks import host_values, raise_when, raise_where
 from d2s.runtime.values.tensors import mark_number, passing_in
 
 
@@ -26,17 +35,59 @@ class DynamicSet(DynamicKeys):
     """A set whose items the run decides."""
 
     def iterated(self) -> DynamicList:
-        raise error_here(
+        element, sets = self.element, open_trace().sets
+        tensors = any(leaf.kind is None for leaf in element.leaves) and not element.has_text
+        if "otherwise" in sets or element.has_mutable or element.has_objects or tensors:
+            raise self._refused_order()
+        sets.add("iterated")
+
+        def order(*stacks: Any) -> list[Any]:
+            columns = columns_of(list(stacks), element.leaves)
+            items = [element.build(list(row), host=True) for row in zip(*columns, strict=True)]
+            places = {item: place for place, item in enumerate(items)}
+            return [np.array([places[item] for item in set(items)], "int64")]
+
+        (places,) = host_values(order, self.item_rows(), [([-1], "int64")], "the order of a set")
+        return self.bag().picked(places)
+
+    def _refused_order(self) -> D2SError:
+        return error_here(
             ContainerInGraphError,
             f"{self.name!r}, a set whose items only the run knows, is iterated, in an order that "
             "is that of their hashes",
             "iterate sorted(...) of it, or keep a list",
         )
 
+    def otherwise(self) -> None:
+        """Note that a set is not what comes of adding items in their order to an empty one.
+
+        Raises:
+            ContainerInGraphError: (D2S207) the function iterates one.
+        """
+        sets = open_trace().sets
+        if "iterated" in sets:
+            raise self._refused_order()
+        sets.add("otherwise")
+
     def at(self, index: paddle.Tensor) -> Any:
-        return self.iterated()
+        return self.iterated()[index]
 
     as_list = iterated
+
+    @classmethod
+    def of_container(cls, container: Any, name: str, element: Element | None = None) -> DynamicSet:
+        made = super().of_container(container, name, element)
+        if not _lies_as_added(container):
+            made.otherwise()
+        return made
+
+    def copy(self) -> DynamicSet:
+        self.otherwise()
+        return self.like(list(self.need_rows()))
+
+    def _drop(self, key: object) -> paddle.Tensor:
+        self.otherwise()
+        return super()._drop(key)
 
     def refuse_ties(self, keys: DynamicList, *, reverse: bool, first: bool) -> None:
         """Let the run refuse to put the items in order by ``keys`` of which two are equal.
@@ -90,6 +141,8 @@ class DynamicSet(DynamicKeys):
 
     def union(self, other: Any) -> DynamicSet:
         """``set.union``."""
+        if not isinstance(other, DynamicList) or isinstance(other, DynamicKeys):
+            self.otherwise()
         mine, theirs, same = self._with(other)
         more = theirs.where(~same.any(0))
         made = mine.like(list(mine.need_rows()))
@@ -98,6 +151,7 @@ class DynamicSet(DynamicKeys):
 
     def intersection(self, other: Any) -> DynamicSet:
         """``set.intersection``."""
+        self.otherwise()
         mine, _, same = self._with(other)
         if isinstance(mine.element, OneOf) and mine.element.of_numbers:
             raise error_here(
@@ -110,11 +164,13 @@ class DynamicSet(DynamicKeys):
 
     def difference(self, other: Any) -> DynamicSet:
         """``set.difference``."""
+        self.otherwise()
         mine, _, same = self._with(other)
         return mine.where(~same.any(1))
 
     def symmetric_difference(self, other: Any) -> DynamicSet:
         """``set.symmetric_difference``."""
+        self.otherwise()
         mine, theirs, same = self._with(other)
         made = mine.where(~same.any(1))
         made._join([theirs.where(~same.any(0)).item_rows()])
@@ -169,7 +225,7 @@ class DynamicSet(DynamicKeys):
         return mark_number(self._smaller(other), bool)
 
     def pop(self, index: object = -1, /) -> Any:
-        return self.iterated()
+        raise self._refused_order()
 
     def _changed_to(self, made: DynamicSet) -> DynamicSet:
         """What ``|=`` and the like leave: this set, or another one in the place of a frozen one."""
@@ -204,3 +260,13 @@ for _operator in ("or", "and", "sub", "xor"):
 def _size(other: Any) -> Any:
     """How many items another set has."""
     return other.length if isinstance(other, DynamicList) else len(other)
+
+
+def _lies_as_added(container: Any) -> bool:
+    """Whether a set of Python's has at most one item, and no gaps where others have been.
+
+    Where the next items come to lie is a matter of these gaps, too, which CPython counts behind
+    the head of the object.
+    """
+    filled = ctypes.c_ssize_t.from_address(id(container) + object.__basicsize__).value
+    return len(container) == filled < 2 and sys.getsizeof(container) == sys.getsizeof(set())

@@ -7,6 +7,7 @@ an :class:`Indexed` as soon as a tensor takes part (rule C5).
 from __future__ import annotations
 
 import builtins
+import functools
 import itertools
 import types
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.aliasing.holders import Holder, holders_of_alternative
 from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.dynamic_set import DynamicSet
 from d2s.runtime.lists.items.views import is_view, kind_of_view
 from d2s.runtime.lists.positions import Indexed, RunRange, bound_of
 from d2s.runtime.trace import Block, current, error_here
@@ -109,6 +111,9 @@ def indexed(thing: object) -> Indexed | None:
     if isinstance(thing, DynamicList):
         if not thing.carried:
             thing.need_rows()  # inside of the loop over them it would be too late
+        if isinstance(thing, DynamicSet):
+            whole = functools.cache(thing.iterated)
+            return Indexed(lambda: whole().d2s_len(), lambda index: whole().at(index))
         return Indexed(thing.d2s_len, thing.at, (thing,) if thing.element.has_mutable else ())
     if current() is not None and is_tensor(thing) and list(thing.shape)[:1] == [-1]:
         length = mark_number(paddle.shape(thing)[0].astype("int64"), int)
@@ -133,6 +138,8 @@ def items_of(thing: object) -> Any:
     if is_view(thing):
         raise TypeError(f"{kind_of_view(thing).__name__!r} object is not iterable")
     if current() is not None and bridge.is_value(thing):
+        if (kind := number_kind(thing)) is not None:
+            raise TypeError(f"{kind.__name__!r} object is not iterable")
         if list(thing.shape)[:1] == [-1]:
             raise error_here(
                 UnsupportedInGraphError,
