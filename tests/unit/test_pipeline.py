@@ -16,7 +16,7 @@ from d2s.syntax.plain import to_gast
 from d2s.syntax.source import FunctionSource
 
 EVERYTHING = """
-def f(self, x, n, items):
+def f(self, x, n, *items):
     total: float = 0.0
     assert n > 0, "positive"
     for i in range(n):
