@@ -59,7 +59,7 @@ class _Rest:
         self.things = things
 
 
-def unpacked(things: Any) -> Any:
+def unpacked(things: object) -> Any:
     """What stands behind ``*`` in a call."""
     if current() is None:
         return things
@@ -67,12 +67,12 @@ def unpacked(things: Any) -> Any:
     if not isinstance(things, Choice) or things.single:
         of_run = indexed(things) is not None
         return [_Rest(list_of(things).d2s_tuple())] if of_run else things
-    known = [leaf for leaf in things.leaves() if leaf is not UNBOUND]
-    plain = all(type(leaf) in (list, tuple) or isinstance(leaf, DynamicList) for leaf in known)
-    return [_Unpacked(things)] if plain else things
+    known = (leaf for leaf in things.leaves() if not isinstance(leaf, DynamicList))
+    kinds = {type(leaf) for leaf in known if leaf is not UNBOUND}
+    return [_Unpacked(things)] if kinds <= {list, tuple} else things
 
 
-def gathered(things: tuple[Any, ...]) -> Any:
+def gathered(things: tuple[object, ...]) -> Any:
     """What ``*things`` of a function holds."""
     return things[:-1] + things[-1].things if things and type(things[-1]) is _Rest else things
 
@@ -84,12 +84,12 @@ def keywords(options: object) -> Any:
     return {f"<keywords {id(options)}>": _Unpacked(options)}
 
 
-def call_unpacked(function: object) -> Any:
+def call_unpacked(function: Callable[..., Any]) -> Any:
     """:func:`call`, for a call with ``*`` or ``**``: one for each thing that may stand there."""
     return call(function) if current() is None else functools.partial(_called, function)
 
 
-def _called(function: Any, /, *arguments: object, **options: object) -> Any:
+def _called(function: Callable[..., Any], /, *arguments: object, **options: object) -> Any:
     for position, given in enumerate(arguments):
         if isinstance(given, _Unpacked):
             use = functools.partial(_called_with, function, arguments, position, options)
@@ -108,7 +108,7 @@ def _called(function: Any, /, *arguments: object, **options: object) -> Any:
 
 
 def _called_with(
-    function: object,
+    function: Callable[..., Any],
     arguments: tuple[object, ...],
     position: int,
     options: dict[str, object],
@@ -119,7 +119,7 @@ def _called_with(
 
 
 def _called_under(
-    function: Any,
+    function: Callable[..., Any],
     arguments: tuple[object, ...],
     options: dict[str, object],
     name: str,
@@ -129,7 +129,10 @@ def _called_under(
 
 
 def _with_rest(
-    function: Any, before: tuple[Any, ...], rest: DynamicList, options: dict[str, Any]
+    function: Callable[..., Any],
+    before: tuple[object, ...],
+    rest: DynamicList,
+    options: dict[str, object],
 ) -> Any:
     """``function(*before, *rest, **options)``: a call for each number of items that it names."""
     names, whole = _taking(function, before, rest, options)
@@ -146,14 +149,15 @@ def _with_rest(
 
 
 def _taking(
-    function: Any, before: tuple[Any, ...], rest: DynamicList, options: dict[str, Any]
+    function: Callable[..., Any],
+    before: tuple[object, ...],
+    rest: DynamicList,
+    options: dict[str, object],
 ) -> tuple[int, Callable[[], Any]]:
     """How many items of ``rest`` a function names at most, and the call with at least so many."""
     if function is builtins.print:
-        separator = options.get("sep")
-        shown = join(
-            " " if separator is None else separator, list_(before + rest, lambda item: str_(item))
-        )
+        texts, between = list_(before + rest, lambda item: str_(item)), options.get("sep")
+        shown = join(between if isinstance(between, str) else " ", texts)
         return 0, lambda: call(print)(shown, **options)
     if function is builtins.zip:
         return 0, lambda: _transposed(before + rest)
@@ -195,7 +199,7 @@ _POSITIONAL: Final = (
 )
 
 
-def _parameters(callee: Any, rest: DynamicList) -> list[inspect.Parameter]:
+def _parameters(callee: Callable[..., Any], rest: DynamicList) -> list[inspect.Parameter]:
     """What ``callee`` takes.
 
     Raises:
@@ -210,7 +214,7 @@ def _parameters(callee: Any, rest: DynamicList) -> list[inspect.Parameter]:
     return list(signature.parameters.values())[bound:]
 
 
-def _function_of(callee: Any) -> tuple[types.FunctionType | None, int]:
+def _function_of(callee: object) -> tuple[types.FunctionType | None, int]:
     """The user's function that runs, and how many arguments it is given besides those of a call."""
     if isinstance(callee, paddle.nn.Layer):
         callee = callee.forward
@@ -224,7 +228,7 @@ def _function_of(callee: Any) -> tuple[types.FunctionType | None, int]:
     return plain, int(found is not callee)
 
 
-def _gathers(callee: Any) -> bool:
+def _gathers(callee: object) -> bool:
     """Whether what has ``*things`` is converted, and begins with :func:`gathered`."""
     if isinstance(callee, functools.partial):
         return _gathers(callee.func)

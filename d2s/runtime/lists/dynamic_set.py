@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable, Set
+from collections.abc import Callable, Collection, Set
 from typing import Any
 
 import numpy as np
@@ -75,7 +75,9 @@ class DynamicSet(DynamicKeys):
     as_list = iterated
 
     @classmethod
-    def of_container(cls, container: Any, name: str, element: Element | None = None) -> DynamicSet:
+    def of_container(
+        cls, container: Collection[object], name: str, element: Element | None = None
+    ) -> DynamicSet:
         made = super().of_container(container, name, element)
         if not _lies_as_added(container):
             made.otherwise()
@@ -262,7 +264,7 @@ def _size(other: Any) -> Any:
     return other.length if isinstance(other, DynamicList) else len(other)
 
 
-def _lies_as_added(container: Any) -> bool:
+def _lies_as_added(container: Collection[object]) -> bool:
     """Whether a set of Python's has at most one item, and no gaps where others have been.
 
     Where the next items come to lie is a matter of these gaps, too, which CPython counts behind

@@ -106,8 +106,7 @@ def indexed(thing: object) -> Indexed | None:
     if isinstance(thing, Choice):
         return indexed(thing.get(iter)) if thing.single else _one_range(thing)
     if is_array(thing):
-        found: Indexed | None = thing.d2s_indexed()
-        return found
+        return thing.d2s_indexed()  # type: ignore[no-any-return]
     if isinstance(thing, DynamicList):
         if not thing.carried:
             thing.need_rows()  # inside of the loop over them it would be too late

@@ -143,7 +143,7 @@ def is_undecided(key: object) -> bool:
     return is_late_key(key) or (chosen is not None and all(map(_is_key, chosen.leaves())))
 
 
-def _is_key(leaf: Any) -> bool:
+def _is_key(leaf: object) -> bool:
     """Whether a thing is a number or text, of the run or of Python, or a tuple of such things."""
     if isinstance(leaf, Choice):
         return all(map(_is_key, leaf.leaves()))
