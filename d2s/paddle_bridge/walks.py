@@ -273,10 +273,10 @@ def is_visible(value: Any, block: Any = None) -> bool:
     if block is None:
         block = paddle.pir.get_current_insertion_point().block()
     operation = value.get_defining_op()
-    if operation is None:  # an argument of a block: of the loops around, the innermost ones'
-        return True
-    home = operation.get_parent_block()
+    home = None if operation is None else operation.get_parent_block()
     while block is not None:
+        if home is None and any(value.id == each.id for each in arguments_of(block)):
+            return True
         if block == home:
             return True
         outer = block.parent_op

@@ -53,7 +53,7 @@ class Block:
         state: what the block hands on, where more can join it.
         before: snapshots of what a loop began with, by ``names``.
         given: what a trip begins with, by ``names``.
-        makes: whether each trip of a loop makes a tensor of its own that a value is.
+        makes: whether a value is made in it, by each trip of a loop anew.
         cells: ids of the closure cells that are variables of a loop.
         known: bool values whose truth is known in it: ``value.id`` -> the value and its truth.
     """

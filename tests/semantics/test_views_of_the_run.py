@@ -259,6 +259,10 @@ def find(parent: Any, x: Any) -> Any:
     return x
 
 
+class Box:
+    """Holds a tensor."""
+
+
 OPERANDS = {
     "a tuple": "r = y[i], put(y, i), y[0]\nreturn r[0] + 1, r[1], r[2] * 2, y",
     "in a static loop": (
@@ -301,6 +305,19 @@ OPERANDS = {
         "    if a != b: p[a] = b\n"
         "return p, find(p, p[3]) == find(p, p[5])"
     ),
+    "the tensor itself": (
+        "z = y - 1; r = (y, put(y, i), y), y + grow(y), [z, grow(z), z.sum() + grow(z)]\n"
+        "return r, y, z"
+    ),
+    "the tensor itself, as an argument": (
+        "def start(y, a, b):\n    y[0] = a\n    return b\n"
+        "b = start(y, x.sum(), put(y, i)) * 1\nif y[2] < 8: y[-1] = 0.5\nreturn y, b"
+    ),
+    "an attribute": (
+        "s = Box(); s.t = y + 1\n"
+        "return s.t, grow(s.t), paddle.add(s.t, grow(s.t)), s.t.sum() - put(s.t, 0), s.t"
+    ),
+    "whose method is called": "return y.add(grow(y)), y[i].add(put(y, i)), y",
     "with its gradient": (
         "z = x.detach(); z.stop_gradient = False; y = z * 2\n"
         "a = y[i] * 3 + grow(y) + paddle.add(y[0], put(y, 1))\n"
@@ -312,7 +329,17 @@ OPERANDS = {
 @pytest.mark.parametrize("name", OPERANDS)
 def test_an_operand_that_waits_for_a_call(name: str) -> None:
     """A1: what the call writes is in it."""
-    same(f"y = x * 2\n{OPERANDS[name]}", put=put, grow=grow, find=find)
+    same(f"y = x * 2\n{OPERANDS[name]}", put=put, grow=grow, find=find, Box=Box)
+
+
+def test_an_argument_that_waits_for_a_call() -> None:
+    """A1: what the call writes into it is in it, and in the caller's tensor."""
+    function = function_of(
+        "def f(x, i):\n    return x.sum() + grow(x), (x, put(x, i)), x + put(x, 0)",
+        put=put,
+        grow=grow,
+    )
+    assert_same(function, *((x.astype("int64"), i) for x, i in INPUTS))
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -44,7 +44,8 @@ What need not be evaluated (behind ``and``, in a comprehension) stays where it i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import types
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import gast
@@ -85,14 +86,21 @@ def _in_fields(node: Any, *names: str) -> Iterator[_Place]:
             yield node, name, None
 
 
-def _operands(node: Any) -> list[_Place]:
-    """The operands that ``node`` evaluates in any case, in their order; none where that is open."""
+def _operands(node: Any, is_module: Callable[[Any], bool]) -> list[_Place]:
+    """The operands that ``node`` evaluates in any case, in their order; none where that is open.
+
+    Args:
+        node: an expression.
+        is_module: whether an expression is a module, of which a call changes nothing.
+    """
     if isinstance(node, gast.Call):
-        callee = node.func
-        if isinstance(callee, gast.Attribute):
-            first = [] if _is_dotted(callee) else [*_in_fields(callee, "value")]
-        else:
-            first = [] if isinstance(callee, gast.Name) else [*_in_fields(node, "func")]
+        callee, first = node.func, [*_in_fields(node, "func")]
+        if isinstance(
+            callee, gast.Attribute
+        ):  # the method is looked up when the arguments are known
+            first = [] if is_module(callee.value) else [*_in_fields(callee, "value")]
+        elif isinstance(callee, gast.Name):
+            first = []
         found = [*first, *_in_fields(node, "args")]
         found += [spot for each in node.keywords for spot in _in_fields(each, "value")]
         unpacks = any(each.arg is None for each in node.keywords)
@@ -122,12 +130,6 @@ def _in_index(node: Any, name: str, index: int | None = None) -> Iterator[_Place
         yield node, name, index
 
 
-def _is_dotted(node: Any) -> bool:
-    while isinstance(node, gast.Attribute):
-        node = node.value
-    return isinstance(node, gast.Name)
-
-
 def _at(spot: _Place) -> Any:
     node, name, index = spot
     return getattr(node, name) if index is None else getattr(node, name)[index]
@@ -154,12 +156,19 @@ class _Operands(ScopeTransformer):
 
     def lowered(self, node: Any, before: list[Any]) -> Any:
         """What is left of ``node``; ``before`` gets the statements that come before it."""
-        places = _operands(node)
+        places = _operands(node, self.is_module)
         last = max((i for i, each in enumerate(places) if _calls(_at(each))), default=-1)
         for each in places[: last + 1]:
             operand = self.lowered(_at(each), before)
             _put(each, self.bound(operand, before) if last else operand)
         return node
+
+    def is_module(self, node: Any) -> bool:
+        """Whether ``node`` is a module, or one in it, by its name."""
+        while isinstance(node, gast.Attribute):
+            node = node.value
+        named = isinstance(node, gast.Name) and node.id not in self.own
+        return named and isinstance(self.ctx.resolve(node.id), types.ModuleType)
 
     def bound(self, node: Any, before: list[Any]) -> Any:
         """A variable with the value of ``node``, unless it is one, or a constant."""

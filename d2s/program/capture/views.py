@@ -448,6 +448,8 @@ def _is_missed(known: _Program, store: _Store, group: frozenset[int]) -> bool:
     renewed = {known.storages.find(value) for value in group}
     if any(at in known.outside and known.storages.find(at) not in renewed for at, _ in queue):
         return True  # somebody reads it when the program has ended
+    if store.written not in group:  # an operand that waits for a call, and has been written since
+        queue.append((store.written, False))
     seen = set(queue)
     while queue:
         at, stale = queue.pop()

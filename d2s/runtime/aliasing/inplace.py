@@ -424,10 +424,11 @@ def _check(holder: Holder, old: paddle.Tensor, what: str) -> None:
     joining = []
     for block in holder.left:
         known = is_handed_on(holder, block)
+        # A variable that got it in the block, which does not hand it on, is not read behind it.
+        if block.makes(as_value(old)) and (known or holder.frame is not None):
+            continue
         if not known and block.state is not None:
             joining.append(block)
-            continue
-        if known and block.makes(as_value(old)):
             continue
         if known and is_sometimes_a_view(as_value(old)):
             continue  # what the loop began with stays as it is

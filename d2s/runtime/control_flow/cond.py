@@ -379,7 +379,7 @@ def _sides(
                 op.side(which),
                 extent(block.frame, handed_on) as stretch,
             ):
-                block.state = state
+                block.state, block.makes = state, op.makes
                 block.known = bridge.implied(test, which, capture.facts())
                 try:
                     if side is not None:

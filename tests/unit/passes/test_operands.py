@@ -34,6 +34,8 @@ EXPRESSIONS = [
     "-f(a) ** f(b)",
     "o.n + o.more() + o.n",
     "a + c + move() + c",
+    "o.state.act(o.advance())",
+    "o.state.act(o.state.at(o.advance()), o.state.n)",
 ]
 
 STATEMENTS = {
@@ -50,11 +52,24 @@ STATEMENTS = {
 }
 
 
+class State:
+    """Acts, and says so."""
+
+    def __init__(self, log: list[Any], n: str) -> None:
+        self.log, self.n = log, n
+
+    def act(self, *given: Any) -> int:
+        self.log.append((self.n, given))
+        return 1
+
+    at = act
+
+
 class Thing:
     """Says what is asked of it."""
 
     def __init__(self, log: list[Any]) -> None:
-        self.log, self.n, self.s, self.d = log, 1, "", {}
+        self.log, self.n, self.s, self.d, self.state = log, 1, "", {}, State(log, "old")
 
     def at(self, key: Any) -> Any:
         self.log.append(("at", key))
@@ -70,6 +85,10 @@ class Thing:
     def __call__(self, *given: Any, **named: Any) -> Any:
         self.log.append((given, named))
         return self
+
+    def advance(self) -> int:
+        self.state = State(self.log, "new")
+        return 3
 
     def more(self) -> int:
         self.n += 1

@@ -40,7 +40,8 @@ class Sharing:
         while queue:
             at = queue.pop()
             if at.id not in self.below:
-                self.below[at.id] = list(views_of(at))
+                found = views_of(at)  # what a branch or loop before had of it is not seen here
+                self.below[at.id] = [link for link in found if bridge.is_visible(link.view)]
                 queue.extend(link.view for link in self.below[at.id])
 
     def others(self) -> list[Any]:
