@@ -783,3 +783,31 @@ def f(x):
     return found, found[-1]
 """)
     assert_same(f, *((tensor(value),) for value in (5.0, 100.0, 40.0, 0.5)), grad=False)
+
+
+@pytest.mark.parametrize("left", ["break", "return x, d"])
+@pytest.mark.parametrize(
+    "grown",
+    [
+        "max(2 * d, 0.25)",
+        "min(d + 0.5, 1.25, 4.0 * k + 0.75)",
+        "max([2 * d, 0.25], key=lambda v: abs(v - 1.5))",
+        "sorted([d + 0.5, 0.25, 0.75], reverse=True)[1]",
+        "max((2 * d, 1), (0.25, 2))[0]",
+        "sorted([('b', d), ('a', [d + 0.5]), ('b', 0.25)])[1][1] + 0.125",
+        "max(2 * d, x[0].item())",
+    ],
+)
+def test_what_a_trip_has_left_is_put_in_order(left: str, grown: str) -> None:
+    """C1, E1: a trip that runs knows that the trips before it have not left the loop."""
+    f = function_of(f"""
+def f(x):
+    d = 0.0
+    for k in range(3):
+        if x.max() < 0.3:
+            {left}
+        d = {grown}
+        x = x / 2
+    return x, d
+""")
+    assert_same(f, X, SMALL, tensor(0.5, 2.0), tensor(0.0, -1.0), grad=False)

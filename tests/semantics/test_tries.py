@@ -558,3 +558,22 @@ def test_index_out_of_range_is_handled() -> None:
         return y
 
     assert_same(f, tensor(0.0), tensor(1.0), tensor(7.0), tensor(-9.0), tensor(float("nan")))
+
+
+def test_context_of_what_a_second_capture_raises(capfd) -> None:
+    """F1: it is none of the exceptions for which the function is captured again."""
+
+    def f(x):
+        y, best = x * 2, x.sum() * 0
+        try:
+            if x.min() < 0.5:
+                raise ValueError(f"{x.max().item():.2f}")
+        except ValueError as error:
+            print(error, error.__context__)
+        for i in range(2):
+            if y[i] > 1:
+                best = y[i]
+        y[1] = 7.0  # which the first capture does not see in ``best``
+        return best + y
+
+    same_text(f, capfd, *ALL)

@@ -70,11 +70,7 @@ from d2s.runtime.training.methods import training_into
 from d2s.runtime.values.choice import MOST_USES
 from d2s.runtime.values.fields import attributes_of
 from d2s.runtime.values.reading import check_taken, returned
-from d2s.runtime.values.tensors import (
-    NUMBER_DTYPES,
-    check_dense,
-    is_array,
-)
+from d2s.runtime.values.tensors import NUMBER_DTYPES, check_dense, is_array
 from d2s.syntax.depth import deep
 
 capture_lock: Final = bridge.static_lock
@@ -141,14 +137,18 @@ def capture(
         made: Captured
         try:
             made = with_pools(of, state, begun)
+            return made
         except D2SError as error:
-            for again in _other_ways(error, state):
+            refused = error
+        # Not inside of ``except``: what the function raises would have ``error`` as its context.
+        try:
+            for again in _other_ways(refused, state):
                 with contextlib.suppress(D2SError):
                     made = with_pools(of, begun(**again), functools.partial(begun, **again))
-                    break
-            else:
-                raise
-        return made
+                    return made
+            raise refused
+        finally:
+            del refused
 
 
 def _other_ways(error: D2SError, state: Capture) -> Iterable[dict[str, Any]]:

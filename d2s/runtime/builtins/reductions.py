@@ -32,6 +32,7 @@ from d2s.runtime.python.logic import and_, or_
 from d2s.runtime.python.orders import (
     STACKED,
     Order,
+    as_known,
     beginnings,
     column,
     is_structured,
@@ -281,7 +282,7 @@ class _Extreme:
         return self._among(items, options.get("key"))
 
     def _among(self, items: list[Any], key: Key | None) -> Any:
-        measures = items if key is None else [key(item) for item in items]
+        measures = [as_known(item if key is None else key(item)) for item in items]
         if len(items) > 1 and is_structured(measures):
             known = beginnings(measures)
             order = None if known else Order(measures, ">" if self.name == "max" else "<")
@@ -289,9 +290,9 @@ class _Extreme:
                 return picked(items, order.best())
             return self._known(items, known or measures)
         if key is None:
-            if not any(map(is_dynamic, items)):
-                return self.original(items)
-            if _alike(items) is False:
+            if not any(map(is_dynamic, measures)):
+                return self._known(items, measures)
+            if _alike(measures) is False:
                 return self._folded(items)
         keys = column(measures, self.name)
         if keys is None:
@@ -395,7 +396,7 @@ def sorted_(*iterables: Any, key: Key | None = None, reverse: Any = False, **wro
 
 
 def _sorted_items(items: list[Any], key: Key | None, reverse: Any) -> list[Any]:
-    measures = items if key is None else [key(item) for item in items]
+    measures = [as_known(item if key is None else key(item)) for item in items]
     if len(items) < 2:
         return items
     keys = None

@@ -99,8 +99,7 @@ class WhileLoop:
                 self._back(before)
                 self._refuse_more_keys(new)
                 trace.rollback(known)
-                self._peel()
-                return
+                break
             except OnceMoreError as request:
                 before = self._back(before, request)
                 self._answer(request, plans)
@@ -111,11 +110,13 @@ class WhileLoop:
             else:
                 bind_all_names(carriers)
                 return
-        raise error_here(
-            LoopMismatchError,
-            f"{plans.unstable} has another form in every trip",
-            "give every variable that the loop changes its final type before the loop",
-        )
+        else:
+            raise error_here(
+                LoopMismatchError,
+                f"{plans.unstable} has another form in every trip",
+                "give every variable that the loop changes its final type before the loop",
+            )
+        self._peel()  # not inside of ``except``: what it raises would have a context of ours
 
     def follow(self) -> None:
         """Capture the loop behind a trip; in an ``if`` where that rules out what a variable may be.

@@ -22,7 +22,7 @@ from d2s.errors import ConditionError, UnsupportedInGraphError
 from d2s.runtime.control_flow.cond import select
 from d2s.runtime.python.comparing import COMPARISONS
 from d2s.runtime.trace import error_here
-from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.choice import Choice, possible
 from d2s.runtime.values.tensors import (
     as_value,
     cast_plain,
@@ -33,7 +33,7 @@ from d2s.runtime.values.tensors import (
     number_kind,
     special_method,
 )
-from d2s.runtime.values.tree import is_list_or_tuple
+from d2s.runtime.values.tree import is_list_or_tuple, is_tuple
 
 STACKED: Final = (paddle.float32, paddle.float64, paddle.int32, paddle.int64)
 """What Paddle can stack, sort and gather on every device."""
@@ -58,6 +58,16 @@ def _is_of_run(thing: Any) -> bool:
         return any(map(_is_of_run, thing))
     users = any(special_method(thing, name) for name in ("__lt__", "__gt__", "__eq__"))
     return users or is_tensor(thing) or isinstance(thing, Choice)
+
+
+def as_known(thing: Any) -> Any:
+    """``thing`` as it is compared here: without what the branches around rule out."""
+    if not _is_sequence(thing):
+        return possible(thing)
+    parts = list(map(as_known, thing))
+    if all(map(operator.is_, parts, thing)):
+        return thing
+    return tuple(parts) if is_tuple(thing) else parts
 
 
 def is_structured(items: list[Any]) -> bool:
