@@ -41,6 +41,7 @@ from d2s.passes.statements import (
     returns,
     subscripts,
     tries,
+    unpacking,
 )
 from d2s.syntax.source import FunctionSource
 from d2s.syntax.trees import copied
@@ -50,6 +51,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     privates.PASS,
     supers.PASS,
     annotated.PASS,
+    unpacking.PASS,
     subscripts.PASS,
     matches.PASS,
     walrus.PASS,

@@ -13,6 +13,7 @@ from d2s.runtime.control_flow.cond import if_, ifelse
 from d2s.runtime.control_flow.effects import assert_, error
 from d2s.runtime.control_flow.try_ import again, attempt, handle, settle
 from d2s.runtime.host.text import formatted, late, percent, text
+from d2s.runtime.lists.iteration import taken_apart
 from d2s.runtime.lists.probes import probe
 from d2s.runtime.loops.comprehensions import apart, generator, list_, listed, parted, tupled
 from d2s.runtime.loops.for_ import for_
@@ -63,6 +64,7 @@ _defined = {
     "not_in": not_in,
     "or_": or_,
     "parted": parted,
+    "parts": taken_apart,
     "percent": percent,
     "probe": probe,
     "read": read,

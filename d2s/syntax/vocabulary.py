@@ -45,6 +45,7 @@ WORDS: Final[dict[str, str]] = {
     "unpacked": "unpacked(things): what stands behind * in a call",
     "listed": "listed(things): [*things], where the run may know how many there are",
     "tupled": "tupled(things): (*things,), likewise",
+    "parts": "parts(things): what a, b = things takes apart",
     "parted": "parted(things, before, after): what a, *rest, b = things binds, likewise",
     "gathered": "gathered(things): what *things of a function holds",
     "keywords": "keywords(options): what stands behind ** in a call",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import collections
+import itertools
+
 import pytest
 
 import d2s
@@ -33,6 +36,98 @@ def test_a_branch_takes_and_nobody_else_does(take: str) -> None:
                 x = x * {take}
             return x
         """
+    )
+    assert_same(function, tensor(1.0, 3.0), tensor(1.0, 1.0))
+
+
+UNPACKED = {
+    "two names": "a, b = it",
+    "under another name": "other = it\n        a, b = other",
+    "of an attribute": "box.it = it\n        a, b = box.it",
+    "of a list": "held = [it]\n        a, b = held[0]",
+    "in brackets": "[a, b] = it",
+    "into a list": "row = [0, 0]\n        row[0], row[1] = it",
+    "into attributes": "box.a, box.b = it",
+    "beside another name": "c = a, b = it",
+    "in a function": "take(it)",
+    "with a star": "a, *b = it",
+    "in": "found = 2.0 in it",
+    "not in": "found = 2.0 not in it",
+    "as arguments": "count(*it)",
+    "extend": "row = []\n        row.extend(it)",
+    "added to a list": "row = []\n        row += it",
+    "a slice": "row = [1]\n        row[:] = it",
+    "fromkeys": "found = dict.fromkeys(it)",
+    "update of a set": "found = set()\n        found.update(it)",
+    "update of a counter": "found = collections.Counter()\n        found.update(it)",
+    "a deque": "found = collections.deque()\n        found.extend(it)",
+    "groupby": "found = list(itertools.groupby(it))",
+    "takewhile": "found = list(itertools.takewhile(bool, it))",
+}
+
+
+@pytest.mark.parametrize("source", ["iter([1.0, 2.0])", "(k for k in [1.0, 2.0])", "rows()"])
+@pytest.mark.parametrize("take", UNPACKED)
+def test_what_is_unpacked_on_some_runs_is_refused(take: str, source: str) -> None:
+    """A1: Python moves the iterator by itself there; by default it is as in dygraph."""
+    function = function_of(
+        f"""
+def rows():
+    yield 1.0
+    yield 2.0
+
+def take(it):
+    a, b = it
+
+def count(*items):
+    return len(items)
+
+class Box:
+    pass
+
+def f(x):
+    it, box = {source}, Box()
+    if x.sum() > 3:
+        {UNPACKED[take]}
+    return x, next(it, None)
+""",
+        "f",
+        collections=collections,
+        itertools=itertools,
+    )
+    calls = tensor(1.0, 3.0), tensor(1.0, 1.0)
+    with pytest.raises(UnsupportedInGraphError, match="the iterator"):
+        d2s.to_static(function, full_graph=True)(calls[0])
+    anyway = d2s.to_static(function, full_graph=False)
+    with pytest.warns(d2s.errors.BreakWarning):
+        found = [anyway(x)[1] for x in calls * 2]
+    assert found == [function(x)[1] for x in calls * 2]
+
+
+@pytest.mark.parametrize(
+    "take",
+    sorted(UNPACKED.keys() - {"in a function", "as arguments", "of an attribute", "of a list"}),
+)
+def test_what_is_unpacked_on_every_run(take: str) -> None:
+    """A1: outside of branches Python does it, and in a branch for an iterator of its own."""
+    lines = UNPACKED[take].replace("        ", "    ")
+    function = function_of(
+        f"""
+class Box:
+    pass
+
+def f(x):
+    it, box = iter([1.0, 2.0]), Box()
+    {lines}
+    if x.sum() > 3:
+        it = iter([1.0, 2.0])
+        {lines.replace(chr(10), chr(10) + "    ")}
+        x = x + 1
+    return x, next(it, None)
+""",
+        "f",
+        collections=collections,
+        itertools=itertools,
     )
     assert_same(function, tensor(1.0, 3.0), tensor(1.0, 1.0))
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import functools
 import inspect
+import io
 import random
 import re
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -29,6 +30,7 @@ from d2s.runtime.calls.stand_ins.putting import of_lists, refuse_lists
 from d2s.runtime.host import world
 from d2s.runtime.lists.becoming import become
 from d2s.runtime.lists.items.structures import element_of
+from d2s.runtime.lists.iteration import moving
 from d2s.runtime.python.arrays import numpy_calls
 from d2s.runtime.python.keys import is_undecided
 from d2s.runtime.trace import current, error_here
@@ -38,6 +40,7 @@ from d2s.runtime.values.tensors import (
     ArrayAskedError,
     LibrarySizeError,
     as_value,
+    is_array,
     is_tensor,
 )
 from d2s.runtime.values.tree import (
@@ -64,13 +67,16 @@ def plain(function: Any, call: Callable[[Any], Any]) -> Any:
     takes_callbacks = module_of(function).startswith("paddle")
     of_numpy = numpy_calls.is_numpys(function)
     known = takes_callbacks or of_numpy
-    sees_caller = attribute(function, "__name__", "") in _SEES_CALLER and not known
+    name = attribute(function, "__name__", "")
+    sees_caller = name in _SEES_CALLER and not known
     if current() is None or sees_caller:
         return function
 
     def run(*arguments: Any, **options: Any) -> Any:
         given = list(arguments)
         world.check_given(function, [*arguments, *options.values()])
+        if name not in world.ASKING:
+            taken_from(*arguments, *options.values())
         if takes_callbacks:  # recompute, say, or what a decorator of Paddle calls
             given = [call(item) if type(item) in _FUNCTIONS else item for item in given]
         if of_numpy and numpy_calls.holds_values([given, options]):
@@ -79,7 +85,6 @@ def plain(function: Any, call: Callable[[Any], Any]) -> Any:
 
     if isinstance(function, type) and function not in _TAKING_APART and not of_numpy:
         return functools.partial(_instance, function) if _reads(function) else function
-    name = attribute(function, "__name__", "")
     owner = owner_of(function)
     capture = current()
     if capture is not None and name in _CHANGING:
@@ -112,6 +117,7 @@ def _instance(kind: type, *arguments: Any, **options: Any) -> Any:
         NotStaticError: (D2S208) the class does not take a number of the run.
     """
     world.check_given(kind, [*arguments, *options.values()])
+    taken_from(*arguments, *options.values())
     for at, given in enumerate(arguments):
         if isinstance(given, Choice):
             before, behind = arguments[:at], arguments[at + 1 :]
@@ -128,6 +134,17 @@ def _instance(kind: type, *arguments: Any, **options: Any) -> Any:
         if not late or isinstance(error, D2SError):
             raise
         raise _needs_value(kind) from None
+
+
+def taken_from(*given: object) -> None:
+    """Code that is not converted is ``given`` things, and takes the items of an iterator.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) a branch must not move it.
+    """
+    for thing in given:
+        if isinstance(thing, Iterator) and not isinstance(thing, io.IOBase):
+            moving(thing)
 
 
 def _between(
@@ -156,6 +173,7 @@ def _stored(function: Any, *arguments: Any, **options: Any) -> Any:
 def _updated(function: Callable[..., Any], *arguments: object, **options: object) -> None:
     """``update`` of a set or dict: what has a name is kept as it is."""
     if arguments:
+        taken_from(*arguments)
         applied(function, list(arguments), {})
     if options or not arguments:
         function(**{name: possible(item) for name, item in options.items()})
@@ -177,6 +195,8 @@ def in_program(given: object) -> Any:
     """``given`` with the values of the program in place of dygraph tensors."""
     if bridge.is_eager(given):
         return as_value(given)
+    if is_array(given) and given.scalar:
+        return given.item()
     if is_plain_sequence(given) and any_leaf(bridge.is_eager, given, 1):
         return map_children(lambda item: as_value(item) if bridge.is_eager(item) else item, given)
     return given
@@ -300,7 +320,11 @@ def applied(function: Callable[..., Any], arguments: list[Any], options: dict[st
         said: Exception = error
         del capture.refused[refused:]
     except Exception as error:
-        given = _of_no_list(error, function, arguments) or _of_no_value(error, function)
+        given = (
+            _of_no_array(error, function, [*arguments, *options.values()])
+            or _of_no_list(error, function, arguments)
+            or _of_no_value(error, function)
+        )
         said = given or replays.as_in_dygraph(error, function, arguments, options)
         converted = None
         if capture is not None and any_leaf(_is_open, [arguments, options]):
@@ -356,6 +380,21 @@ def _of_numpy(function: Callable[..., Any], arguments: list[Any], options: dict[
         if capture is not None:
             del capture.refused[refused:]
         return numpy_calls.call(function, arguments, options)
+
+
+def _of_no_array(
+    error: Exception, function: Callable[..., Any], given: list[Any]
+) -> Exception | None:
+    """The refusal of an array of NumPy that a function of Paddle is given, which takes none."""
+    of_paddle = module_of(function).startswith("paddle") or is_tensor(owner_of(function))
+    if isinstance(error, D2SError) or not of_paddle or not any_leaf(is_array, given):
+        return None
+    return error_here(
+        NotStaticError,
+        f"{attribute(function, '__name__', 'a function')}() of Paddle is given an array of NumPy, "
+        "which it does not take in a program",
+        "give it paddle.to_tensor() of the array; an InputSpec makes a tensor of an argument",
+    )
 
 
 def _of_no_list(

@@ -27,7 +27,7 @@ from d2s.runtime.calls.converter import converter
 from d2s.runtime.host.text import HostText
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.structures import Structure
-from d2s.runtime.lists.iteration import indexed
+from d2s.runtime.lists.iteration import indexed, taken_apart
 from d2s.runtime.loops.comprehensions import list_, list_of, whole_of
 from d2s.runtime.python.texts import join, str_
 from d2s.runtime.trace import current
@@ -66,7 +66,7 @@ def unpacked(things: object) -> Any:
     things = whole_of(things)
     if not isinstance(things, Choice) or things.single:
         of_run = indexed(things) is not None
-        return [_Rest(list_of(things).d2s_tuple())] if of_run else things
+        return [_Rest(list_of(things).d2s_tuple())] if of_run else taken_apart(things)
     known = (leaf for leaf in things.leaves() if not isinstance(leaf, DynamicList))
     kinds = {type(leaf) for leaf in known if leaf is not UNBOUND}
     return [_Unpacked(things)] if kinds <= {list, tuple} else things

@@ -20,6 +20,7 @@ from d2s.runtime.control_flow.cond import choose, select
 from d2s.runtime.control_flow.unbound import as_local
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.views import is_view, same_object
+from d2s.runtime.lists.iteration import moving
 from d2s.runtime.lists.positions import Indexed, RunRange
 from d2s.runtime.python.comparing import COMPARISONS, eq
 from d2s.runtime.python.keys import is_undecided
@@ -161,6 +162,7 @@ def in_(item: Any, container: Any) -> Any:
     if asked is not None:
         holds = condition(asked(container, item))
         return mark_number(paddle.assign(holds), bool) if bridge.is_value(holds) else bool(holds)
+    moving(container)
     looked_up = isinstance(container, Set) and not isinstance(container, ItemsView)
     hashed = looked_up or is_mapping(container)
     if not (hashed or is_sequence(container) or isinstance(container, list | range)):
