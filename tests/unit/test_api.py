@@ -213,7 +213,7 @@ def test_structures_in_and_out() -> None:
 
 @pytest.mark.row(123)
 def test_numpy_arrays() -> None:
-    """G1: arrays are tensors."""
+    """G1: arrays of NumPy are arrays of the run."""
     static = d2s.to_static(branchy)
     assert static(np.array([1.0, 2.0], "float32")).tolist() == [2.0, 4.0]
     assert static(np.array([1.0, 2.0], "float32"), 3.0).tolist() == [3.0, 6.0]

@@ -25,6 +25,7 @@ from d2s.program.state.tracker import Watch
 from d2s.runtime.trace import Capture
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.objects import dict_of
+from d2s.runtime.values.tensors import is_array
 from d2s.runtime.values.tree import refill
 
 
@@ -131,6 +132,10 @@ def _writes(
     changed = {id(change.record.scope) for change in changes}
     for number, container in containers.items():
         fields = dict_of(container)
+        if is_array(container):
+            if container.value.id not in results.inputs:
+                yield _array_writer(number), results.take(container.value)
+            continue
         if id(container) in grown:
             yield _refiller(number), _become(results, grown[id(container)][1], container)
             continue
@@ -156,6 +161,13 @@ def _become(results: Results, form: Any, container: Any) -> Build:
 
 def _refiller(number: int) -> Write:
     return lambda run, contents: refill(run.containers[number], contents)
+
+
+def _array_writer(number: int) -> Write:
+    def write(run: Run, contents: Any) -> None:
+        run.containers[number][...] = contents.numpy()
+
+    return write
 
 
 def _setter(number: int) -> Write:

@@ -17,6 +17,8 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import ArgumentsError, InputSpecError
+from d2s.runtime.python.arrays.contents import KNOWN, RunArray
+from d2s.runtime.python.arrays.views import FIXED
 from d2s.runtime.values.container_kinds import Rebuild
 from d2s.runtime.values.tree import is_list_or_tuple, scan
 
@@ -48,8 +50,8 @@ class Call:
         key: equal for calls that can share a program.
         leaves: what the key says of each tensor; one that is passed twice occurs once.
         tensors: the tensors.
-        containers: the caller's lists, dicts and so on, in the order of the walk.
-        arrays: arrays of NumPy among the arguments, with the index of the tensor made of each.
+        containers: the caller's lists, dicts, arrays of NumPy and so on, in the order of the walk.
+        arrays: arrays of NumPy for which an ``InputSpec`` wants a tensor, with the index of it.
         rebuild: makes ``(args, kwargs)`` and the containers in them, in the same order, from
             replacements of the tensors.
         repeated: it has run in dygraph, because it makes parameters.
@@ -212,7 +214,7 @@ class Signature:
 
         def rebuild(leaves: list[Any]) -> tuple[Any, Any, dict[int, Any]]:
             parts.made.clear()
-            args, kwargs = build(leaves)
+            args, kwargs = build(parts.with_arrays(leaves))
             return args, kwargs, dict(parts.made)
 
         key = (tuple(parts.leaves), tuple(parts.others), extra)
@@ -243,7 +245,7 @@ class _Parts:
         leaves, tensors: what the key says of each tensor, and these.
         others: what it says of the rest, by path.
         containers: the caller's, in the order in which they are met.
-        arrays: NumPy arrays, and which of the tensors stands for each.
+        arrays: NumPy arrays that are tensors, and which of the tensors stands for each.
         made: the containers of one call of the program, by number.
     """
 
@@ -255,6 +257,8 @@ class _Parts:
         self.containers: list[Any] = []
         self.arrays: list[tuple[int, Any]] = []
         self.made: dict[int, Any] = {}
+        self._held: dict[int, int] = {}
+        self._shared: set[int] = set()
         self._seen: dict[int, int] = {}
         self._open: set[int] = set()
 
@@ -285,6 +289,8 @@ class _Parts:
     def leaf(self, thing: Any, path: str) -> int | None:
         """Take in what is no container: see ``tree.scan``."""
         if isinstance(thing, np.ndarray):
+            if path not in self.specs:
+                return self._array(thing, path)
             self.arrays.append((len(self.tensors), thing))
             thing = self._tensor(thing, path)
         if isinstance(thing, paddle.static.InputSpec):
@@ -306,9 +312,44 @@ class _Parts:
         self.tensors.append(thing)
         return len(self.tensors) - 1
 
+    def _array(self, array: Any, path: str) -> int:
+        """Take in a NumPy array: the program computes with its contents (decision 21)."""
+        known = self._seen.get(id(array))
+        if known is not None:
+            self.others.append((path, ("same", known)))
+            return known
+        if type(array) is not np.ndarray:
+            raise ArgumentsError(
+                f"argument {path!r} of {self.name!r} is a {type(array).__name__}, which computes "
+                "otherwise than an array of NumPy",
+                cure="pass np.asarray() of it, or a tensor",
+            )
+        position = self._seen[id(array)] = len(self.tensors)
+        contents = self._tensor(array, path)
+        shared = [
+            number
+            for number in self._held.values()
+            if np.may_share_memory(self.containers[number], array)
+        ]
+        number = self._held[position] = len(self.containers)
+        self.containers.append(array)
+        self._shared.update((*shared, number) if shared else ())
+        self.others.append((path, ("array", array.flags.writeable, *shared)))
+        dtype = array.dtype.name
+        return self._added(TensorLeaf(path, dtype, array.shape, True), contents)
+
+    def with_arrays(self, leaves: list[Any]) -> list[Any]:
+        """What stands for the tensors of a call, with arrays around those that are contents."""
+        leaves = list(leaves)
+        for position, number in self._held.items():
+            array = leaves[position] = self.made[number] = RunArray.made(leaves[position])
+            fixed = not self.containers[number].flags.writeable
+            array.part = FIXED if fixed else "part" if number in self._shared else ""
+        return leaves
+
     def _tensor(self, array: Any, path: str) -> Any:
-        """A NumPy array as the tensor that the program is given."""
-        if array.dtype.kind not in "biufc":
+        """The contents of a NumPy array as the tensor that the program is given."""
+        if array.dtype.name not in KNOWN or not array.dtype.isnative:
             raise ArgumentsError(
                 f"argument {path!r} of {self.name!r} is a NumPy array of dtype {array.dtype}, of "
                 "which Paddle has no tensors",

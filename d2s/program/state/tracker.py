@@ -50,6 +50,7 @@ from d2s.runtime.values.objects import (
     is_user_class,
     is_user_object,
 )
+from d2s.runtime.values.tensors import is_array
 
 _OURS: Final = str(Path(__file__).resolve().parents[2])
 
@@ -321,7 +322,9 @@ class Watch:
             path: how a reader would write it.
             place: where it is kept, if another one may stand there later.
         """
-        if isinstance(thing, paddle.nn.Layer):
+        if is_array(thing):
+            pass  # an argument; its contents are in an input
+        elif isinstance(thing, paddle.nn.Layer):
             self._layer(thing, path)
         elif isinstance(thing, tuple):
             if len(thing) <= LARGE:

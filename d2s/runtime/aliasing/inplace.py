@@ -47,9 +47,7 @@ from d2s.runtime.values.tree import is_list_or_tuple, like
 _OTHERWISE: Final[dict[str, Callable[..., Any]]] = {
     "zero_": lambda y: paddle.zeros_like(y),
     "fill_": lambda y, value: paddle.full_like(y, value),
-    "set_value": lambda y, value: as_value(
-        value if is_tensor(value) else paddle.assign(value.value if is_array(value) else value)
-    ),
+    "set_value": lambda y, value: _contents(value),
     "copy_": lambda y, other, *_: other,
     "assign": lambda y, other: paddle.assign(other),
     "increment": lambda y, value=1.0: y + bridge.as_float32(value, y.dtype),
@@ -111,11 +109,18 @@ def function(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def assigned(owner: object, other: object) -> Any:
     """``paddle.assign(other, owner)`` while a program is captured."""
-    fresh = as_value(other if is_tensor(other) else paddle.assign(other))
+    fresh = _contents(other)
     if list(fresh.shape) != list(as_value(owner).shape):
         raise _refusal("assign", "and the result has another shape")
     # Numbers are written behind the back of gradients.
     return _changed(owner, "assign" if is_tensor(other) else "copy_", None, (fresh,), {})
+
+
+def _contents(thing: Any) -> Any:
+    """What is written into a tensor that is given ``thing``, a tensor, array or number."""
+    if is_tensor(thing):
+        return as_value(thing)
+    return as_value(paddle.assign(thing.value if is_array(thing) else thing))
 
 
 def put_into(out: Any, result: Any) -> Any:

@@ -10,7 +10,7 @@ asks for the values of those in a list::
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -47,7 +47,7 @@ def to_tensor(
         stop_gradient: whether no gradient comes to it.
     """
     if is_array(data):
-        return _of_array(data, dtype, stop_gradient)
+        return of_array(data, lambda sample: paddle.to_tensor(sample, dtype), stop_gradient)
     things = list(_leaves(data))
     if any(map(is_array, things)):
         return to_tensor(np_array(data), dtype, place, stop_gradient)
@@ -58,10 +58,16 @@ def to_tensor(
     return _leaf(cast_plain(_stacked(data, joint), wanted), stop_gradient)
 
 
-def _of_array(array: Any, dtype: Any, stop_gradient: bool) -> Any:
-    """The tensor of an array of NumPy that the run decides, of the dtype that dygraph gives it."""
+def of_array(array: Any, make: Callable[[Any], Any], stop_gradient: bool = True) -> Any:
+    """The tensor that ``make`` gives of an array of NumPy that the run decides.
+
+    Args:
+        array: the array.
+        make: asked for the dtype, of another array like it.
+        stop_gradient: whether no gradient comes to the tensor.
+    """
     with bridge.outside_of_capture():
-        wanted = paddle.to_tensor(array.sample(odd=1), dtype).dtype
+        wanted = make(array.sample(odd=1)).dtype
     return _leaf(cast_plain(array.value, wanted), stop_gradient)
 
 

@@ -16,11 +16,12 @@ from d2s.runtime.aliasing import inplace
 from d2s.runtime.calls.applying import applied
 from d2s.runtime.lists.items.pools import copied_view, pooled
 from d2s.runtime.lists.items.views import is_view, kind_of_view
+from d2s.runtime.python.making import of_array
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.training import functions as training
 from d2s.runtime.values.choice import Choice, each
 from d2s.runtime.values.fields import is_object
-from d2s.runtime.values.tensors import as_value, is_tensor, number_kind
+from d2s.runtime.values.tensors import as_value, is_array, is_tensor, number_kind
 from d2s.runtime.values.tree import any_leaf
 
 
@@ -28,6 +29,8 @@ def assign(x: object, output: object = None) -> Any:
     """``paddle.assign``; into another tensor, it changes that one in place."""
     if training.writes(output):
         return training.write(x, output)
+    if is_array(x) and output is None:
+        return of_array(x, paddle.assign)
     if bridge.is_value(x) and number_kind(x) is not None:
         x = as_value(x).reshape([1])  # as dygraph makes a tensor of a Python number
     if current() is not None and is_tensor(output):

@@ -139,8 +139,6 @@ class Array(RunArray):
     __index__ = _asked("an index")
     __array__ = _asked("a library")
     d2s_memory = _asked("memoryview()")
-    __copy__ = _asked("copy.copy()")
-    __deepcopy__ = _asked("copy.deepcopy()")
     __format__ = _asked("format()")
 
     def __contains__(self, item: Any) -> Any:
@@ -173,6 +171,12 @@ class Array(RunArray):
     def copy(self, *arguments: Any, **options: Any) -> Any:
         """``a.copy()``."""
         return self._like(paddle.assign(self.value))
+
+    def __copy__(self) -> Any:
+        return self.copy()
+
+    def __deepcopy__(self, memo: object) -> Any:
+        return self.copy()
 
     def _like(self, value: object) -> Array:
         made = type(self)(paddle.assign(value) if value is self.value else value)
@@ -220,6 +224,9 @@ class Array(RunArray):
             return
         check_bounds(self, key)
         value = item.value if isinstance(item, Array) else as_value(item)
+        if not self.ndim:  # of which Paddle's operation knows nothing
+            write(self, paddle.assign(cast_plain(value, self.dtype.name)))
+            return
         write(self, bridge.with_item(self.value, key, cast_plain(value, self.dtype.name)))
 
     def _takes(self, key: object, item: object) -> bool:

@@ -40,7 +40,8 @@ class RunArray:
 
     Attributes:
         value: the contents, a value of the program.
-        part: not empty if it is a view of another array, or another array is one of it.
+        part: not empty if it is a view of another array, or another array is one of it; or if it
+            is read-only.
     """
 
     scalar: ClassVar[bool] = False

@@ -89,13 +89,18 @@ def _operation(
     if function is np.true_divide and made.dtype.name in ("float32", "float64"):
         return paddle.divide, made.dtype
     if function is np.negative and made.dtype.name in _COMPUTED:
-        return paddle.neg, made.dtype
+        return _negative, made.dtype
     joint = np.result_type(*samples)
     if function in _COMPARISONS and joint.name in (*_COMPUTED, "bool"):
         return _COMPARISONS[function], joint
     if function in _LOGICAL and joint.name == "bool":
         return _LOGICAL[function], joint
     return None, joint
+
+
+def _negative(value: paddle.Tensor) -> paddle.Tensor:
+    """``-value``; Paddle's adds a zero, which makes 0.0 of -0.0."""
+    return paddle.multiply(value, paddle.full([], -1, value.dtype))
 
 
 def _holds(dtype: np.dtype[Any], inputs: tuple[Any, ...]) -> bool:

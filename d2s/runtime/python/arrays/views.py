@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import paddle
 
@@ -13,6 +13,9 @@ from d2s.runtime.python.arrays.contents import RunArray
 from d2s.runtime.trace import error_here
 
 Function = Callable[..., Any]
+
+FIXED: Final = "read-only"
+"""The ``part`` of an array that nobody may write into."""
 
 
 class _Link:
@@ -86,6 +89,8 @@ def write(array: RunArray, value: paddle.Tensor) -> None:
         UnsupportedInGraphError: (D2S304 in tensors) it is not known which parts they share.
     """
     value.stop_gradient = True
+    if array.part == FIXED:
+        raise ValueError("assignment destination is read-only")
     if array.part and _of(_links, array) is None and _of(_views, array) is None:
         raise _strange()  # a branch or loop has handed it on
     array.value = value
