@@ -8,12 +8,11 @@ from typing import Final
 from d2s.runtime.builtins.keyed import dict_, set_
 from d2s.runtime.calls.call import call
 from d2s.runtime.calls.managers import manage
-from d2s.runtime.calls.unpacking import call_unpacked, gathered, keywords, unpacked
+from d2s.runtime.calls.unpacking import call_unpacked, gathered, keywords, taken_apart, unpacked
 from d2s.runtime.control_flow.cond import if_, ifelse
 from d2s.runtime.control_flow.effects import assert_, error
 from d2s.runtime.control_flow.try_ import again, attempt, handle, settle
 from d2s.runtime.host.text import formatted, late, percent, text
-from d2s.runtime.lists.iteration import taken_apart
 from d2s.runtime.lists.probes import probe
 from d2s.runtime.loops.comprehensions import apart, generator, list_, listed, parted, tupled
 from d2s.runtime.loops.for_ import for_

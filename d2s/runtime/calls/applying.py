@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import functools
 import inspect
-import io
 import random
 import re
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -26,11 +25,10 @@ from d2s.runtime.aliasing.replays import COMPUTING
 from d2s.runtime.aliasing.snapshots import changed_double, is_double
 from d2s.runtime.calls.callables import swapped
 from d2s.runtime.calls.converter import converter
-from d2s.runtime.calls.stand_ins.putting import of_lists, refuse_lists
+from d2s.runtime.calls.stand_ins.putting import of_arrays, of_lists, refuse_lists, taken_from
 from d2s.runtime.host import world
 from d2s.runtime.lists.becoming import become
 from d2s.runtime.lists.items.structures import element_of
-from d2s.runtime.lists.iteration import moving
 from d2s.runtime.python.arrays import numpy_calls
 from d2s.runtime.python.keys import is_undecided
 from d2s.runtime.trace import current, error_here
@@ -134,17 +132,6 @@ def _instance(kind: type, *arguments: Any, **options: Any) -> Any:
         if not late or isinstance(error, D2SError):
             raise
         raise _needs_value(kind) from None
-
-
-def taken_from(*given: object) -> None:
-    """Code that is not converted is ``given`` things, and takes the items of an iterator.
-
-    Raises:
-        UnsupportedInGraphError: (D2S205) a branch must not move it.
-    """
-    for thing in given:
-        if isinstance(thing, Iterator) and not isinstance(thing, io.IOBase):
-            moving(thing)
 
 
 def _between(
@@ -321,7 +308,7 @@ def applied(function: Callable[..., Any], arguments: list[Any], options: dict[st
         del capture.refused[refused:]
     except Exception as error:
         given = (
-            _of_no_array(error, function, [*arguments, *options.values()])
+            of_arrays(error, function, [*arguments, *options.values()])
             or _of_no_list(error, function, arguments)
             or _of_no_value(error, function)
         )
@@ -380,21 +367,6 @@ def _of_numpy(function: Callable[..., Any], arguments: list[Any], options: dict[
         if capture is not None:
             del capture.refused[refused:]
         return numpy_calls.call(function, arguments, options)
-
-
-def _of_no_array(
-    error: Exception, function: Callable[..., Any], given: list[Any]
-) -> Exception | None:
-    """The refusal of an array of NumPy that a function of Paddle is given, which takes none."""
-    of_paddle = module_of(function).startswith("paddle") or is_tensor(owner_of(function))
-    if isinstance(error, D2SError) or not of_paddle or not any_leaf(is_array, given):
-        return None
-    return error_here(
-        NotStaticError,
-        f"{attribute(function, '__name__', 'a function')}() of Paddle is given an array of NumPy, "
-        "which it does not take in a program",
-        "give it paddle.to_tensor() of the array; an InputSpec makes a tensor of an argument",
-    )
 
 
 def _of_no_list(

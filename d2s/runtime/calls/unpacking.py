@@ -27,7 +27,7 @@ from d2s.runtime.calls.converter import converter
 from d2s.runtime.host.text import HostText
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.structures import Structure
-from d2s.runtime.lists.iteration import indexed, taken_apart
+from d2s.runtime.lists.iteration import indexed, moving
 from d2s.runtime.loops.comprehensions import list_, list_of, whole_of
 from d2s.runtime.python.texts import join, str_
 from d2s.runtime.trace import current
@@ -57,6 +57,16 @@ class _Rest:
 
     def __init__(self, things: DynamicList) -> None:
         self.things = things
+
+
+def taken_apart(things: object) -> Any:
+    """``things``, which are about to be bound to several names.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) they are an iterator that a branch must not move.
+    """
+    moving(things)
+    return things
 
 
 def unpacked(things: object) -> Any:

@@ -178,16 +178,6 @@ def parts(things: object, count: int) -> list[Any] | tuple[Any, ...]:
 Choice.parts = staticmethod(parts)
 
 
-def taken_apart(things: object) -> object:
-    """``things``, which are about to be bound to several names.
-
-    Raises:
-        UnsupportedInGraphError: (D2S205) they are an iterator that a branch must not move.
-    """
-    moving(things)
-    return things
-
-
 def is_count(thing: object) -> TypeGuard[Iterator[Any]]:
     """Whether ``thing`` is an ``itertools.count`` whose position is a number of the program."""
     if current() is None or type(thing) is not itertools.count:

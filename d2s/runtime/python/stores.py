@@ -26,7 +26,7 @@ from d2s.runtime.lists.becoming import KINDS, become
 from d2s.runtime.lists.dynamic_dict import DynamicKeys
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.structures import element_of
-from d2s.runtime.lists.iteration import taken_apart
+from d2s.runtime.lists.iteration import moving
 from d2s.runtime.python.arrays.array import Array
 from d2s.runtime.python.comparing import is_late_key
 from d2s.runtime.python.keys import (
@@ -84,7 +84,9 @@ def setitem(value: object, container: Any, key: Any) -> Any:
         if is_mapping(container) and is_late_key(key):
             return _store_under_number(value, container, key)
     check_changed(container)
-    container[key] = taken_apart(value) if type(key) is slice else value
+    if type(key) is slice:
+        moving(value)
+    container[key] = value
     return container
 
 

@@ -1,16 +1,21 @@
-"""What is given a list of the run: methods that put its items into a container, and others."""
+"""What is given a list or array of the run, or an iterator, and mostly takes all of its items."""
 
 from __future__ import annotations
 
 import collections
+import io
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
-from d2s.errors import ContainerInGraphError, D2SError
+from d2s.errors import ContainerInGraphError, D2SError, NotStaticError
 from d2s.runtime.calls.converter import converter
 from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.iteration import moving
 from d2s.runtime.trace import error_here
+from d2s.runtime.values.objects import attribute, owner_of
+from d2s.runtime.values.tensors import is_array, is_tensor
+from d2s.runtime.values.tree import any_leaf
 
 
 def _append_all(container: list[object], items: Iterable[object]) -> None:
@@ -73,3 +78,28 @@ def refuse_lists(function: object, given: Iterable[object]) -> None:
     refusal = of_lists(function, given)
     if refusal is not None:
         raise refusal
+
+
+def of_arrays(error: Exception, function: Callable[..., Any], given: list[Any]) -> Exception | None:
+    """The refusal of an array of NumPy that a function of Paddle is given, which takes none."""
+    module = str(attribute(function, "__module__", ""))
+    of_paddle = module.startswith("paddle") or is_tensor(owner_of(function))
+    if isinstance(error, D2SError) or not of_paddle or not any_leaf(is_array, given):
+        return None
+    name = attribute(function, "__name__", "a function").lstrip("_")
+    return error_here(
+        NotStaticError,
+        f"{name}() of Paddle is given an array of NumPy, which it does not take in a program",
+        "give it paddle.to_tensor() of the array; an InputSpec makes a tensor of an argument",
+    )
+
+
+def taken_from(*given: object) -> None:
+    """Code that is not converted is ``given`` things, and takes the items of an iterator.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) a branch must not move it.
+    """
+    for thing in given:
+        if isinstance(thing, Iterator) and not isinstance(thing, io.IOBase):
+            moving(thing)
