@@ -25,7 +25,7 @@ from d2s.errors import (
     NotStaticError,
     UnsupportedInGraphError,
 )
-from tests.helpers import assert_same, scalar, tensor
+from tests.helpers import assert_same, function_of, scalar, tensor
 
 PLUS, MINUS = tensor(1.0, 2.0), tensor(-1.0, -2.0)
 N = [scalar(n) for n in (0, 1, 3)]
@@ -644,3 +644,43 @@ def test_items_of_different_shapes_in_a_static_loop() -> None:
         d2s.to_static(f)(PLUS, scalar(2))
     line = f.__code__.co_firstlineno + 3
     assert str(caught.value).startswith(f"{__file__}:{line}: ")
+
+
+@pytest.mark.parametrize(
+    ("empty", "puts", "taken"),
+    [
+        ("{}", "parts[k] = x[:k]", "parts[int(sizes[0])]"),
+        ("[]", "parts.insert(0, x[:k])", "parts[0]"),
+        ("[]", "parts = [x[:k], *parts]", "parts[1]"),
+    ],
+)
+def test_rows_of_different_shapes(empty: str, puts: str, taken: str) -> None:
+    """D1, D3, H1: one program is refused with the line, where Paddle fails in joining the rows."""
+    f = function_of(f"""
+def f(x, sizes):
+    parts, i = {empty}, 0
+    while i < sizes.max():
+        k = int(sizes[i])
+        {puts}
+        i += 1
+    return {taken}.sum(), len(parts)
+""")
+    given = tensor(1.0, 2.0, 3.0), paddle.to_tensor([2, 1])
+    with pytest.raises(ContainerInGraphError, match="different shapes") as caught:
+        d2s.to_static(f, full_graph=True)(*given)
+    assert ":5: " in str(caught.value)
+    assert_same(f, given, static=d2s.to_static(f, full_graph=False), grad=False)
+
+
+def test_tensors_of_different_shapes_beside_a_list() -> None:
+    """F1: what the function joins itself raises what Paddle raises."""
+
+    def f(x, sizes):
+        parts, i = [], 0
+        while i < sizes.max():
+            parts.insert(0, x[:2])
+            i += 1
+        return paddle.concat([x[: sizes[0]].unsqueeze(0), x[: sizes[1]].unsqueeze(0)]), parts
+
+    with pytest.raises(ValueError, match="expected to be equal"):
+        d2s.to_static(f, full_graph=True)(tensor(1.0, 2.0, 3.0), paddle.to_tensor([1, 2]))

@@ -238,6 +238,20 @@ def noted_source(operation: Any) -> str | None:
     return str(operation.str_attr(_SOURCE)) if operation.has_attr(_SOURCE) else None
 
 
+_ROWS: Final = "d2s_rows"
+"""The attribute of an operation that puts items of a list behind each other."""
+
+
+def note_rows(value: Any) -> None:
+    """Note that ``value`` is made of the items of a list, which have to be of one size."""
+    value.get_defining_op().set_bool_attr(_ROWS, True)
+
+
+def makes_rows(operation: Any) -> bool:
+    """Whether :func:`note_rows` has noted that of what ``operation`` makes."""
+    return bool(operation.has_attr(_ROWS))
+
+
 class SavedProgram(NamedTuple):
     """One program of a loaded layer.
 

@@ -25,6 +25,9 @@ from d2s.errors import ContainerInGraphError
 
 _VARYING: Final = "The dims of input in ArrayToTensor must be equal"
 
+_UNEQUAL: Final = "is expected to be equal.But received input[0]'s shape"
+"""What the operation that joins tensors says of different shapes."""
+
 _FEW: Final = 8
 """How many elements of an operand are shown."""
 
@@ -45,10 +48,43 @@ def _varying(program: Any) -> ContainerInGraphError:
         file, line = user_line(bridge.callstack(operation))
         if file is not None and line is not None:
             places[file, line] = None
+    return _of_several_shapes("a list in a loop that a tensor ends", places)
+
+
+def _unlike_rows(
+    words: bridge.Words, failed: bridge.Failed | None, program: Any
+) -> ContainerInGraphError | None:
+    """The error of a list whose rows are of several shapes; ``None`` if the failure is another.
+
+    Args:
+        words: what Paddle says.
+        failed: the operation, where it was found.
+        program: the program.
+    """
+    if _UNEQUAL not in words.text:
+        return None
+    joins = [failed.operation] if failed else list(filter(_joins, bridge.operations(program)))
+    if failed is None and words.stack:
+        told = _places(words.stack)
+        joins = [each for each in joins if places_of(each) == told]
+    if not joins or not all(map(bridge.makes_rows, joins)):
+        return None
+    last = [places[-1] for places in map(places_of, joins) if places]
+    places = dict.fromkeys((place.file, place.line) for place in last)
+    return _of_several_shapes("a list or dict whose length a tensor decides", places)
+
+
+def _joins(operation: Any) -> bool:
+    """Whether ``operation`` puts tensors behind each other that may differ in other dimensions."""
+    return operation.name() == "pd_op.concat" and -1 in operation.result(0).shape[1:]
+
+
+def _of_several_shapes(what: str, places: dict[tuple[str, int], None]) -> ContainerInGraphError:
+    """The error of ``what`` with items of different shapes, put into it at one of ``places``."""
     one_file, one_line = next(iter(places)) if len(places) == 1 else (None, None)
     listed = "" if len(places) == 1 else "; ".join(f"{one}:{other}" for one, other in places)
     return ContainerInGraphError(
-        "items of different shapes are put into a list in a loop that a tensor ends"
+        f"items of different shapes are put into {what}"
         + (f" (at one of {listed})" if listed else ""),
         cure="give every item the same shape, for example with paddle.nn.functional.pad, or end "
         "the loop by a Python number",
@@ -84,6 +120,10 @@ def point_out(error: Exception, program: Any, again: Again | None) -> Exception:
     if words is not None and again is not None and not isinstance(error, MemoryError):
         with contextlib.suppress(Exception):  # what is known without it is said all the same
             failed = bridge.failed_operation(program, words, again)
+    if words is not None:
+        unlike = _unlike_rows(words, failed, program)
+        if unlike is not None:
+            return unlike
     if made is None or failed is None:
         return made or error
     trace = traceback_of(places_of(failed.operation))

@@ -66,6 +66,7 @@ def joined(rows: list[paddle.Tensor], *, axis: int = 0, ragged: bool = False) ->
     """Several rows as one tensor; where they are ragged, filled up to the largest sizes."""
     parts = filled_up(rows, axis) if ragged else [_fitted(rows[0], rows[-1]), *rows[1:]]
     made = paddle.concat(parts, axis)
+    bridge.note_rows(made)
     made.stop_gradient = all(row.stop_gradient for row in rows)
     return sharing(made, rows)
 
