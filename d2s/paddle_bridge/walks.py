@@ -180,6 +180,26 @@ def between(value: Any) -> tuple[Any, list[Any]] | None:
     return operation.operand_source(0), sides
 
 
+def handed_on(value: Any, begins: dict[int, Any]) -> list[Any]:
+    """The values one of which a branch or loop gives as ``value``; none if it makes no choice.
+
+    Args:
+        value: any value that an operation makes.
+        begins: is told of the variables of a loop what each begins with, by their ids.
+    """
+    operation = value.get_defining_op()
+    name = operation.name()
+    if name == "pd_op.if":
+        return between(value)[1]  # type: ignore[index]
+    if name != "pd_op.while":
+        return []
+    index = [each.id for each in operation.results()].index(value.id)
+    (body,) = blocks_of(operation)
+    sources = operation.operands_source()[1:]
+    begins.update(zip((each.id for each in arguments_of(body)), sources, strict=True))
+    return [sources[index], body.ops[-1].operands_source()[1 + index]]
+
+
 def known_truth(flag: object, facts: Facts) -> bool | None:
     """What is known of the bool value ``flag``."""
     for truth in (True, False):

@@ -40,7 +40,7 @@ from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import attributes_of, empty, is_object, set_attributes
 from d2s.runtime.values.objects import dict_of
 from d2s.runtime.values.tensors import number_kind
-from d2s.runtime.values.tree import drop, is_mutable, parts, size
+from d2s.runtime.values.tree import any_leaf, drop, is_mapping, is_mutable, like, parts, size
 from d2s.runtime.values.tree import pairs as items_of
 from d2s.runtime.values.unbound import UNBOUND
 
@@ -215,6 +215,9 @@ class Results:
 
     def contents(self, thing: Any) -> Build:
         """A container of the same form with the run's parts."""
+        if is_mapping(thing) and any(any_leaf(is_symbol, key) for key, _ in items_of(thing)):
+            pairs = [self.take(pair) for pair in items_of(thing)]
+            return lambda run: like(thing, dict(pair(run) for pair in pairs))
         held = parts(thing)
         assert held is not None
         items: list[Build] = []

@@ -20,13 +20,13 @@ from d2s.program.capture.results import Results
 from d2s.program.capture.steps import changes_of
 from d2s.program.state.guards import Guard
 from d2s.program.state.places import CONTAINERS
-from d2s.program.state.records import Change, Record
+from d2s.program.state.records import Change, Record, is_symbol
 from d2s.program.state.tracker import Watch
 from d2s.runtime.trace import Capture
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.objects import dict_of
 from d2s.runtime.values.tensors import is_array
-from d2s.runtime.values.tree import refill
+from d2s.runtime.values.tree import any_leaf, put, refill
 
 
 class _HiddenError(Exception):
@@ -249,8 +249,18 @@ def _state(results: Results, changes: list[Change]) -> Iterator[tuple[Write, Bui
     for change in changes:
         if change.whole and id(change.record.scope) in results.grown:
             continue  # what it has become fills it
+        if not change.whole and any_leaf(is_symbol, change.key):
+            pair = results.take((change.key, change.value))
+            yield _put, _with_target(change, pair)
+            continue
         value = change.contents if change.whole else change.value
         yield _changer(change), _with_target(change, results.take(value))
+
+
+def _put(run: Run, found: tuple[tuple[Any, Any], Any]) -> None:
+    """Bind a key with a tensor that the run has made."""
+    (key, value), target = found
+    put(target, key, value)
 
 
 def _changer(change: Change) -> Write:

@@ -28,6 +28,7 @@ from d2s.program.state.guards import (
     SameAs,
     form,
     is_plain,
+    keys_in,
     kind_of_tensor,
     members,
     modes,
@@ -161,6 +162,7 @@ class _Plan:
         self.items: dict[Any, tuple[Any, int, Any]] = {}
         self.sizes: dict[int, tuple[Any, int]] = {}
         self.keys: dict[int, tuple[Any, list[Any]]] = {}
+        self.keyed: dict[int, tuple[Any, tuple[Any, ...]]] = {}
         self.values: dict[int, Any] = {}
         self.sets: dict[int, tuple[Any, Any]] = {}
         self.tensors: dict[int, Any] = {}
@@ -278,7 +280,9 @@ class _Plan:
 
     def contents(self, container: Any) -> None:
         """Let a container that is read have the size that it has, a dict its keys."""
-        if isinstance(container, dict) and container:
+        if isinstance(container, dict) and any(map(bridge.is_eager, container)):
+            self.keyed[id(container)] = container, keys_in(container)
+        elif isinstance(container, dict) and container:
             self.keys[id(container)] = container, list(container)
         else:
             self.sizes[id(container)] = container, len(container)
@@ -308,6 +312,8 @@ class _Plan:
             found.append(_tells(len, self.sizes.values()))
         if self.keys:
             found.append(_tells(list, self.keys.values()))
+        if self.keyed:
+            found.append(_tells(keys_in, self.keyed.values()))
         if self.values:
             found.append(_same_values(list(self.values.values())))
         if self.items:

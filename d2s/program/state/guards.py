@@ -89,8 +89,13 @@ def numbers_in(tensor: Any) -> Any:
 def form(value: Any) -> Any:
     """The type and length of a container, the keys of a dict."""
     if tree.is_mapping(value):
-        return (type(value), tuple(value))
+        return (type(value), keys_in(value))
     return (type(value), len(value)) if isinstance(value, (*CONTAINERS, tuple)) else None
+
+
+def keys_in(table: Any) -> tuple[Any, ...]:
+    """The keys of a dict, as something that can be compared: tensors by their identity."""
+    return tuple(Identity(key) if bridge.is_eager(key) else key for key in table)
 
 
 def modes(value: Any) -> Any:
@@ -136,8 +141,10 @@ class SameAs:
 
 
 def members(value: Any) -> Any:
-    """The constants in a set."""
-    return {scalar(item) for item in value} if isinstance(value, set) else None
+    """The constants and tensors in a set."""
+    if not isinstance(value, set):
+        return None
+    return {Identity(item) if bridge.is_eager(item) else scalar(item) for item in value}
 
 
 def is_constant(value: object) -> bool:

@@ -57,6 +57,8 @@ def homes_of(watch: Watch, tensors: list[Any]) -> list[tuple[int, Place]]:
     wanted = {id(tensor): index for index, tensor in enumerate(tensors)}
     found: list[tuple[int, Place]] = []
     for record in watch.records.values():
+        if isinstance(record.scope, set):  # its items have no order that stays
+            continue
         for key, value in entries(record.before):
             index = wanted.get(id(value))
             if index is not None:

@@ -13,6 +13,7 @@ from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Any, Final
 
+from d2s.runtime.aliasing import identities
 from d2s.runtime.builtins import (
     growing,
     handed,
@@ -48,6 +49,7 @@ OPERATORS: Final[dict[Any, Callable[..., Any]]] = {
     builtins.getattr: kinds.getattr_,
     builtins.hasattr: kinds.hasattr_,
     builtins.hex: texts.hex_,
+    builtins.id: identities.id_,
     builtins.int: casts.int_,
     builtins.isinstance: kinds.isinstance_,
     builtins.len: casts.len_,

@@ -11,6 +11,7 @@ import collections
 from collections.abc import Callable
 from typing import Any, Final
 
+from d2s.runtime.aliasing.identities import as_stored
 from d2s.runtime.lists.dynamic_deque import DynamicDeque
 from d2s.runtime.lists.dynamic_dict import DynamicDict, DynamicKeys, first_and_last
 from d2s.runtime.lists.dynamic_list import DynamicList
@@ -20,7 +21,8 @@ from d2s.runtime.loops.comprehensions import list_of, whole_of
 from d2s.runtime.python.keys import is_undecided
 from d2s.runtime.trace import current
 from d2s.runtime.values.choice import Choice, each
-from d2s.runtime.values.tree import is_mapping
+from d2s.runtime.values.tensors import is_tensor
+from d2s.runtime.values.tree import is_mapping, is_tuple
 
 
 def _of_run(things: Any, late: Callable[[Any], bool]) -> tuple[DynamicList | None, Any]:
@@ -41,7 +43,7 @@ def set_(things: Any = (), /) -> Any:
     of_keys = isinstance(things, DynamicKeys)
     whole, items = _of_run(things.bag() if of_keys else things, is_undecided)
     if whole is None:
-        return builtins.set(items)
+        return builtins.set(_as_one(items))
     first, _, _ = first_and_last(whole)
     made = DynamicSet(whole.name, whole.element)
     made.model = builtins.set()
@@ -74,7 +76,21 @@ def dict_(things: Any = (), /, **named: object) -> Any:
     if is_mapping(things) or hasattr(type(things), "keys"):
         return builtins.dict(things)
     whole, items = _of_run(things, lambda pair: type(pair) is tuple and is_undecided(pair[0]))
-    return builtins.dict(items) if whole is None else DynamicDict.of_pairs(whole, {})
+    return builtins.dict(_as_pairs(items)) if whole is None else DynamicDict.of_pairs(whole, {})
+
+
+def _as_one(keys: list[Any]) -> list[Any]:
+    """``keys``, each tensor as the first one of them that is the same in dygraph."""
+    if not any(map(is_tensor, keys)):
+        return keys
+    return [as_stored(key, keys[:at]) for at, key in enumerate(keys)]
+
+
+def _as_pairs(pairs: list[Any]) -> Any:
+    """Keys and values, the keys by :func:`_as_one`."""
+    if not all(is_tuple(pair) and len(pair) == 2 for pair in pairs):
+        return pairs  # Python says what is wrong, or takes them
+    return zip(_as_one([key for key, _ in pairs]), [value for _, value in pairs], strict=True)
 
 
 def _is_asked_plainly(kind: type) -> bool:

@@ -20,7 +20,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError, D2SError, NotStaticError
-from d2s.runtime.aliasing import inplace, replays
+from d2s.runtime.aliasing import identities, inplace, replays
 from d2s.runtime.aliasing.replays import COMPUTING
 from d2s.runtime.aliasing.snapshots import changed_double, is_double
 from d2s.runtime.calls.callables import swapped
@@ -170,7 +170,7 @@ def _into_hashed(function: Any, owner: Any, *arguments: Any, **options: Any) -> 
     """``add`` or ``setdefault`` of a set or dict."""
     if _by_hash(owner, arguments):
         return _of_keys(owner, function.__name__)(*arguments, **options)
-    return _stored(function, *arguments, **options)
+    return _stored(function, *identities.with_stored(owner, arguments), **options)
 
 
 def module_of(function: object) -> str:
@@ -279,6 +279,7 @@ def applied(function: Callable[..., Any], arguments: list[Any], options: dict[st
     owner = owner_of(function)
     if is_hashed(owner) and _by_hash(owner, arguments):
         return _of_keys(owner, function.__name__)(*arguments, **options)
+    arguments = identities.with_stored(owner, arguments)
     for places in (arguments, options):
         for key, given in pairs(places):
             choice = _first_choice(given)

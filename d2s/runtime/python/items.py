@@ -15,6 +15,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
+from d2s.runtime.aliasing.identities import as_stored
 from d2s.runtime.aliasing.replays import Method, done
 from d2s.runtime.host.text import HostText, snapshot
 from d2s.runtime.lists.becoming import become
@@ -87,8 +88,10 @@ def getitem(container: Any, key: Any, /) -> Any:
     key = without_arrays(key, tensors=is_tensor(container))
     if isinstance(container, np.ndarray) and is_of_run(key):
         return Array.of(container)[key]
-    if is_mapping(container) and is_late_key(key):
-        return _looked_up(container, key)
+    if is_mapping(container):
+        if is_late_key(key):
+            return _looked_up(container, key)
+        return container[as_stored(key, container)]
     if not is_tensor(key):
         return _sliced(container, key) if type(key) is slice and is_late(key) else container[key]
     return _at(container, key)
@@ -226,7 +229,7 @@ def get(table: dict[Any, Any], key: object, default: object = None, /) -> Any:
     if isinstance(key, Choice):
         return each(lambda found: get(table, found, default), key, none=True, exact=True)
     if not is_undecided(key):
-        return table.get(key, default)
+        return table.get(as_stored(key, table), default)
     known, missing = cases_of(table, key)
     if not known:
         return default

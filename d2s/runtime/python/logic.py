@@ -15,6 +15,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import is_ours
 from d2s.errors import UnsupportedInGraphError
+from d2s.runtime.aliasing.identities import as_stored, is_same_tensor
 from d2s.runtime.aliasing.snapshots import is_double, kind_in_words
 from d2s.runtime.control_flow.cond import choose, select
 from d2s.runtime.control_flow.unbound import as_local
@@ -113,6 +114,9 @@ def _is_one(left: object, right: object) -> Any:
     left, right = as_one_tensor(left, right)
     if left is right:
         return True
+    same = is_same_tensor(left, right)
+    if same is not None:
+        return same
     if is_view(left) and is_view(right):
         return same_object(left, right)
     of_the_run = bridge.is_value(left) or bridge.is_value(right)
@@ -170,7 +174,7 @@ def in_(item: Any, container: Any) -> Any:
     asks = is_undecided if hashed else holds_tensors
     among = () if is_mapping(container) or isinstance(container, KeysView | range) else container
     if not (asks(item) or isinstance(item, Choice) or any(map(asks, among))):
-        return _is_bound_in(container, item)
+        return _is_bound_in(container, as_stored(item, container) if hashed else item)
     found: Any = None
     for other in container:
         same = True if other is item else condition(eq(item, other))

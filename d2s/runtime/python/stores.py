@@ -18,6 +18,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError, UnsupportedInGraphError
 from d2s.runtime.aliasing.holders import names_of
+from d2s.runtime.aliasing.identities import as_stored
 from d2s.runtime.aliasing.inplace import changed_to, parameter_with
 from d2s.runtime.aliasing.replays import Method, done
 from d2s.runtime.aliasing.snapshots import changed_double, is_double
@@ -81,8 +82,10 @@ def setitem(value: object, container: Any, key: Any) -> Any:
             for index, item in enumerate(container):
                 container[index] = select(position == index, _kept(value), _kept(item))
             return container
-        if is_mapping(container) and is_late_key(key):
-            return _store_under_number(value, container, key)
+        if is_mapping(container):
+            if is_late_key(key):
+                return _store_under_number(value, container, key)
+            key = as_stored(key, container)
     check_changed(container)
     if type(key) is slice:
         moving(value)
@@ -121,6 +124,8 @@ def delitem(container: Any, key: object) -> None:
             pair = key, next(iter(container.values()), None)
             del become(container, element_of(pair))[key]
             return
+        if is_mapping(container):
+            key = as_stored(key, container)
     del container[key]
 
 
