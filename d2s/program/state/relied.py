@@ -42,7 +42,7 @@ from d2s.program.state.places import (
     Reading,
 )
 from d2s.program.state.reads import explore
-from d2s.program.state.records import Change, entries, is_symbol
+from d2s.program.state.records import Change, Record, entries, is_symbol
 from d2s.program.state.tracker import Watch
 from d2s.runtime.values import tree
 from d2s.runtime.values.choice import Choice
@@ -57,9 +57,7 @@ def homes_of(watch: Watch, tensors: list[Any]) -> list[tuple[int, Place]]:
     wanted = {id(tensor): index for index, tensor in enumerate(tensors)}
     found: list[tuple[int, Place]] = []
     for record in watch.records.values():
-        if isinstance(record.scope, set):  # its items have no order that stays
-            continue
-        for key, value in entries(record.before):
+        for key, value in () if _is_a_set(record) else entries(record.before):
             index = wanted.get(id(value))
             if index is not None:
                 found.append((index, record.entry(key)))
@@ -71,6 +69,11 @@ def homes_of(watch: Watch, tensors: list[Any]) -> list[tuple[int, Place]]:
         if index is not None:
             found.append((index, place))
     return sorted(found, key=lambda item: item[0])
+
+
+def _is_a_set(record: Record) -> bool:
+    """Whether what is recorded has no order that stays, and so no places."""
+    return isinstance(record.scope, set)
 
 
 def _inside(place: Place, value: Any, wanted: dict[int, int]) -> Iterator[tuple[int, Place]]:

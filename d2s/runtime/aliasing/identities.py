@@ -16,10 +16,10 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.tensors import is_tensor, number_kind
-from d2s.runtime.values.tree import is_hashed, is_mapping, like, members
+from d2s.runtime.values.tree import is_hashed, with_keys
 
 
-def identities(tensor: Any) -> dict[Any, Any] | None:
+def identities(tensor: object) -> dict[Any, Any] | None:
     """The tensors one of which ``tensor`` is, by their own ids, or those of values.
 
     ``None``: a trip of a static loop is under way, and it may be any.
@@ -27,7 +27,7 @@ def identities(tensor: Any) -> dict[Any, Any] | None:
     capture = current()
     assert capture is not None
     notes, found = capture.notes, dict[Any, Any]()
-    queue, seen, begins = [tensor], set[Any](), dict[Any, Any]()
+    queue, seen, begins = list[Any]([tensor]), set[Any](), dict[Any, Any]()
     while queue:
         value = queue.pop()
         kept = value if bridge.is_eager(value) else bridge.tensor_of(value)
@@ -57,7 +57,7 @@ def identities(tensor: Any) -> dict[Any, Any] | None:
     return found
 
 
-def is_same_tensor(one: Any, other: Any) -> bool | None:
+def is_same_tensor(one: object, other: object) -> bool | None:
     """Whether two values are one tensor; ``None`` where they are none, or the run knows."""
     if not all(is_tensor(each) and number_kind(each) is None for each in (one, other)):
         return None
@@ -67,7 +67,7 @@ def is_same_tensor(one: Any, other: Any) -> bool | None:
     return mine.keys() == theirs.keys()
 
 
-def as_stored(key: Any, keys: Iterable[Any]) -> Any:
+def as_stored(key: object, keys: Iterable[Any]) -> Any:
     """The one of ``keys`` that is the same tensor as ``key``; ``key`` itself if none is.
 
     Raises:
@@ -100,12 +100,10 @@ def with_stored(owner: Any, arguments: Sequence[Any]) -> list[Any]:
     first, *others = arguments
     if not (is_hashed(first) and any(map(is_tensor, first))):
         return [as_stored(first, owner), *others]
-    keys = [as_stored(key, owner) for key in first]
-    held = dict(zip(keys, members(first), strict=True)) if is_mapping(first) else keys
-    return [like(first, held), *others]
+    return [with_keys(first, [as_stored(key, owner) for key in first]), *others]
 
 
-def id_(thing: Any, /) -> int:
+def id_(thing: object, /) -> int:
     """``id``: that of a tensor stays the same when it is changed in place."""
     if current() is None or not bridge.is_value(thing) or number_kind(thing) is not None:
         return id(thing)
@@ -118,7 +116,7 @@ def id_(thing: Any, /) -> int:
     return int(str(number), 0)
 
 
-def _is_known(tensor: Any) -> bool:
+def _is_known(tensor: object) -> bool:
     """Whether somebody may know a tensor here, and not only the branch that has made it."""
     return bridge.is_eager(tensor) or bridge.is_visible(tensor)
 

@@ -277,6 +277,12 @@ def like_by_key(container: Any, items: dict[Any, Any]) -> Any:
     return like(container, items if is_mapping(container) else items.values())
 
 
+def with_keys(container: Any, keys: list[Any]) -> Any:
+    """A dict or set of the same class and attributes, with ``keys`` in the place of its own."""
+    held = dict(zip(keys, members(container), strict=True)) if is_mapping(container) else keys
+    return like(container, held)
+
+
 def map_children(use: Callable[[Any], object], container: Any, *, slices: bool = False) -> Any:
     """A container of the same class with ``use`` of each item; other things as they are.
 
