@@ -25,7 +25,7 @@ from d2s.diagnostics.leaving import forget_untouched, is_untouched, leave, mark_
 from d2s.errors import D2SError, NotAFunctionError, StaticModeError
 from d2s.markup.listing import Generated
 from d2s.program.capture.capture import Wanted, capture
-from d2s.program.capture.captured import Captured
+from d2s.program.capture.captured import Captured, check_size
 from d2s.program.capture.parameters import MakesParametersError
 from d2s.program.dispatch import events
 from d2s.program.dispatch.by_reference import reduced
@@ -451,7 +451,8 @@ class StaticFunction(ConcretePrograms):
         function = self._object() if hooks else self.dygraph_function
         part, dygraph = self._options.get("part"), not self._whole() or "part" in self._options
         wanted = Wanted(function, call, self._roots(call), lifted, bool(part), dygraph)
-        return capture(wanted, gradients=paddle.is_grad_enabled(), **options)
+        made = capture(wanted, gradients=paddle.is_grad_enabled(), **options)
+        return check_size(made) if dygraph else made
 
     def _roots(self, call: Call) -> list[Any]:
         owner = self._object()

@@ -895,6 +895,26 @@ def test_a_capture_that_takes_too_long_is_given_up() -> None:
         assert whole.programs
 
 
+def test_a_program_that_is_too_large_is_given_up() -> None:
+    """H1: by default the function runs in dygraph where Paddle needs too long to make it ready."""
+
+    def function(x: Any) -> Any:
+        for _ in range(1700):
+            x = x + 1
+        return x if x.sum() > 0 else -x
+
+    with d2s.options(capture_seconds=1):
+        converted = d2s.to_static(function, full_graph=False)
+        with pytest.warns(BreakWarning, match=r"operations, and Paddle .* D2S_CAPTURE_SECONDS"):
+            assert converted(tensor(1.0)).item() == 1701.0
+        assert converted(tensor(-2000.0)).item() == 300.0
+        assert not converted.programs
+    with d2s.options(capture_seconds=0):
+        larger = d2s.to_static(function, full_graph=False)
+        assert larger(tensor(1.0)).item() == 1701.0
+        assert larger.programs
+
+
 def test_a_program_whose_alternatives_multiply_is_refused(monkeypatch: Any) -> None:
     """B3: each step multiplied what the next one may be given, and the capture did not end."""
     monkeypatch.setattr("d2s.program.capture.capture.MOST_USES", 6)

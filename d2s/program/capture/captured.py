@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
+from d2s import config
+from d2s import paddle_bridge as bridge
 from d2s.diagnostics.notes import Notes
+from d2s.errors import UnsupportedInGraphError
 from d2s.program.capture.draws import Draw
 from d2s.program.capture.steps import StepsOfRun
 from d2s.program.keys.call_key import TensorLeaf
@@ -134,3 +137,27 @@ class Captured:
     def opens(self) -> bool:
         """Whether it takes several sizes of a tensor of the state."""
         return any(each.is_tensor for each in self.lifted)
+
+
+_READY: Final = 1e-7
+"""So many seconds of Paddle's, about, for each pair of operations of a program."""
+
+
+def check_size(made: Captured) -> Captured:
+    """``made``, if Paddle makes it ready in the time that a capture may take.
+
+    That takes longer for a larger program than in proportion: a minute for 25,000 operations.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) there are too many operations.
+    """
+    seconds = config.get().capture_seconds
+    count = sum(1 for _ in bridge.operations(made.program))
+    if seconds and count * count * _READY > seconds:
+        raise UnsupportedInGraphError(
+            f"the program would have {count} operations, and Paddle would need more than "
+            "D2S_CAPTURE_SECONDS to make it ready",
+            cure="let its loops be static ones (over a tensor, or until a tensor says so), or give "
+            "it more time, d2s.options(capture_seconds=...)",
+        )
+    return made
