@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import collections
 import heapq
-import warnings
 
 import paddle
 import pytest
@@ -423,14 +422,7 @@ def f(x):
         paddle=paddle,
     )
     calls = [paddle.to_tensor(each) for each in ([1.0, 2.0], [3.0, 1.0], [1.0, 3.0], [3.0, 3.0])]
-    static = d2s.to_static(f, full_graph=True)
-    with pytest.raises(ContainerInGraphError, match="one of several lists"):
-        static(calls[0])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        split = d2s.to_static(f, full_graph=False)
-        for x in calls:
-            assert split(x) == f(x)
+    assert_same(f, *calls)
 
 
 @pytest.mark.parametrize(

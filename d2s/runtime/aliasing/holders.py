@@ -194,6 +194,16 @@ def holders_of_form(form: object, instead: object = None) -> list[Holder]:
     return _holders(lambda value: with_form(value, form, instead) is not value)
 
 
+def holders_of_container(container: object) -> list[Holder]:
+    """Who has to have another one when ``container`` becomes one of the run.
+
+    Who holds it; who may read a choice of which it is an alternative, or an alternative of which it
+    is a part.
+    """
+    found = _holders(lambda value: with_form(value, container, None) is not value, through=True)
+    return [each for each in found if each.live or not isinstance(each.get(), Choice)]
+
+
 def choices_with(thing: object, apart: Choice | None = None, *, live: bool = False) -> list[str]:
     """The names of choices between several things of which ``thing`` is one; not of ``apart``.
 
@@ -328,12 +338,12 @@ def _variables(frame: types.FrameType) -> list[tuple[str, Any]]:
     return list(held.items()) if name is None else [(name, held[name])]
 
 
-def _holders(is_it: Callable[[Any], bool]) -> list[Holder]:
+def _holders(is_it: Callable[[Any], bool], *, through: bool = False) -> list[Holder]:
     capture = current()
     if capture is None:
         return []
     found: list[Holder] = []
-    walk = _Walk(is_it)
+    walk = _Walk(is_it, through)
     blocks, left = list(capture.blocks), []
     frame: types.FrameType | None = sys._getframe(1)
     inside = True  # code of Paddle's that makes the change, as ``stft`` does with ``squeeze_``
@@ -417,10 +427,12 @@ class _Walk:
 
     Attributes:
         is_it: whether a thing is looked for.
+        through: look into the alternatives of choices, too.
         barren: how deep below an object there is nothing of it, by the object's id.
     """
 
     is_it: Callable[[Any], bool]
+    through: bool = False
     barren: dict[int, int] = field(default_factory=dict)
 
     def paths(self, path: str, value: object, place: Somewhere, depth: int) -> Iterator[_Path]:
@@ -435,6 +447,10 @@ class _Walk:
         if hasattr(type(value), "d2s_freeze") or hasattr(type(value), "d2s_keeps"):
             return  # what an operator's own object keeps is no name
         if self.barren.get(id(value), 0) >= depth:
+            return
+        if isinstance(value, Choice):
+            for leaf in value.leaves() if self.through else ():
+                yield from self.paths(path, leaf, Fixed(place, 0), depth - 1)
             return
         found = False
         for step, key, item, table in parts_of(value):

@@ -10,6 +10,7 @@ A side that changes a list in place can so be undone before the other side is ca
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -151,6 +152,15 @@ def is_same_choice(one: object, other: object) -> bool:
             and is_same_choice(one.false, other.false)
         )
     return one is other
+
+
+def containers_beside(was: object, now: object) -> Iterator[tuple[Frozen, Frozen]]:
+    """The containers in two snapshots of one thing, beside each other."""
+    if isinstance(was, Frozen) and isinstance(now, Frozen):
+        yield was, now
+    elif isinstance(was, Choice) and isinstance(now, Choice):
+        yield from containers_beside(was.true, now.true)
+        yield from containers_beside(was.false, now.false)
 
 
 def same_containers(one: object, other: object) -> bool:

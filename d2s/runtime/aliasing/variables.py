@@ -23,6 +23,7 @@ from d2s.runtime.aliasing.slots import (
 )
 from d2s.runtime.aliasing.snapshots import Frozen, freeze, frozen, same_items, thaw
 from d2s.runtime.trace import current
+from d2s.runtime.values.cases import as_it_is_now
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import is_computed
 from d2s.runtime.values.unbound import UNBOUND
@@ -49,6 +50,11 @@ class State:
             free = function.__code__.co_freevars
             cells.update(zip(free, function.__closure__ or (), strict=True))
         self.slots = [self._slot(name, cells, scope) for name in names]
+        for function in filter(None, functions):  # of ours, which have variables of one name
+            for cell in function.__closure__ or ():
+                of_run = hasattr(type(Cell(cell).get()), "d2s_freeze")
+                if of_run and not any(cell is each for each in cells.values()):
+                    cells[f"alternative {len(cells)}"] = cell
         for name, cell in cells.items():  # what a helper may change through another name
             if name not in names and is_container(Cell(cell).get()):
                 self.names = (*self.names, name)
@@ -88,6 +94,9 @@ class State:
     def anew(self) -> State:
         """The state of the same functions, from the present place on."""
         names, functions = self._made_of
+        for function in filter(None, functions):
+            for cell in map(Cell, function.__closure__ or ()):
+                cell.set(as_it_is_now(cell.get()))
         made = State(names, *functions)
         for name, slot in self._added:
             made.add(name, slot)

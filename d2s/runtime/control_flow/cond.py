@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-import types
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.blame import is_defect
@@ -19,7 +15,14 @@ from d2s.runtime.aliasing.origins import Origins, note_form
 from d2s.runtime.aliasing.reach import Reach, Scope
 from d2s.runtime.aliasing.replays import calling
 from d2s.runtime.aliasing.slots import Attribute, Slot
-from d2s.runtime.aliasing.snapshots import Frozen, freeze, renew_doubles, same_items, thaw
+from d2s.runtime.aliasing.snapshots import (
+    Frozen,
+    containers_beside,
+    freeze,
+    renew_doubles,
+    same_items,
+    thaw,
+)
 from d2s.runtime.aliasing.variables import State
 from d2s.runtime.aliasing.views.branches import places_in, relink
 from d2s.runtime.control_flow.effects import BlockLeft, error, raise_later
@@ -29,16 +32,15 @@ from d2s.runtime.control_flow.merge import Merger, cure_of_change, plural
 from d2s.runtime.control_flow.outputs import Builder, Written
 from d2s.runtime.control_flow.raises import Raised
 from d2s.runtime.control_flow.unbound import as_local
-from d2s.runtime.lists.becoming import KINDS, NeedsFormError
+from d2s.runtime.lists.becoming import NeedsFormError, SharedError, may_run_code, subject_of
 from d2s.runtime.lists.divided import join_again
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.lending import left_alone, settle_block
 from d2s.runtime.trace import current, error_here, open_trace
+from d2s.runtime.values.cases import as_it_is_now
 from d2s.runtime.values.choice import Choice
-from d2s.runtime.values.fields import is_object
-from d2s.runtime.values.objects import is_asked_by_python, is_user_class, owner_of
 from d2s.runtime.values.tensors import decided
-from d2s.runtime.values.tree import is_mutable, refill
+from d2s.runtime.values.tree import refill
 from d2s.runtime.values.unbound import UNBOUND
 
 Body = Callable[[], Any]
@@ -142,13 +144,25 @@ def _each(use: Callable[[Any], Any], thing: Choice) -> Any:
     """``use`` of both alternatives of ``thing``, each in a side of its own.
 
     A list or dict among the alternatives may be changed there: what it holds afterwards is handed
-    out with the result.
+    out with the result.  One that others know, too, becomes one of the run before it gets another
+    length.
     """
-    if any(map(_may_run_code, thing.leaves())):
-        return _each_with_code(use, thing)
+    each_ = _each_with_code if any(map(may_run_code, thing.leaves())) else _each_alone
+    capture = open_trace()
+    while True:
+        known = capture.checkpoint()
+        try:
+            return each_(use, thing)
+        except SharedError as request:
+            capture.rollback(known)
+            request.answer()
+        thing = thing.spread(as_it_is_now)
+
+
+def _each_alone(use: Callable[[Any], Any], thing: Choice) -> Any:
     outcome: list[Any] = [None]
     alternatives = (thing.true, thing.false)
-    subjects = _subject(thing.true), _subject(thing.false)
+    subjects = subject_of(thing.true), subject_of(thing.false)
     before = freeze(subjects[0]), freeze(subjects[1])
     turn = iter((0, 1))
     reach = Reach()
@@ -179,8 +193,12 @@ def _each(use: Callable[[Any], Any], thing: Choice) -> Any:
     merger = sides.merger
     true, false = merger.outcomes
     merger.outcomes = [*true, None], [false[0], None, *false[1:]]  # each of them stays itself
-    build = merger.merge(*sides.outcomes(0), thing.name)
-    changed = _changes(merger, before, sides.outcomes(1), thing)
+    try:
+        build = merger.merge(*sides.outcomes(0), thing.name)
+        changed = _changes(merger, before, sides.outcomes(1), thing)
+    except SharedError:
+        open_trace().drop(merger.op)
+        raise
     results = sides.finish()
     value = build(results)
     for change in changed:
@@ -194,7 +212,7 @@ def _changes(
 ) -> list[Builder]:
     """What the two sides have changed of the alternatives of ``thing``, as each run has it."""
     found = [
-        {id(now.container): (was, now) for was, now in _containers(left, right)}
+        {id(now.container): (was, now) for was, now in containers_beside(left, right)}
         for left, right in zip(before, after, strict=True)
     ]
     changed: list[Callable[[list[Any]], Any]] = []
@@ -203,7 +221,8 @@ def _changes(
         container = pairs[0][1].container
         if all(same_items(was, now) for was, now in pairs):
             continue
-        _refuse_other_choices(container, thing)
+        if not isinstance(container, DynamicList):
+            _refuse_other_choices(pairs[-1][1], thing)
         if len(pairs) == 2:  # it may be the one on both sides
             _refuse_other_form(pairs[0][1], pairs[1][1], thing)
             changed.append(merger.containers(pairs[0][1], pairs[1][1], thing.name))
@@ -215,16 +234,6 @@ def _changes(
             contents = merger.changed(key in found[0], *pairs[0], thing)
             changed.append(_filling(container, contents))
     return changed
-
-
-def _may_run_code(thing: object) -> bool:
-    """Whether using ``thing`` may run code of the user's, which changes what it likes."""
-    if type(owner_of(thing)) in KINDS:  # a method of a Counter, say, which changes that alone
-        return False
-    called = isinstance(thing, types.FunctionType | types.MethodType | functools.partial)
-    held = isinstance(thing, paddle.nn.Layer)
-    plain = isinstance(thing, tuple(KINDS)) and not is_asked_by_python(type(thing))
-    return called or held or is_object(thing) or (is_user_class(type(thing)) and not plain)
 
 
 def _each_with_code(use: Callable[[Any], Any], thing: Choice) -> Any:
@@ -269,41 +278,26 @@ def _refuse_other_form(true: Frozen, false: Frozen, thing: Choice) -> None:
     else:
         same = isinstance(true.container, DynamicList) or len(true.items) == len(false.items)
     if not same:
-        raise error_here(
+        refusal = error_here(
             ContainerInGraphError,
             f"{thing.said} is one of several {plural(true.container)}, which a tensor decides; one "
             "of them that several ways lead to would not be changed on each of them",
             cure_of_change(thing),
         )
+        raise SharedError.of(max(true, false, key=lambda end: len(end.items)), refusal)
 
 
-def _refuse_other_choices(container: object, thing: Choice) -> None:
+def _refuse_other_choices(now: Frozen, thing: Choice) -> None:
     """What is changed as one of several lists must not be one of several elsewhere, too."""
-    others = choices_with(container, _subject(thing))
+    others = choices_with(now.container, subject_of(thing))
     if others:
-        raise error_here(
+        refusal = error_here(
             ContainerInGraphError,
-            f"{thing.said} is one of several {plural(container)}, which a tensor decides; it is "
-            f"changed, and {others[0]!r} may be the same one",
+            f"{thing.said} is one of several {plural(now.container)}, which a tensor decides; it "
+            f"is changed, and {others[0]!r} may be the same one",
             cure_of_change(thing),
         )
-
-
-def _containers(was: object, now: object) -> Iterator[tuple[Frozen, Frozen]]:
-    """The containers in two snapshots of one thing, beside each other."""
-    if isinstance(was, Frozen) and isinstance(now, Frozen):
-        yield was, now
-    elif isinstance(was, Choice) and isinstance(now, Choice):
-        yield from _containers(was.true, now.true)
-        yield from _containers(was.false, now.false)
-
-
-def _subject(thing: object) -> Any:
-    """What using ``thing`` may change: itself, or the object that it is a method of."""
-    if isinstance(thing, Choice):
-        return thing.like(_subject(thing.true), _subject(thing.false))
-    owner = owner_of(thing)
-    return owner if is_mutable(owner) or isinstance(owner, DynamicList) else thing
+        raise SharedError.of(now, refusal)
 
 
 class _Sides:

@@ -36,7 +36,7 @@ from d2s.runtime.control_flow.forms import Alternatives, Select, settled
 from d2s.runtime.control_flow.keeping import Keeping
 from d2s.runtime.control_flow.outputs import Builder, once
 from d2s.runtime.control_flow.partners import Partners
-from d2s.runtime.lists.becoming import are_alike
+from d2s.runtime.lists.becoming import SharedError, are_alike
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.lookers import check_lookers
 from d2s.runtime.lists.items.structures import element_of
@@ -461,12 +461,13 @@ class Merger(Keeping):
         if not known:
             return self.contents(side, now)
         if len(was.items) != len(now.items):
-            raise error_here(
+            refusal = error_here(
                 ContainerInGraphError,
                 f"{choice.said} is one of several {plural(now.container)}, which a tensor decides; "
                 f"its length changes, and it is known as {known[0]!r} too",
                 cure_of_change(choice),
             )
+            raise SharedError.of(now, refusal)
         pair = (now, was) if side else (was, now)
         fresh = [dataclasses.replace(part, container=blank(part.container)) for part in pair]
         return self.containers(fresh[0], fresh[1], choice.name)
@@ -484,7 +485,7 @@ def plural(container: object) -> str:
 
 
 def cure_of_change(choice: Choice) -> str:
-    """What to do instead of changing one of several containers, one of which others know."""
+    """What to do instead of changing one of several containers that others know."""
     name = choice.name if choice.said == repr(choice.name) else "it"
     return f"change a copy, which the other name does not see: {name} = {name}.copy()"
 

@@ -10,20 +10,19 @@ a new container were wanted: of a list, that is because only ours defines ``__ra
 from __future__ import annotations
 
 import collections
+import functools
 import types
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Final
 
+import paddle
+
 from d2s.diagnostics.frames import is_augmented_here
 from d2s.errors import ContainerInGraphError, D2SError
-from d2s.runtime.aliasing.holders import (
-    Holder,
-    choices_with,
-    holders_of,
-    is_handed_on,
-)
+from d2s.runtime.aliasing.holders import Holder, holders_of_container, is_handed_on
 from d2s.runtime.aliasing.origins import other_places
+from d2s.runtime.aliasing.snapshots import Frozen, with_form
 from d2s.runtime.host.text import HostText
 from d2s.runtime.lists.dynamic_deque import DynamicDeque
 from d2s.runtime.lists.dynamic_dict import DynamicDict
@@ -31,11 +30,20 @@ from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.dynamic_set import DynamicSet
 from d2s.runtime.lists.items.elements import Element
 from d2s.runtime.lists.items.lookers import check_lookers
+from d2s.runtime.lists.items.structures import element_of, union
 from d2s.runtime.lists.storage import NeedsElementError
 from d2s.runtime.trace import Block, OnceMoreError, error_here, open_trace
-from d2s.runtime.values.objects import dict_of, own_members
+from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.fields import is_object
+from d2s.runtime.values.objects import (
+    dict_of,
+    is_asked_by_python,
+    is_user_class,
+    own_members,
+    owner_of,
+)
 from d2s.runtime.values.tables import listed
-from d2s.runtime.values.tree import bare, is_mutable
+from d2s.runtime.values.tree import bare, entries, is_mapping, is_mutable
 
 KINDS: Final[dict[type, type[DynamicList]]] = {
     list: DynamicList,
@@ -134,7 +142,7 @@ class NeedsFormError(OnceMoreError):
 
     def answer(self) -> None:
         """Let the container be one of the run here, in front of the branch."""
-        holders = holders_of(self.container)
+        holders = holders_of_container(self.container)
         _bind(self.container, self.element, holders, list(other_places(self.container)))
 
 
@@ -152,7 +160,7 @@ def become(container: Any, element: Element) -> DynamicList:
     """
     check_lookers(container)
     blocks = open_trace().blocks
-    holders, elsewhere = holders_of(container), list(other_places(container))
+    holders, elsewhere = holders_of_container(container), list(other_places(container))
     if any(block.kind == "loop" for holder in holders for block in holder.left):
         raise NeedsElementError(container, element)
     refusal = _refusal(container, holders, elsewhere, blocks)
@@ -164,6 +172,8 @@ def become(container: Any, element: Element) -> DynamicList:
                 continue
             if _refusal(container, holders, elsewhere, blocks[:depth]) is None:
                 raise NeedsFormError(container, element, block.state)
+    if refusal is not None and open_trace().spreading and blocks and blocks[-1].state is None:
+        raise SharedError(container, element, refusal())
     if refusal is not None:
         raise refusal()
     return _bind(container, element, holders, elsewhere)
@@ -172,28 +182,80 @@ def become(container: Any, element: Element) -> DynamicList:
 def _bind(
     container: Any, element: Element, holders: list[Holder], elsewhere: list[Any]
 ) -> DynamicList:
-    """Put one of the run in the place of ``container``, wherever it is held.
-
-    Raises:
-        ContainerInGraphError: (D2S207) it is one of several somewhere, which would stay as it was.
-    """
-    choices = choices_with(container, live=True)
-    if choices:
-        word = type(container).__name__
-        raise error_here(
-            ContainerInGraphError,
-            f"a {word} gets keys or items that only the run knows, and {choices[0]!r} may be the "
-            f"same {word}, as a tensor decides",
-            f"give {choices[0]} a copy of it",
-        )
+    """Put one of the run in the place of ``container``, wherever it is held."""
     made = of_python(container, holders[0].path if holders else type(container).__name__, element)
     made.origin = container
     for holder in holders:
-        holder.set(made)
+        holder.set(with_form(holder.get(), container, made))
     for _, bind in elsewhere:
         bind(made)
     open_trace().grown[id(container)] = (container, made)
     return made
+
+
+class SharedError(OnceMoreError):
+    """One of several containers of Python becomes one of the run, before that one is used.
+
+    Attributes:
+        container: it.
+        element: what it is to have room for.
+        refusal: what is raised where it cannot become one of the run.
+    """
+
+    def __init__(self, container: Any, element: Element, refusal: D2SError) -> None:
+        super().__init__()
+        self.container = container
+        self.element = element
+        self.refusal = refusal
+
+    @classmethod
+    def of(cls, now: Frozen, refusal: D2SError) -> BaseException:
+        """That of a container that is about to hold what ``now`` is a snapshot of.
+
+        ``refusal`` itself, where a list of the run cannot hold that.
+        """
+        held, container = now.by_key(), now.container
+        items = held.items() if is_mapping(container) else held.values()
+        try:  # now, as the values are gone with the branch
+            element = functools.reduce(union, map(element_of, [*items, *entries(container)]))
+        except (ContainerInGraphError, TypeError):  # of what cannot be an item, or of no item
+            return refusal
+        return cls(container, element, refusal)
+
+    def answer(self) -> None:
+        """Let the container be one of the run here.
+
+        Raises:
+            SharedError: it has to be one before another choice is used, of which this is a part.
+        """
+        try:
+            become(self.container, self.element)
+        except ContainerInGraphError:
+            if open_trace().spreading > 1:
+                raise self from None
+            open_trace().refused.append(self.refusal)
+            raise self.refusal from None
+
+
+def may_run_code(thing: Any) -> bool:
+    """Whether using ``thing`` may run code of the user's, which changes what it likes."""
+    owner = owner_of(thing)
+    if type(owner) in KINDS:  # a method of a Counter, say, which changes that alone
+        return False
+    if isinstance(owner, DynamicList) and getattr(type(owner), thing.__name__, None):
+        return False
+    called = isinstance(thing, types.FunctionType | types.MethodType | functools.partial)
+    held = isinstance(thing, paddle.nn.Layer)
+    plain = isinstance(thing, tuple(KINDS)) and not is_asked_by_python(type(thing))
+    return called or held or is_object(thing) or (is_user_class(type(thing)) and not plain)
+
+
+def subject_of(thing: object) -> Any:
+    """What using ``thing`` may change: itself, or the object that it is a method of."""
+    if isinstance(thing, Choice):
+        return thing.like(subject_of(thing.true), subject_of(thing.false))
+    owner = owner_of(thing)
+    return owner if is_mutable(owner) or isinstance(owner, DynamicList) else thing
 
 
 def _refusal(

@@ -39,6 +39,7 @@ from d2s.runtime.python.keys import (
 )
 from d2s.runtime.python.picking import likely, picked, position_in, refuse_others, was_found
 from d2s.runtime.trace import current, error_here
+from d2s.runtime.values.cases import as_it_is_now
 from d2s.runtime.values.choice import Choice, each, possible
 from d2s.runtime.values.constants import holds_tensors
 from d2s.runtime.values.objects import KEEP_ELSEWHERE, changes, is_asked_by_python, is_list
@@ -259,16 +260,16 @@ def _store_by_alternative(value: object, container: Any, key: object, chosen: Ch
             made = become(container, element_of((key, value)))
             made[key] = value
             return made
-        sides = [(container.__setitem__, side) for side in (chosen.true, chosen.false)]
+        true, false = container.__setitem__, container.__delitem__
 
-        def store(method: object) -> None:
-            side = next(side for known, side in sides if known is method)
+        def store(method: Any) -> None:
+            side = chosen.true if method.__name__ == true.__name__ else chosen.false
             if side is UNBOUND:
                 raise chosen.unbound()
-            setitem(value, container, with_choice(key, chosen, side))
+            setitem(value, method.__self__, with_choice(key, chosen, side))
 
-        each(store, Choice(chosen.flag, sides[0][0], sides[1][0], chosen.name))
-        return container
+        each(store, Choice(chosen.flag, true, false, chosen.name))
+        return as_it_is_now(container)
     return each(
         lambda found: setitem(value, container, with_choice(key, chosen, found)),
         chosen,

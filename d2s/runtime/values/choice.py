@@ -31,6 +31,7 @@ from d2s.runtime.values.cases import (
     Cases,
     Operation,
     Operators,
+    as_it_is_now,
     changing,
     identity,
     is_changed_by,
@@ -290,7 +291,9 @@ class Choice(Cases, Operators):
             each(lambda theirs: function(mine, theirs), other)
 
         each(change, self, plainly=runs_no_code(other))
-        return self
+        found = self.spread(as_it_is_now)
+        found.missing = self.missing
+        return found
 
     def _operate_alone(self, function: Operation) -> object:
         known = _folded(function, self) if self.plain else NotImplemented
