@@ -29,6 +29,25 @@ from d2s.runtime.values.fields import is_computed
 from d2s.runtime.values.unbound import UNBOUND
 
 
+def _variables_of(
+    functions: tuple[Callable[..., Any] | None, ...],
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The cells of some functions by the names of their variables, and their globals.
+
+    Lists of the run count that variables of one name hold, as functions of ours have them.
+    """
+    cells: dict[str, Any] = {}
+    scope: dict[str, Any] = {}
+    found: list[Any] = []
+    for function in filter(None, functions):
+        scope = function.__globals__
+        closure = function.__closure__ or ()
+        cells.update(zip(function.__code__.co_freevars, closure, strict=True))
+        found += (cell for cell in closure if hasattr(type(Cell(cell).get()), "d2s_freeze"))
+    hidden = (cell for cell in found if not any(cell is each for each in cells.values()))
+    return {**cells, **{f"alternative {at}": cell for at, cell in enumerate(hidden)}}, scope
+
+
 class State:
     """The slots of some body functions: those of ``names``, then containers that they can reach.
 
@@ -41,20 +60,8 @@ class State:
         self.repeats = False
         self._made_of = names, functions
         self._added: list[tuple[str, Slot]] = []
-        cells: dict[str, Any] = {}
-        scope: dict[str, Any] = {}
-        for function in functions:
-            if function is None:
-                continue
-            scope = function.__globals__
-            free = function.__code__.co_freevars
-            cells.update(zip(free, function.__closure__ or (), strict=True))
+        cells, scope = _variables_of(functions)
         self.slots = [self._slot(name, cells, scope) for name in names]
-        for function in filter(None, functions):  # of ours, which have variables of one name
-            for cell in function.__closure__ or ():
-                of_run = hasattr(type(Cell(cell).get()), "d2s_freeze")
-                if of_run and not any(cell is each for each in cells.values()):
-                    cells[f"alternative {len(cells)}"] = cell
         for name, cell in cells.items():  # what a helper may change through another name
             if name not in names and is_container(Cell(cell).get()):
                 self.names = (*self.names, name)

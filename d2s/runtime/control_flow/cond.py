@@ -37,7 +37,6 @@ from d2s.runtime.lists.divided import join_again
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.lending import left_alone, settle_block
 from d2s.runtime.trace import current, error_here, open_trace
-from d2s.runtime.values.cases import as_it_is_now
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import decided
 from d2s.runtime.values.tree import refill
@@ -156,7 +155,7 @@ def _each(use: Callable[[Any], Any], thing: Choice) -> Any:
         except SharedError as request:
             capture.rollback(known)
             request.answer()
-        thing = thing.spread(as_it_is_now)
+        thing = thing.renewed()
 
 
 def _each_alone(use: Callable[[Any], Any], thing: Choice) -> Any:

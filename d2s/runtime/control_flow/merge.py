@@ -474,8 +474,7 @@ class Merger(Keeping):
 
     def survivor(self, true: object, false: object, name: str) -> Builder:
         """One side (or both) ends in a ``raise``: the other side's value is the value."""
-        side = not self.left[0]
-        return self.kept(side, true if side else false)
+        return self.kept(not self.left[0], false if self.left[0] else true)
 
 
 def plural(container: object) -> str:

@@ -202,7 +202,7 @@ class SharedError(OnceMoreError):
         refusal: what is raised where it cannot become one of the run.
     """
 
-    def __init__(self, container: Any, element: Element, refusal: D2SError) -> None:
+    def __init__(self, container: object, element: Element, refusal: D2SError) -> None:
         super().__init__()
         self.container = container
         self.element = element

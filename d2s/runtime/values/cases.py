@@ -220,6 +220,12 @@ class Cases:
         ]
         return self._with(sides)
 
+    def renewed(self: Mine) -> Mine:
+        """The same of what its containers have become."""
+        made = self.spread(as_it_is_now)
+        made.missing = self.missing
+        return made
+
     def _with(self: Mine, sides: list[Any]) -> Mine:
         fresh = type(self)(self.flag, sides[0], sides[1], self.name)
         return fresh.chosen_at(self.places, self.body_first)

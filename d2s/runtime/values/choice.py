@@ -31,7 +31,6 @@ from d2s.runtime.values.cases import (
     Cases,
     Operation,
     Operators,
-    as_it_is_now,
     changing,
     identity,
     is_changed_by,
@@ -291,9 +290,7 @@ class Choice(Cases, Operators):
             each(lambda theirs: function(mine, theirs), other)
 
         each(change, self, plainly=runs_no_code(other))
-        found = self.spread(as_it_is_now)
-        found.missing = self.missing
-        return found
+        return self.renewed()
 
     def _operate_alone(self, function: Operation) -> object:
         known = _folded(function, self) if self.plain else NotImplemented
