@@ -173,6 +173,8 @@ class Expressions:
         for key in node.keys:
             if key is not None:
                 rules.hashed(self.reader, key, self.of(key))
+            if None in node.keys:
+                rules.text_of_two(self.reader, key)
         return Value(Kind.TABLE, together(map(self.of, node.values)))
 
     def _comprehension(self, node: Any) -> Value:
@@ -180,7 +182,6 @@ class Expressions:
         before, depth = dict(reader.scope.values), len(reader.around)
         for part in node.generators:
             source = self.of(part.iter)
-            rules.set_iterated(reader, part.iter, source)
             reader.bind(part.target, item_of(source))
             if hints.is_open(reader, part.iter):
                 reader.around.append(Around("loop", reader.tries))

@@ -221,7 +221,6 @@ class Follower(Reader):
     def _for(self, node: Any) -> None:
         source = self.of(node.iter)
         rules.iterated(self, node, source)
-        rules.set_iterated(self, node.iter, source)
         bound = hints.is_open(self, node.iter)
         self._loop(node, decided=bound, item=item_of(source), source=source)
 

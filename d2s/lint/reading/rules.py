@@ -7,7 +7,7 @@ holds them against the programs of the corpus.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import gast
 
@@ -136,17 +136,6 @@ def iterated(reader: Reader, node: Any, value: Value) -> None:
         _moved(reader, node.iter, dotted(node.iter) or "it")
 
 
-def set_iterated(reader: Reader, node: Any, value: Value) -> None:
-    """D2S207: the order of a set is that of hashes, which only the run knows."""
-    if value.kind is Kind.SET and value.item is not None and value.item.kind is Kind.NUMBER:
-        reader.report(
-            node,
-            "D2S207",
-            "a set whose items only the run knows is iterated, in the order of their hashes",
-            "iterate over sorted(...) of it, or keep a list",
-        )
-
-
 def raised(reader: Reader, node: Any, *, decided: bool) -> None:
     """D2S205: an exception of the run, out of a loop of the program into a ``try``."""
     inside = any(one.kind == "loop" and one.tries for one in reader.around)
@@ -255,6 +244,14 @@ def mutated(reader: Reader, node: Any, owner: Value, arguments: list[Value]) -> 
     name, path = node.func.attr, dotted(node.func.value) or ""
     if owner.kind is Kind.SET and name == "add" and arguments:
         hashed(reader, node.args[0], arguments[0])
+    numbers = owner.item is not None and owner.item.kind is Kind.NUMBER
+    if owner.kind is Kind.SET and name == "pop" and numbers:
+        reader.report(
+            node,
+            "D2S207",
+            "an item is popped of a set whose items only the run knows, in the order of hashes",
+            "take min(...) of it, or keep a list",
+        )
     if not reader.decided:
         return
     if any(loop.source == path and path for loop in reader.loops):
@@ -285,8 +282,14 @@ def _varying(reader: Reader, item: Any) -> bool:
     return sliced and len(bounds) == 1 and bounds[0].decided
 
 
+_SETS: Final = ("set", "frozenset")
+
+
 def passed_on(reader: Reader, node: Any) -> None:
     """D2S207: the items of a list of unknown length are arguments."""
+    owner = getattr(node.func, "value", None)
+    if not isinstance(owner, gast.Constant) and dotted(getattr(owner, "func", None)) not in _SETS:
+        return  # a function that is converted takes as many as the run has
     for argument in node.args:
         name = dotted(argument.value) if isinstance(argument, gast.Starred) else None
         if name in reader.scope.grown:
@@ -327,8 +330,6 @@ def item_read(reader: Reader, node: Any, owner: Value, key: Value) -> None:
 
 def hashed(reader: Reader, node: Any, value: Value) -> None:
     """D2S208: a text that only the run knows is a key of a dict or an item of a set."""
-    if value.kind is Kind.PLAIN and isinstance(node, gast.Name):
-        _text_of_two(reader, node)
     if value.kind is not Kind.TEXT:
         return
     reader.report(
@@ -339,10 +340,10 @@ def hashed(reader: Reader, node: Any, value: Value) -> None:
     )
 
 
-def _text_of_two(reader: Reader, node: Any) -> None:
-    """D2S203: a text that a tensor has chosen is a key of a dict that is made."""
+def text_of_two(reader: Reader, node: Any) -> None:
+    """D2S203: a text that a tensor has chosen is a key of a dict that is made with ``**``."""
     function = reader.scope.function
-    if function is None or node.id not in reader.scope.merged:
+    if function is None or getattr(node, "id", None) not in reader.scope.merged:
         return
     texts = {
         getattr(one.value, "value", None)

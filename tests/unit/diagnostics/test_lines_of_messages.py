@@ -35,7 +35,7 @@ BEFORE = """
                 y = 1
 
             {statement}
-            return {{y: x}}
+            return {{y: x, **{{}}}}
 """
 
 
@@ -68,7 +68,7 @@ def test_a_conditional_expression_beside_an_or() -> None:
     code, message = refusal(
         """
         def f(x, k):
-            return {("up" if x.sum() > 0 else "down") if (k or x is None) else "no": x}
+            return {("up" if x.sum() > 0 else "down") if (k or x is None) else "no": x, **{}}
         """,
         PLUS,
         1,

@@ -166,7 +166,7 @@ def test_a_column_that_nobody_needs_is_left_out() -> None:
     error = refused(
         """
         def f(x):
-            return {("up" if x.sum() > 0 else "down"): 0}
+            return {("up" if x.sum() > 0 else "down"): 0, **{}}
         """,
         AmbiguousValueError,
     )

@@ -198,7 +198,7 @@ def key_of_two_texts(x):
         name = "up"
     else:
         name = "down"
-    return {name: x}  # D2S203
+    return {name: x, **{}}  # D2S203
 
 
 @d2s.to_static
@@ -396,17 +396,13 @@ def grown_and_unpacked(x):
     return rest[0] + first
 
 
-def first_of(first, *rest):
-    return first + len(rest)
-
-
 @d2s.to_static
 def grown_as_arguments(x):
     states = [x]
     while x.sum() < 20:
         x = x * 2
         states.append(x)
-    return first_of(*states)  # D2S207
+    return set().union(*states)  # D2S207
 
 
 @d2s.to_static
@@ -505,15 +501,15 @@ def hook_in_a_branch(x):
 @d2s.to_static
 def set_of_numbers(x):
     numbers = {int(value) for value in x}
-    for number in numbers:  # D2S207
+    for number in numbers:
         x = x + number
-    return x
+    return x + numbers.pop()  # D2S207
 
 
 @d2s.to_static
 def set_of_numbers_in_an_expression(x):
     numbers = {int(value) for value in x}
-    return x * max(number + 1 for number in numbers)  # D2S207
+    return x * max(number + 1 for number in numbers)
 
 
 @d2s.to_static
