@@ -237,12 +237,14 @@ class SharedError(OnceMoreError):
             raise self.refusal from None
 
 
-def may_run_code(thing: Any) -> bool:
+def may_run_code(thing: object) -> bool:
     """Whether using ``thing`` may run code of the user's, which changes what it likes."""
     owner = owner_of(thing)
     if type(owner) in KINDS:  # a method of a Counter, say, which changes that alone
         return False
-    if isinstance(owner, DynamicList) and getattr(type(owner), thing.__name__, None):
+    if isinstance(owner, DynamicList) and getattr(
+        type(owner), getattr(thing, "__name__", ""), None
+    ):
         return False
     called = isinstance(thing, types.FunctionType | types.MethodType | functools.partial)
     held = isinstance(thing, paddle.nn.Layer)

@@ -231,13 +231,13 @@ class Cases:
         return fresh.chosen_at(self.places, self.body_first)
 
 
-def as_it_is_now(thing: Any) -> Any:
+def as_it_is_now(thing: object) -> Any:
     """A container of Python's, or a method of one, that may have become one of the run."""
     owner = owner_of(thing)
     root, made = open_trace().grown.get(id(thing if owner is None else owner), (None, None))
     if root is None or not hasattr(type(made), "d2s_freeze"):
         return thing
-    return made if root is thing else getattr(made, thing.__name__)
+    return made if root is thing else getattr(made, getattr(thing, "__name__", ""))
 
 
 _PLAIN: Final = (bool, int, float, complex, str, bytes)
