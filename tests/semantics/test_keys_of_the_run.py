@@ -35,6 +35,40 @@ def test_asked_for(expression: str) -> None:
     assert_same(function, *NUMBERS, grad=False)
 
 
+PAIRS = "{(1, 2): 10, (3, 3): 11, (3, 3, 5): 12, (): 14, 'a': 15, 1: 16}"
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "{table}[pair]",
+        "{table}.get(pair)",
+        "{table}.get(pair, -1)",
+        "{table}[tuple(t[w:])]",
+        "{table}[pair] if pair in {table} else 0",
+        "collections.Counter({table})[pair]",
+        "(d := {table}, d.pop(pair, None), len(d))[1:]",
+        "(d := {table}, d.setdefault(pair, 7), len(d))[1:]",
+    ],
+)
+def test_a_part_of_a_list_as_a_key(expression: str) -> None:
+    """B4: a tuple whose length the run decides is found by what is in it, or is not there."""
+    function = function_of(f"""
+import collections
+
+
+def f(ids):
+    t, w = ids.tolist(), int(ids[0]) % 3
+    pair = tuple(t[w : w + 2])
+    try:
+        return {expression.format(table=PAIRS)}
+    except KeyError as error:
+        return error.args
+""")
+    given = ([3, 3, 5], [1, 1, 2], [2, 7, 7], [4, 1, 2])
+    assert_same(function, *(paddle.to_tensor(ids) for ids in given), grad=False)
+
+
 def test_a_key_that_is_not_there() -> None:
     """B4: the run raises what dygraph raises, in its words, and a ``try`` takes it."""
     function = function_of("""

@@ -212,7 +212,7 @@ def _looked_up(table: dict[Any, Any], key: object) -> Any:
         refuse_others([holds for _, holds in likely(table, key)])
     known, missing = cases_of(table, key)
     note_found(table, key)
-    if type(key) is tuple or is_seen(KeyError()):
+    if number_kind(key) is None or is_seen(KeyError()):
         raise_where(missing, lambda: KeyError(key))
         return case_of(known)
 

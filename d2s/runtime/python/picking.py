@@ -141,7 +141,7 @@ def _wants_python() -> None:
 
 def likely(table: dict[Any, Any], key: object) -> list[tuple[Any, paddle.Tensor]]:
     """The keys of a dict that ``key`` may be, and whether it is, as bool values."""
-    if type(key) is tuple:
+    if number_kind(key) is None:
         found = [(known, condition(eq(key, known))) for known in table if type(known) is tuple]
         return [
             (known, paddle.full([], True, "bool") if holds is True else holds)
