@@ -197,3 +197,19 @@ def test_truth_values_are_numbers(make: str) -> None:
     )
     given = [tensor(*values) for values in ((1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0))]
     assert_same(f, *given, static=d2s.to_static(f, full_graph=True))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{-k} {-float(x[1])} {-(k * 1.0)} {-(k + 0.0):.1f}",
+        "{round(-k, 2)} {round(x[1].item() * 0.001, 2)} {round(x[1].item() * 0.001 - k, 1):.1f}",
+        "{[-v for v in x.tolist()]} {-x.sum().item()}",
+    ],
+)
+def test_the_sign_of_zero(text: str) -> None:
+    """E1, F1: Python's ``-0.0`` is what is printed and returned."""
+    function = function_of(f"def f(x):\n    k = float(x[0])\n    return f'{text}', -k")
+    static = d2s.to_static(function, full_graph=True)
+    for x in (tensor(0.0, -1.0), tensor(-0.0, 1.0), tensor(2.0, -3.0)):
+        assert repr(static(x)) == repr(function(x))

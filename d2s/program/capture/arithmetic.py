@@ -46,6 +46,8 @@ def _propagated(operands: tuple[Any, ...], name: str, result: Any) -> Any:
         return result
     if kinds == [bool] and (name == "__neg__" or (name == "__invert__" and _is_users())):
         return getattr(casts.to_number(operands[0], int), name)()
+    if kinds == [float] and name == "__neg__":  # Paddle adds a zero, which makes 0.0 of -0.0
+        return mark_number(paddle.multiply(as_value(operands[0]), casts.wide(-1.0)), float)
     if any(kind is None for kind in kinds):
         return _on_some_paths(operands, name, result)
     if name in ("__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__"):

@@ -78,6 +78,7 @@ def apply(
             what = f"the backward of {kind.__name__!r}"
             result = called_unchanged(what, kind.backward, lambda: used(users, *gradients))
             own = tuple(result) if is_sequence(result) else (result,)
+            _check_wanted(kind, own, wanted)
             left = wanted[len(own) :]  # dygraph asks for no gradient of the last ones that stop
             if all(value.stop_gradient for value in left):
                 own += (None,) * len(left)
@@ -99,6 +100,27 @@ def _refuse_in_a_loop(capture: Capture, kind: type[paddle.autograd.PyLayer]) -> 
             f"the PyLayer {kind.__name__!r} is applied inside a static loop, which Paddle cannot "
             "differentiate",
             "apply it outside of the loop, or give the loop Python bounds",
+        )
+
+
+def _check_wanted(
+    kind: type[paddle.autograd.PyLayer], gradients: tuple[object, ...], wanted: list[bridge.Value]
+) -> None:
+    """Refuse a gradient for a tensor that stops gradients, as dygraph does (``ValueError``).
+
+    Raises:
+        LoopGradientError: (D2S307) it names the position.
+    """
+    pairs = enumerate(zip(gradients, wanted, strict=False))
+    wrong = [place for place, (found, value) in pairs if found is not None and value.stop_gradient]
+    if wrong:
+        code = kind.backward.__code__
+        raise LoopGradientError(
+            f"the backward of the PyLayer {kind.__name__!r} gives a gradient for tensor "
+            f"{wrong[0]} of its forward, which stops gradients, and dygraph raises ValueError then",
+            cure="return None in its place",
+            file=code.co_filename,
+            line=code.co_firstlineno,
         )
 
 

@@ -211,6 +211,7 @@ def _rounded(number: object, ndigits: int) -> Any:
     scale = wide(10.0**ndigits)
     product = paddle.multiply(number, scale)
     made = paddle.divide(_half_even(product, _lost(number, scale, product)), scale)
+    made = paddle.where(made == wide(0.0), paddle.multiply(number, wide(0.0)), made)  # or -0.0
     kept = (paddle.abs(product) >= wide(2.0**52)) | ~paddle.isfinite(product)  # nothing to cut
     return mark_number(paddle.where(kept, number, made), float)
 
