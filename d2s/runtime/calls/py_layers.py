@@ -77,12 +77,7 @@ def apply(
             used = back if found else backward
             what = f"the backward of {kind.__name__!r}"
             result = called_unchanged(what, kind.backward, lambda: used(users, *gradients))
-            own = tuple(result) if is_sequence(result) else (result,)
-            _check_wanted(kind, own, wanted)
-            left = wanted[len(own) :]  # dygraph asks for no gradient of the last ones that stop
-            if all(value.stop_gradient for value in left):
-                own += (None,) * len(left)
-            return (*own, *[None] * len(found))
+            return (*_gradients_of(kind, result, wanted), *[None] * len(found))
 
     made = bridge.static_py_layer(ahead, gradient)
     others = [_constant(held) for held in found.values()]
@@ -103,15 +98,20 @@ def _refuse_in_a_loop(capture: Capture, kind: type[paddle.autograd.PyLayer]) -> 
         )
 
 
-def _check_wanted(
-    kind: type[paddle.autograd.PyLayer], gradients: tuple[object, ...], wanted: list[bridge.Value]
-) -> None:
-    """Refuse a gradient for a tensor that stops gradients, as dygraph does (``ValueError``).
+def _gradients_of(
+    kind: type[paddle.autograd.PyLayer], result: object, wanted: list[bridge.Value]
+) -> tuple[object, ...]:
+    """The gradients that ``backward`` has given, one for each of ``wanted``.
 
     Raises:
-        LoopGradientError: (D2S307) it names the position.
+        LoopGradientError: (D2S307) one is for a tensor that stops gradients, which is a
+            ``ValueError`` in dygraph.
     """
-    pairs = enumerate(zip(gradients, wanted, strict=False))
+    own = tuple(result) if is_sequence(result) else (result,)
+    left = wanted[len(own) :]  # dygraph asks for no gradient of the last ones that stop
+    if all(value.stop_gradient for value in left):
+        own += (None,) * len(left)
+    pairs = enumerate(zip(own, wanted, strict=False))
     wrong = [place for place, (found, value) in pairs if found is not None and value.stop_gradient]
     if wrong:
         code = kind.backward.__code__
@@ -122,6 +122,7 @@ def _check_wanted(
             file=code.co_filename,
             line=code.co_firstlineno,
         )
+    return own
 
 
 def _let_differentiate(result: Any) -> None:
