@@ -99,7 +99,7 @@ def _refuse_in_a_loop(capture: Capture, kind: type[paddle.autograd.PyLayer]) -> 
 
 
 def _gradients_of(
-    kind: type[paddle.autograd.PyLayer], result: object, wanted: list[bridge.Value]
+    kind: type[paddle.autograd.PyLayer], result: Any, wanted: list[bridge.Value]
 ) -> tuple[object, ...]:
     """The gradients that ``backward`` has given, one for each of ``wanted``.
 
