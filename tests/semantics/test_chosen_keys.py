@@ -185,3 +185,23 @@ def test_keys_that_a_tensor_chooses(name: str) -> None:
     function: Any = function_of(SCENES[name])
     static = d2s.to_static(function, full_graph=True)
     assert_same(function, tensor(0.1, 2.0, 1.0), tensor(-3.0, 0.2, -2.0), static=static, grad=False)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "{name: x}",
+        "{name: 1.0, 'up': 2.0}",
+        "dict([(name, x), ('down', x * 2)])",
+        "{k: x for k in [name, 'z']}",
+    ],
+)
+def test_a_dict_that_is_made_with_one_of_several_keys(made: str) -> None:
+    """D2: it has the key that is meant, at its place."""
+    text = f"""
+def f(x):
+    name = "up" if x.sum() > 0 else "down"
+    made = {made}
+    return made, list(made), name in made
+"""
+    assert_same(function_of(text, "f"), tensor(1.0, 2.0), tensor(-1.0, 0.5))

@@ -14,7 +14,7 @@ from d2s.runtime.python.making import to_tensor
 from d2s.runtime.trace import error_here
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.constants import CONSTANTS
-from d2s.runtime.values.tensors import is_array, is_tensor
+from d2s.runtime.values.tensors import is_array, is_tensor, number_kind
 from d2s.runtime.values.tree import any_leaf, children, is_plain_sequence, map_children
 
 
@@ -135,21 +135,13 @@ def with_choice(key: object, chosen: Choice, value: object) -> Any:
 
 
 def is_undecided(key: object) -> bool:
-    """Whether a tensor decides which number, text, tuple or ``None`` a key of a dict is.
-
-    So it does where it decides a part of it.
-    """
+    """Whether a tensor decides which number, text or ``None`` a key of a dict is, or its part."""
+    if is_late_key(key):
+        return True
     chosen = choice_in(key)
-    return is_late_key(key) or (chosen is not None and all(map(_is_key, chosen.leaves())))
-
-
-def _is_key(leaf: object) -> bool:
-    """Whether a thing is a number or text, of the run or of Python, or a tuple of such things."""
-    if isinstance(leaf, Choice):
-        return all(map(_is_key, leaf.leaves()))
-    if type(leaf) is tuple:
-        return all(map(_is_key, leaf))
-    return type(leaf) in CONSTANTS or is_late_key(leaf)
+    return chosen is not None and all(
+        type(leaf) in CONSTANTS or number_kind(leaf) is not None for leaf in chosen.leaves()
+    )
 
 
 def spread(key: object, use: Callable[[Any], Any]) -> Any:
