@@ -9,7 +9,7 @@ import paddle
 import pytest
 
 import d2s
-from tests.helpers import assert_same, function_of, scalar
+from tests.helpers import assert_same, function_of, scalar, tensor
 
 
 def seen(found: Any) -> Any:
@@ -146,3 +146,31 @@ def test_computing_with_what_is_none_on_some_paths(
         f"if x > 5:\n    m = {start}\nreturn {use}"
     )
     assert_same(plain, scalar(-1.0), scalar(1.0))
+
+
+NO_COMMON_DTYPE = {
+    "an int64 or a float": "return n if x.sum() > 0 else 2.5",
+    "of an if": "r = 2.5\nif x.sum() > 0:\n    r = n\nreturn r, r * 2, r + 1, x * r, f'{r}'",
+    "a bool or an int": "return (x[0] > 0) or 4, (x[0] > 0) and 4",
+    "an int64 or a float of or": "return n or 2.5, n and 2.5",
+    "in a list": "l = [2.5, 1]\nif x.sum() > 0:\n    l[0] = n\n    l[1] = x[0] > 0\nreturn l",
+    "in a dict": "d = {'a': 1.5}\nif x.sum() > 0:\n    d['a'] = n\nreturn d, d['a'] + 1",
+    "a mask": "m = (x > 0) if x.sum() > 0 else 1\nreturn x * m, m",
+    "large": "r = n + 16777216 if x.sum() > 0 else 0.5\nreturn r, int(r)",
+    "chosen twice": "r = n if x.sum() > 0 else 2.5\nr = r * 2\nif r > 5:\n    r = r + 1\nreturn r",
+    "in a static loop": "r, s = 2.5, x.sum()\nwhile s > 3:\n    s, r = s - 1, n\nreturn r, r + 1",
+    "a number in a static loop": "r, s = n, 0\nwhile s < x.sum():\n    s, r = s + 1, 2.5\nreturn r",
+    "left early": "r = 1.5\nfor v in x.astype('int64'):\n    if v > r:\n        r = v\nreturn r",
+    "a condition": "r = n if x.sum() > 0 else 2.5\nif r > 3:\n    return r\nreturn r - 1",
+    "a sum": "r = 0.0\nfor v in x.detach().astype('int64'):\n    if v > 0:\n        r += v\nreturn r",
+}
+
+
+@pytest.mark.parametrize("name", NO_COMMON_DTYPE)
+def test_a_number_that_would_give_a_tensor_another_dtype(name: str) -> None:
+    """B3: the tensor keeps its own, and the number is a number: they are two forms."""
+    lines = "".join(f"    {line}\n" for line in NO_COMMON_DTYPE[name].split("\n"))
+    function = function_of(f"def f(x):\n    n = x.astype('int64').sum()\n{lines}")
+    calls = tensor(1.0, 2.0, 3.0), tensor(-1.0, 2.0, -3.0), tensor(0.0, 0.0, 0.0)
+    assert_same(function, *calls, static=d2s.to_static(function, full_graph=True))
+    assert_same(function, *calls, static=d2s.to_static(function, full_graph=False))

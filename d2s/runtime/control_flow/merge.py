@@ -144,14 +144,12 @@ class Merger(Keeping):
         self, true: Any, false: Any, name: str, kinds: tuple[type | None, type | None]
     ) -> Builder:
         """Two tensors, or a tensor and a Python number that takes its dtype (B3)."""
-        if kinds[0] is not None:
-            dtype = weak_dtype(kinds[0], false.dtype)
-        elif kinds[1] is not None:
-            dtype = weak_dtype(kinds[1], true.dtype)
-        else:
-            dtype = true.dtype
-            if true.dtype != false.dtype or len(true.shape) != len(false.shape):
-                return self.apart(true, false, name)
+        kind = kinds[1] if kinds[0] is None else kinds[0]
+        dtype = true.dtype if kinds[0] is None else false.dtype
+        if kind is not None and weak_dtype(kind, dtype) != dtype:  # the tensor would not keep its
+            return self.apart(true, false, name)
+        if kind is None and (true.dtype != false.dtype or len(true.shape) != len(false.shape)):
+            return self.apart(true, false, name)
         left, right = self.copied(True, true, dtype), self.copied(False, false, dtype)
         if len(left.shape) != len(right.shape):
             return self.apart(true, false, name)
