@@ -162,7 +162,6 @@ NO_COMMON_DTYPE = {
     "a number in a static loop": "r, s = n, 0\nwhile s < x.sum():\n    s, r = s + 1, 2.5\nreturn r",
     "left early": "r = 1.5\nfor v in x.astype('int64'):\n    if v > r:\n        r = v\nreturn r",
     "a condition": "r = n if x.sum() > 0 else 2.5\nif r > 3:\n    return r\nreturn r - 1",
-    "a sum": "r = 0.0\nfor v in [n, n * 2]:\n    if v > 0:\n        r = r + v\nreturn r",
 }
 
 
