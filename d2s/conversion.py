@@ -400,7 +400,7 @@ def convert_callee(function: types.FunctionType) -> types.FunctionType:
     """
     capture = current()
     if capture is not None:
-        usual = bound("usual") if capture.places else "usual"
+        usual = bound("usual") if capture.bound else "usual"
         return convert_function(function, pipeline="probed" if probing() else usual)
     code = function.__code__
     plain = _plain.get(id(code))
@@ -469,7 +469,7 @@ def ended(function: types.FunctionType, pipeline: str) -> types.FunctionType | N
         return None
     try:
         capture = current()
-        binds = capture is not None and capture.places
+        binds = capture is not None and capture.bound
         made = convert_function(original, pipeline=bound(pipeline) if binds else pipeline)
     except (NoSourceError, SyntaxNotSupportedError):
         return None

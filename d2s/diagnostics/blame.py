@@ -47,7 +47,7 @@ _BUILDING: Final = frozenset(
         "loops.carriers.tensor",
         "loops.unread",
         "trace",
-        "aliasing.empties",
+        "aliasing.sizes.empties",
     ]
 )
 """Operators that do none of the user's operations."""

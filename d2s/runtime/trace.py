@@ -218,8 +218,7 @@ class Capture:
         raises: exceptions that the run may raise and a ``try`` catches, by number.
         handled: the exception that was being handled when the capture began.
         divided: lists of Python that a branch has left with two lengths.
-        handed: attributes that a branch, loop or ``try`` hands on: some path may leave them as they
-            were.
+        handed: attributes that a branch, loop or ``try`` hands on; some path may not set them.
         loops: the state of each static loop under capture: names, and what they held before.
         entry: the frame that the capture was begun from; frames around it are not captured.
         adopt: told of each object whose methods Python may call by itself.
@@ -247,8 +246,7 @@ class Capture:
         ask: gives what stands for a Python number that each run asks a function for, by its name.
         expressions: while entered, dygraph tensors take part in expressions.
         steps: gradients and optimizers that are part of the program.
-        tentative: another capture is made if this one fails, so that it rather fails than keeps
-            for the run what was raised.
+        tentative: another capture is made if this one fails; it keeps no exception for the run.
         lies_straight: whether the elements of an argument lie beside each other; is relied upon.
         decided: conditions on numbers of the state are to be decided while it is captured.
         decides: tells how a condition on numbers of the state is, and relies on it; or ``None``.
@@ -258,6 +256,7 @@ class Capture:
         rolls: a loop over Python values that a tensor may leave is tried as a static loop.
         rolling: how many such attempts are around the present code.
         rolled: one of them has succeeded.
+        bound: operands that wait for a call are bound to variables.
         places: views of which the run decides the place are told of writes to what they are of.
         at_once: how many values of several alternatives are being used without a branch for each.
         spreading: how many values of several alternatives are being used, each on its own.
@@ -334,6 +333,7 @@ class Capture:
     decides: Callable[[Any], bool | None] | None = None
     shadow: Callable[[str, tuple[Any, ...], Any], None] | None = None
     rolls: bool = True
+    bound: bool = False
     places: bool = False
     rolling: int = 0
     rolled: bool = False

@@ -51,8 +51,9 @@ from d2s.program.state.relied import guards_of, homes_of
 from d2s.program.state.shared_arguments import apart, check_state
 from d2s.program.state.tables import check_tables
 from d2s.program.state.tracker import Watch
-from d2s.runtime.aliasing.empties import enter_blocks
 from d2s.runtime.aliasing.replays import calling
+from d2s.runtime.aliasing.sizes.empties import enter_blocks
+from d2s.runtime.aliasing.waiting import WaitingError
 from d2s.runtime.calls.call import call as converted_of
 from d2s.runtime.calls.implicit import methods
 from d2s.runtime.calls.stand_ins.coroutines import finished
@@ -130,22 +131,19 @@ def capture(
     frames = bridge.remembered_frames(is_hidden, is_part, sys._getframe())
 
     begun = functools.partial(Capture, Branches(), export=export, gradients=gradients)
-    begun = functools.partial(begun, tentative=tentative, decided=decided)
-    state, of = begun(), functools.partial(_captured, wanted)
+    state = (begun := functools.partial(begun, tentative=tentative, decided=decided))()
+    of: Callable[[Capture], Captured] = functools.partial(_captured, wanted)
     limit = limited(config.get().capture_seconds, multiplied=0 if wanted.dygraph else MOST_USES)
     with capture_lock, bridge.keep_mode(), bridge.no_collection(), deep(), frames, limit:
-        made: Captured
         try:
-            made = with_pools(of, state, begun)
-            return made
+            return with_pools(of, state, begun)
         except D2SError as error:
             refused = error
         # Not inside of ``except``: what the function raises would have ``error`` as its context.
         try:
             for again in _other_ways(refused, state):
                 with contextlib.suppress(D2SError):
-                    made = with_pools(of, begun(**again), functools.partial(begun, **again))
-                    return made
+                    return with_pools(of, begun(**again), functools.partial(begun, **again))
             raise refused
         finally:
             del refused
@@ -153,8 +151,10 @@ def capture(
 
 def _other_ways(error: D2SError, state: Capture) -> Iterable[dict[str, Any]]:
     """How a capture that was refused may succeed."""
-    if isinstance(error, InplaceError):  # of a view, say, of a place that the run decides
-        yield {"places": True}
+    if isinstance(error, WaitingError):
+        yield {"bound": True}
+    if isinstance(error, InplaceError | WaitingError):  # of a view of a place of the run, say
+        yield {"bound": True, "places": True}
     if state.rolled:  # trips that are captured one by one may leave more than a static loop does
         yield {"rolls": False}
 

@@ -155,6 +155,7 @@ class _Program:
         values: by their ids.
         stores: the assignments, with what is written and what it has become.
         outside: values that stand for arguments and for tensors of the state.
+        parameters: those of them that stand for parameters.
         storages: the values that are one tensor.
         appended: lists of the run, and where something is appended to them.
         sources: for values that are others', or parts of them, the ones they are made of.
@@ -174,6 +175,7 @@ class _Program:
             number for number, link in notes.links.items() if link and link.where is not None
         }
         self.outside: set[int] = set()
+        self.parameters: set[int] = set()
         self.values: dict[int, _Value] = {}
         self.stores: list[_Store] = []
         self.storages = _Storages()
@@ -265,6 +267,8 @@ class _Program:
         copy = _is_copy(operation, self.copies)
         if name in _OUTSIDE:
             self.outside |= {result.id for result in results}
+        if name == "builtin.parameter":  # which stays itself when it is changed
+            self.parameters |= {result.id for result in results}
         self._note_store(operation, spot)
         if copy or self._is_store(operation):
             self._hand(operands[0], results[:1], spot)
@@ -448,8 +452,10 @@ def _is_missed(known: _Program, store: _Store, group: frozenset[int]) -> bool:
     renewed = {known.storages.find(value) for value in group}
     if any(at in known.outside and known.storages.find(at) not in renewed for at, _ in queue):
         return True  # somebody reads it when the program has ended
-    if store.written not in group:  # an operand that waits for a call, and has been written since
-        queue.append((store.written, False))
+    if store.written not in group | known.parameters:
+        queue.append((store.written, False))  # an operand that has waited for the call that writes
+        # What has its contents from here on may have the gradient of what was there before.
+        group |= {new for new, old in known.renewed.items() if old.id == store.written}
     seen = set(queue)
     while queue:
         at, stale = queue.pop()

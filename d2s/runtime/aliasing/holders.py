@@ -128,7 +128,7 @@ def holders_of(thing: object) -> list[Holder]:
 
 def holders_of_alternative(things: list[Any]) -> list[Holder]:
     """Who holds one of ``things``, or a choice of which it is an alternative."""
-    return _holders(_OneOf(things).is_in)
+    return _holders(OneOf(things).is_in)
 
 
 def holders_of_each(groups: list[list[Any]]) -> list[list[Holder]]:
@@ -137,7 +137,7 @@ def holders_of_each(groups: list[list[Any]]) -> list[list[Holder]]:
         return list(map(holders_of_alternative, groups))
     found = holders_of_alternative([thing for things in groups for thing in things])
     held = [(holder, holder.get()) for holder in found]
-    wanted = map(_OneOf, groups)
+    wanted = map(OneOf, groups)
     return [[holder for holder, value in held if each.is_in(value)] for each in wanted]
 
 
@@ -165,7 +165,7 @@ def sames(thing: object) -> list[Any]:
     return [thing] if kept is None else [kept, bridge.as_value(kept)]
 
 
-class _OneOf:
+class OneOf:
     """Tells whether something is one of ``things``, as :func:`is_same` has it."""
 
     def __init__(self, things: list[Any]) -> None:
@@ -204,13 +204,16 @@ def holders_of_container(container: object) -> list[Holder]:
     return [each for each in found if each.live or not isinstance(each.get(), Choice)]
 
 
-def choices_with(thing: object, apart: Choice | None = None, *, live: bool = False) -> list[str]:
+def choices_with(
+    thing: object, apart: Choice | None = None, *, live: bool = False, name: str | None = None
+) -> list[str]:
     """The names of choices between several things of which ``thing`` is one; not of ``apart``.
 
     Args:
         thing: one of them.
         apart: the choice that is no other one.
         live: leave out what nobody reads again.
+        name: leave out what this path means where it is read, as :func:`names_of` does.
     """
 
     def is_other(value: object) -> bool:
@@ -224,7 +227,7 @@ def choices_with(thing: object, apart: Choice | None = None, *, live: bool = Fal
             all(a is b for a, b in zip(leaves[start:], mine, strict=False)) for start in starts
         )
 
-    return sorted({each.path for each in _holders(is_other) if each.live or not live})
+    return _named([each for each in _holders(is_other) if each.live or not live], name)
 
 
 def is_in_an_alternative(

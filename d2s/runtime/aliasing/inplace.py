@@ -26,8 +26,8 @@ from d2s.runtime.aliasing.holders import (
     live_holders_of,
     sames,
 )
-from d2s.runtime.aliasing.ranks import open_axes
 from d2s.runtime.aliasing.replays import Method, done
+from d2s.runtime.aliasing.sizes.ranks import open_axes
 from d2s.runtime.aliasing.snapshots import tensors_in
 from d2s.runtime.aliasing.unchanged import note_overwritten
 from d2s.runtime.aliasing.views.links import is_sometimes_a_view, unknown_base

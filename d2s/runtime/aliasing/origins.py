@@ -28,6 +28,7 @@ from d2s.runtime.aliasing.snapshots import (
     same_items,
     with_form,
 )
+from d2s.runtime.aliasing.waiting import check_waiting
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import attributes_of, is_object
@@ -140,6 +141,7 @@ class Origins:
                 settled.add(id(root))
             elif _leaves(value) is not None:
                 old = self.grown.get(id(root), (root, root))[1]
+                check_waiting(root, old, value)
                 if not is_same_choice(old, value):
                     _bind_other_names(root, old, value, now)
                 note_form(root, value)
@@ -348,7 +350,7 @@ def _bind_other_names(root: object, old: object, new: object, now: frozenset[int
     for holder in holders:
         for block in holder.left:
             if block.state is not None and not is_handed_on(holder, block):
-                block.state.join(holder.path, holder)
+                block.state.join(holder.path, holder, root=root, form=old)
     for holder in holders:
         holder.set(with_form(holder.get(), old, new))
 

@@ -21,7 +21,7 @@ from d2s.runtime.aliasing.slots import (
     Slot,
     slot_key,
 )
-from d2s.runtime.aliasing.snapshots import Frozen, freeze, frozen, same_items, thaw
+from d2s.runtime.aliasing.snapshots import Frozen, freeze, frozen, same_items, thaw, with_form
 from d2s.runtime.trace import current
 from d2s.runtime.values.cases import as_it_is_now
 from d2s.runtime.values.choice import Choice
@@ -53,11 +53,13 @@ class State:
 
     Attributes:
         repeats: the functions may be captured once more, from the state as it was.
+        began: containers, by their ids, and what a branch has begun with in the place of each.
     """
 
     def __init__(self, names: tuple[str, ...], *functions: Callable[..., Any] | None) -> None:
         self.names = names
         self.repeats = False
+        self.began: dict[int, tuple[Any, Any]] = {}
         self._made_of = names, functions
         self._added: list[tuple[str, Slot]] = []
         cells, scope = _variables_of(functions)
@@ -180,13 +182,22 @@ class State:
                     self._known.add(slot_key(slot))
                     self.join_slot(scope.path_of(name), slot)
 
-    def join(self, path: str, holder: Any, *, unchanged: bool = False) -> None:
+    def join(
+        self,
+        path: str,
+        holder: Any,
+        *,
+        unchanged: bool = False,
+        root: object = None,
+        form: object = None,
+    ) -> None:
         """Let what ``holder`` holds join the state; the body is about to bind it.
 
         Args:
             path: how it is called.
             holder: it.
             unchanged: the body does not bind it by itself.
+            root, form: a container, and what it has become by now, which it holds.
         """
         table, key = holder.place
         if table in self._scopes and key in self._scopes[table].base:
@@ -201,7 +212,9 @@ class State:
         slot = Elsewhere(holder)
         held = self._began_as(slot.get())
         self._scratch = [each for each in self._scratch if each[0] != path or each[2] is not held]
-        self.join_slot(path, slot, held)
+        if id(root) in self.began:
+            held = with_form(held, form, self.began[id(root)][1])
+        self.join_slot(path, slot, freeze(held))
 
     def _began_as(self, held: object) -> object:
         """What stood for ``held`` when the body began: a loop in it has a variable of its own."""
@@ -218,7 +231,7 @@ class State:
         """Let what ``slot`` has join the state; the body, which began with ``base``, changes it."""
         self.names = (*self.names, path)
         self.slots.append(slot)
-        self._bases.append(freeze(slot.get() if base is UNBOUND else base))
+        self._bases.append(freeze(slot.get()) if base is UNBOUND else base)
 
     def padded(self, values: list[Any]) -> list[Any]:
         """Values, with how those were that have joined the state since."""

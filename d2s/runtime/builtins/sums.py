@@ -8,7 +8,7 @@ from typing import Any
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.runtime.aliasing.empties import may_be_empty
+from d2s.runtime.aliasing.sizes.empties import may_be_empty
 from d2s.runtime.builtins.reductions import Rows, is_dynamic, refused, rows_of
 from d2s.runtime.control_flow.cond import ifelse
 from d2s.runtime.lists.dynamic_list import DynamicList, of_columns

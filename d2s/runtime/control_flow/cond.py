@@ -428,6 +428,7 @@ def decide(test: object, body: Body, orelse: Body | None, state: State) -> None:
     """An ``if`` of the program on the bool value ``test``; ``state`` is what it hands on."""
     before = state.freeze()
     origins = Origins(before)
+    state.began = origins.before
 
     def snapshot() -> list[Any]:
         found = state.freeze()

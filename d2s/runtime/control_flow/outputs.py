@@ -10,7 +10,7 @@ from typing import Any
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.runtime.aliasing.empties import (
+from d2s.runtime.aliasing.sizes.empties import (
     axes_of,
     cut,
     has_given_sizes,

@@ -23,6 +23,7 @@ from d2s.errors import ContainerInGraphError, D2SError
 from d2s.runtime.aliasing.holders import Holder, holders_of_container, is_handed_on
 from d2s.runtime.aliasing.origins import other_places
 from d2s.runtime.aliasing.snapshots import Frozen, with_form
+from d2s.runtime.aliasing.waiting import check_waiting
 from d2s.runtime.host.text import HostText
 from d2s.runtime.lists.dynamic_deque import DynamicDeque
 from d2s.runtime.lists.dynamic_dict import DynamicDict
@@ -190,6 +191,7 @@ def _bind(
     for _, bind in elsewhere:
         bind(made)
     open_trace().grown[id(container)] = (container, made)
+    check_waiting(container, made)
     return made
 
 

@@ -27,6 +27,7 @@ from d2s.runtime.aliasing.holders import (
 )
 from d2s.runtime.aliasing.origins import is_outer, note_form, origin_of
 from d2s.runtime.aliasing.variables import State
+from d2s.runtime.aliasing.waiting import check_waiting
 from d2s.runtime.lists.becoming import KINDS, are_alike, shell_of
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.elements import Element
@@ -66,6 +67,7 @@ def _join_in(value: Any, bind: Callable[[Any], object], select: Select, depth: i
             first = value.leaves()[0]
             made = shell_of(first, value.name, element).like(rows_of_all(value, element, select))
             bind(made)
+            check_waiting(value)
             note_form(root, made)
     elif depth and tree.is_indexed(value):
         for key, item in tree.pairs(value):

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.runtime.aliasing.empties import (
+from d2s.runtime.aliasing.sizes.empties import (
     axes_of,
     cut,
     has_given_sizes,

@@ -80,8 +80,13 @@ class Doubles:
         self.found: set[Path] = set()
         self._handed: set[Path] = set()
 
-    def end(self, after: list[Any]) -> None:
+    def end(self, after: list[Any], forms: dict[int, Choice]) -> None:
         """A trip has left ``after``, frozen.
+
+        Args:
+            after: the variables.
+            forms: of which several lists a variable is one, by its index, where all who hold one
+                of the same several are given what the loop makes of it.
 
         Raises:
             ContainerInGraphError: (D2S207) it has changed what may be the same as another one.
@@ -92,7 +97,8 @@ class Doubles:
                 self._check(path, path)
             mine = _ids(self.given, path)
             for container in (each.container for each in held if id(each.container) not in mine):
-                self._check_others(path, container, several=len(held) > 1)
+                form = forms.get(path[0]) if len(path) == 1 else None
+                self._check_others(path, container, form, several=len(held) > 1)
         for places in (self.before, places_of(after)):
             for one, other in _together(places):
                 if _ids(self.given, one) & _ids(self.given, other):
@@ -121,18 +127,21 @@ class Doubles:
             name, known = self.names[path[0]], self.names[other[0]]
             raise _changes(name, f"one of {known!r} too in some trips and not in others")
 
-    def _check_others(self, path: Path, container: object, *, several: bool) -> None:
+    def _check_others(
+        self, path: Path, container: object, form: Choice | None, *, several: bool
+    ) -> None:
         """Refuse to change what stands for ``container`` in the trips, and is known otherwise.
 
         Args:
             path: its place.
             container: what was there before the loop.
+            form: the choice of which everybody sees what the loop makes of it.
             several: it was one of several there, between which a tensor chooses.
         """
         if not any(map(_is_changed, self.given.get(path, ()))):
             return
         name = self.names[path[0]]
-        known = [each for each in choices_with(container, live=True) if each != name]
+        known = choices_with(container, form, live=True, name=name)
         if known:
             raise _changes(name, f"one of several of {known[0]!r} too, which a tensor decides")
         if is_in_an_alternative(container):

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 from d2s.errors import ContainerInGraphError
-from d2s.runtime.aliasing.holders import holders_of
+from d2s.runtime.aliasing.holders import Holder, holders_of, holders_of_form, is_handed_on
 from d2s.runtime.aliasing.origins import other_places
+from d2s.runtime.aliasing.snapshots import with_form
 from d2s.runtime.aliasing.variables import State
+from d2s.runtime.aliasing.waiting import check_waiting
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.storage import NeedsElementError, NeedsRowsError
 from d2s.runtime.loops.carriers.carrier import Carrier
 from d2s.runtime.loops.carriers.growing import GrowingList
 from d2s.runtime.trace import error_here, open_trace
+from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tree import is_mapping, is_sequence, pairs
 
 
@@ -53,6 +58,15 @@ def _path_of(path: str, value: object, target: object) -> str | None:
     return None
 
 
+def forms_of(carriers: list[Carrier]) -> dict[int, Choice]:
+    """The several lists that a variable was one of, where :func:`bind_others` binds others."""
+    return {
+        index: each.form
+        for index, each in enumerate(carriers)
+        if isinstance(each, GrowingList) and each.form is not None and not each.rebound
+    }
+
+
 def bind_all_names(carriers: list[Carrier]) -> None:
     """Let every name of a list that has grown hold what the loop has made of it."""
     for top in carriers:
@@ -72,17 +86,52 @@ def _bind_names(growing: GrowingList) -> None:
             "through another name, which the loop does not know",
             "change it through one variable",
         )
+    check_waiting(origin, growing.target)
     holders = holders_of(origin)
-    for holder in holders:
-        if holder.left and any(block.kind == "branch" for block in holder.left):
-            raise _in_branch(growing, holder.path)
-    for holder in holders:
-        holder.set(growing.target)
-    for path, bind in other_places(origin):
+    others = list(other_places(origin))
+    for path, _ in others:
         if trace.blocks:
             raise _in_branch(growing, path, "branch or loop")
+    for holder in holders:
+        for block in holder.left:
+            if block.kind == "branch" and not is_handed_on(holder, block):
+                if block.state is None or holder.fixed:
+                    raise _in_branch(growing, holder.path)
+                block.state.join(holder.path, holder, root=origin, form=origin)
+    for holder in holders:
+        holder.set(growing.target)
+    for _, bind in others:
         bind(growing.target)
     trace.grown[id(origin)] = (origin, growing.target)
+
+
+@contextmanager
+def bind_others(carriers: list[Carrier]) -> Iterator[None]:
+    """Let whoever holds one of several lists, as a variable does, hold what the loop makes of it.
+
+    Where the loop is not captured to its end, they hold what they held before.
+    """
+    bound: list[tuple[Holder, Any]] = []
+    try:
+        for carrier in carriers:
+            if (
+                isinstance(carrier, GrowingList)
+                and carrier.form is not None
+                and not carrier.rebound
+            ):
+                form, target = carrier.form, carrier.target
+                for holder in holders_of_form(form, target):
+                    if not holder.live:
+                        continue
+                    if holder.fixed or not all(is_handed_on(holder, each) for each in holder.left):
+                        raise _in_branch(carrier, holder.path, "branch, loop or tuple")
+                    bound.append((holder, holder.get()))
+                    holder.set(with_form(holder.get(), form, target))
+        yield
+    except BaseException:
+        for holder, held in bound:
+            holder.set(held)
+        raise
 
 
 def _in_branch(growing: GrowingList, path: str, around: str = "branch") -> Exception:

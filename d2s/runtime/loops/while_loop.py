@@ -46,7 +46,7 @@ from d2s.runtime.loops.carriers.plans import NewKeysError, Plans, Replan, split_
 from d2s.runtime.loops.carriers.stopping import TripsDifferError
 from d2s.runtime.loops.carriers.tensor import settle_roots
 from d2s.runtime.loops.doubles import Doubles
-from d2s.runtime.loops.grown_lists import bind_all_names, path_of_list
+from d2s.runtime.loops.grown_lists import bind_all_names, bind_others, forms_of, path_of_list
 from d2s.runtime.loops.handed_on import HandedOn
 from d2s.runtime.loops.unrolling import check_trips
 from d2s.runtime.loops.views import LoopViews
@@ -108,7 +108,11 @@ class WhileLoop:
                 self._back(before)
                 raise
             else:
-                bind_all_names(carriers)
+                try:
+                    bind_all_names(carriers)
+                except BaseException:
+                    self._back(before)
+                    raise
                 return
         else:
             raise error_here(
@@ -156,6 +160,7 @@ class WhileLoop:
         kept: list[bool] = []
         try:
             with (
+                bind_others(carriers),
                 _arrays_inside(carriers, depth),
                 trace.block("loop", state.names) as entered,
                 op.body() as arguments,
@@ -181,7 +186,7 @@ class WhileLoop:
                     for was, now, mine in zip(before, after, entered.given, strict=True)
                 ]
                 leaving = split_each(carriers, after)
-                doubles.end(after)
+                doubles.end(after, forms_of(carriers))
                 handed_on.end(after)
                 if any(map(lengthens, entered.given, after)):
                     _let_sizes_differ(carriers)

@@ -22,8 +22,8 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import here
 from d2s.errors import LoopGradientError, UnsupportedInGraphError
-from d2s.runtime.aliasing.empties import enter_blocks
 from d2s.runtime.aliasing.inplace import bind_anew, is_held
+from d2s.runtime.aliasing.sizes.empties import enter_blocks
 from d2s.runtime.aliasing.slots import Slot
 from d2s.runtime.aliasing.unchanged import check_overwritten
 from d2s.runtime.control_flow.cond import select

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import paddle
 
 from d2s.errors import ContainerInGraphError
@@ -23,12 +25,17 @@ from d2s.runtime.values.tree import is_indexed, is_mapping
 
 
 class GrowingList(Carrier):
-    """A list whose length the run decides: its TensorArrays and its length, or its rows."""
+    """A list whose length the run decides: its TensorArrays and its length, or its rows.
+
+    Attributes:
+        form: the several lists of which it was one before the loop, as a tensor has decided.
+    """
 
     def __init__(self, path: str, target: DynamicList, plan: Plan, depth: int) -> None:
         self.path = path
         self.target = target
         self.rebound = plan.rebound
+        self.form: Choice | None = None
         self.held = len(target.origin or ())
         if plan.grow is not None:
             target.widen(plan.grow)
@@ -159,6 +166,13 @@ def refuse_other_names(container: object, path: str) -> None:
             f"the first one {known[0]}",
             f"begin with a copy: {path} = {path}.copy()",
         )
+
+
+def choice_of(value: Any) -> Any:
+    """The choice between containers that ``value``, a choice between snapshots, is one of."""
+    if isinstance(value, Choice):
+        return value.like(choice_of(value.true), choice_of(value.false))
+    return container_of(value)
 
 
 def one_list(value: Choice, path: str) -> DynamicList | None:

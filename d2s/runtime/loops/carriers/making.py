@@ -5,6 +5,7 @@ from __future__ import annotations
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.origins import is_callers, note_form, origin_of
 from d2s.runtime.aliasing.snapshots import Frozen, thaw
+from d2s.runtime.aliasing.waiting import check_waiting
 from d2s.runtime.control_flow.forms import Alternatives
 from d2s.runtime.lists.becoming import of_python
 from d2s.runtime.lists.dynamic_list import DynamicList
@@ -13,7 +14,13 @@ from d2s.runtime.lists.items.lookers import check_lookers
 from d2s.runtime.loops.carriers.carrier import Carrier
 from d2s.runtime.loops.carriers.chosen import OneOfSeveral
 from d2s.runtime.loops.carriers.constant import Constant, UnchangedSet
-from d2s.runtime.loops.carriers.growing import GrowingList, OtherName, UnchangedList, one_list
+from d2s.runtime.loops.carriers.growing import (
+    GrowingList,
+    OtherName,
+    UnchangedList,
+    choice_of,
+    one_list,
+)
 from d2s.runtime.loops.carriers.mismatch import in_words
 from d2s.runtime.loops.carriers.plans import Plans
 from d2s.runtime.loops.carriers.structure import (
@@ -100,8 +107,11 @@ class Carriers:
             return self._of_tensor(path, value.get())
         whole = one_list(value, path)
         if whole is not None:
+            check_waiting(value)
             note_form(origin_of(value), whole)
-            return GrowingList(path, whole, plan, self.depth)
+            made = GrowingList(path, whole, plan, self.depth)
+            made.form = choice_of(value)
+            return made
         choices = Alternatives.of(value)
         if choices is None:
             raise error_here(

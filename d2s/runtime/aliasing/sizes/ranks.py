@@ -18,7 +18,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import AmbiguousValueError
-from d2s.runtime.aliasing.empties import has_given_sizes
+from d2s.runtime.aliasing.sizes.empties import has_given_sizes
 from d2s.runtime.trace import Capture, current, error_here
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import as_value, mark_number
