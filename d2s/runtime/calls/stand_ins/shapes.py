@@ -10,7 +10,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
-from d2s.runtime.aliasing import ranks
+from d2s.runtime.aliasing.sizes import ranks
 from d2s.runtime.calls.applying import applied, in_program
 from d2s.runtime.calls.stand_ins import open_sizes, padding
 from d2s.runtime.trace import error_here
