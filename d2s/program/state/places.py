@@ -122,8 +122,9 @@ class Place:
             tree.put(scope, self.key, value)
 
     def put(self, value: Any) -> None:
-        """Bind it as it is, whoever owns it."""
-        scope = self.holder()
+        """Bind it as it is, whoever owns it; also where the code has taken the container away."""
+        found = self.holder()
+        scope = self.scope if found is None else found
         if isinstance(scope, types.CellType):
             scope.cell_contents = value
         else:

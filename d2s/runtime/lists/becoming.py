@@ -142,9 +142,25 @@ class NeedsFormError(OnceMoreError):
         self.state = state
 
     def answer(self) -> None:
-        """Let the container be one of the run here, in front of the branch."""
-        holders = holders_of_container(self.container)
-        _bind(self.container, self.element, holders, list(other_places(self.container)))
+        """Let the container be one of the run here, in front of the branch.
+
+        Raises:
+            ContainerInGraphError: (D2S207) it is made in the branch, and put there at once into
+                one of several containers, as a factory of a ``defaultdict`` does it.
+        """
+        holders, elsewhere = (
+            holders_of_container(self.container),
+            list(other_places(self.container)),
+        )
+        if not (holders or elsewhere):
+            word = type(self.container).__name__
+            raise error_here(
+                ContainerInGraphError,
+                f"a {word} that is made in a branch, in one of several containers, gets keys or "
+                "items that only the run knows",
+                f"put the {word} into them before the branch",
+            )
+        _bind(self.container, self.element, holders, elsewhere)
 
 
 def become(container: Any, element: Element) -> DynamicList:
