@@ -143,8 +143,12 @@ def _put(spot: _Place, operand: Any) -> None:
         getattr(node, name)[index] = operand
 
 
+_CALLS: Final = (gast.Call, gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
+"""What runs code of a function, or what becomes a call."""
+
+
 def _calls(node: Any) -> bool:
-    return any(isinstance(part, gast.Call) for part in walk(node))
+    return any(isinstance(part, _CALLS) for part in walk(node))
 
 
 class _Operands(ScopeTransformer):
@@ -234,6 +238,6 @@ PASS = Pass(
     "operands",
     each_function(_bind),
     after=("subscripts", "walrus"),
-    about=(gast.Call,),
+    about=_CALLS,
     makes=(gast.If, gast.Not, gast.Break),
 )

@@ -23,9 +23,11 @@ def _begin(function: Any, ctx: Context) -> None:
     rest = function.args.vararg
     if rest is None:
         return
-    at, first = header(function), function.body[0]
-    gathered = ctx.expr("d2s.gathered(things)", at, things=load(rest.id, at))
+    first, *others = function.body
     described = isinstance(first, gast.Expr) and isinstance(first.value, gast.Constant)
+    # On the line of the first statement, as a tracer stops at each line once.
+    at = header(others[0] if described and others else first)
+    gathered = ctx.expr("d2s.gathered(things)", at, things=load(rest.id, at))
     function.body.insert(int(described), assign(rest.id, gathered, at))
 
 

@@ -59,6 +59,11 @@ _MOST_COPIES: Final = 3
 _OUTSIDE: Final = ("pd_op.data", "builtin.parameter")
 """What gives the values of arguments and of tensors of the state."""
 
+_SIZES: Final = frozenset(
+    f"pd_op.{name}" for name in ("shape", "shape64", "numel", "full_like", "empty_like")
+)
+"""They read the size of the first operand, and none of its contents."""
+
 _Path = tuple[tuple[int, int], ...]
 
 
@@ -294,7 +299,7 @@ class _Program:
         handing = ("cf.yield", "pd_op.while", "pd_op.array_write_")
         if copy or name in handing or operation.id() in self.gradients:
             return
-        for value in operands:
+        for value in operands[name in _SIZES :]:
             if bridge.is_value(value) and not bridge.is_fake(value) and value.id in self.values:
                 self.values[value.id].uses.append((spot, made))
 

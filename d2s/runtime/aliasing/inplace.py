@@ -265,6 +265,7 @@ def changed_to(owner: object, old: paddle.Tensor, fresh: paddle.Tensor, what: st
     kept = not (paddle.is_grad_enabled() or old.stop_gradient)
     if kept and not (steps is not None and steps.gradients.is_gradient(old)):
         fresh = with_contents(old, fresh)  # dygraph records nothing, and keeps the old gradient
+        note_renewed(old, fresh)
     if steps is not None:
         fresh = steps.gradients.renewed(old, fresh)
     note_renewed(old, fresh)

@@ -19,9 +19,11 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+import paddle
+
 from d2s import paddle_bridge as bridge
 from d2s.errors import NotStaticError
-from d2s.runtime.trace import current, error_here, tentatively
+from d2s.runtime.trace import current, error_here, open_trace, tentatively
 from d2s.runtime.values.choice import Choice, simplified
 from d2s.runtime.values.fields import check_counts, slot_fields
 from d2s.runtime.values.objects import is_list, is_user_object
@@ -278,7 +280,18 @@ def snapshot(shown: object) -> Any:
     return _snapshot(shown, set())
 
 
+def _as_it_is(shown: Any) -> Any:
+    """A tensor with what ``shown`` holds now, if that is one of the program."""
+    if not bridge.is_value(shown) or number_kind(shown) is not None:
+        return shown
+    copy = paddle.assign(shown)
+    copy.stop_gradient = shown.stop_gradient
+    return copy
+
+
 def _snapshot(shown: Any, around: set[int]) -> Any:
+    if is_tensor(shown) and open_trace().bound:  # an operand that waits is told from a text
+        return _as_it_is(shown)
     if type(shown) in PLAIN or is_tensor(shown) or isinstance(shown, HostText | Choice):
         return shown
     if is_growing(shown):
