@@ -130,7 +130,7 @@ def test_a_list_with_two_names_grows_in_a_branch() -> None:
                 n = n + 1
         return out, other
     """)
-    words = "known as 'other' too, grows in a static loop inside of a branch"
+    words = "'other' is one of two behind a tensor branch"
     refused(function, ContainerInGraphError, words, 6)
 
 
