@@ -131,7 +131,7 @@ def test_a_list_with_two_names_grows_in_a_branch() -> None:
         return out, other
     """)
     words = "'other' is one of two behind a tensor branch"
-    refused(function, ContainerInGraphError, words, 6)
+    refused(function, ContainerInGraphError, words, 4)
 
 
 @pytest.mark.parametrize("item", ["[(x, x)]", "paddle.stack(a)"])
