@@ -91,7 +91,7 @@ def program(loop: str, holder: str, made: str, read: str) -> Any:
 
 
 @pytest.mark.parametrize(("loop", "holder"), itertools.product(LOOPS, HOLDERS))
-@pytest.mark.parametrize("made", ["[]", "deque([x.max()])"])
+@pytest.mark.parametrize("made", ["[]", pytest.param("deque([x.max()])", marks=pytest.mark.slow)])
 def test_the_caller_sees_what_was_appended(made: str, loop: str, holder: str) -> None:
     """C3: under each name."""
     assert_same(program(loop, holder, made, "pass"), *INPUTS)
@@ -114,6 +114,7 @@ def right_or_refused(function: Any) -> None:
                 assert refused.line is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("loop", "holder"), itertools.product(LOOPS, HOLDERS))
 def test_it_is_read_under_another_name_in_the_loop(loop: str, holder: str) -> None:
     """C3: as it is in that trip, or refused; always right as several programs."""
@@ -152,7 +153,9 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(
+    "call", ["at once", *(pytest.param(each, marks=pytest.mark.slow) for each in [*CALLS][1:])]
+)
 @pytest.mark.parametrize(("helper", "place"), itertools.product(HELPERS, PLACES))
 @pytest.mark.parametrize("trips", [pytest.param(4, marks=pytest.mark.slow), 40])
 def test_a_helper_that_goes_over_a_range(trips: int, helper: str, place: str, call: str) -> None:

@@ -99,7 +99,13 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
+QUICK = ("in a tuple", "an argument")
+
+
+@pytest.mark.parametrize(
+    "form",
+    [each if each in QUICK else pytest.param(each, marks=pytest.mark.slow) for each in FORMS],
+)
 @pytest.mark.parametrize(
     ("made", "change"),
     [(made, each) for made, changes in CHANGES.values() for each in changes],
