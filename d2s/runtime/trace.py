@@ -116,20 +116,19 @@ class ValueNotes:
         links: what a value that a write has made is a view of.
         settled: values that one write has made of all tensors of one storage, by each of them.
         renewed: values that a write has put in the place of others, and those.
-        filled: values of open shape that have elements on every run.
-        given_sizes: those of them whose open dimensions are those of arguments.
+        filled, given_sizes: values of open shape that have elements on every run; of arguments'.
         cuts: values without the elements that others have more at the end of some axes.
         picks: values that are items of lists, which one the run decides: the pick.
         selected, taken: values that are one of several, with these; and the other way round.
         cut: items of lists of the run whose sizes differ.
         written: the newest contents of each argument that is changed in place, by its index.
-        copies: values that are copies of others, made to hand them on.
-        detached: copies that share their storage in dygraph.
+        copies, detached: copies of others, made to hand them on; those that share their storage.
         sharing: values that share their storage in dygraph with others (picked items, rows).
         stops: when values stop gradients: ``True``, ``False`` or a condition.
         leaves: values that are the contents of leaves of the gradients, and those.
         names: names of values that were asked for theirs, the same where a loop is captured again.
         overwritten: values whose gradient reads what was written since, and the error for that.
+        waited: values that an operand may have been when they were written into.
         begun: iterators of the run that were iterated, by their own ids, and the blocks then.
     """
 
@@ -154,6 +153,7 @@ class ValueNotes:
     leaves: dict[int, tuple[Value, Any]] = field(default_factory=dict)
     names: dict[int, tuple[Value, str]] = field(default_factory=dict)
     overwritten: dict[int, tuple[Value, D2SError]] = field(default_factory=dict)
+    waited: dict[int, Value] = field(default_factory=dict)
     begun: dict[int, tuple[Any, tuple[Block, ...]]] = field(default_factory=dict)
 
     def copy(self) -> ValueNotes:

@@ -28,7 +28,7 @@ def unpacks_into(frame: types.FrameType) -> int | None:
 
     ``None`` if it does something else, or one of the parts has a ``*``.
     """
-    now = (step for step in _steps(frame.f_code) if step.offset == frame.f_lasti)
+    now = (step for step in steps_in(frame.f_code) if step.offset == frame.f_lasti)
     step = next(now, None)
     return step.arg if step is not None and step.opname == "UNPACK_SEQUENCE" else None
 
@@ -38,7 +38,7 @@ def _is_kept(code: types.CodeType, last: int, name: str) -> bool:
     """Whether a function that reads ``name`` may have been made when ``last`` is come to."""
     if name not in code.co_cellvars or not any(_reads(inner, name) for inner in inner_codes(code)):
         return False
-    steps = _steps(code)
+    steps = steps_in(code)
     goes_back = any(
         step.opcode in (*dis.hasjrel, *dis.hasjabs) and step.argval < step.offset for step in steps
     )
@@ -61,19 +61,20 @@ _BINDS: Final = ("STORE_FAST", "STORE_DEREF", "STORE_NAME", "DELETE_FAST", "DELE
 _SAVES: Final = "LOAD_FAST_AND_CLEAR"
 """Puts the variable aside for a comprehension that has one of the same name (Python 3.12)."""
 
-_ENDS: Final = ("RETURN_", "RAISE_", "RERAISE", "JUMP_FORWARD", "JUMP_ABSOLUTE", "JUMP_BACKWARD")
+ENDS: Final = ("RETURN_", "RAISE_", "RERAISE", "JUMP_FORWARD", "JUMP_ABSOLUTE", "JUMP_BACKWARD")
 """What is not followed by the next instruction."""
 
 
 @functools.lru_cache(maxsize=256)
-def _steps(code: types.CodeType) -> tuple[dis.Instruction, ...]:
+def steps_in(code: types.CodeType) -> tuple[dis.Instruction, ...]:
+    """The instructions of ``code``."""
     return tuple(dis.get_instructions(code))
 
 
 @functools.lru_cache(maxsize=4096)
 def _is_reached(code: types.CodeType, last: int, name: str) -> bool:
     """Whether ``code`` may read ``name`` behind the instruction at ``last``, before it is bound."""
-    steps = _steps(code)
+    steps = steps_in(code)
     index = {step.offset: number for number, step in enumerate(steps)}
     handlers = list(getattr(dis.Bytecode(code), "exception_entries", ()))
     queue = [number for number, step in enumerate(steps) if step.offset > last][:1]
@@ -89,7 +90,7 @@ def _is_reached(code: types.CodeType, last: int, name: str) -> bool:
                 if use in _READS:
                     return True
                 continue
-        follow = [] if step.opname.startswith(_ENDS) else [number + 1]
+        follow = [] if step.opname.startswith(ENDS) else [number + 1]
         if step.opcode in dis.hasjrel or step.opcode in dis.hasjabs:
             follow.append(index[step.argval])
         follow += [

@@ -15,6 +15,8 @@ import sys
 import types
 from typing import Final
 
+from d2s.syntax.bytecode import ENDS, steps_in
+
 UNKNOWN: Final = "?"
 """An operand of which the code does not tell what it is."""
 
@@ -47,7 +49,7 @@ def _waiting(code: types.CodeType, last: int) -> _Stack:
 @functools.lru_cache(maxsize=256)
 def _stacks(code: types.CodeType) -> tuple[dict[int, _Stack], tuple[dis.Instruction, ...]]:
     """What is on the stack before each instruction of ``code``, by its number."""
-    steps = tuple(dis.get_instructions(code))
+    steps = steps_in(code)
     index = {step.offset: number for number, step in enumerate(steps)}
     handlers = list(getattr(dis.Bytecode(code), "exception_entries", ()))
     stacks: dict[int, _Stack] = {0: ()}
@@ -56,7 +58,7 @@ def _stacks(code: types.CodeType) -> tuple[dict[int, _Stack], tuple[dis.Instruct
         number = queue.pop()
         step, stack = steps[number], stacks[number]
         follow = []
-        if not step.opname.startswith(_ENDS):
+        if not step.opname.startswith(ENDS):
             follow.append((number + 1, _after(step, stack, jump=False)))
         if step.opcode in dis.hasjrel or step.opcode in dis.hasjabs:
             follow.append((index[step.argval], _after(step, stack, jump=True)))
@@ -70,9 +72,6 @@ def _stacks(code: types.CodeType) -> tuple[dict[int, _Stack], tuple[dis.Instruct
                 queue.append(where)
     return stacks, steps
 
-
-_ENDS: Final = ("RETURN_", "RAISE_", "RERAISE", "JUMP_FORWARD", "JUMP_ABSOLUTE", "JUMP_BACKWARD")
-"""What is not followed by the next instruction."""
 
 _EMPTY: Final = frozenset(
     (

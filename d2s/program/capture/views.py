@@ -176,6 +176,7 @@ class _Program:
         self.gradients = gradients
         self.renewed = {number: old for number, (_, old) in notes.renewed.items()}
         self.selected = notes.selected.keys()
+        self.waited = frozenset(notes.waited)
         self.sometimes = {
             number for number, link in notes.links.items() if link and link.where is not None
         }
@@ -457,7 +458,7 @@ def _is_missed(known: _Program, store: _Store, group: frozenset[int]) -> bool:
     renewed = {known.storages.find(value) for value in group}
     if any(at in known.outside and known.storages.find(at) not in renewed for at, _ in queue):
         return True  # somebody reads it when the program has ended
-    if store.written not in group | known.parameters:
+    if store.written in known.waited - group - known.parameters:
         queue.append((store.written, False))  # an operand that has waited for the call that writes
         # What has its contents from here on may have the gradient of what was there before.
         group |= {new for new, old in known.renewed.items() if old.id == store.written}

@@ -32,6 +32,7 @@ from d2s.runtime.aliasing.snapshots import tensors_in
 from d2s.runtime.aliasing.unchanged import note_overwritten
 from d2s.runtime.aliasing.views.links import is_sometimes_a_view, unknown_base
 from d2s.runtime.aliasing.views.sharing import Sharing, note_renewed, with_contents
+from d2s.runtime.aliasing.waiting import note_waiting
 from d2s.runtime.trace import Block, Capture, current, error_here
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import (
@@ -331,6 +332,7 @@ def bind_anew(old: paddle.Tensor, fresh: paddle.Tensor, what: str) -> None:
     """
     value = as_value(old)
     _refuse_chosen(value, what)
+    note_waiting(old)
     sharing = Sharing(value)
     if any(link.where is not None for link in sharing.above):
         raise _refusal_of_chosen(what, "a part of another one")

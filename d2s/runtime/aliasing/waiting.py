@@ -15,12 +15,15 @@ from __future__ import annotations
 import sys
 import types
 
+import paddle
+
 from d2s.diagnostics.location import is_ours
 from d2s.errors import ContainerInGraphError
-from d2s.runtime.aliasing.holders import OUTSIDE, OneOf, holders_where
+from d2s.runtime.aliasing.holders import OUTSIDE, OneOf, holders_where, sames
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import attributes_of, is_object
+from d2s.runtime.values.tensors import as_value
 from d2s.syntax.waiting import UNKNOWN, operands
 
 
@@ -54,6 +57,24 @@ def check_waiting(*forms: object) -> None:
                     "decides, while an operand of the same expression waits that may be it",
                     "call the function in a statement of its own, before the expression",
                 )
+        frame = frame.f_back
+
+
+def note_waiting(old: paddle.Tensor) -> None:
+    """Note that an operand may be the tensor ``old``, which is about to be written into.
+
+    What reads it behind the write is looked for when the capture is over (``capture.views``).
+    """
+    capture = current()
+    frame: types.FrameType | None = sys._getframe(1)
+    one_of = OneOf(sames(old))
+    while frame is not None and capture is not None and frame is not capture.entry:
+        if not is_ours(frame.f_code.co_filename) and any(
+            path == UNKNOWN or _may_be(path, frame, one_of) for path in operands(frame)
+        ):
+            value = as_value(old)
+            capture.notes.waited[value.id] = value
+            return
         frame = frame.f_back
 
 

@@ -87,6 +87,7 @@ def test_changes_that_no_program_can_make(
         ("y = x * 1\nt = [y, 3]", "y.add_(x)"),
         ("t = [x * 1, 3]\ny = t[0]", "t[0].add_(x)"),
         ("t = (x * 1, 3)\ny = t[0]", "t[0].add_(x)\n    t = (t[0], 4)"),
+        ("t = {'a': x * 1}\ny = t['a']", "t['a'].add_(x)\n    t['b'] = 3"),
     ],
 )
 def test_a_change_in_place_in_a_loop_with_another_name(begin: str, change: str) -> None:
