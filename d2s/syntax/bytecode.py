@@ -135,6 +135,18 @@ def inner_codes(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from inner_codes(constant)
 
 
+@functools.lru_cache(maxsize=4096)
+def binds(code: types.CodeType, name: str) -> bool:
+    """Whether ``code``, or a function in it, binds the variable ``name`` of a function around it."""
+    return any(
+        step.argval == name
+        and (step.opname == "STORE_GLOBAL" or (step.opname == "STORE_DEREF" and name in free))
+        for each in (code, *inner_codes(code))
+        for free in (each.co_freevars,)
+        for step in dis.get_instructions(each)
+    )
+
+
 def _reads(code: types.CodeType, name: str) -> bool:
     return name in code.co_freevars and any(
         step.opname in ("LOAD_DEREF", "LOAD_CLASSDEREF") and step.argval == name

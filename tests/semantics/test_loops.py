@@ -258,6 +258,49 @@ def test_walrus_in_the_condition() -> None:
     assert_same(f, *counts())
 
 
+def test_walrus_in_the_condition_of_a_loop_that_a_tensor_leaves() -> None:
+    """C1, C3: the condition binds its name on every trip, though a break may come before it."""
+
+    def by_break(x, n):
+        i = 0
+        while (norm := x.norm()) > n:
+            x = x / 2
+            i += 1
+            if norm > 9:
+                break
+        return x, i, norm
+
+    def by_return(x, n):
+        while not (small := x.norm() < n):
+            if x.max() > 3:
+                return x, small
+            x = x * 0.75
+        return x * 2, small
+
+    def numbers(x, n):
+        i = 0
+        while (i := i + 1) < 6:
+            x = x / 2
+            if x.norm() < n:
+                break
+        else:
+            x = x + 10
+        return x, i
+
+    def nested(x, n):
+        while (outer := x.norm()) > n:
+            while (inner := x.norm() - outer / 2) > 0:
+                x = x * 0.75
+                if inner < 0.5:
+                    break
+            if x.min() < 0.1:
+                break
+        return x, outer
+
+    for f in (by_break, by_return, numbers, nested):
+        assert_same(f, (X, scalar(1.0)), (X * 4, scalar(0.5)), (X / 9, scalar(2.0)))
+
+
 def test_a_value_bound_in_the_body_and_read_afterwards() -> None:
     """C3: right after one trip; zero trips raise as dygraph does."""
 

@@ -94,16 +94,19 @@ class _Outcome(Slot):
         self.value = value
 
 
-def choose(test: object, body: Body, orelse: Body, parts: tuple[Body, ...]) -> Any:
+def choose(
+    test: object, body: Body, orelse: Body, parts: tuple[Body, ...], names: tuple[str, ...] = ()
+) -> Any:
     """:func:`select` of code of the user's, which may change what it reaches.
 
     Args:
         test: a bool value.
         body, orelse: the two sides.
         parts: the user's code in them, as functions.
+        names: the variables that ``parts`` bind.
     """
     outcome = _Outcome()
-    state = State((), *parts)
+    state = State(names, *parts)
     state.add("value", outcome)
 
     def side(make: Body) -> Body:

@@ -10,7 +10,7 @@ from d2s import paddle_bridge as bridge
 from d2s.diagnostics.notes import note
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.aliasing.variables import State
-from d2s.runtime.control_flow.cond import decide
+from d2s.runtime.control_flow.cond import choose, decide
 from d2s.runtime.control_flow.unbound import as_local
 from d2s.runtime.loops.rolling import Attempt, hold_values
 from d2s.runtime.loops.unrolling import GUARDED, check_trips, deeper
@@ -18,6 +18,7 @@ from d2s.runtime.loops.while_loop import WhileLoop
 from d2s.runtime.python.logic import and_, not_
 from d2s.runtime.trace import NeedsPythonError, current, error_here
 from d2s.runtime.values.tensors import condition
+from d2s.syntax.bytecode import binds
 
 
 def while_(
@@ -45,7 +46,7 @@ def while_(
                 raise _ended_by_an_exception()
             holds = condition(test())
             if bridge.is_value(holds):
-                WhileLoop(holds, _going_on(test, stop), body, state()).follow()
+                WhileLoop(holds, _going_on(test, stop, names), body, state()).follow()
                 return
             if not holds:
                 note("while", trips)
@@ -56,7 +57,7 @@ def while_(
             stopped = False if stop is None else condition(stop())
             if bridge.is_value(stopped):
                 assert stop is not None
-                _rest(stopped, test, body, state, stop)
+                _rest(stopped, test, body, state, stop, _going_on(test, stop, names))
                 return
             if stopped:
                 note("while", trips)
@@ -87,10 +88,24 @@ def _ended_by_an_exception() -> Exception:
 
 
 def _going_on(
-    test: Callable[[], object], stop: Callable[[], object] | None
+    test: Callable[[], object], stop: Callable[[], object] | None, names: tuple[str, ...]
 ) -> Callable[[], object]:
-    """The condition of a static loop that a ``break`` may have left."""
-    return test if stop is None else lambda: and_(not_(stop()), test)
+    """The condition of a static loop that a ``break`` may have left.
+
+    What the condition binds, as ``(n := ...) > 1`` does, comes out of the side that asks it.
+    """
+    if stop is None:
+        return test
+    code = getattr(test, "__code__", None)
+    bound = tuple(name for name in names if code is not None and binds(code, name))
+
+    def going_on() -> object:
+        going = not_(stop())
+        if bound and bridge.is_value(going):
+            return choose(going, test, lambda: going, (test,), bound)
+        return and_(going, test)
+
+    return going_on
 
 
 def _rest(
@@ -99,13 +114,13 @@ def _rest(
     body: Callable[[], object],
     state: Callable[[], State],
     stop: Callable[[], object],
+    going_on: Callable[[], object],
 ) -> None:
     """The trips after a ``break`` that the run decides, while Python decides the condition (C1).
 
     They go on in a static loop.  Where that cannot be, the trips are captured one by one, each
     inside of the side that has not broken out.
     """
-    going_on = _going_on(test, stop)
     attempt = Attempt()
     if attempt.succeeds(lambda: _as_one_loop(going_on, body, state())):
         return
