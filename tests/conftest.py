@@ -14,6 +14,7 @@ import hypothesis
 import paddle
 import pytest
 
+from d2s.paddle_bridge import names
 from d2s.paddle_bridge.running import prepared
 
 PHASES = [phase for phase in hypothesis.Phase if phase is not hypothesis.Phase.explain]
@@ -109,6 +110,16 @@ def _dygraph() -> Iterator[None]:
     if stayed:
         paddle.disable_static()
     assert not stayed, "the test left Paddle in static mode"
+
+
+@pytest.fixture(autouse=True)
+def _parameters() -> Iterator[None]:
+    """Paddle keeps no parameter of a program that is gone: the next one at its address gets it."""
+    yield
+    left = dict(names._global_parameter_recorder.params_dict)
+    names._global_parameter_recorder.params_dict.clear()
+    names._global_parameter_recorder.tensor2value.clear()
+    assert not left, "the parameters of a capture that is over are still known"
 
 
 @pytest.fixture

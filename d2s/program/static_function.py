@@ -328,6 +328,8 @@ class StaticFunction(ConcretePrograms):
         if not refused and not (self._whole() and "part" in self._options):
             forget_untouched(error)  # the driver around an island asks what has happened
         if self._whole() or not untouched or (isinstance(error, D2SError) and not refused):
+            if refused and not self._whole():
+                self._drive(error, seconds)  # what this call has done cannot be undone; later ones
             raise error
         if refused:
             return self._driven(self._drive(error, seconds))(*args, **kwargs)

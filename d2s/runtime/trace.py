@@ -237,7 +237,6 @@ class Capture:
         overwritten: containers in the place of which a branch has put others, by their ids.
         forms: lists and dicts among which a choice is made: what they stand for, and the choice.
         leaving: what an exception of the run that is captured here leaves changed.
-        effects: a host operator does more than raise.
         goes_on: what cannot be a program runs in dygraph, which goes on with what this one gives.
         continues: an argument was computed of tensors that want gradients outside of the function.
         asked: ids of the values whose gradients ``paddle.grad`` gives.
@@ -321,7 +320,6 @@ class Capture:
     ask: Callable[[str, Callable[[], Any]], Any] | None = None
     expressions: Callable[[], AbstractContextManager[None]] = nullcontext
     steps: Any = None
-    effects: bool = False
     goes_on: bool = False
     continues: bool = False
     asked: set[int] = field(default_factory=set)

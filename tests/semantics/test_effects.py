@@ -672,6 +672,56 @@ def f(x, sizes):
     assert_same(f, given, static=d2s.to_static(f, full_graph=False), grad=False)
 
 
+ROWS = """
+def f(x, n):
+    rows = []
+    i = paddle.zeros([], "int64")
+    {before}
+    while i < n:
+        {inside}
+        rows.append(x[: i + 1])
+        i = i + 1
+    return [row.sum() for row in rows]
+"""
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"before": "pass", "inside": "if x.sum() > 100:\n            print(x)"},
+        {"before": "x = x * random.random()", "inside": "pass"},
+    ],
+    ids=["a print that did not come", "a number drawn before"],
+)
+def test_a_run_that_is_refused_before_anything_has_happened(
+    parts: dict[str, str], capfd: Any
+) -> None:
+    """H1, F1: dygraph does such a call, from its beginning, with the same numbers drawn."""
+    f = function_of(ROWS.format(**parts), random=random)
+    static = d2s.to_static(f, full_graph=False)
+    for scale in (1.0, 1000.0):  # the second prints
+        found = []
+        for function in (f, static):
+            random.seed(5)
+            values = [row.item() for row in function(tensor(1.0, 2.0, 3.0) * scale, scalar(3))]
+            found.append((values, random.random(), capfd.readouterr().out))
+        assert found[0] == found[1]
+
+
+def test_a_run_that_is_refused_after_something_has_happened() -> None:
+    """H1, F1: that call is refused, as it would happen twice; those after it are right."""
+    seen: list[float] = []
+    note = d2s.host(lambda n: seen.append(n.item()))
+    f = function_of(ROWS.format(before="note(n)", inside="pass"), note=note)
+    static = d2s.to_static(f, full_graph=False)
+    given = tensor(1.0, 2.0, 3.0), scalar(3)
+    with pytest.raises(ContainerInGraphError, match="different shapes"):
+        static(*given)
+    assert seen == [3]
+    assert [row.item() for row in static(*given)] == [1.0, 3.0, 6.0]
+    assert seen == [3, 3]
+
+
 def test_tensors_of_different_shapes_beside_a_list() -> None:
     """F1: what the function joins itself raises what Paddle raises."""
 

@@ -21,6 +21,7 @@ from d2s.paddle_bridge.names import (
     Value,
     _global_inplace_map,
     _global_parameter_recorder,
+    _program_hash,
     graph_tracing_guard,
     unique_name,
 )
@@ -342,6 +343,7 @@ def tracing(program: Any, check: Callable[[Any], None] = lambda tensor: None) ->
         check: is given each of these tensors before, and may raise.
     """
     startup = paddle.static.Program()
+    _forget(program)
     try:
         with (
             paddle.static.program_guard(program, startup),
@@ -350,8 +352,29 @@ def tracing(program: Any, check: Callable[[Any], None] = lambda tensor: None) ->
         ):
             yield context
     except BaseException:
-        # Paddle keeps the parameters of a capture under the id of its program and forgets them
-        # only when all went well; the next program with this id would get dangling values.
-        _global_parameter_recorder.pop(program)
-        _global_inplace_map.pop(program)
+        _forget(program)
         raise
+
+
+@contextlib.contextmanager
+def passing_parameters(program: Any) -> Iterator[None]:
+    """Keep nothing of the dygraph tensors that are met while ``program`` is only completed.
+
+    A capture that goes on around this one keeps those that it knows.
+    """
+    known = _program_hash(program) in _global_parameter_recorder.params_dict
+    try:
+        yield
+    finally:
+        if not known:
+            _forget(program)
+
+
+def _forget(program: Any) -> None:
+    """Let Paddle's recorders know nothing of ``program``.
+
+    They keep the parameters of a capture under the id of its program and forget them only when all
+    went well; the next program with this id would get dangling values.
+    """
+    _global_parameter_recorder.pop(program)
+    _global_inplace_map.pop(program)

@@ -18,6 +18,7 @@ from typing import Any, Final
 import paddle
 
 from d2s.errors import D2SError, LoopGradientError
+from d2s.paddle_bridge.capturing.capture import passing_parameters
 from d2s.paddle_bridge.capturing.leaves import is_cut
 from d2s.paddle_bridge.gate import static_lock
 from d2s.paddle_bridge.gradients.absent import without_absent
@@ -451,7 +452,9 @@ def differentiate(outputs: Any, inputs: Any, grad_outputs: Any) -> Any:
     block = program.global_block()
     before = [operation.id() for operation in block.ops]
     seeds = paddle.utils.flatten(grad_outputs or [])
-    made = without_absent(block, before, seeds, gradient_function()(outputs, inputs, grad_outputs))
+    with passing_parameters(program):
+        found = gradient_function()(outputs, inputs, grad_outputs)
+    made = without_absent(block, before, seeds, found)
     with paddle.static.program_guard(program):
         save_what_is_read(program)
     return made

@@ -466,7 +466,6 @@ class _Recording:
                 for tensor, value in zip(tensors, values, strict=True)
                 if value.id in state.asked
             ],
-            effects=state.effects,
             only_static=state.only_static,
             callers=results.callers or bool(self.apart.arguments),
         )

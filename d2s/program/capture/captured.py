@@ -30,6 +30,7 @@ class Run:
         containers: the caller's lists, dicts and so on among the arguments.
         made: objects of this run that several results share.
         drawn: how many of its random numbers are drawn where an exception leaves the program.
+        acted: Python has been called that may have printed or changed something.
     """
 
     outputs: list[Any]
@@ -37,6 +38,7 @@ class Run:
     containers: list[Any]
     made: dict[int, Any] = field(default_factory=dict)
     drawn: int | None = None
+    acted: bool = False
 
 
 Build = Callable[[Run], Any]
@@ -92,7 +94,6 @@ class Captured:
         straight: for inputs where it relies on that, whether their elements lie beside each other.
         flags: what it says of the ``stop_gradient`` of arguments, by their index.
         outer_flags: tensors outside of it of which it says that, too.
-        effects: a host operator does more than raise.
         stops: outputs that stop gradients on some runs, and the outputs that say on which.
         asked: tensors outside of it whose gradients ``paddle.grad`` gives.
         only_static: it does what dygraph does not.
@@ -128,7 +129,6 @@ class Captured:
     outer_flags: list[tuple[Any, bool]] = field(default_factory=list)
     stops: list[tuple[int, int]] = field(default_factory=list)
     asked: list[Any] = field(default_factory=list)
-    effects: bool = False
     only_static: bool = False
     notes: Notes = field(default_factory=Notes)
     callers: bool = False

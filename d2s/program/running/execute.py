@@ -15,7 +15,7 @@ import paddle
 
 from d2s import config
 from d2s import paddle_bridge as bridge
-from d2s.diagnostics.leaving import mark_untouched
+from d2s.diagnostics.leaving import is_untouched, mark_untouched
 from d2s.diagnostics.tracebacks import raise_with
 from d2s.errors import D2SError, InplaceError
 from d2s.program.capture.captured import Captured, Output, Run
@@ -27,7 +27,7 @@ from d2s.program.running.once import Once, creates_graph_around, explained
 from d2s.program.state.guard_checks import Check, Checks, in_place, same_kinds
 from d2s.program.state.places import Place
 from d2s.program.state.shared_arguments import check_tensors
-from d2s.runtime.values.callbacks import running, take_failure
+from d2s.runtime.values.callbacks import has_acted, running, take_failure
 
 _KIND: Final = operator.attrgetter("dtype", "stop_gradient")
 
@@ -240,9 +240,8 @@ class Runner(Trainable):
         """Whether a run that ``error`` has ended might as well not have been begun."""
         captured = self.captured
         if isinstance(error, D2SError):
-            done = captured.effects or captured.overwritten or captured.draws
-            quiet = captured.steps is None and not (done or captured.has_random)
-            return error.untouched or quiet
+            done = has_acted() or captured.overwritten or captured.has_random
+            return error.untouched or (captured.steps is None and not done)
         return self.repeatable
 
     def __call__(self, tensors: list[Any], containers: list[Any]) -> Any:
@@ -304,11 +303,12 @@ class Runner(Trainable):
         try:
             with running(present):
                 outputs = self._outputs(tensors)
-        except BaseException:
+        except BaseException as error:
             if captured.steps is not None:
                 self.program = self.ready()  # its stacks hold what a run saved that did not end
-            if present.drawn is not None:  # the exception comes before the other draws
-                undone = list(zip(captured.draws, states, strict=True))[present.drawn :]
+            drawn = 0 if is_untouched(error) else present.drawn
+            if drawn is not None:  # the exception comes before the other draws
+                undone = list(zip(captured.draws, states, strict=True))[drawn:]
                 for draw, state in reversed(undone):
                     draw.restore(state)
             raise

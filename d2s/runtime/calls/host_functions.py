@@ -121,7 +121,7 @@ class HostFunction:
 
     def _in_program(self, call: Callable[..., list[Any]], inputs: list[Any]) -> tuple[Any, ...]:
         if self._metas:
-            return tuple(host_values(call, inputs, self._metas, self.name))
+            return tuple(host_values(call, inputs, self._metas, self.name, effects=True))
 
         def effect(*values: Any) -> None:
             call(*values)

@@ -58,7 +58,19 @@ def running(run: object) -> Iterator[None]:
     try:
         yield
     finally:
+        if has_acted():
+            _note_acting(before)
         _present.run = before
+
+
+def has_acted() -> bool:
+    """Whether the run of now has called Python that may have printed or changed something."""
+    return _present.run is not None and bool(_present.run.acted)
+
+
+def _note_acting(run: Any) -> None:
+    if run is not None:
+        run.acted = True
 
 
 def take_failure() -> BaseException | None:
@@ -93,7 +105,7 @@ def host_call(
     change: Callable[[Any, list[Any]], None] | None = None
     if raises and capture.steps is not None:
         capture.steps.parameters.check_raise()
-    capture.effects = capture.effects or (not raises if effects is None else effects)
+    acts = not raises if effects is None else effects
     note("host", text="may raise an exception" if raises else "calls Python")
     if raises and capture.leaving is not None:
         changed, change = capture.leaving()
@@ -107,6 +119,8 @@ def host_call(
             _kept(tensor, flag) if kind is None else kind(tensor.item())
             for tensor, kind, flag in zip(tensors, kinds, flags, strict=False)
         ]
+        if acts:
+            _note_acting(_present.run)
         try:
             function(*arguments)
         except BaseException as error:
@@ -131,6 +145,8 @@ def host_values(
     inputs: list[Any],
     metas: list[tuple[list[int], str]],
     name: str,
+    *,
+    effects: bool = False,
 ) -> list[Any]:
     """Call ``function`` with the tensors of ``inputs`` on every run: values of what it gives.
 
@@ -139,6 +155,7 @@ def host_values(
         inputs: values of the program.
         metas: shape, with -1 for open dimensions, and dtype of each result.
         name: what is called, for messages.
+        effects: it may print or change something.
     """
     capture = current()
     assert capture is not None
@@ -157,6 +174,8 @@ def host_values(
             _kept(tensor, True) if kind is None else kind(tensor.item())
             for tensor, kind in zip(tensors, kinds, strict=False)
         ]
+        if effects:
+            _note_acting(_present.run)
         try:
             found = function(*given)
         except BaseException as error:

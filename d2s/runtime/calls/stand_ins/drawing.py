@@ -94,7 +94,6 @@ def _draws_from(generator: Generator) -> None:
     capture = current()
     assert capture is not None
     capture.drawn[id(generator)] = generator
-    capture.effects = True
 
 
 def _drawn(
