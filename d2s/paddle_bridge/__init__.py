@@ -14,6 +14,7 @@
 ``paths``      what a gradient in a branch or loop goes through
 ``leaves``     values that no gradient goes through
 ``repairs``    Paddle's builder of gradients, corrected
+``codes``      the codes of what Paddle cannot differentiate
 ``passes``     a program made ready for its gradients and its run
 ``equals``     whether Paddle's pass for equal operations comes to an end
 ``steps``      training inside of a program

@@ -22,7 +22,8 @@ from d2s.paddle_bridge.flags import (
     log_alone,
 )
 from d2s.paddle_bridge.gate import GATE, keep_mode, static_lock
-from d2s.paddle_bridge.gradients.repairs import coded_gradients, differentiate, mark_inner_loops
+from d2s.paddle_bridge.gradients.codes import coded_gradients
+from d2s.paddle_bridge.gradients.repairs import differentiate, mark_inner_loops
 from d2s.paddle_bridge.names import (
     FAKE_VALUE_NAME,
     PartialProgramLayer,

@@ -14,10 +14,10 @@ import paddle
 from d2s.paddle_bridge.capturing.leaves import cut_operation, is_cut
 from d2s.paddle_bridge.gate import static_lock
 from d2s.paddle_bridge.gradients.absent import without_absent
+from d2s.paddle_bridge.gradients.codes import coded_gradients
 from d2s.paddle_bridge.gradients.paths import beside, refuse_unpaired
 from d2s.paddle_bridge.gradients.repairs import (
     LEFT_OUT,
-    coded_gradients,
     derivatives_to_come,
     differentiate,
     gradient_function,

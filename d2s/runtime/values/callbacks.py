@@ -13,7 +13,7 @@ import sys
 import threading
 import types
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Any, Final, NoReturn, Protocol
 
 import numpy as np
 import paddle
@@ -44,6 +44,12 @@ class _Failure(threading.local):
 _failure = _Failure()
 
 
+class Acting(Protocol):
+    """The call of a program, which may print or change something while it runs."""
+
+    acted: bool
+
+
 class _Present(threading.local):
     run: Any = None
 
@@ -52,15 +58,15 @@ _present = _Present()
 
 
 @contextlib.contextmanager
-def running(run: object) -> Iterator[None]:
+def running(run: Acting) -> Iterator[None]:
     """While a program runs: ``run`` is the call whose changes an exception in it leaves."""
     before, _present.run = _present.run, run
     try:
         yield
     finally:
-        if has_acted():
-            _note_acting(before)
-        _present.run = before
+        acted, _present.run = has_acted(), before
+        if acted:
+            _note_acting()
 
 
 def has_acted() -> bool:
@@ -68,15 +74,22 @@ def has_acted() -> bool:
     return _present.run is not None and bool(_present.run.acted)
 
 
-def _note_acting(run: Any) -> None:
-    if run is not None:
-        run.acted = True
+def _note_acting() -> None:
+    if _present.run is not None:
+        _present.run.acted = True
 
 
 def take_failure() -> BaseException | None:
     """The exception that stopped the program just run in this thread, once."""
     error, _failure.error = _failure.error, None
     return error
+
+
+def _stop(error: BaseException, places: list[Location]) -> NoReturn:
+    """Stop the program of now, as Python that it has called has raised ``error``."""
+    _failure.error = raised_at(error, places)
+    _silence()
+    raise HostStopError from None
 
 
 def host_call(
@@ -120,7 +133,7 @@ def host_call(
             for tensor, kind, flag in zip(tensors, kinds, flags, strict=False)
         ]
         if acts:
-            _note_acting(_present.run)
+            _note_acting()
         try:
             function(*arguments)
         except BaseException as error:
@@ -128,9 +141,7 @@ def host_call(
             if change is not None and _present.run is not None and not refused:
                 last = zip(tensors[count:], flags[count:], strict=False)
                 change(_present.run, [_kept(tensor, flag) for tensor, flag in last])
-            _failure.error = raised_at(error, places)
-            _silence()
-            raise HostStopError from None
+            _stop(error, places)
         return paddle.full([], True, "bool")
 
     names = [f"a{index}" for index in range(len(values))]
@@ -175,13 +186,11 @@ def host_values(
             for tensor, kind in zip(tensors, kinds, strict=False)
         ]
         if effects:
-            _note_acting(_present.run)
+            _note_acting()
         try:
             found = function(*given)
         except BaseException as error:
-            _failure.error = raised_at(error, places)
-            _silence()
-            raise HostStopError from None
+            _stop(error, places)
         made = [
             item.astype(dtype) if isinstance(item, paddle.Tensor) else _as_tensor(item, dtype)
             for item, (_, dtype) in zip(found, metas, strict=True)

@@ -18,7 +18,7 @@ import d2s
 from d2s import paddle_bridge as bridge
 from d2s.paddle_bridge import flags
 from d2s.paddle_bridge import names as private
-from d2s.paddle_bridge.gradients import repairs
+from d2s.paddle_bridge.gradients import codes, repairs
 from tests.helpers import scalar, tensor
 
 LAYER = paddle.nn.Linear(3, 3)
@@ -35,7 +35,7 @@ def test_each_repair_finds_its_place() -> None:
 def test_what_paddle_says_of_unused_inputs_is_not_heard(caplog: pytest.LogCaptureFixture) -> None:
     """C7: a line of the log that names nothing of the user's; other lines are heard."""
     assert "provided by inputs has no use" in inspect.getsource(ir_backward)
-    with repairs.coded_gradients():
+    with codes.coded_gradients():
         logging.warning("input x provided by inputs has no use")
         logging.warning("input x is used")
     logging.warning("y provided by inputs has no use")
