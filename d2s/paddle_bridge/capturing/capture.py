@@ -13,15 +13,12 @@ from typing import Any, Final, NamedTuple
 import paddle
 
 from d2s.paddle_bridge.capturing.exact import divisor, quotient
-from d2s.paddle_bridge.capturing.variables import rename_result
+from d2s.paddle_bridge.capturing.parameters import forget, recorded
 from d2s.paddle_bridge.methods import set_method, stand_in
 from d2s.paddle_bridge.names import (
     EagerTensor,
     LayerHelperBase,
     Value,
-    _global_inplace_map,
-    _global_parameter_recorder,
-    _program_hash,
     graph_tracing_guard,
     unique_name,
 )
@@ -314,27 +311,6 @@ def no_collection() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _read_under_own_names(check: Callable[[Any], None]) -> Iterator[None]:
-    """Results of two programs, both ``output_0``, become parameters of this one by two names."""
-    own = vars(_global_parameter_recorder)
-    before, found = own.get("get"), _global_parameter_recorder.get
-
-    def get(program: Any, tensor: Any) -> Any:
-        check(tensor)
-        rename_result(tensor)
-        return found(program, tensor)
-
-    own["get"] = get
-    try:
-        yield
-    finally:
-        if before is None:
-            del own["get"]
-        else:  # that of ``versions``, around this one
-            own["get"] = before
-
-
-@contextlib.contextmanager
 def tracing(program: Any, check: Callable[[Any], None] = lambda tensor: None) -> Iterator[Any]:
     """Capture into ``program``; dygraph tensors become its parameters (``get_params…`` after).
 
@@ -343,38 +319,14 @@ def tracing(program: Any, check: Callable[[Any], None] = lambda tensor: None) ->
         check: is given each of these tensors before, and may raise.
     """
     startup = paddle.static.Program()
-    _forget(program)
+    forget(program)
     try:
         with (
             paddle.static.program_guard(program, startup),
             graph_tracing_guard(program) as context,
-            _read_under_own_names(check),
+            recorded(program, check),
         ):
             yield context
     except BaseException:
-        _forget(program)
+        forget(program)
         raise
-
-
-@contextlib.contextmanager
-def passing_parameters(program: Any) -> Iterator[None]:
-    """Keep nothing of the dygraph tensors that are met while ``program`` is only completed.
-
-    A capture that goes on around this one keeps those that it knows.
-    """
-    known = _program_hash(program) in _global_parameter_recorder.params_dict
-    try:
-        yield
-    finally:
-        if not known:
-            _forget(program)
-
-
-def _forget(program: Any) -> None:
-    """Let Paddle's recorders know nothing of ``program``.
-
-    They keep the parameters of a capture under the id of its program and forget them only when all
-    went well; the next program with this id would get dangling values.
-    """
-    _global_parameter_recorder.pop(program)
-    _global_inplace_map.pop(program)

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import paddle
 
-from d2s.paddle_bridge.capturing.capture import passing_parameters
 from d2s.paddle_bridge.capturing.leaves import is_cut
+from d2s.paddle_bridge.capturing.parameters import passing_parameters
 from d2s.paddle_bridge.gate import static_lock
 from d2s.paddle_bridge.gradients.absent import without_absent
 from d2s.paddle_bridge.gradients.saved import save_what_is_read
