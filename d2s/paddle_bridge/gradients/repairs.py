@@ -20,6 +20,7 @@ from d2s.paddle_bridge.gate import static_lock
 from d2s.paddle_bridge.gradients.absent import without_absent
 from d2s.paddle_bridge.gradients.saved import save_what_is_read
 from d2s.paddle_bridge.names import build_while_op, cf_yield, core, ir_backward, pir
+from d2s.paddle_bridge.values import is_array
 from d2s.paddle_bridge.walks import arguments_of, blocks_of, inside, remove_unread
 
 _REPAIRS: Final = (
@@ -77,7 +78,8 @@ _REPAIRS: Final = (
     ),
     (
         "    if is_inplace_net(forward_ops):\n",
-        "    forward_ops = _differentiated(forward_ops)\n    if is_inplace_net(forward_ops):\n",
+        "    forward_ops = _in_question(_differentiated(forward_ops), state)\n"
+        "    if is_inplace_net(forward_ops):\n",
     ),
     ("get_real_op_inputs(op), get_grad_sem", "_inputs_of(op), get_grad_sem"),
     (
@@ -122,9 +124,10 @@ gradient from the code behind it, where Paddle passes ``None`` on and fails.  Th
 to :func:`mark_inner_loops`: how far a loop goes back, that its mark is not dropped unread, and
 whether it is entered at all.  The others are for several gradients of one program, which Paddle
 knows as gradients of gradients only: operations of earlier gradients and of optimizers are left
-out, and so are the stacks on which a block has saved for an earlier gradient; and the gradients of
-all uses of an input are added up also where the operation that has made it is left out.  The last
-but one is for derivatives that are differentiated again: :func:`_derivative`.
+out (and arrays beside them: :func:`_in_question`), and so are the stacks on which a block has saved
+for an earlier gradient; and the gradients of all uses of an input are added up also where the
+operation that has made it is left out.  The last but one is for derivatives that are differentiated
+again: :func:`_derivative`.
 """
 
 LEFT_OUT: set[int] = set()
@@ -244,6 +247,27 @@ def _differentiated(operations_: list[Any]) -> list[Any]:
         for operation in operations_
         if operation.id() not in LEFT_OUT and not is_cut(operation)
     ]
+
+
+def _in_question(operations_: list[Any], state: Any) -> list[Any]:
+    """The operations that gradients go back through, if others among them write into arrays.
+
+    Paddle takes operations that do so as they stand, and all others as dygraph does, which decides
+    the order in which the gradients of several uses are added up.  An array that a loop beside them
+    fills must not change it.
+    """
+    if not ir_backward.is_inplace_net(operations_):
+        return operations_
+    wanted = {value.id for value in state.value_to_valuegrad.keys()}  # noqa: SIM118 - of Paddle's
+    found: list[Any] = []
+    for operation in reversed(operations_):
+        if any(result.id in wanted for result in ir_backward.get_real_op_outputs(operation)):
+            found.append(operation)
+            wanted.update(value.id for value in ir_backward.get_real_op_inputs(operation))
+    values = [value for each in found for value in (*each.operands_source(), *each.results())]
+    if ir_backward.is_inplace_net(found) or any(map(is_array, values)):
+        return operations_
+    return found[::-1]
 
 
 def _inputs_of(operation: Any) -> list[Any]:
@@ -414,6 +438,7 @@ def _repaired_gradients() -> Any:
     for helper in (
         _derivative,
         _differentiated,
+        _in_question,
         visible_to,
         _inputs_of,
         _without_stacks,
