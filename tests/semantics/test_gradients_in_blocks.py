@@ -184,3 +184,22 @@ def test_the_first_values_of_inner_loops_are_not_kept() -> None:
     with pytest.raises(LoopGradientError, match="inside of another") as caught:
         d2s.to_static(_function(body), full_graph=True)(_lists()[0])
     assert caught.value.file is not None
+
+
+def test_uses_are_added_up_in_dygraphs_order() -> None:
+    """C7: bit by bit, also where a loop beside them fills an array; their sum has three parts."""
+    body = """
+        rows = [x * i for i in range(n)]
+        for i in range(n):
+            x = x.detach(); x.stop_gradient = False
+            y = (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
+            x = x - 0.001 * paddle.grad(y, [x], create_graph=True)[0]
+        return x, paddle.stack(rows)
+    """
+    function = function_of("def f(x, n):\n" + textwrap.indent(textwrap.dedent(body), "    "))
+    static = d2s.to_static(function, full_graph=True)
+    paddle.seed(3)
+    for _ in range(20):
+        x = paddle.randn([3])
+        want, got = function(x, 4)[0], static(x, paddle.to_tensor(4))[0]
+        assert got.tolist() == want.tolist()

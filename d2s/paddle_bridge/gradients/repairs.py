@@ -78,7 +78,7 @@ _REPAIRS: Final = (
     ),
     (
         "    if is_inplace_net(forward_ops):\n",
-        "    forward_ops = _in_question(_differentiated(forward_ops), state)\n"
+        "    forward_ops = _in_question(_differentiated(forward_ops), state, base_op)\n"
         "    if is_inplace_net(forward_ops):\n",
     ),
     ("get_real_op_inputs(op), get_grad_sem", "_inputs_of(op), get_grad_sem"),
@@ -249,14 +249,19 @@ def _differentiated(operations_: list[Any]) -> list[Any]:
     ]
 
 
-def _in_question(operations_: list[Any], state: Any) -> list[Any]:
+def _in_question(operations_: list[Any], state: Any, around: Any) -> list[Any]:
     """The operations that gradients go back through, if others among them write into arrays.
 
     Paddle takes operations that do so as they stand, and all others as dygraph does, which decides
     the order in which the gradients of several uses are added up.  An array that a loop beside them
     fills must not change it.
+
+    Args:
+        operations_: those that can be seen.
+        state: what Paddle knows of the gradients so far.
+        around: the branch or loop in which they stand, if it is differentiated as a whole.
     """
-    if not ir_backward.is_inplace_net(operations_):
+    if around is not None or not ir_backward.is_inplace_net(operations_):
         return operations_
     wanted = {value.id for value in state.value_to_valuegrad.keys()}  # noqa: SIM118 - of Paddle's
     found: list[Any] = []
