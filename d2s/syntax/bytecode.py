@@ -137,7 +137,7 @@ def inner_codes(code: types.CodeType) -> Iterator[types.CodeType]:
 
 @functools.lru_cache(maxsize=4096)
 def binds(code: types.CodeType, name: str) -> bool:
-    """Whether ``code``, or a function in it, binds the variable ``name`` of a function around it."""
+    """Whether ``code``, or a function in it, binds the variable ``name`` of one around it."""
     return any(
         step.argval == name
         and (step.opname == "STORE_GLOBAL" or (step.opname == "STORE_DEREF" and name in free))

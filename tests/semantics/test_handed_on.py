@@ -9,7 +9,7 @@ import paddle
 import pytest
 
 import d2s
-from tests.helpers import function_of, tensor
+from tests.helpers import assert_same, function_of, tensor
 
 PICKED = {
     "an item of a list": "r = [x, x * 2, x][int(x.sum() > 0) + int(x.sum() > 4)]",
@@ -70,3 +70,63 @@ def test_picked(body: str) -> None:
 def test_out_of_a_list_of_the_run(body: str) -> None:
     """D2: also where all that happens to the list happens under ``no_grad``."""
     held(LIST + body)
+
+
+def test_what_a_generator_expression_binds_is_of_the_last_item_asked_for() -> None:
+    """C6, A1: any, all and next stop where a tensor says so; := has bound nothing behind it."""
+
+    def witness(x):
+        found = any((last := v) > 1 for v in x)
+        return found, last
+
+    def counter(x):
+        first = x[0]
+        if all((last := v) > 1 for v in x):
+            return last * 2
+        return last - first
+
+    def first_one(x):
+        found = next((v for v in x if (last := v * 2) > 2), None)
+        return found, last
+
+    def numbers(x):
+        n = 0
+        found = any((n := n + 1) and v > 2 for v in x)
+        return found, n
+
+    def of_the_run(x):
+        places = paddle.nonzero(x > 0).flatten()
+        found = any((last := place) > 1 for place in places)
+        return found, last
+
+    def in_a_loop(x):
+        trips = 0
+        while any((last := v) > 1 for v in x):
+            x = x / 2
+            trips += 1
+            if last > 20:
+                break
+        return x, trips, last
+
+    def items(x):
+        found = any((name := key) and v > 2 for key, v in {"a": x[0], "b": x[1]}.items())
+        return found, name
+
+    for f in (witness, counter, first_one, numbers, of_the_run, in_a_loop, items):
+        for values in ((30.0, 1.0), (1.0, 30.0), (3.0, 4.0, 5.0), (0.5, 2.0, 0.0, 3.0)):
+            assert_same(f, (paddle.to_tensor(values),))
+
+
+def test_a_generator_expression_that_binds_in_every_consumer() -> None:
+    """C6."""
+
+    def f(x):
+        total = x[0] * 0
+        parts = list((total := total + v) for v in x)
+        kept = tuple((total := total + v) for v in x if v > 0)
+        whole = sum((one := v * 2) for v in x)
+        best = max((each := v - total) for v in x)
+        text = ",".join((name := str(i)) for i in range(3))
+        return parts, kept, total, whole, one, best, each, text, name
+
+    assert_same(f, (paddle.to_tensor([1.0, -2.0]),), (paddle.to_tensor([3.0, 4.0]),))

@@ -37,8 +37,9 @@ from d2s.runtime.loops.for_sources import (
     Trips,
     WithClosure,
     moved_by,
+    source_of,
 )
-from d2s.runtime.python.generators import Generator, Take, handing, hands
+from d2s.runtime.python.generators import Take, handing, hands
 from d2s.runtime.python.logic import and_, not_, or_
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.callbacks import raise_when
@@ -223,9 +224,8 @@ def generator(
             return generator(found, element, accept, names, consumer)
 
         return _FirstOfSeveral(iter_, over) if consumer == "next" else each(over, iter_)
-    begun = handing(iter_)
-    if begun is not None:
-        return _handing(begun, _taking(element), accept and _taking(accept), names)
+    if names or handing(iter_) is not None:  # what := binds is that of the last item asked for
+        return _handing(iter_, _taking(element), accept and _taking(accept), names)
     if indexed(iter_) is not None:
         whole = list_(iter_, element, accept, names)
         if isinstance(whole, DynamicList) and consumer == "next":
@@ -252,8 +252,9 @@ def generator(
     return made
 
 
-def _handing(things: Generator, element: Use, accept: Use | None, names: tuple[str, ...]) -> Any:
-    """A generator expression over a generator that hands its items on."""
+def _handing(things: Any, element: Use, accept: Use | None, names: tuple[str, ...]) -> Any:
+    """A generator expression that hands its items on, each where its consumer asks for it."""
+    source = source_of(things)
 
     def run(take: Take) -> None:
         done: Any = False
@@ -269,12 +270,13 @@ def _handing(things: Generator, element: Use, accept: Use | None, names: tuple[s
                 if_(accept(item), body, _closure_of(element), ("done", *names))
 
         others = tuple(_closure_of(use) for use in (element, accept) if use is not None)
-        OfGenerator(things).run(Trips(trip, ("done", *names), lambda: done, others))
+        source.run(Trips(trip, ("done", *names), lambda: done, others))
 
     def passes(item: object) -> bool:
         return accept is None or _decided_now(accept(item))
 
-    return hands(_lazily(things, element, passes), run)
+    late = (item for given in (things,) for item in _one_by_one(items_of(given)))
+    return hands(_lazily(late, element, passes), run)
 
 
 _WHOLE: Final[weakref.WeakKeyDictionary[Any, Any]] = weakref.WeakKeyDictionary()
