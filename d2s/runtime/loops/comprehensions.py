@@ -252,7 +252,7 @@ def generator(
     return made
 
 
-def _handing(things: Any, element: Use, accept: Use | None, names: tuple[str, ...]) -> Any:
+def _handing(things: object, element: Use, accept: Use | None, names: tuple[str, ...]) -> Any:
     """A generator expression that hands its items on, each where its consumer asks for it."""
     source = source_of(things)
 
