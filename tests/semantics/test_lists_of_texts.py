@@ -6,7 +6,7 @@ import paddle
 import pytest
 
 import d2s
-from d2s.errors import D2SError
+from d2s.errors import ContainerInGraphError, D2SError
 from tests.helpers import assert_same, function_of, scalar, tensor
 
 X = tensor(1.0, 2.0, 3.0)
@@ -153,3 +153,39 @@ def test_printing(capsys: pytest.CaptureFixture[str]) -> None:
             function(paddle.assign(x), n)
         outputs.append(capsys.readouterr().out)
     assert outputs[0] == outputs[1]
+
+
+@pytest.mark.parametrize(
+    ("things", "use"),
+    [
+        ("'a b c d e'.split()", "part, len(part), ' '.join(part)"),
+        ("('a', 'b', 'c', 'd')", "part, part[::-1], things[-b:a], things[b:a]"),
+        ("[('a', 1), ('b', x[0]), ('c', x[1] * 2)]", "part, [name for name, _ in part]"),
+        ("['a', 1, None, x]", "part"),
+        ("list('abcdef')", "things[a:b:2], things[:b], things[a:]"),
+        ("['a'] * 40 + ['b'] * 40", "things[a * 9 : b * 30], things[a * 9 :]"),
+        ("[paddle.sin, paddle.cos, paddle.exp]", "[use(x[0]) for use in part]"),
+    ],
+)
+def test_a_slice_between_two_numbers_of_the_run(things: str, use: str) -> None:
+    """D1: of a list or tuple of Python that holds what does not change."""
+    function = function_of(f"""
+def f(x):
+    a, b = int((x < 0).sum()), int((x > 1).sum()) + 1
+    things = {things}
+    part = things[a:b]
+    return {use}
+""")
+    assert_same(function, tensor(0.5, -1.0, 2.0), tensor(-1.0, -2.0, 0.0), tensor(4.0, 3.0, 2.0))
+
+
+def test_a_slice_of_lists_between_two_numbers_of_the_run() -> None:
+    """D3: the lists in it would be copies; tuples are not."""
+    text = """
+def f(x):
+    things = {}
+    return things[int((x < 0).sum()) : int((x > 1).sum()) + 1]
+"""
+    with pytest.raises(ContainerInGraphError, match="a slice of a list or tuple that holds lists"):
+        d2s.to_static(function_of(text.format("[['a'], ['b'], ['c']]")), full_graph=True)(X)
+    assert_same(function_of(text.format("[('a',), ('b',), ('c',)]")), X)

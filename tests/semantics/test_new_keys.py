@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import heapq
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import paddle
@@ -183,3 +186,46 @@ def f(x):
     return held, box.items, found
 """
     assert_same(function_of(source), tensor(1.0, 2.0), tensor(-1.0, 0.5), tensor(0.0, 0.0))
+
+
+def test_keys_that_come_beside_a_heap_of_objects() -> None:
+    """D2, D3: the first trip, which stands before the loop, changes a list of the state, too."""
+
+    def calls(convert: Any) -> list[Any]:
+        @dataclass(order=True)
+        class Job:
+            at: float
+            work: Any = field(compare=False)
+
+        class Calendar:
+            def __init__(self) -> None:
+                self.jobs: list[Job] = []
+                self.log: dict[str, list[Any]] = defaultdict(list)
+
+            def run(self, x: Any) -> Any:
+                total = paddle.zeros([])
+                while self.jobs and self.jobs[0].at <= 3.0:
+                    job = heapq.heappop(self.jobs)
+                    cost = job.work.sum() * x[0]
+                    self.log["all"].append(cost)
+                    if cost > 1.5:
+                        total = total + replace(job, work=job.work / 2).work.sum()
+                    else:
+                        total = total + cost
+                return total
+
+        calendar = Calendar()
+        for at, work in ((1.0, 2.0), (2.5, 0.5), (5.0, 0.5)):
+            heapq.heappush(calendar.jobs, Job(at, paddle.to_tensor([work, 1.0])))
+        run = convert(calendar.run)
+        seen = []
+        for scale in (0.25, 2.0):
+            total = run(paddle.to_tensor([scale])).item()
+            costs = [cost.item() for cost in calendar.log["all"]]
+            seen.append((total, costs, [job.at for job in calendar.jobs]))
+        return seen
+
+    for full_graph in (True, False):
+        assert calls(lambda f, whole=full_graph: d2s.to_static(f, full_graph=whole)) == calls(
+            lambda f: f
+        )

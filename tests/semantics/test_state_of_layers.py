@@ -101,3 +101,35 @@ def test_tables_of_a_layer_with_a_number_of_the_run() -> None:
         assert asked == kept
         assert (layer.cached, layer.scale) == (plain.cached, plain.scale)
         assert type(layer.cached) is int
+
+
+@pytest.mark.parametrize("kind", [paddle.nn.GRU, paddle.nn.LSTM, paddle.nn.GRUCell])
+def test_a_state_that_is_forgotten_on_some_runs(kind: Any) -> None:
+    """F3: what a recurrent layer is given is a tensor of the state, which may be ``None`` again."""
+    paddle.seed(3)
+    layer = kind(3, 4)
+    layer.eval()
+    shape = [2, 3] if kind is paddle.nn.GRUCell else [1, 2, 3]
+
+    class Session:
+        hidden: Any = None
+
+        def accept(self, x: Any) -> Any:
+            out, self.hidden = layer(x, self.hidden)
+            if out.mean() > 0:
+                self.hidden = None
+            return out
+
+    chunks = [paddle.randn(shape) for _ in range(6)]
+    seen = []
+    for full_graph in (None, True, False):
+        session = Session()
+        step = session.accept
+        if full_graph is not None:
+            step = d2s.to_static(step, full_graph=full_graph)
+        with paddle.no_grad():
+            seen.append([(step(x).tolist(), session.hidden is None) for x in chunks])
+    for found in seen[1:]:
+        for (want, none), (got, forgotten) in zip(seen[0], found, strict=True):
+            assert paddle.allclose(paddle.to_tensor(want), paddle.to_tensor(got), rtol=1e-5)
+            assert none == forgotten

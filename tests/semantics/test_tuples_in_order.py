@@ -199,3 +199,81 @@ def f(x):
     )
     with pytest.raises(d2s.errors.UnsupportedInGraphError, match="D2S205"):
         d2s.to_static(function)(paddle.arange(80, dtype="float32"))
+
+
+ROWS = (tensor(0.5, -1.0, 2.0, 3.0), tensor(4.0, 3.0, 2.0, 1.0), tensor(1.5, 1.0, -4.0, 9.0))
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        "(x[i].item() > 0, [(int(j) * 7 + i) % 3 for j in range((x > 9).sum() + i)])",
+        "[int(x[i] > 1), i % 2, i]",
+        "(tuple([('ab'[j % 2], x[j].item()) for j in range(4) if x[j] > i]), i)",
+        "() if x[i] > 2 else (1.5, i) if x[i] > 0 else (1.5, 0, x[i].item())",
+        "('b', i) if x[i] > 1 else ('a',) if x[i] > 0 else ('c', i, x[i].item())",
+        "[0] * i",
+        "()",
+    ],
+)
+@pytest.mark.parametrize("reverse", ["", ", reverse=True"])
+def test_lists_and_tuples_of_several_lengths(item: str, reverse: str) -> None:
+    """E1: of two items of a list of the run that begin alike the shorter one is less."""
+    function = function_of(f"""
+def f(x):
+    out = []
+    for i in range((x > -9).sum()):
+        out.append({item})
+    return sorted(out{reverse}), max(out), sorted(out, key=lambda found: [found]{reverse})
+""")
+    assert_same(function, *ROWS, grad=False)
+
+
+def test_a_heap_of_lists() -> None:
+    """E1: items of a heap are compared as Python does it, where the numbers in front tie."""
+    function = function_of("""
+import heapq
+
+def f(x):
+    heap = [(0.0, [0])]
+    done = []
+    for i in range(3):
+        score, path = heapq.heappop(heap)
+        for j in range(2):
+            gain = score + (x[i] > 0).item() * j
+            if x[j] > 0:
+                heapq.heappush(heap, (gain, path + [j]))
+            else:
+                done.append((gain, path))
+        heapq.heappush(heap, (score, path + [i]))
+    return done, [heapq.heappop(heap)[1] for _ in range(3)]
+""")
+    assert_same(function, *ROWS, grad=False)
+
+
+def test_a_heap_of_objects_with_tuples_that_grow() -> None:
+    """E1, D3: a best first search; a data class with an order, and a path among its fields."""
+    function = function_of("""
+import heapq
+from dataclasses import dataclass
+
+@dataclass(order=True)
+class Node:
+    bound: float
+    depth: int
+    taken: tuple
+
+def f(x):
+    heap = [Node(0.0, 0, ())]
+    opened = 0
+    while heap and opened < 5:
+        node = heapq.heappop(heap)
+        opened += 1
+        if node.depth < 3:
+            for choice in (0, 1):
+                bound = node.bound + float(x[node.depth]) * choice
+                if bound > -2:
+                    heapq.heappush(heap, Node(bound, node.depth + 1, (*node.taken, choice)))
+    return opened, [(node.bound, node.taken) for node in heap]
+""")
+    assert_same(function, *ROWS, grad=False)

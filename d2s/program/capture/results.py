@@ -19,7 +19,7 @@ from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import user_line
 from d2s.errors import UnsupportedInGraphError
 from d2s.program.capture.captured import Build, Output, Run
-from d2s.program.capture.hidden import reached, refuse_hidden
+from d2s.program.capture.hidden import in_its_list, reached, refuse_hidden, refuse_item
 from d2s.program.state.guards import Guard
 from d2s.program.state.opaque import is_librarys, is_opaque, may_change, rebinds
 from d2s.program.state.places import CONTAINERS, Place
@@ -32,6 +32,7 @@ from d2s.runtime.control_flow.stops import computed, is_known_here, stops_of, te
 from d2s.runtime.host.shipment import Shipment
 from d2s.runtime.host.text import HostText
 from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.items.fixed import FixedDict, FixedList, owner_of_view, shallow
 from d2s.runtime.lists.items.pools import linked, resolved
 from d2s.runtime.lists.items.views import is_view, kind_of_view, number_of
 from d2s.runtime.lists.positions import RunRange
@@ -50,9 +51,7 @@ class Results:
 
     def __init__(self, inputs: list[Any], state: Capture, watch: Watch) -> None:
         self.sometimes = state.notes.sometimes
-        self.grown = state.grown
-        self.born = state.born
-        self.goes_on = state.goes_on
+        self.grown, self.born, self.goes_on = state.grown, state.born, state.goes_on
         self.pools, self.taken_in = state.pools, state.taken_in
         self.watches: tuple[Watch, ...] = (watch,)
         self.roots, self.written, self.stored = state.notes.roots, state.notes.written, state.stored
@@ -63,16 +62,12 @@ class Results:
         self.every = state.export
         self.inputs = {} if self.every else {value.id: at for at, value in enumerate(inputs)}
         self.stops: list[tuple[int, int]] = []
-        self.outputs: list[Any] = []
-        self.given: list[Any] = []
-        self.positions: dict[int, int] = {}
-        self.kept: list[Any] = []
+        self.outputs, self.given, self.kept = list[Any](), list[Any](), list[Any]()
+        self.positions, self.arguments = dict[int, int](), dict[int, int]()
         self.ambiguous: list[str] = []
-        self.texts = False
-        self.callers = False
-        self.arguments: dict[int, int] = {}
+        self.texts = self.callers = False
         self.shared: dict[int, Build] = {}
-        self.passed: list[Any] = []
+        self.passed, self.views = list[Any](), list[Any]()
         self.moved: dict[int, Any] = {}
         self.homes: dict[int, list[Place]] = {}
 
@@ -135,6 +130,8 @@ class Results:
         Raises:
             UnsupportedInGraphError: (D2S205) what it changes would not be what a run gives.
         """
+        for thing in self.views:
+            refuse_item(thing, self.shared, self.pools, self.original(owner_of_view(thing)))
         for thing in self.passed:
             if self.goes_on and rebinds(thing) and not any(w.knows(thing) for w in self.watches):
                 raise UnsupportedInGraphError(
@@ -173,6 +170,9 @@ class Results:
         piece = self.piece(thing)
         if piece is not None:
             return piece
+        if isinstance(thing, FixedList | FixedDict):
+            known = self.shared.get(id(thing))
+            return known if known is not None else self.once(thing, self.item(thing))
         held = parts(thing)
         if held is None:
             return self.instance(thing)
@@ -428,6 +428,16 @@ class Results:
         rows, make = item.d2s_shown()
         stacks = [self.output(row) for row in rows]
         return lambda run: make([run.outputs[position] for position in stacks])
+
+    def item(self, thing: Any) -> Build:
+        """A list or dict that was read out of one of the run; that of it, if that is given, too."""
+        fresh = self.contents(shallow(thing))
+        if self.original(owner_of_view(thing)) is None:
+            found = in_its_list(thing, fresh, self.shared, self.output)
+            if found is not None:
+                return found
+        self.views.append(thing)
+        return fresh
 
     def viewed(self, number: Build, kind: type) -> Build:
         """An object that is known by its number."""

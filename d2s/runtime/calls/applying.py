@@ -289,7 +289,8 @@ def applied(function: Callable[..., Any], arguments: list[Any], options: dict[st
                 place = places, key
                 use = functools.partial(_applied_at, function, arguments, options, place, one)
                 return _each_change(use, choice, _changed_by(function, owner, arguments), function)
-    if current() is not None and (module_of(function).startswith(COMPUTING) or is_tensor(owner)):
+    asking = module_of(function).startswith((*COMPUTING, "paddle.nn.layer.rnn"))
+    if current() is not None and (asking or is_tensor(owner)):
         refuse_lists(function, [*arguments, *options.values()])
         arguments = [in_program(item) for item in arguments]
         options = {name: in_program(item) for name, item in options.items()}

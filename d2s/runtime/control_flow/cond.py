@@ -55,7 +55,7 @@ def if_(test: object, body: Body, orelse: Body | None, names: tuple[str, ...]) -
     """
     test = decided(test)
     if bridge.is_value(test):
-        _decide_anew(test, body, orelse, State(names, body, orelse))
+        decide_anew(test, body, orelse, State(names, body, orelse))
         return
     truth = bool(test)  # asked once: it may be the user's ``__bool__``
     note("if", truth)
@@ -116,7 +116,7 @@ def choose(
 
         return run
 
-    _decide_anew(test, side(body), side(orelse), state)
+    decide_anew(test, side(body), side(orelse), state)
     return outcome.value
 
 
@@ -401,7 +401,7 @@ def _sides(
         raise
 
 
-def _decide_anew(test: object, body: Body, orelse: Body | None, state: State) -> None:
+def decide_anew(test: object, body: Body, orelse: Body | None, state: State) -> None:
     """:func:`decide`, once more for each container that becomes one of the run before it."""
     capture = current()
     assert capture is not None

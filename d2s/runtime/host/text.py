@@ -50,6 +50,7 @@ class HostText:
             :func:`formatted_text`.
     """
 
+    d2s_plain = str
     d2s_keeps = True
     """What it was made of does not change with the variables that hold it."""
 

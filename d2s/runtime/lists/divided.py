@@ -30,7 +30,7 @@ from d2s.runtime.aliasing.variables import State
 from d2s.runtime.aliasing.waiting import check_waiting
 from d2s.runtime.lists.becoming import KINDS, are_alike, shell_of
 from d2s.runtime.lists.dynamic_list import DynamicList
-from d2s.runtime.lists.items.elements import Element
+from d2s.runtime.lists.items.elements import Element, Known
 from d2s.runtime.lists.items.structures import OneOf, Structure
 from d2s.runtime.lists.merging import joint_element, rows_of
 from d2s.runtime.values import tree
@@ -45,6 +45,9 @@ FEW: Final = 2
 SOME: Final = 8
 """So many stay apart whose items may differ in a dimension that only the run knows, and dicts whose
 values are of several kinds, or change."""
+
+MANY: Final = 16
+"""So many lists of functions, layers and the like stay apart."""
 
 
 def join_again(state: State, select: Select) -> None:
@@ -92,6 +95,8 @@ def _few(element: Element, container: Any) -> int:
         values = element.parts[1] if isinstance(element, Structure) else element
         if isinstance(values, OneOf) or values.has_mutable:
             return SOME
+    if isinstance(element, Known):
+        return MANY
     return SOME if any(size < 0 for leaf in element.leaves for size in leaf.shape) else FEW
 
 

@@ -16,12 +16,15 @@ from d2s.runtime.aliasing.holders import names_of
 from d2s.runtime.aliasing.snapshots import Frozen
 from d2s.runtime.lists.becoming import are_alike
 from d2s.runtime.lists.dynamic_list import DynamicList
-from d2s.runtime.lists.items.elements import Element, leaf_value
+from d2s.runtime.lists.items.elements import Element
+from d2s.runtime.lists.items.fixed import owner_of_view
+from d2s.runtime.lists.items.pools import are_one
 from d2s.runtime.lists.items.rows import opened, zero_rows
 from d2s.runtime.lists.items.structures import element_of, union
 from d2s.runtime.lists.storage import ListSnapshot
 from d2s.runtime.trace import error_here, tentatively
-from d2s.runtime.values.tree import entries, is_mapping, is_sequence, map_children
+from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.tree import children, entries
 
 Builder = Callable[[list[Any]], Any]
 """Makes what stands behind a branch of the results of the ``if``."""
@@ -76,6 +79,9 @@ def join_lists(merger: Sides, target: DynamicList, true_end: Frozen, false_end: 
 
     def build(results: list[Any]) -> DynamicList:
         target.element, target.placed = element, true.placed or false.placed
+        held = () if target.arrays or target.pending else tuple(target.rows or ())
+        if same and are_one(held, tuple(before)):
+            return target  # nothing has become of it, of which a list that it is in is to be told
         target.hold_rows(list(before) if same else [output(results) for output in outputs])
         return target
 
@@ -115,13 +121,15 @@ def _join_pending(
     builders = []
     for position in range(max(len(sides[0]), len(sides[1]))):
         entries = [side[position] if position < len(side) else None for side in sides]
+        for entry in filter(None, entries):
+            _note_views(target, entry[0])
         if entries[0] is not None and entries[1] is not None:
             item = _pending_item(merger, target, entries[0][0], entries[1][0])
             counts = _counts(merger, entries[0][1], entries[1][1])
         else:
             which = entries[0] is not None
             left, valid = entries[0] or entries[1] or (None, False)
-            item = merger.kept(which, _as_values(merger, which, left))
+            item = _item_of_side(merger, target, which, left)
             counts = _counts(merger, *((valid, False) if which else (False, valid)))
         builders.append((item, counts))
 
@@ -157,11 +165,24 @@ def _pending_item(merger: Sides, target: DynamicList, true: object, false: objec
     return lambda results: element.build([output(results) for output in outputs])
 
 
-def _as_values(merger: Sides, side: bool, item: object) -> Any:
-    """``item`` with its numbers and dygraph tensors made values of ``side``."""
-    if is_sequence(item) or is_mapping(item):
-        return map_children(lambda part: _as_values(merger, side, part), item)
-    return merger.on(side, lambda: leaf_value(item))
+def _item_of_side(merger: Sides, target: DynamicList, side: bool, item: object) -> Builder:
+    """The item that only one side has left."""
+    element = target.element
+    outputs = []
+    leaves = merger.on(side, lambda: element.flatten(item))
+    for value, leaf in zip(leaves, element.leaves, strict=True):
+        mine, other = merger.copied(side, value), merger.placeholder(not side, value)
+        outputs.append(merger.output(*((mine, other) if side else (other, mine)), leaf.kind))
+    return lambda results: element.build([output(results) for output in outputs])
+
+
+def _note_views(target: DynamicList, item: object) -> None:
+    """Note that what was read out of another list is in ``target``, too, as it is made anew."""
+    owner = owner_of_view(item)
+    if owner is not None:
+        owner.shared = target.shared = True
+    for part in item.leaves() if isinstance(item, Choice) else children(item):
+        _note_views(target, part)
 
 
 def join_different(merger: Sides, true: Frozen, false: Frozen, name: str) -> Builder | None:

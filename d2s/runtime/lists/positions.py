@@ -140,6 +140,10 @@ class Indexed:
         """An item, by its number."""
         return self._item(mark_number(index + self.taken, int) if self.taken else index)
 
+    def d2s_type(self) -> type:
+        """The class that it has to a reader."""
+        return self.kind
+
     @property
     def is_iterator(self) -> bool:
         """Whether it is used up when it has been iterated."""

@@ -31,10 +31,9 @@ from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.holders import is_known_besides
 from d2s.runtime.aliasing.reach import comes_to
 from d2s.runtime.lists import lending
-from d2s.runtime.lists.items.elements import Element, OfRunLength
+from d2s.runtime.lists.items.elements import Element, OfRunLength, is_from_outside
 from d2s.runtime.lists.items.fixed import Write, attach, owner_of_view
 from d2s.runtime.lists.items.lookers import Lookers
-from d2s.runtime.lists.items.parts import is_from_outside
 from d2s.runtime.lists.items.pools import are_one, wish_for
 from d2s.runtime.lists.items.rows import joined, opened, sharing, zero_rows
 from d2s.runtime.lists.items.structures import element_of, union
@@ -471,6 +470,7 @@ class ItemStore(OfRunLength):
             self.write_back(new, position)
 
         write.owner = self  # type: ignore[attr-defined]
+        write.place = position, moves  # type: ignore[attr-defined]
         parts = attach(item, write)
         self._taken = [entry for entry in self._taken if entry[0]() is not None]
         self._taken += [(weakref.ref(part), token) for part in parts]

@@ -31,7 +31,7 @@ from d2s.errors import D2SError, LoopMismatchError
 from d2s.runtime.aliasing.replays import calling
 from d2s.runtime.aliasing.slots import Attribute, Cell
 from d2s.runtime.aliasing.variables import State
-from d2s.runtime.control_flow.cond import decide
+from d2s.runtime.control_flow.cond import decide, decide_anew
 from d2s.runtime.control_flow.effects import BlockLeft, raise_later
 from d2s.runtime.control_flow.unbound import as_local
 from d2s.runtime.lists.dynamic_list import DynamicList
@@ -325,7 +325,7 @@ class WhileLoop:
                     continue
                 return
 
-        decide(self.holds, first, None, self.state)
+        decide_anew(self.holds, first, None, self.state)
 
 
 def _let_sizes_differ(carriers: list[Carrier]) -> None:

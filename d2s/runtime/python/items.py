@@ -7,7 +7,7 @@ is meant: see ``picking``.
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from typing import Any, Final
 
 import numpy as np
@@ -132,27 +132,34 @@ def _sliced(container: Any, key: slice) -> Any:
     items = list(container)
     if not items:
         return container[:]
-    if all(is_numeric(item) for item in items):
+    if all(is_numeric(item) for item in items) or _are_too_many(container, key):
         with tentatively():
             try:
-                part = DynamicList.of(items, "slice")[key]
-                return part.d2s_tuple() if type(container) is tuple else part
+                whole = DynamicList.of(items, "slice")
+                if not (whole.element.has_mutable or whole.element.has_objects):
+                    part = whole[key]
+                    return part.d2s_tuple() if type(container) is tuple else part
             except ContainerInGraphError:  # they are not of one type
                 pass
     return _one_of_slices(container, key)
 
 
+def _are_too_many(container: Sized, key: slice) -> bool:
+    """Whether there may be more slices than are told apart by a ``Choice``."""
+    bounds = [part for part in (key.start, key.stop, key.step) if is_tensor(part)]
+    return len(bounds) > 1 or is_tensor(key.step) or len(container) > MOST // 2
+
+
 def _one_of_slices(container: Any, key: slice) -> Any:
     """The slices that there may be, as a ``Choice``."""
-    bounds = [part for part in (key.start, key.stop, key.step) if is_tensor(part)]
-    if len(bounds) > 1 or is_tensor(key.step) or len(container) > MOST // 2:
+    if _are_too_many(container, key):
         raise error_here(
             ContainerInGraphError,
-            "numbers that the run decides bound a slice of a list or tuple of several kinds of "
-            "things",
-            "use things of one kind, or a constant for one of the bounds",
+            "numbers that the run decides bound a slice of a list or tuple that holds lists, dicts "
+            "or objects, or are its step",
+            "hold tuples in it, or use a constant for one of the bounds and for the step",
         )
-    (bound,) = bounds
+    (bound,) = (part for part in (key.start, key.stop) if is_tensor(part))
     if number_kind(bound) is float:
         raise TypeError("slice indices must be integers or None or have an __index__ method")
     size = len(container)

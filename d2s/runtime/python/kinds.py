@@ -16,6 +16,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.runtime.host.text import HostText
 from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.items.fixed import FixedDict, FixedList
 from d2s.runtime.lists.items.views import is_view
 from d2s.runtime.lists.positions import Indexed
 from d2s.runtime.python.casts import over
@@ -132,6 +133,8 @@ def type_(thing: object, /, *others: Any, **options: Any) -> Any:
         return thing.__class__
     if isinstance(thing, Indexed):
         return thing.kind
+    if isinstance(thing, FixedList | FixedDict):
+        return thing.d2s_plain
     if not bridge.is_value(thing):
         return SIZE if type(thing) is Sizes else type(thing)
     kind = number_kind(thing)

@@ -88,7 +88,8 @@ class ListKind(ContainerKind[C]):
     base: ClassVar[Any] = list
 
     def matches(self, kind: type) -> bool:
-        return kind is list or (issubclass(kind, list) and is_user_class(kind))
+        own = issubclass(kind, list) and (is_user_class(kind) or hasattr(kind, "d2s_plain"))
+        return kind is list or own
 
     def items(self, container: C) -> list[Any]:
         return list(self.base.__iter__(container))

@@ -243,7 +243,7 @@ class StandIns:
     def _of_method(self, method: types.BuiltinMethodType) -> Any:
         """The operator of a method of a built-in type, such as ``list.sort``."""
         owner = method.__self__
-        key = (type(owner), method.__name__)
+        key = (getattr(type(owner), "d2s_plain", type(owner)), method.__name__)
         if key in dispatch.METHODS:
             return in_pythons_words(method, partial(dispatch.METHODS[key], owner))
         if key in dispatch.LATE_METHODS:

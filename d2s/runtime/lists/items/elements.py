@@ -6,6 +6,7 @@ An item is one of these, and so is each part of it:
 :class:`Single`        a tensor or number
 :class:`Ragged`        tensors of several sizes: filled up to the largest, with their sizes
 :class:`Labels`        one of several texts and other constants: which one
+:class:`Known`         one of several functions, layers and the like: which one
 :class:`Structure`     a tuple, list, dict, named tuple or text: its parts
 :class:`Inner`         a list whose length the run decides: its length, and its rows filled up
 :class:`Record`        an object of a class of the user's: its attributes
@@ -20,6 +21,7 @@ whose leaves :meth:`Element.converted` brings those that are stored already.
 from __future__ import annotations
 
 import enum
+import types
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -27,8 +29,10 @@ import paddle
 
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.lists.items.rows import Leaf, zero_rows
+from d2s.runtime.lists.items.views import can_be_pooled
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import Choice, each
+from d2s.runtime.values.constants import CONSTANTS
 from d2s.runtime.values.fields import is_object
 from d2s.runtime.values.tensors import (
     as_value,
@@ -241,8 +245,12 @@ class Ragged(Element):
         return self
 
 
-class Labels(Element):
-    """One of several constants: texts, bytes, ``None``, members of enumerations."""
+class Listed(Element):
+    """One of several things that are there when the program is captured.
+
+    Attributes:
+        table: them.
+    """
 
     def __init__(self, table: tuple[Any, ...]) -> None:
         self.table = table
@@ -250,21 +258,32 @@ class Labels(Element):
 
     has_text = True
 
+    @staticmethod
+    def key(thing: object) -> Any:
+        """What is equal for two that are one."""
+        return thing
+
     @property
     def form(self) -> Any:
-        return Labels, self.table
+        return type(self), tuple(map(self.key, self.table))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Listed) and self.form == other.form
+
+    __hash__ = None
 
     def with_(self, other: Element) -> Element:
-        assert isinstance(other, Labels)
-        return Labels(tuple(dict.fromkeys((*self.table, *other.table))))
+        assert isinstance(other, Listed)
+        found = {self.key(thing): thing for thing in (*self.table, *other.table)}
+        return type(self)(tuple(found.values()))
 
     def flatten(self, item: Any) -> list[Any]:
-        places = {constant: index for index, constant in enumerate(self.table)}
+        places = {self.key(thing): index for index, thing in enumerate(self.table)}
         if not isinstance(item, Choice):
-            return [paddle.full([], places[item], "int64")]
+            return [paddle.full([], places[self.key(item)], "int64")]
         tag: Any = None
-        for constant, holds in item.alternatives():
-            mine = paddle.full([], places[constant], "int64")
+        for thing, holds in item.alternatives():
+            mine = paddle.full([], places[self.key(thing)], "int64")
             tag = mine if tag is None else paddle.where(holds, mine, tag)
         return [tag]
 
@@ -275,8 +294,21 @@ class Labels(Element):
         return chosen(tag, list(self.table))
 
     def converted(self, other: Element, rows: Leaves) -> list[Any]:
-        assert isinstance(other, Labels)
-        return [renumbered(next(rows), [self.table.index(each_) for each_ in other.table])]
+        assert isinstance(other, Listed)
+        keys = list(map(self.key, self.table))
+        return [renumbered(next(rows), [keys.index(self.key(thing)) for thing in other.table])]
+
+
+class Labels(Listed):
+    """One of several constants: texts, bytes, ``None``, members of enumerations."""
+
+
+class Known(Listed):
+    """One of several objects of Python that no run makes anew, such as functions and layers."""
+
+    @staticmethod
+    def key(thing: object) -> Any:
+        return id(thing)
 
 
 def labels_of(item: object) -> tuple[Any, ...] | None:
@@ -288,6 +320,51 @@ def labels_of(item: object) -> tuple[Any, ...] | None:
     return None
 
 
+def listed_of(item: object) -> Listed | None:
+    """What an item is that is one of several things that no run makes anew; ``None`` otherwise."""
+    labels = labels_of(item)
+    if labels is not None:
+        return Labels(labels)
+    found = item.leaves() if isinstance(item, Choice) else [item]
+    if current() is None or not all(map(_is_fixed, found)):
+        return None
+    return Known(tuple({id(thing): thing for thing in found}.values()))
+
+
+def _is_fixed(thing: object) -> bool:
+    """Whether an object is the same one on all runs, and in all trips of a loop."""
+    capture = current()
+    if isinstance(thing, types.FunctionType):
+        defaults = (*(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values())
+        return not thing.__closure__ and all(type(each_) in CONSTANTS for each_ in defaults)
+    if isinstance(thing, types.MethodType):
+        owner = thing.__self__
+        pooled = capture is None or type(owner) in capture.pools
+        return _is_fixed(owner) or (is_object(owner) and not pooled and is_from_outside(owner))
+    if isinstance(thing, types.BuiltinFunctionType):
+        return thing.__self__ is None or isinstance(thing.__self__, types.ModuleType)
+    if isinstance(thing, type | paddle.dtype):
+        return True
+    if type(thing) in (slice, range, frozenset):
+        return all(type(part) in CONSTANTS for part in _within(thing))
+    if isinstance(thing, paddle.nn.Layer):
+        return capture is not None and capture.born.get(id(thing)) is not thing
+    return is_object(thing) and not can_be_pooled(type(thing)) and is_from_outside(thing)
+
+
+def _within(thing: object) -> Any:
+    return (thing.start, thing.stop, thing.step) if isinstance(thing, slice) else thing
+
+
+def is_from_outside(thing: object) -> bool:
+    """Whether an object is the caller's, or a part of the state."""
+    capture = current()
+    return capture is not None and (
+        capture.callers.get(id(thing)) is thing
+        or any(record.object is thing for record in capture.watched())
+    )
+
+
 def leaf_value(item: object) -> paddle.Tensor:
     """A tensor or number that a list is to store, as a value of the program."""
     if isinstance(item, Choice):
@@ -296,13 +373,35 @@ def leaf_value(item: object) -> paddle.Tensor:
         capture = current()
         if capture is not None and is_object(item):
             capture.wishes.add(type(item))
+        word = _class_of(item).__name__
         raise error_here(
             ContainerInGraphError,
-            f"a value of type {type(item).__name__!r} is put into a list whose length a tensor "
-            "decides",
-            "put tensors, numbers or tuples of them into it",
+            f"{_SPECIAL.get(word, f'a value of type {word!r}')} is put into a list whose length a "
+            "tensor decides",
+            _INSTEAD.get(word, "put tensors, numbers or tuples of them into it"),
         )
     return as_value(item)
+
+
+_INSTEAD: Final = {
+    **dict.fromkeys(("set", "frozenset"), "put a list of what it holds into it: sorted(...)"),
+    **dict.fromkeys(("deque", "generator", "range"), "put a list of the same into it: list(...)"),
+    **dict.fromkeys(("OrderedDict", "defaultdict", "Counter"), "put a dict into it: dict(...)"),
+    "slice": "put its bounds into it, as a tuple",
+    "str": "put what it is made of into it, and join or format that where the text is used",
+}
+"""What to put into a list of the run in the place of an object of Python, by its class."""
+
+
+_SPECIAL: Final = {"str": "a text of which the run decides how many parts it has, or their format"}
+"""Things of which only some cannot be in a list of the run."""
+
+
+def _class_of(item: object) -> type:
+    """The class that ``item`` has to a reader."""
+    of_run = getattr(type(item), "d2s_type", None)
+    found: type = getattr(type(item), "d2s_plain", type(item)) if of_run is None else of_run(item)
+    return found
 
 
 def _same_kind(one: Leaf, other: Leaf) -> bool:

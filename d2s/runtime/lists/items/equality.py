@@ -8,7 +8,7 @@ from typing import Any
 import paddle
 
 from d2s.errors import ContainerInGraphError
-from d2s.runtime.lists.items.elements import Element, Labels, OfRunLength, Single, labels_of
+from d2s.runtime.lists.items.elements import Element, Known, Labels, OfRunLength, Single, labels_of
 from d2s.runtime.lists.items.pools import columns_of_attribute, wish_for
 from d2s.runtime.lists.items.rows import Leaf, filled_up, relaxed
 from d2s.runtime.lists.items.structures import (
@@ -79,12 +79,20 @@ def _equal(element: Element, rows: Iterator[Any], item: Any) -> Flags:
     if isinstance(element, Labels):
         known = labels_of(item) is not None and item in element.table
         return mine[0] == element.table.index(item) if known else None
+    if isinstance(element, Known) and all(map(_is_itself_only, (*element.table, item))):
+        places = [at for at, thing in enumerate(element.table) if thing is item]
+        return mine[0] == places[0] if places else None
     if isinstance(element, Structure):
         return _same_parts(element, mine, item)
     if isinstance(element, Inner):
         return _same_lists(element, mine, item)
     wish_for(element)
     raise _refusal()
+
+
+def _is_itself_only(thing: object) -> bool:
+    """Whether an object is equal to nothing else."""
+    return type(thing).__eq__ is object.__eq__
 
 
 def _one_of_several(element: Element, rows: list[Any], item: Choice) -> Flags:
@@ -114,7 +122,7 @@ def _same_parts(element: Structure, rows: list[Any], item: Any) -> Flags:
     if isinstance(item, OfRunLength):
         inner = element.as_inner()
         return _same_lists(inner, inner.converted(element, iter(rows)), item)
-    other = element_of(item) if type(item) is element.kind else None
+    other = element_of(item) if _plain_type(item) is element.kind else None
     if not isinstance(other, Structure) or other.keys != element.keys:
         return None
     if not element.parts:
@@ -129,6 +137,12 @@ def _same_parts(element: Structure, rows: list[Any], item: Any) -> Flags:
         if same is None:
             return None
         found = same if found is None else found & same
+    return found
+
+
+def _plain_type(item: object) -> type:
+    """The class of an item; a list that was read out of one of the run is a list."""
+    found: type = getattr(type(item), "d2s_plain", type(item))
     return found
 
 
@@ -158,7 +172,8 @@ def _equal_objects(kind: Any, numbers: Any, item: Any) -> Flags:
 
 def _same_lists(element: Inner, rows: list[Any], item: Any) -> Flags:
     """Lists of one length, and all their items."""
-    kind = (tuple if item.frozen else list) if isinstance(item, OfRunLength) else type(item)
+    of_run = isinstance(item, OfRunLength)
+    kind = (tuple if item.frozen else list) if of_run else _plain_type(item)
     if kind is not element.kind:
         return None
     joint = union(element, element_of(item))

@@ -10,6 +10,7 @@ That is right as long as nobody else knows the object: see :meth:`storage.ItemSt
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -50,6 +51,12 @@ class FixedList(list[Any]):
     write: Write
     d2s_plain = list
 
+    def __copy__(self) -> list[Any]:
+        return list(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> list[Any]:
+        return copy.deepcopy(list(self), memo)
+
 
 class FixedDict(dict[Any, Any]):
     """A dict that was read out of a growing list."""
@@ -57,6 +64,12 @@ class FixedDict(dict[Any, Any]):
     __slots__ = ("__weakref__", "write")
     write: Write
     d2s_plain = dict
+
+    def __copy__(self) -> dict[Any, Any]:
+        return dict(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> dict[Any, Any]:
+        return copy.deepcopy(dict(self), memo)
 
 
 for _name in (
@@ -68,6 +81,11 @@ for _name in (
     "pop", "popitem", "clear", "update", "setdefault", "__setitem__", "__delitem__", "__ior__",
 ):  # fmt: skip
     setattr(FixedDict, _name, _changing(dict, _name))
+
+
+def shallow(view: FixedList | FixedDict) -> Any:
+    """A list or dict of Python with the same items."""
+    return list(view) if isinstance(view, FixedList) else dict(view)
 
 
 def attach(item: Any, write: Write) -> list[Any]:
@@ -113,6 +131,15 @@ def owner_of_view(thing: Any) -> Any:
     while isinstance(write, functools.partial):
         write = write.args[3]
     return getattr(write, "owner", None)
+
+
+def place_of_view(thing: FixedList | FixedDict) -> Any:
+    """The position at which a list or dict is in the list that it was read out of.
+
+    ``None`` for what is inside of an item, and where that list has changed since.
+    """
+    position, moves = getattr(thing.write, "place", (None, 0))
+    return None if position is None or owner_of_view(thing).moves != moves else position
 
 
 def _put(make: Any, others: dict[Any, Any], place: Any, write: Write, new: Any) -> None:

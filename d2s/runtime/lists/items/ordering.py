@@ -15,9 +15,10 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.lists.items.elements import Element, Labels, Single
+from d2s.runtime.lists.items.parts import flattened, one_of
 from d2s.runtime.lists.items.pools import columns_of_attribute, wish_for
 from d2s.runtime.lists.items.rows import relaxed
-from d2s.runtime.lists.items.structures import Constant, OneOf, Structure
+from d2s.runtime.lists.items.structures import Constant, Inner, OneOf, Structure, union
 from d2s.runtime.trace import error_here
 
 
@@ -46,11 +47,17 @@ def _columns(element: Element, rows: Iterator[Any]) -> list[Any] | None:
         return [paddle.gather(ranks, mine[0])]
     if isinstance(element, OneOf) and element.of_numbers:
         return [element.as_numbers(mine)]
-    if not isinstance(element, Structure) or not issubclass(element.kind, tuple):
+    if isinstance(element, OneOf):
+        return _columns_of_tuples(element, mine)
+    if isinstance(element, Inner):
+        return _columns_of_lists(element, mine)
+    if not isinstance(element, Structure) or not issubclass(element.kind, tuple | list):
         return None
     kind: Any = element.kind
     if hasattr(kind, "d2s_kind"):
         return None if kind.d2s_order is None else _columns_of_objects(kind, mine[0])
+    if not element.parts:
+        return mine
     rest, found = iter(mine), list[Any]()
     counted = False
     for part in element.parts:
@@ -76,6 +83,66 @@ def _columns_of_objects(kind: Any, numbers: Any) -> list[Any] | None:
             return None
         found += mine
     return found
+
+
+def _columns_of_tuples(element: OneOf, rows: list[Any]) -> list[Any] | None:
+    """Those of tuples of several lengths, or lists: at each place whether there is a part, and it.
+
+    ``None`` where other things are among them.
+    """
+    tag, rest = rows[0], iter(rows[1:])
+    held: list[list[tuple[Element, list[Any]]]] = []
+    for option in element.options:
+        if not isinstance(option, Structure) or option.kind not in (tuple, list):
+            return None
+        held.append([(part, [next(rest) for _ in part.leaves]) for part in option.parts])
+        if not option.parts:
+            next(rest)
+    if len({option.kind for option in element.options if isinstance(option, Structure)}) > 1:
+        return None
+    found = list[Any]()
+    for place in range(max(map(len, held))):
+        mine = [parts[place] if len(parts) > place else None for parts in held]
+        there = paddle.gather(paddle.to_tensor([part is not None for part in mine]), tag)
+        joint = functools.reduce(union, [part[0] for part in mine if part is not None])
+        columns = _columns(joint, iter(one_of(joint, mine, tag)))
+        if columns is None:
+            return None
+        found.append(paddle.cast(there, "int64"))
+        found += [paddle.where(there, _sortable(column), 0) for column in columns]
+    return found
+
+
+def _columns_of_lists(element: Inner, rows: list[Any]) -> list[Any] | None:
+    """One with the ranks of lists or tuples of any length; equal ones have the same rank.
+
+    The ranks behind each position, from the last one on, become those from that position on.
+    """
+    length, *held = rows
+    parts = None if element.element is None else _columns(element.element, map(flattened, held))
+    if parts is None:
+        return None if held else [length]
+    sizes = [paddle.shape(held[0])[axis].astype("int64") for axis in (0, 1)]
+    length = paddle.concat([paddle.zeros([1], "int64"), length])  # there is one item, at least
+    tables = [paddle.reshape(_sortable(part), sizes) for part in parts]
+    tables = [paddle.concat([paddle.zeros_like(table[:1]), table]) for table in tables]
+    tables = [paddle.expand(table, [-1, sizes[1]]) for table in tables]
+
+    def step(place: paddle.Tensor, ranks: paddle.Tensor) -> Any:
+        there = length >= place
+        mine = [paddle.where(there, table[:, place], 0) for table in tables]
+        return place - 1, _ranks([paddle.cast(there, "int64"), *mine, ranks])
+
+    nothing = relaxed(paddle.zeros_like(length), [-1])
+    _, ranks = looped(lambda place, ranks: place > 0, step, sizes[1] - 1, nothing)
+    return [ranks[1:]]
+
+
+def _ranks(columns: list[paddle.Tensor]) -> paddle.Tensor:
+    """How many different items are less than each."""
+    order = places_in_order(columns, reverse=False)
+    steps = paddle.cumsum(paddle.cast(~ties(columns, order), "int64"))
+    return paddle.gather(paddle.concat([paddle.zeros([1], "int64"), steps]), paddle.argsort(order))
 
 
 def places_in_order(columns: list[paddle.Tensor], reverse: bool) -> paddle.Tensor:

@@ -8,10 +8,9 @@ import paddle
 
 from d2s.runtime.aliasing.snapshots import Frozen, container_of
 from d2s.runtime.host.text import HostText
-from d2s.runtime.lists.items.elements import OfRunLength
+from d2s.runtime.lists.items.elements import Element, OfRunLength, renumbered
 from d2s.runtime.lists.items.fixed import FixedDict, FixedList
-from d2s.runtime.lists.items.rows import sizes_of
-from d2s.runtime.trace import current
+from d2s.runtime.lists.items.rows import joined, sizes_of
 from d2s.runtime.values.choice import Choice, possible
 from d2s.runtime.values.tree import is_mapping, is_tuple, map_children
 
@@ -45,6 +44,30 @@ def _is_plain_part(part: Any) -> bool:
     )
 
 
+def one_of(
+    joint: Element, options: list[tuple[Element, list[Any]] | None], tag: paddle.Tensor
+) -> list[Any]:
+    """The rows of items as those of ``joint``; ``tag`` says which option each item is.
+
+    Args:
+        joint: a union with each of them.
+        options: what they are, and the rows of each; any rows will do for an absent one.
+        tag: a number for each item.
+    """
+    known = [each for each in options if each is not None]
+    made = [joint.converted(part, iter(rows)) for part, rows in known]
+    if len(made) == 1:
+        return made[0]
+    before = [sum(each is not None for each in options[:at]) for at in range(len(options))]
+    numbers = [0 if each is None else at for each, at in zip(options, before, strict=True)]
+    count = paddle.shape(tag)[0].astype("int64")
+    places = paddle.arange(0, count, dtype="int64") + renumbered(tag, numbers) * count
+    return [
+        paddle.gather(joined(list(column), ragged=leaf.ragged), places)
+        for column, leaf in zip(zip(*made, strict=True), joint.leaves, strict=True)
+    ]
+
+
 def own(part: object) -> Any:
     """A list or dict of an object that was read, which is changed as any other."""
     if isinstance(part, FixedList):
@@ -54,15 +77,6 @@ def own(part: object) -> Any:
     if isinstance(part, Choice):
         return part.like(own(part.true), own(part.false))
     return map_children(own, part) if is_tuple(part) else part
-
-
-def is_from_outside(thing: object) -> bool:
-    """Whether an object is the caller's, or a part of the state."""
-    capture = current()
-    return capture is not None and (
-        capture.callers.get(id(thing)) is thing
-        or any(record.object is thing for record in capture.watched())
-    )
 
 
 def flattened(row: paddle.Tensor) -> paddle.Tensor:

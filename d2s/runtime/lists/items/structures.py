@@ -14,24 +14,18 @@ from d2s.runtime.host.text import HostText, formatted_text
 from d2s.runtime.lists.items.elements import (
     COUNT,
     Element,
-    Labels,
     Leaves,
     OfRunLength,
     Single,
     chosen,
     cut,
-    labels_of,
+    is_from_outside,
     leaf_value,
+    listed_of,
     renumbered,
 )
 from d2s.runtime.lists.items.fixed import FixedDict, FixedList
-from d2s.runtime.lists.items.parts import (
-    flattened,
-    is_from_outside,
-    own,
-    parts_of,
-    thawed,
-)
+from d2s.runtime.lists.items.parts import flattened, one_of, own, parts_of, thawed
 from d2s.runtime.lists.items.rows import columns_of, joined, sizes_of, zero_rows
 from d2s.runtime.lists.items.sizes import is_cut
 from d2s.runtime.trace import current, error_here
@@ -44,6 +38,9 @@ from d2s.runtime.values.unbound import UNBOUND
 
 MOST: Final = 8
 """How many different things an item may be."""
+
+MOST_TUPLES: Final = 4
+"""Of so many different lengths may tuples be, before they are tuples of any length."""
 
 
 class Structure(Element):
@@ -136,6 +133,10 @@ class Inner(Element):
         ]
 
     has_text = True
+
+    def as_inner(self) -> Inner:
+        """See :class:`Structure`."""
+        return self
 
     @property
     def form(self) -> Any:
@@ -246,8 +247,9 @@ class Constant(Element):
 
     def as_variable(self, name: str) -> Element:
         """The same for numbers, or members of enumerations, that differ."""
-        if labels_of(self.value) is not None:
-            return Labels((self.value,))
+        listed = listed_of(self.value)
+        if listed is not None:
+            return listed
         if number_kind(self.value) is None:
             capture = current()
             if capture is not None and is_object(self.value):
@@ -408,6 +410,10 @@ class OneOf(Element):
                 options.append(mine)
             else:
                 options[at] = union(options[at], mine)
+        tuples: list[Any] = [each for each in options if getattr(each, "kind", None) is tuple]
+        if len(tuples) > MOST_TUPLES:
+            joint = functools.reduce(lambda one, other: one.as_inner().with_(other), tuples)
+            options = [*(each for each in options if each not in tuples), joint]
         if len(options) > MOST:
             raise error_here(
                 ContainerInGraphError,
@@ -442,22 +448,16 @@ class OneOf(Element):
     def converted(self, other: Element, rows: Leaves) -> list[Any]:
         theirs = other.options if isinstance(other, OneOf) else [other]
         tag = next(rows) if isinstance(other, OneOf) else None
-        held = {
-            self._place(option): (option, [next(rows) for _ in option.leaves]) for option in theirs
-        }
-        first = next(iter(held.values()))[1][0] if tag is None else tag
+        places = [self._place(option) for option in theirs]
+        held = [(option, [next(rows) for _ in option.leaves]) for option in theirs]
+        first = held[0][1][0] if tag is None else tag
         count = paddle.shape(first)[0].astype("int64")
         if tag is None:
-            tag = paddle.full([1], next(iter(held)), "int64").expand([count])
-        else:
-            tag = renumbered(tag, list(held))
-        made = [tag]
+            tag = paddle.full([1], 0, "int64").expand([count])
+        made = [renumbered(tag, places)]
         for at, option in enumerate(self.options):
-            if at in held:
-                known, mine = held[at]
-                made += option.converted(known, iter(mine))
-            else:
-                made += option.fillers(count)
+            mine = [each if place == at else None for place, each in zip(places, held, strict=True)]
+            made += one_of(option, mine, tag) if at in places else option.fillers(count)
         return made
 
     def ragged(self) -> Element:
@@ -482,9 +482,9 @@ def element_of(item: object) -> Element:
         ContainerInGraphError: (D2S207) there is something else in it than values and constants.
     """
     item = told_apart(thawed(item))
-    labels = labels_of(item)
-    if labels is not None:
-        return Labels(labels)
+    listed = listed_of(item)
+    if listed is not None:
+        return listed
     if isinstance(item, Choice):
         found = [element_of(each_) for each_ in item.leaves() if each_ is not UNBOUND]
         return functools.reduce(union, found)

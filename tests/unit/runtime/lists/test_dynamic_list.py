@@ -175,8 +175,8 @@ def f(x):
 
 def test_what_cannot_be_an_item() -> None:
     """D1, D3: what has no form as tensors is refused at its line."""
-    function = function_of(APPENDING.format(begin="[]", append="out.append(object)"))
-    refused(function, ContainerInGraphError, "a value of type 'type' is put into a list", 4)
+    function = function_of(APPENDING.format(begin="[]", append="out.append(object())"))
+    refused(function, ContainerInGraphError, "a value of type 'object' is put into a list", 4)
 
 
 @pytest.mark.parametrize(
