@@ -22,6 +22,7 @@ from d2s.paddle_bridge.preparing.block_memory import copy_for_blocks, has_blocks
 from d2s.paddle_bridge.preparing.constants import Constants
 from d2s.paddle_bridge.preparing.equals import merges_in_time
 from d2s.paddle_bridge.preparing.inference_passes import drop_copies, hoist_constants, named
+from d2s.paddle_bridge.preparing.items import check_items, gather_items
 from d2s.paddle_bridge.preparing.unread import drop_unread
 from d2s.paddle_bridge.versions import TRIED
 from d2s.paddle_bridge.walks import (
@@ -79,6 +80,7 @@ def _general_passes(program: Any, **options: Any) -> None:
     read twice by one operation, which the in-place pass lets write over it in between.  They do
     too where the pass would not come to an end (see ``equals``).
     """
+    gather_items(program)
     second = any(operation.name().endswith(_SECOND) for operation in operations(program))
     if second or not merges_in_time(program):
         options["enable_cse"] = False
@@ -99,6 +101,7 @@ def _general_passes(program: Any, **options: Any) -> None:
     with paddle.static.program_guard(program):
         treat(program.global_block(), False)
     copy_what_is_read_twice(program)
+    check_items(program)
 
 
 def _passes(program: Any, **options: Any) -> None:

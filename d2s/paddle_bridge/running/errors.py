@@ -118,7 +118,8 @@ def failed_operation(
     try:
         run(copy, find)
     except Exception as error:
-        return None if words_of(error) is None else record.found()
+        said = words_of(error)
+        return None if said is None else _of_assignment(record.found(), said)
     finally:
         PRESENT.record = before
     return None
@@ -140,6 +141,23 @@ def _suspects(spots: list[Spot], words: Words) -> set[int]:
         for number, spot in enumerate(spots)
         if may_be_it(spot) or _takes_an_item(spot.operation)
     }
+
+
+def _of_assignment(found: Failed | None, words: Words) -> Failed | None:
+    """``found``, with what was to be assigned of what there is none, if that is it."""
+    if found is None or not found.operation.name().startswith("pd_op.set_value"):
+        return found
+    said = _NONE_THERE.search(words.text)
+    if said is None:
+        return found
+    size, index = (int(each) for each in (said[1] or said[4], said[2] or said[3]))
+    return found._replace(operands=[], beyond=(index, found.operation.attrs()["axes"][0], size))
+
+
+_NONE_THERE: Final = re.compile(
+    r"(?:axis which is |than or equal to -)(\d+), but received index element which is (-?\d+)"
+    r"|index_value:(-?\d+) \S+ -?input_dims\[j\]:-?(\d+)"
+)
 
 
 def _takes_an_item(operation: Any) -> bool:
@@ -198,8 +216,9 @@ class _Record(Listener):
         starts = _constant_starts(spot.operation)
         if starts is not None and tensors:
             self._look_at_item(number, tensors[0], starts)
-            if (own := self.items.get(spot.operation.result(0).id)) is not None:
-                return Failed(spot.operation, [], self._trips(spot), own[1])
+        own = self.items.get(spot.operation.result(0).id) if spot.operation.results() else None
+        if own is not None:
+            return Failed(spot.operation, [], self._trips(spot), own[1])
         for value in spot.operation.operands_source():
             if not is_fake(value) and value.id in self.items:
                 maker, beyond = self.items[value.id]

@@ -217,15 +217,8 @@ def choices_with(
     """
 
     def is_other(value: object) -> bool:
-        if not _is_between(value, thing):
-            return False
-        if apart is None:
-            return True
-        leaves, mine = value.leaves(), apart.leaves()
-        starts = range(len(leaves) - len(mine) + 1)
-        return not any(
-            all(a is b for a, b in zip(leaves[start:], mine, strict=False)) for start in starts
-        )
+        others = value if apart is None else with_form(value, apart, None)
+        return _is_between(others, thing)
 
     return _named([each for each in _holders(is_other) if each.live or not live], name)
 

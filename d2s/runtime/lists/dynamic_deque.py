@@ -95,4 +95,4 @@ class DynamicDeque(DynamicList):
     def _position(self, index: object, message: str = "deque index out of range") -> paddle.Tensor:
         if isinstance(index, slice):
             raise TypeError("sequence index must be integer, not 'slice'")
-        return super()._position(index, message)
+        return super()._position(index, message.replace("list assignment", "deque"))

@@ -205,6 +205,8 @@ def join_different(merger: Sides, true: Frozen, false: Frozen, name: str) -> Bui
     if element is None:
         return None
     left, right = _rows_on(merger, element, True, true), _rows_on(merger, element, False, false)
+    if not len(left) == len(right) == len(element.leaves):
+        return None  # a static loop keeps the items of one in arrays
     outputs = _outputs(merger, element, left, right)
 
     def build(results: list[Any]) -> DynamicList:

@@ -1,0 +1,128 @@
+"""Items of tensors are looked for on the run, where the run decides an index.
+
+Outside of blocks Paddle finds that the part of a tensor behind its end has no elements; inside, it
+hands on what the memory held before, and an assignment to such a part does nothing anywhere.  The
+operations that gather items raise what dygraph raises, and need no list of the index::
+
+    slice(x, stack([k]), stack([k + 1]), decrease_axis=[0])    ->    gather(x, k, axis=0)
+    slice(x, stack([i, j]), ..., decrease_axis=[0, 1])         ->    gather_nd(x, stack([i, j]))
+    set_value_with_tensor(x, y, stack([k]), ...)               ->    gather(x, k, axis=0), and that
+
+It is done when gradients are there already: they are those of the parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import paddle
+
+from d2s.paddle_bridge.names import pir
+from d2s.paddle_bridge.preparing.inference_passes import named
+from d2s.paddle_bridge.walks import CONSTANTS, blocks_of, parts_of
+
+_PART: Final = "pd_op.slice"
+_ASSIGNMENTS: Final = named("set_value set_value_ set_value_with_tensor set_value_with_tensor_")
+
+_DTYPES: Final = frozenset(
+    getattr(paddle, name)
+    for name in (
+        *("bool", "float32", "float64", "int8", "uint8", "int16", "int32", "int64"),
+        *("complex64", "complex128"),
+    )
+)
+"""Those of which Paddle gathers items on a CPU."""
+
+
+def gather_items(program: Any) -> None:
+    """Take the items that blocks of ``program`` read by operations that check the index."""
+    _treat(program, _gather)
+
+
+def check_items(program: Any) -> None:
+    """Check the index of what is assigned, and of parts that are more than items.
+
+    Nothing reads what the checks give: no pass that drops such operations may follow.
+    """
+    _treat(program, _check)
+
+
+def _treat(program: Any, treat: Callable[[Any, Any], None]) -> None:
+    def within(block: Any, inside: bool) -> None:
+        for operation in list(block.ops):
+            name = operation.name()
+            if (inside and name == _PART) or name in _ASSIGNMENTS:
+                treat(block, operation)
+            for inner in blocks_of(operation):
+                within(inner, True)
+
+    with paddle.static.program_guard(program):
+        within(program.global_block(), False)
+        pir.set_insertion_point_to_block_end(program.global_block())
+
+
+def _gather(block: Any, operation: Any) -> None:
+    """Take an item that an operation of its own can take."""
+    if operation.name() != _PART:
+        return
+    value, starts = operation.operand_source(0), operation.operand_source(1)
+    axes, items = list(operation.attrs()["axes"]), _items(operation)
+    if not items or axes != list(operation.attrs()["decrease_axis"]):
+        return
+    pir.set_insertion_point(operation)
+    if len(axes) == 1:
+        made = _gathered(operation, *items[0])
+    elif axes == list(range(len(axes))):
+        made = paddle._C_ops.gather_nd(value, starts)
+        made.get_defining_op().callstack = operation.callstack
+    else:
+        return
+    result = operation.result(0)
+    if list(made.shape) != list(result.shape):
+        block.remove_op(made.get_defining_op())
+        return
+    made.stop_gradient = result.stop_gradient
+    result.replace_all_uses_with(made)
+    block.remove_op(operation)
+
+
+def _check(block: Any, operation: Any) -> None:
+    """Look at each index that the run decides, before the operation."""
+    pir.set_insertion_point(operation)
+    for axis, index in _items(operation):
+        _gathered(operation, axis, index)
+
+
+def _gathered(operation: Any, axis: int, index: Any) -> Any:
+    at = index if not index.shape else paddle._C_ops.reshape(index, [])
+    made = paddle._C_ops.gather(operation.operand_source(0), at, axis)
+    made.get_defining_op().callstack = operation.callstack  # at the user's line, if it fails
+    return made
+
+
+def _items(operation: Any) -> list[tuple[int, Any]]:
+    """The axes of which an operation takes one item, with the index, where the run decides it."""
+    attributes, inputs = operation.attrs(), operation.get_input_names()
+    value = operation.operand_source(0)
+    if "starts" not in inputs or value.dtype not in _DTYPES:
+        return []
+    taken = attributes.get("decrease_axis", attributes.get("decrease_axes", ()))
+    axes = attributes["axes"]
+    starts = operation.operand_source(inputs.index("starts"))
+    maker = starts.get_defining_op()
+    if maker is None or maker.name() != "pd_op.stack":
+        # One number, or several of which some may be bounds: of a known size, capture has looked.
+        open_ = len(axes) == 1 and list(taken) == list(axes) and value.shape[axes[0]] < 0
+        return [(axes[0], starts)] if open_ else []
+    parts = parts_of(maker.operand_source(0))
+    return [
+        (axis, part)
+        for axis, part in zip(axes, parts, strict=True)
+        if axis in taken and not (_is_constant(part) and value.shape[axis] >= 0)
+    ]
+
+
+def _is_constant(value: Any) -> bool:
+    maker = value.get_defining_op()
+    return maker is not None and maker.name() in CONSTANTS
