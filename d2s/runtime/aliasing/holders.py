@@ -205,7 +205,12 @@ def holders_of_container(container: object) -> list[Holder]:
 
 
 def choices_with(
-    thing: object, apart: Choice | None = None, *, live: bool = False, name: str | None = None
+    thing: object,
+    apart: Choice | None = None,
+    *,
+    live: bool = False,
+    name: str | None = None,
+    bound: bool = False,
 ) -> list[str]:
     """The names of choices between several things of which ``thing`` is one; not of ``apart``.
 
@@ -214,11 +219,21 @@ def choices_with(
         apart: the choice that is no other one.
         live: leave out what nobody reads again.
         name: leave out what this path means where it is read, as :func:`names_of` does.
+        bound: whoever holds ``apart``, under the same conditions, is given another one.
     """
 
     def is_other(value: object) -> bool:
-        others = value if apart is None else with_form(value, apart, None)
-        return _is_between(others, thing)
+        if not _is_between(value, thing):
+            return False
+        if apart is None:
+            return True
+        if bound:
+            return _is_between(with_form(value, apart, None), thing)
+        leaves, mine = value.leaves(), apart.leaves()
+        starts = range(len(leaves) - len(mine) + 1)
+        return not any(
+            all(a is b for a, b in zip(leaves[start:], mine, strict=False)) for start in starts
+        )
 
     return _named([each for each in _holders(is_other) if each.live or not live], name)
 

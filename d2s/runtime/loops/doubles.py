@@ -141,7 +141,7 @@ class Doubles:
         if not any(map(_is_changed, self.given.get(path, ()))):
             return
         name = self.names[path[0]]
-        known = choices_with(container, form, live=True, name=name)
+        known = choices_with(container, form, live=True, name=name, bound=True)
         if known:
             raise _changes(name, f"one of several of {known[0]!r} too, which a tensor decides")
         if is_in_an_alternative(container):
