@@ -12,10 +12,12 @@
 ``saved``      what gradients read of the forward
 ``reads``      which values gradients to come read
 ``paths``      what a gradient in a branch or loop goes through
+``parameters`` what a program reads of dygraph
 ``leaves``     values that no gradient goes through
 ``repairs``    Paddle's builder of gradients, corrected
 ``codes``      the codes of what Paddle cannot differentiate
 ``passes``     a program made ready for its gradients and its run
+``items``      items of tensors whose index the run decides, checked
 ``equals``     whether Paddle's pass for equal operations comes to an end
 ``steps``      training inside of a program
 ``flags``      how programs are prepared and run
