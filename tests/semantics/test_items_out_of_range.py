@@ -98,6 +98,23 @@ BODIES = {
             y[k, 0] = 1.0
         return y
     """,
+    "one of a row assigned, whose size is the second": """
+        y = m.t() * 2
+        y[0, n] = 1.0
+        return y
+    """,
+    "a number of a matrix where the size is open": """
+        y = m[: 4 - n]
+        s = paddle.zeros([])
+        for k in range(n + 1):
+            s = s + y[1, 0]
+        return s
+    """,
+    "a number of a matrix assigned where the size is open": """
+        y = m[: 4 - n] * 2
+        y[1, 0] = 5.0
+        return y
+    """,
     "a part of a row assigned": """
         y = m * 2
         for k in range(n + 1):

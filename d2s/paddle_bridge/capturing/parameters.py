@@ -122,7 +122,7 @@ def forget(program: Any) -> None:
 
 
 @contextlib.contextmanager
-def passing_parameters(program: Any) -> Iterator[None]:
+def keeping_no_parameters(program: Any) -> Iterator[None]:
     """Keep nothing of the dygraph tensors that are met while ``program`` is only completed.
 
     A capture that goes on around this one keeps those that it knows.

@@ -15,7 +15,7 @@ from typing import Any, Final
 import paddle
 
 from d2s.paddle_bridge.capturing.leaves import is_cut
-from d2s.paddle_bridge.capturing.parameters import passing_parameters
+from d2s.paddle_bridge.capturing.parameters import keeping_no_parameters
 from d2s.paddle_bridge.gate import static_lock
 from d2s.paddle_bridge.gradients.absent import without_absent
 from d2s.paddle_bridge.gradients.saved import save_what_is_read
@@ -478,7 +478,7 @@ def differentiate(outputs: Any, inputs: Any, grad_outputs: Any) -> Any:
     block = program.global_block()
     before = [operation.id() for operation in block.ops]
     seeds = paddle.utils.flatten(grad_outputs or [])
-    with passing_parameters(program):
+    with keeping_no_parameters(program):
         found = gradient_function()(outputs, inputs, grad_outputs)
     made = without_absent(block, before, seeds, found)
     with paddle.static.program_guard(program):

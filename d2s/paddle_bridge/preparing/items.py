@@ -22,8 +22,11 @@ from d2s.paddle_bridge.names import pir
 from d2s.paddle_bridge.preparing.inference_passes import named
 from d2s.paddle_bridge.walks import CONSTANTS, blocks_of, parts_of
 
-_PART: Final = "pd_op.slice"
-_ASSIGNMENTS: Final = named("set_value set_value_ set_value_with_tensor set_value_with_tensor_")
+PART: Final = "pd_op.slice"
+"""Gives a part of a tensor; an item where an axis is dropped."""
+
+ASSIGNMENTS: Final = named("set_value set_value_ set_value_with_tensor set_value_with_tensor_")
+"""Give a tensor with another part."""
 
 _DTYPES: Final = frozenset(
     getattr(paddle, name)
@@ -52,7 +55,7 @@ def _treat(program: Any, treat: Callable[[Any, Any], None]) -> None:
     def within(block: Any, inside: bool) -> None:
         for operation in list(block.ops):
             name = operation.name()
-            if (inside and name == _PART) or name in _ASSIGNMENTS:
+            if (inside and name == PART) or name in ASSIGNMENTS:
                 treat(block, operation)
             for inner in blocks_of(operation):
                 within(inner, True)
@@ -64,20 +67,21 @@ def _treat(program: Any, treat: Callable[[Any, Any], None]) -> None:
 
 def _gather(block: Any, operation: Any) -> None:
     """Take an item that an operation of its own can take."""
-    if operation.name() != _PART:
+    if operation.name() != PART:
         return
-    value, starts = operation.operand_source(0), operation.operand_source(1)
-    axes, items = list(operation.attrs()["axes"]), _items(operation)
-    if not items or axes != list(operation.attrs()["decrease_axis"]):
+    axes = list(operation.attrs()["axes"])
+    leading = axes == list(range(len(axes)))
+    if axes != list(operation.attrs()["decrease_axis"]) or not (leading or len(axes) == 1):
+        return
+    items = _items(operation)
+    if not items:
         return
     pir.set_insertion_point(operation)
     if len(axes) == 1:
         made = _gathered(operation, *items[0])
-    elif axes == list(range(len(axes))):
-        made = paddle._C_ops.gather_nd(value, starts)
-        made.get_defining_op().callstack = operation.callstack
     else:
-        return
+        made = paddle._C_ops.gather_nd(operation.operand_source(0), operation.operand_source(1))
+        made.get_defining_op().callstack = operation.callstack
     result = operation.result(0)
     if list(made.shape) != list(result.shape):
         block.remove_op(made.get_defining_op())
@@ -88,39 +92,42 @@ def _gather(block: Any, operation: Any) -> None:
 
 
 def _check(block: Any, operation: Any) -> None:
-    """Look at each index that the run decides, before the operation."""
-    pir.set_insertion_point(operation)
+    """Look for each item, before the operation."""
     for axis, index in _items(operation):
+        pir.set_insertion_point(operation)
         _gathered(operation, axis, index)
 
 
 def _gathered(operation: Any, axis: int, index: Any) -> Any:
-    at = index if not index.shape else paddle._C_ops.reshape(index, [])
+    at = paddle._C_ops.reshape(index, []) if index.shape else index
     made = paddle._C_ops.gather(operation.operand_source(0), at, axis)
     made.get_defining_op().callstack = operation.callstack  # at the user's line, if it fails
     return made
 
 
 def _items(operation: Any) -> list[tuple[int, Any]]:
-    """The axes of which an operation takes one item, with the index, where the run decides it."""
+    """The axes of which an operation takes one item that may be absent, with the index of each."""
     attributes, inputs = operation.attrs(), operation.get_input_names()
     value = operation.operand_source(0)
     if "starts" not in inputs or value.dtype not in _DTYPES:
         return []
     taken = attributes.get("decrease_axis", attributes.get("decrease_axes", ()))
-    axes = attributes["axes"]
     starts = operation.operand_source(inputs.index("starts"))
     maker = starts.get_defining_op()
-    if maker is None or maker.name() != "pd_op.stack":
-        # One number, or several of which some may be bounds: of a known size, capture has looked.
-        open_ = len(axes) == 1 and list(taken) == list(axes) and value.shape[axes[0]] < 0
-        return [(axes[0], starts)] if open_ else []
-    parts = parts_of(maker.operand_source(0))
-    return [
-        (axis, part)
-        for axis, part in zip(axes, parts, strict=True)
-        if axis in taken and not (_is_constant(part) and value.shape[axis] >= 0)
-    ]
+    name = None if maker is None else maker.name()
+    parts = parts_of(maker.operand_source(0)) if name == "pd_op.stack" else None
+    found = []
+    for position, axis in enumerate(attributes["axes"]):
+        known = _is_constant(starts if parts is None else parts[position])
+        if axis not in taken or (known and value.shape[axis] >= 0):
+            continue  # capture has looked at a number where the size is known
+        pir.set_insertion_point(operation)
+        found.append((axis, _part(starts, position) if parts is None else parts[position]))
+    return found
+
+
+def _part(starts: Any, position: int) -> Any:
+    return paddle._C_ops.gather(starts, paddle.full([], position, "int64"), 0)
 
 
 def _is_constant(value: Any) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from d2s.paddle_bridge.capturing.capture import no_collection
 from d2s.paddle_bridge.gate import keep_mode, static_lock
+from d2s.paddle_bridge.preparing.items import ASSIGNMENTS, PART
 from d2s.paddle_bridge.running.probes import (
     LOOP,
     PRESENT,
@@ -62,8 +63,6 @@ def _frames(text: str) -> list[str]:
 
 
 # -- which operation -----------------------------------------------------------------------------
-
-_ITEM: Final = "pd_op.slice"
 
 
 class Failed(NamedTuple):
@@ -118,8 +117,7 @@ def failed_operation(
     try:
         run(copy, find)
     except Exception as error:
-        said = words_of(error)
-        return None if said is None else _of_assignment(record.found(), said)
+        return None if words_of(error) is None else record.found()
     finally:
         PRESENT.record = before
     return None
@@ -143,36 +141,40 @@ def _suspects(spots: list[Spot], words: Words) -> set[int]:
     }
 
 
-def _of_assignment(found: Failed | None, words: Words) -> Failed | None:
-    """``found``, with what was to be assigned of what there is none, if that is it."""
-    if found is None or not found.operation.name().startswith("pd_op.set_value"):
-        return found
-    said = _NONE_THERE.search(words.text)
-    if said is None:
-        return found
-    size, index = (int(each) for each in (said[1] or said[4], said[2] or said[3]))
-    return found._replace(operands=[], beyond=(index, found.operation.attrs()["axes"][0], size))
+def _axes_of_items(operation: Any) -> list[int]:
+    """The axes of which ``x[i]`` or an assignment to it takes one item; none for other operations.
+
+    The indices are its operand ``starts``.
+    """
+    if operation.name() not in {PART, *ASSIGNMENTS} or "starts" not in operation.get_input_names():
+        return []
+    attributes = operation.attrs()
+    return list(attributes.get("decrease_axis", attributes.get("decrease_axes", ())))
 
 
-_NONE_THERE: Final = re.compile(
-    r"(?:axis which is |than or equal to -)(\d+), but received index element which is (-?\d+)"
-    r"|index_value:(-?\d+) \S+ -?input_dims\[j\]:-?(\d+)"
-)
+def _starts(operation: Any) -> Any:
+    """The operation that has made the indices of ``operation``, which takes items by them."""
+    at = operation.get_input_names().index("starts")
+    return operation.operand_source(at).get_defining_op()
 
 
 def _takes_an_item(operation: Any) -> bool:
-    """Whether ``operation`` is ``x[i]`` with an index that only the run knows."""
-    if operation.name() != _ITEM or not operation.attrs()["decrease_axis"]:
-        return False
-    return operation.operand_source(1).get_defining_op().name() not in CONSTANTS
+    """Whether ``operation`` is ``x[i]``, or assigns to it, with an index that the run decides."""
+    return bool(_axes_of_items(operation)) and _starts(operation).name() not in CONSTANTS
 
 
 def _constant_starts(operation: Any) -> list[int] | None:
     """The indices of ``x[3]``, which the program knows; ``None`` for other operations."""
-    if operation.name() != _ITEM or _takes_an_item(operation):
+    if not _axes_of_items(operation) or _takes_an_item(operation):
         return None
-    value: list[int] | None = operation.operand_source(1).get_defining_op().attrs().get("value")
+    value: list[int] | None = _starts(operation).attrs().get("value")
     return value
+
+
+def _named(operation: Any, tensors: tuple[Any, ...]) -> list[tuple[str, Any]]:
+    """Of what a probe has told, the tensors, each with the name that the operation has for it."""
+    names = [operation.get_input_names()[index] for index in readable(operation)]
+    return [pair for pair in zip(names, tensors, strict=True) if pair[1] is not None]
 
 
 class _Record(Listener):
@@ -192,15 +194,18 @@ class _Record(Listener):
             self.trips[number] = 0
         self.last = number, tensors
         if _takes_an_item(operation):
-            self._look_at_item(number, tensors[0], tensors[1].tolist())
+            given = dict(_named(operation, tensors))
+            tensor, starts = given.get(operation.get_input_names()[0]), given.get("starts")
+            if tensor is not None and starts is not None:
+                self._look_at_item(number, tensor, starts.tolist())
 
     def _look_at_item(self, number: int, tensor: Any, starts: list[int]) -> None:
         """Note an index that is out of range: Paddle takes nothing then, and goes on with it."""
         operation = self.spots[number].operation
-        attributes = operation.attrs()
-        for axis, start in zip(attributes["axes"], starts, strict=False):
+        taken = _axes_of_items(operation)
+        for axis, start in zip(operation.attrs()["axes"], starts, strict=False):
             size = tensor.shape[axis]
-            if axis in attributes["decrease_axis"] and not -size <= start < size:
+            if axis in taken and not -size <= start < size:
                 self.items[operation.result(0).id] = number, (start, axis, size)
 
     def trip(self, number: int) -> None:
@@ -224,9 +229,7 @@ class _Record(Listener):
                 maker, beyond = self.items[value.id]
                 spot = self.spots[maker]
                 return Failed(spot.operation, [], self._trips(spot), beyond)
-        names = [spot.operation.get_input_names()[index] for index in readable(spot.operation)]
-        given = [pair for pair in zip(names, tensors, strict=True) if pair[1] is not None]
-        return Failed(spot.operation, given, self._trips(spot))
+        return Failed(spot.operation, _named(spot.operation, tensors), self._trips(spot))
 
     def _trips(self, spot: Spot) -> list[tuple[Any, int]]:
         return [
