@@ -1,8 +1,8 @@
 """What a program reads of dygraph: its parameters, one for each tensor.
 
-Paddle makes an initializer in a startup program for each of them, with three stacks of frames, a
-sixth of the first call of a layer.  A capture never runs that program; it only says of which form
-a parameter is.  Here tensors of one form share one operation there::
+Paddle makes an initializer in a startup program for each of them, with three stacks of frames.  A
+capture never runs that program; it only says of which form a parameter is.  Here tensors of one
+form share one operation there::
 
     w1, w2 of float32 [4, 8]
     ->    startup:    full([4, 8]), set_parameter("w1"), set_parameter("w2")
