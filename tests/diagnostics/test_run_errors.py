@@ -220,6 +220,16 @@ def test_a_large_program_with_several_operations_that_could_be_meant(monkeypatch
     assert sorted(lines) == [f"{__file__}:{first + line}" for line in (2, 3, 4)]
 
 
+def test_a_warm_call_with_several_operations_that_could_be_meant(monkeypatch) -> None:
+    """A1: the exception is dygraph's; it was said to be a defect of d2s."""
+    monkeypatch.setattr(errors, "_MOST_TO_FIND", 0)
+    static = d2s.to_static(of_two_equal_operations)
+    for _ in range(3):
+        static(X, ints(0, 1))
+    got, want = seen(static, X, FAR), seen(of_two_equal_operations, X, FAR)
+    assert type(got.error) is type(want.error)
+
+
 def notes(got: Seen) -> list[str]:
     return list(getattr(got.error, "__notes__", []))
 

@@ -65,7 +65,7 @@ def warm_call(
     """
     names = Names()
     text = "\n".join(_lines(function, known, args, kwargs, names.of))
-    scope: dict[str, Any] = {}
+    scope: dict[str, Any] = {"__name__": __name__}  # what is raised there is raised here
     exec(_compiled(f"def make({', '.join(names.things)}):\n{text}\n    return warm"), scope)
     made: WarmCall = scope["make"](**names.things)
     return made
