@@ -297,13 +297,6 @@ def test_the_first_of_a_generator(shown) -> None:
     assert_same(shown, FILLED, -FILLED, FILLED - 9)
 
 
-def test_the_first_where_there_may_be_none() -> None:
-    """D1: without a second argument, ``next`` of what a tensor filters is refused."""
-    converted = d2s.to_static(lambda x: next(e for e in x if e > 0), full_graph=True)
-    with pytest.raises(d2s.errors.ContainerInGraphError, match="there may be none"):
-        converted(FILLED)
-
-
 def test_places_and_numbers_of_numpy() -> None:
     """B1: a tensor is where it is; integers of NumPy index it."""
 

@@ -68,6 +68,9 @@ CONSUMERS: Final = frozenset(
 )
 """Built-in functions that take all items of their one argument."""
 
+SEARCHES: Final = frozenset({"any", "all", "next"})
+"""Those of them that stop at the item that decides."""
+
 PLAIN_CALLS: Final = frozenset({"range", "enumerate", "zip", "reversed"})
 
 
@@ -175,7 +178,7 @@ class _Comprehensions(ScopeTransformer):
             arguments.append(place(constant(tuple(walrus)), at))
         call = self.ctx.expr(f"d2s.{word}()", at)
         call.args = arguments
-        if consumer and test is not None:
+        if consumer and (test is not None or consumer in SEARCHES):
             call.keywords = [place(gast.keyword("consumer", place(constant(consumer), at)), at)]
         return call
 

@@ -16,13 +16,14 @@ from d2s.runtime.control_flow.cond import if_
 from d2s.runtime.lists import iteration
 from d2s.runtime.lists.iteration import items_of
 from d2s.runtime.loops import comprehensions
-from d2s.runtime.loops.comprehensions import may_be_none
 from d2s.runtime.loops.for_sources import OfGenerator, Trips, WithClosure, source_of
-from d2s.runtime.python.generators import Generator, Take, hand_all, handing, hands
+from d2s.runtime.python.generators import Generator, Take, hand_all, handing, hands, sole
 from d2s.runtime.python.items import getitem
 from d2s.runtime.python.logic import not_, or_
+from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.tensors import condition, mark_number
 from d2s.runtime.values.tree import is_plain_sequence
+from d2s.runtime.values.unbound import UNBOUND
 
 
 def decided(generator: Generator, stop: bool) -> Any:
@@ -47,7 +48,7 @@ def next_(iterator: object, /, *default: object) -> Any:
     if begun is None:
         return comprehensions.next_(iterator, *default)
     done: Any = False
-    first: Any = default[0] if default else None
+    first: Any = default[0] if default else UNBOUND
 
     def trip(item: object) -> None:
         nonlocal done, first
@@ -55,7 +56,8 @@ def next_(iterator: object, /, *default: object) -> Any:
 
     OfGenerator(begun).run(Trips(trip, ("done", "first"), lambda: done))
     if not default and bridge.is_value(done):
-        raise may_be_none()
+        raise_when(not_(done), StopIteration())
+        return sole(first)
     if not default and not done:
         raise StopIteration
     return first

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any
 
 import paddle
 
@@ -27,7 +27,7 @@ from d2s.runtime.lists.iteration import indexed, items_of
 from d2s.runtime.lists.positions import Indexed
 from d2s.runtime.loops.comprehensions import keys_of, list_of, whole_of
 from d2s.runtime.python.casts import bool_, over
-from d2s.runtime.python.generators import handing
+from d2s.runtime.python.generators import NESTED, handing
 from d2s.runtime.python.logic import and_, or_
 from d2s.runtime.python.orders import (
     STACKED,
@@ -59,9 +59,6 @@ from d2s.runtime.values.tensors import (
 from d2s.runtime.values.tree import like
 
 Key = Callable[[Any], Any]
-
-NESTED: Final = 80
-"""How many items of a generator ``any`` and ``all`` look at; each is a branch in the one before."""
 
 
 # -- what is folded ------------------------------------------------------------------------------

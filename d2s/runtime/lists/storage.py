@@ -100,7 +100,6 @@ class ItemStore(OfRunLength):
         placed: it has been put into another list, which does not see a change of it.
         writing: what has become of an item is being written to its place.
         lazy: the code of a generator expression, which Python would run item by item.
-        is_generator: it is what a generator expression gives that ``next`` is asked of.
     """
 
     def __init__(self, name: str, element: Element) -> None:
@@ -122,7 +121,6 @@ class ItemStore(OfRunLength):
         self.placed = False
         self.writing = False
         self.lazy: tuple[Any, ...] = ()
-        self.is_generator = False
         self._taken: list[tuple[Any, object]] = []
         self._length: paddle.Tensor | None = None
 

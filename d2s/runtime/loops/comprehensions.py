@@ -10,7 +10,6 @@ from __future__ import annotations
 import builtins
 import functools
 import inspect
-import itertools
 import types
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -24,7 +23,7 @@ from d2s.diagnostics.notes import note
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.reach import comes_to
 from d2s.runtime.aliasing.slots import Cell
-from d2s.runtime.control_flow.cond import if_, ifelse, select
+from d2s.runtime.control_flow.cond import if_, select
 from d2s.runtime.lists import iteration
 from d2s.runtime.lists.dynamic_list import DynamicList, of_tensor
 from d2s.runtime.lists.items.structures import element_of, union
@@ -39,7 +38,7 @@ from d2s.runtime.loops.for_sources import (
     moved_by,
     source_of,
 )
-from d2s.runtime.python.generators import Take, handing, hands
+from d2s.runtime.python.generators import Search, Take, handing, hands
 from d2s.runtime.python.logic import and_, not_, or_
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.callbacks import raise_when
@@ -224,13 +223,12 @@ def generator(
             return generator(found, element, accept, names, consumer)
 
         return _FirstOfSeveral(iter_, over) if consumer == "next" else each(over, iter_)
-    if names or handing(iter_) is not None:  # what := binds is that of the last item asked for
+    late = indexed(iter_) is not None and consumer in ("any", "all", "next")
+    if names or late or handing(iter_) is not None:  # no item behind the last one asked for
         return _handing(iter_, _taking(element), accept and _taking(accept), names)
     if indexed(iter_) is not None:
         whole = list_(iter_, element, accept, names)
-        if isinstance(whole, DynamicList) and consumer == "next":
-            whole.is_generator = True
-        elif isinstance(whole, DynamicList) and not consumer:
+        if isinstance(whole, DynamicList) and not consumer:
             whole.lazy = element, accept
             return iteration.iterator_over(whole, types.GeneratorType)
         return whole
@@ -244,7 +242,7 @@ def generator(
     if consumer == "all":
         return (or_(not_(passes(item)), _later(take, item)) for item in things)
     if consumer == "next":
-        return _first(things, take, passes)
+        return Search(things, take, passes)
     if consumer:
         return list_(things, element, accept, names)
     made = _lazily(things, take, lambda item: _decided_now(passes(item)))
@@ -311,27 +309,6 @@ def whole_of(things: object, owner: object = None) -> Any:
     return whole
 
 
-class _First:
-    """What ``next`` takes the first of: items, and whether each is accepted."""
-
-    def __init__(self, kept: list[tuple[Any, Any]], take: Use) -> None:
-        self.kept = kept
-        self.take = take
-
-    def found(self, position: int, otherwise: Callable[[], Any]) -> Any:
-        """The first item from a position on that is accepted."""
-        if position == len(self.kept):
-            return otherwise()
-        item, holds = self.kept[position]
-        if holds is True:
-            return self.take(item)
-        return ifelse(
-            holds,
-            lambda: self.take(item),
-            lambda: self.found(position + 1, otherwise),
-        )
-
-
 @dataclass
 class _FirstOfSeveral:
     """What ``next`` takes the first item of, where one of several things is iterated.
@@ -345,22 +322,6 @@ class _FirstOfSeveral:
     over: Callable[[Any], Any]
 
 
-def _first(things: Iterator[Any], take: Use, passes: Use) -> Any:
-    """A generator that a tensor may filter; of no tensor, it is as lazy as Python's."""
-    kept: list[tuple[Any, Any]] = []
-    for item in things:
-        holds = condition(passes(item))
-        decides = bridge.is_value(holds)
-        if not decides and holds and not kept:
-            later = _lazily(things, take, lambda item: _decided_now(passes(item)))
-            return itertools.chain((take(item),), later)
-        if decides or holds:
-            kept.append((item, holds if decides else True))
-        if not decides and holds:
-            break
-    return _First(kept, take) if kept else iter(())
-
-
 def next_(iterator: object, /, *default: object) -> Any:
     """``next``, also of a generator expression that a tensor filters."""
     if isinstance(iterator, _FirstOfSeveral):
@@ -369,32 +330,15 @@ def next_(iterator: object, /, *default: object) -> Any:
     capture = current()
     if isinstance(iterator, Choice) and capture is not None and not capture.blocks:
         return each(lambda found: next_(found, *default), iterator, plainly=True)
-    if isinstance(iterator, DynamicList) and iterator.is_generator:
-        if not default:
-            raise_when(iterator.length == 0, StopIteration())
-            return iterator[0]
-        none = iterator.length == 0
-        return select(none, lambda: default[0], lambda: iterator[0])
     if isinstance(iterator, Indexed) and iterator.is_iterator:
         none, item = iterator.next()
         if default:
             return select(none, lambda: default[0], item)
         raise_when(none, StopIteration())
         return item()
-    if not isinstance(iterator, _First):
+    if not isinstance(iterator, Search):
         return iteration.next_(iterator, *default)
-    if not default and iterator.kept[-1][1] is not True:
-        raise may_be_none()
-    return iterator.found(0, lambda: default[0])
-
-
-def may_be_none() -> Exception:
-    """What ``next`` of something raises in which a tensor decides whether it has an item."""
-    return error_here(
-        ContainerInGraphError,
-        "next() takes the first item that a tensor accepts, and there may be none",
-        "give next() a second argument for that",
-    )
+    return iterator.first_or(lambda: default[0]) if default else iterator.first()
 
 
 def _one_by_one(things: Iterable[Any]) -> Iterator[Any]:

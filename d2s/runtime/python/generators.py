@@ -4,6 +4,13 @@ A generator stays Python: it goes on from where it was, which no run can do.  On
 begun, and nobody goes on with, is not needed for that: its body runs as a function does, and calls
 what is done with an item (``passes.statements.generators``).  A tensor may decide then whether it
 yields, and how often.
+
+Of a generator expression that a tensor filters, ``next`` takes the first item through a branch for
+each, in the one before (:class:`Search`)::
+
+    next((v for v in rows if v > 2), None)      if rows[0] > 2: found = rows[0]
+                                                elif rows[1] > 2: found = rows[1]
+                                                else: found = None
 """
 
 from __future__ import annotations
@@ -14,10 +21,17 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeAlias
 
+from d2s import paddle_bridge as bridge
+from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.holders import holders_of
+from d2s.runtime.control_flow.cond import ifelse
 from d2s.runtime.lists.iteration import moving
-from d2s.runtime.trace import current
+from d2s.runtime.trace import current, error_here
+from d2s.runtime.values.callbacks import raise_when
+from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.objects import attribute, is_user_class
+from d2s.runtime.values.tensors import condition
+from d2s.runtime.values.unbound import UNBOUND
 
 Generator: TypeAlias = "types.GeneratorType[Any, Any, Any]"
 
@@ -86,3 +100,71 @@ def hand_all(generator: Generator, take: Take) -> None:
     finally:
         passing.clear()
     generator.close()
+
+
+# -- the first item ------------------------------------------------------------------------------
+
+NESTED: Final = 80
+"""So many items are searched at most, each in a branch of the one before."""
+
+
+class Search:
+    """What ``next`` takes the first of.
+
+    Attributes:
+        things: the items that nobody has asked for.
+        take, passes: the element and the filter of the generator expression.
+        depth: how many branches the present one lies in.
+    """
+
+    def __init__(
+        self, things: Iterator[Any], take: Callable[..., Any], passes: Callable[..., Any]
+    ) -> None:
+        self.things = things
+        self.take = take
+        self.passes = passes
+        self.depth = 0
+
+    def first(self) -> Any:
+        """The first item that is accepted; ``StopIteration`` is raised where none is."""
+
+        def none_left() -> Any:
+            if not self.depth:
+                raise StopIteration
+            raise_when(True, StopIteration())
+            return UNBOUND
+
+        return sole(self.first_or(none_left))
+
+    def first_or(self, otherwise: Callable[[], Any]) -> Any:
+        """The first item that is accepted, or what ``otherwise`` gives.
+
+        Raises:
+            ContainerInGraphError: (D2S207) a tensor decides of too many.
+        """
+        for item in self.things:
+            holds = condition(self.passes(item))
+            if bridge.is_value(holds):
+                return ifelse(holds, self._taking(item), lambda: self._later(otherwise))
+            if holds:
+                return self.take(item)
+        return otherwise()
+
+    def _taking(self, item: object) -> Callable[[], Any]:
+        return lambda: self.take(item)
+
+    def _later(self, otherwise: Callable[[], Any]) -> Any:
+        self.depth += 1
+        if self.depth > NESTED:
+            raise error_here(
+                ContainerInGraphError,
+                f"next() would nest more than {NESTED} branches, one for each item of a generator "
+                "expression",
+                "write a for statement that ends with break",
+            )
+        return self.first_or(otherwise)
+
+
+def sole(found: Any) -> Any:
+    """``found`` where something else has raised what is raised for no item."""
+    return found.get(check=False) if isinstance(found, Choice) and found.single else found
