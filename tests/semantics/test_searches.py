@@ -125,3 +125,17 @@ def test_a_search_over_very_many_items_of_python_is_refused() -> None:
     f = function_of("def f(x):\n    return next((k for k in range(200) if x.sum() < k), -1)")
     with pytest.raises(ContainerInGraphError, match=r"nest more than 80 branches"):
         d2s.to_static(f, full_graph=True)(CALLS[0])
+
+
+def test_items_are_objects_that_the_search_changes() -> None:
+    """F4: an object that is asked has changed, one behind it has not."""
+    text = COUNTED.replace(
+        "    got = {}\n    return got, c.n",
+        """
+    first, second = Counter(), Counter()
+    found = any(o.twice(x[0]) > 4 for o in [c, first, second])
+    every = all(map(lambda o: o.twice(x[1]) < 4, (first, second)))
+    last = next((o.twice(x[0]) for o in [second, c] if o.twice(x[1]) > 1), x.max())
+    return found, every, last, c.n, first.n, second.n""",
+    )
+    assert_same(function_of(text, "f"), *CALLS)

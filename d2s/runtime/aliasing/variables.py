@@ -7,7 +7,7 @@ watched of the state outside, is compared with how it was; what has changed join
 from __future__ import annotations
 
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from d2s import paddle_bridge as bridge
@@ -46,6 +46,26 @@ def _variables_of(
         found += (cell for cell in closure if hasattr(type(Cell(cell).get()), "d2s_freeze"))
     hidden = (cell for cell in found if not any(cell is each for each in cells.values()))
     return {**cells, **{f"alternative {at}": cell for at, cell in enumerate(hidden)}}, scope
+
+
+class WithClosure:
+    """A function that runs ``run``, and has the closure of ``body``: the state is found by it.
+
+    Attributes:
+        held: the items that ``run`` goes over; what they hold is state, too.
+    """
+
+    def __init__(
+        self, body: Callable[..., object], run: Callable[..., object], held: Iterable[object] = ()
+    ) -> None:
+        self.held = tuple(held)
+        self.__code__ = body.__code__
+        self.__closure__ = body.__closure__
+        self.__globals__ = body.__globals__
+        self.run = run
+
+    def __call__(self, *item: object) -> Any:
+        return self.run(*item)
 
 
 class State:

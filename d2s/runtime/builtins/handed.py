@@ -12,11 +12,12 @@ from functools import partial
 from typing import Any
 
 from d2s import paddle_bridge as bridge
+from d2s.runtime.aliasing.variables import WithClosure
 from d2s.runtime.control_flow.cond import if_
 from d2s.runtime.lists import iteration
 from d2s.runtime.lists.iteration import items_of
 from d2s.runtime.loops import comprehensions
-from d2s.runtime.loops.for_sources import OfGenerator, Trips, WithClosure, source_of
+from d2s.runtime.loops.for_sources import OfGenerator, Trips, source_of
 from d2s.runtime.python.generators import Generator, Take, hand_all, handing, hands, sole
 from d2s.runtime.python.items import getitem
 from d2s.runtime.python.logic import not_, or_

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import paddle
@@ -27,8 +28,7 @@ from d2s.runtime.lists.iteration import indexed, items_of
 from d2s.runtime.lists.positions import Indexed
 from d2s.runtime.loops.comprehensions import keys_of, list_of, whole_of
 from d2s.runtime.python.casts import bool_, over
-from d2s.runtime.python.generators import NESTED, handing
-from d2s.runtime.python.logic import and_, or_
+from d2s.runtime.python.generators import NESTED, handing, later
 from d2s.runtime.python.orders import (
     STACKED,
     Order,
@@ -228,9 +228,10 @@ def _decided_by(items: Iterator[Any], stop: bool, depth: int = 0) -> Any:
             if bool(test) is stop:
                 return stop
             continue
-        if stop:
-            return or_(bool_(test), lambda: _decided_by(items, stop, depth + 1))
-        return and_(bool_(test), lambda: _decided_by(items, stop, depth + 1))
+        found = bool_(test)
+        known, rest = _kept(found), partial(_decided_by, items, stop, depth + 1)
+        body, orelse = (known, rest) if stop else (rest, known)
+        return later(found, body, orelse, (items,))
     return not stop
 
 

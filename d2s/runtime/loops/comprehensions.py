@@ -23,6 +23,7 @@ from d2s.diagnostics.notes import note
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.reach import comes_to
 from d2s.runtime.aliasing.slots import Cell
+from d2s.runtime.aliasing.variables import WithClosure
 from d2s.runtime.control_flow.cond import if_, select
 from d2s.runtime.lists import iteration
 from d2s.runtime.lists.dynamic_list import DynamicList, of_tensor
@@ -34,7 +35,6 @@ from d2s.runtime.loops.for_sources import (
     OfTheRun,
     Source,
     Trips,
-    WithClosure,
     moved_by,
     source_of,
 )

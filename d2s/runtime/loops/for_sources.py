@@ -26,7 +26,7 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.aliasing.holders import holders_of
 from d2s.runtime.aliasing.slots import Held, Slot
-from d2s.runtime.aliasing.variables import State
+from d2s.runtime.aliasing.variables import State, WithClosure
 from d2s.runtime.control_flow.cond import decide, if_
 from d2s.runtime.lists.iteration import (
     counted,
@@ -65,26 +65,6 @@ from d2s.runtime.values.tree import is_plain_sequence
 
 ENDLESS = 2**62
 """The length of what only the run ends."""
-
-
-class WithClosure:
-    """A function that runs ``run``, and has the closure of ``body``: the state is found by it.
-
-    Attributes:
-        held: the items that ``run`` goes over; what they hold is state, too.
-    """
-
-    def __init__(
-        self, body: Callable[..., object], run: Callable[..., object], held: Iterable[object] = ()
-    ) -> None:
-        self.held = tuple(held)
-        self.__code__ = body.__code__
-        self.__closure__ = body.__closure__
-        self.__globals__ = body.__globals__
-        self.run = run
-
-    def __call__(self, *item: object) -> None:
-        self.run(*item)
 
 
 @dataclass

@@ -24,13 +24,14 @@ from typing import Any, Final, TypeAlias
 from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.holders import holders_of
-from d2s.runtime.control_flow.cond import ifelse
+from d2s.runtime.aliasing.variables import WithClosure
+from d2s.runtime.control_flow.cond import choose
 from d2s.runtime.lists.iteration import moving
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.objects import attribute, is_user_class
-from d2s.runtime.values.tensors import condition
+from d2s.runtime.values.tensors import condition, decided
 from d2s.runtime.values.unbound import UNBOUND
 
 Generator: TypeAlias = "types.GeneratorType[Any, Any, Any]"
@@ -104,6 +105,8 @@ def hand_all(generator: Generator, take: Take) -> None:
 
 # -- the first item ------------------------------------------------------------------------------
 
+Thunk = Callable[[], Any]
+
 NESTED: Final = 80
 """So many items are searched at most, each in a branch of the one before."""
 
@@ -136,7 +139,7 @@ class Search:
 
         return sole(self.first_or(none_left))
 
-    def first_or(self, otherwise: Callable[[], Any]) -> Any:
+    def first_or(self, otherwise: Thunk) -> Any:
         """The first item that is accepted, or what ``otherwise`` gives.
 
         Raises:
@@ -145,15 +148,16 @@ class Search:
         for item in self.things:
             holds = condition(self.passes(item))
             if bridge.is_value(holds):
-                return ifelse(holds, self._taking(item), lambda: self._later(otherwise))
+                code = self.things, self.take, self.passes
+                return later(holds, self._taking(item), lambda: self._later(otherwise), code)
             if holds:
                 return self.take(item)
         return otherwise()
 
-    def _taking(self, item: object) -> Callable[[], Any]:
+    def _taking(self, item: object) -> Thunk:
         return lambda: self.take(item)
 
-    def _later(self, otherwise: Callable[[], Any]) -> Any:
+    def _later(self, otherwise: Thunk) -> Any:
         self.depth += 1
         if self.depth > NESTED:
             raise error_here(
@@ -163,6 +167,21 @@ class Search:
                 "write a for statement that ends with break",
             )
         return self.first_or(otherwise)
+
+
+def later(test: Any, body: Thunk, orelse: Thunk, code: tuple[object, ...]) -> Any:
+    """One of two sides, in one of which an iterator is asked for more items.
+
+    Args:
+        test: a bool value.
+        body, orelse: the sides.
+        code: the iterator, and functions that are called with its items; they may change what they
+            reach.
+    """
+    test = decided(test)
+    if not bridge.is_value(test):
+        return body() if test else orelse()
+    return choose(test, body, orelse, (WithClosure(_none, orelse, code),))
 
 
 def sole(found: Any) -> Any:
