@@ -67,8 +67,8 @@ class Config:
             length of a stretch decides (``D2S_TRY_DYGRAPH``).
         capture_seconds: a capture that takes more seconds of the processor is given up, and the
             function runs in dygraph, where it need not be one program; where it must be one, it is
-            refused if values of several alternatives multiply in it; 0 is no limit
-            (``D2S_CAPTURE_SECONDS``).
+            refused if values of several alternatives multiply in it, or if it takes twice that
+            long; 0 is no limit (``D2S_CAPTURE_SECONDS``).
         cache_dir: the folder that keeps what functions were converted to, for the next process
             (``D2S_CACHE_DIR``); ``d2s`` in the user's folder of caches if empty, none if ``0``.
         program_copies: so many copies of a program, which threads that find it running run

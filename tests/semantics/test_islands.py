@@ -940,3 +940,23 @@ def test_a_program_whose_alternatives_multiply_is_refused(monkeypatch: Any) -> N
             converted(tensor(1.0), 0.2)
         assert caught.value.line
         assert converted(tensor(1.0), 0).item() == function(tensor(1.0), 0).item()
+
+
+def test_what_has_to_be_one_program_is_given_up_in_the_end() -> None:
+    """B3: after twice the time, at the line where it was; another way to capture has no more."""
+
+    def function(x: Any, seconds: float) -> Any:
+        for _ in range(8):
+            if not paddle.in_dynamic_mode():
+                busy(seconds)
+            x = x + 1 if x.sum() > 0 else x - 1
+        return x
+
+    with d2s.options(capture_seconds=1):
+        converted = d2s.to_static(function, full_graph=True)
+        start = time.thread_time()
+        with pytest.raises(UnsupportedInGraphError, match="D2S_CAPTURE_SECONDS") as caught:
+            converted(tensor(1.0), 0.4)
+        assert caught.value.line
+        assert time.thread_time() - start < 4
+        assert converted(tensor(1.0), 0).item() == function(tensor(1.0), 0).item()

@@ -21,14 +21,11 @@ import paddle
 
 from d2s.paddle_bridge.capturing.stacks import unnoted
 from d2s.paddle_bridge.names import core, new_parameter, register_parameter
-from d2s.paddle_bridge.preparing.inference_passes import only_looks
+from d2s.paddle_bridge.preparing.inference_passes import EXACT, only_looks
 from d2s.paddle_bridge.walks import CONSTANTS
 
 LARGEST: Final = 1 << 12
 """Elements of a constant that is kept."""
-
-_EXACT: Final = 1 << 53
-"""Paddle tells the value of a constant as a double: integers from here on may be others."""
 
 _DTYPES: Final = {
     getattr(paddle, name): name for name in ("float32", "float64", "int32", "int64", "bool")
@@ -48,30 +45,33 @@ class Constants:
         """Take them out of a program that is about to be built; changes it."""
         if paddle.device.get_device() != "cpu":
             return
-        found: list[tuple[Any, str]] = []
+        found: dict[str, list[Any]] = {}
+        names: dict[tuple[str, tuple[int, ...], bytes], str] = {}
         for operation in program.global_block().ops:
             array = _array(operation)
             if array is not None:
-                name = f"d2s/constant/{len(self._arrays)}"
-                self._arrays[name] = array
-                found.append((operation, name))
+                key = (array.dtype.str, array.shape, array.tobytes())
+                name = names.setdefault(key, f"d2s/constant/{len(names)}")
+                self._arrays.setdefault(name, array)
+                found.setdefault(name, []).append(operation)
         if not found:
             return
         first = paddle.static.Program()
         with unnoted(), paddle.static.program_guard(first):
-            for operation, name in found:
+            for name, (operation, *_) in found.items():
                 value, place = operation.result(0), paddle.CPUPlace()
                 zeros = paddle._C_ops.full(value.shape, 0.0, value.dtype, place)
                 register_parameter(zeros, name)
         program.set_parameters_from(first)
         with unnoted(), paddle.static.program_guard(program):
-            for operation, name in found:
-                paddle.pir.set_insertion_point(operation)
+            for name, equal in found.items():
+                paddle.pir.set_insertion_point(equal[0])
                 kept = new_parameter(name)
                 kept.persistable = True  # so that no pass lets an operation write into it
                 kept.stop_gradient = True
-                operation.result(0).replace_all_uses_with(kept)
-                program.global_block().remove_op(operation)
+                for operation in equal:
+                    operation.result(0).replace_all_uses_with(kept)
+                    program.global_block().remove_op(operation)
 
     def scopes(self) -> tuple[Any, Any]:
         """A scope that has them, to be kept, and one in it that a run may fill."""
@@ -90,7 +90,7 @@ def _array(operation: Any) -> Any:
     if result.dtype not in _DTYPES or not 0 < prod(shape) <= LARGEST:
         return None
     value = operation.attrs()["value"]
-    if "int" in _DTYPES[result.dtype] and np.max(np.abs(value)) >= _EXACT:
+    if "int" in _DTYPES[result.dtype] and np.max(np.abs(value)) >= EXACT:
         return None
     if not all(only_looks(operation, user) for user in result.all_used_ops()):
         return None

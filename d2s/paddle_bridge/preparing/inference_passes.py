@@ -18,8 +18,11 @@ an operation with effects reads.  All stay where a backward in a program of its 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any, Final
+
+import numpy as np
+import paddle
 
 from d2s.paddle_bridge.names import pir
 from d2s.paddle_bridge.walks import CONSTANTS, blocks_of, inside, remove_unread
@@ -41,6 +44,11 @@ FRESH: Final = named(
 )
 """Operations whose result is a tensor of its own, never a view."""
 
+EXACT: Final = 1 << 53
+"""Paddle tells the value of a constant as a double: integers from here on may be others."""
+
+_FLOATS: Final = (paddle.float16, paddle.bfloat16, paddle.float32, paddle.float64)
+
 _READERS: Final = named(
     "add arange argmax argmin bitwise_and bitwise_or clip concat cumsum divide elementwise_pow "
     "equal expand floor_divide full_like full_with_tensor gather greater_equal greater_than "
@@ -52,12 +60,38 @@ _READERS: Final = named(
 
 
 def hoist_constants(program: Any) -> None:
-    """Make the constants of loop bodies once, before the outermost loop."""
+    """Make the constants of loop bodies once, before the outermost loop; equal ones are one.
+
+    Each block of a program has all names around it: a large program with a constant for each use
+    takes minutes to be made ready.
+    """
     for operation in program.global_block().ops:
         if operation.name() == "pd_op.while":
+            made: dict[Hashable, Any] = {}
             for constant in [each for each in inside(operation) if each.name() in CONSTANTS]:
-                if all(only_looks(constant, user) for user in constant.result(0).all_used_ops()):
+                if not all(only_looks(constant, user) for user in _users(constant)):
+                    continue
+                known = made.setdefault(_made_of(constant), constant)
+                if known is constant:
                     constant.move_before(operation)
+                else:
+                    constant.result(0).replace_all_uses_with(known.result(0))
+                    remove_unread(constant)
+
+
+def _users(constant: Any) -> list[Any]:
+    users: list[Any] = constant.result(0).all_used_ops()
+    return users
+
+
+def _made_of(constant: Any) -> Hashable:
+    """What a constant is made of, the same for equal ones only."""
+    attributes, dtype = constant.attrs(), constant.result(0).dtype
+    value = attributes.get("value")
+    if value is None or (dtype not in _FLOATS and np.max(np.abs(value), initial=0) >= EXACT):
+        return int(constant.id())
+    fixed = (repr(attributes.get(key)) for key in ("value", "shape", "place", "stop_gradient"))
+    return (constant.name(), str(dtype), *fixed)
 
 
 def only_looks(constant: Any, user: Any) -> bool:

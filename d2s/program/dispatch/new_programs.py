@@ -24,10 +24,11 @@ from d2s.program.dispatch.entry import Entry, Reason
 from d2s.program.dispatch.program_cache import Programs, differences, explain
 from d2s.program.keys.call_key import Call
 from d2s.program.keys.callables import written
-from d2s.program.keys.dimensions import Dimensions, Trial, shapes_of, with_shapes
+from d2s.program.keys.dimensions import Dimensions, Shapes, Trial, shapes_of, with_shapes
 from d2s.program.running.execute import Runner
 from d2s.program.state.lifted import Lifted, lift
 from d2s.program.state.records import Change
+from d2s.runtime.control_flow.guards import limited_together
 
 
 class CaptureOf(Protocol):
@@ -99,16 +100,22 @@ class NewPrograms:
                 events.differs(self._name, self.written, differences(call, known), len(known))
             shapes = shapes_of(call)
             if self._opens and config.get().dynamic_dims:
-                for trial in self._dimensions.trials(shapes):
-                    entry = self._opened(call, trial, captured)
-                    if entry is not None:
-                        self._dimensions.open(trial)
-                        break
-                    self._dimensions.close(trial)
+                with limited_together(config.get().capture_seconds):
+                    entry = self._first_opened(call, shapes, captured)
             if entry is None:
                 entry = self._exact(call, captured)
             self._dimensions.note(shapes)
             return entry
+
+    def _first_opened(self, call: Call, shapes: Shapes, captured: CaptureOf) -> Entry | None:
+        """A program with some of the open dimensions that it may have."""
+        for trial in self._dimensions.trials(shapes):
+            entry = self._opened(call, trial, captured)
+            if entry is not None:
+                self._dimensions.open(trial)
+                return entry
+            self._dimensions.close(trial)
+        return None
 
     def _exact(self, call: Call, captured: CaptureOf, *, lifts: bool = True) -> Entry:
         reason = explain(call, self.programs.entries)
@@ -168,10 +175,11 @@ class NewPrograms:
                     counters.setdefault(change.place.identity, []).append(change)
         lifted = lift(list(counters.values()))
         numbers = tuple(each for each in lifted if not each.is_tensor)
-        for several in (lifted, numbers) if len(numbers) < len(lifted) else (lifted,):
-            made = self._with(several, call, captured) if several else None
-            if made is not None:
-                return made
+        with limited_together(config.get().capture_seconds):
+            for several in (lifted, numbers) if len(numbers) < len(lifted) else (lifted,):
+                made = self._with(several, call, captured) if several else None
+                if made is not None:
+                    return made
         return captured(call, tentative=tentative)
 
     def _with(self, lifted: tuple[Lifted, ...], call: Call, captured: CaptureOf) -> Captured | None:

@@ -15,7 +15,7 @@ import time
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import paddle
 
@@ -45,33 +45,73 @@ class Guard:
     raised: Raised
 
 
-_Limit = tuple[float, int]
+class _Limit(NamedTuple):
+    """When a capture is given up, by its thread's time on the processor.
 
-_latest: contextvars.ContextVar[_Limit] = contextvars.ContextVar("latest", default=(math.inf, 0))
-"""When the thread's capture is given up, by its time on the processor, and how often values of
-several alternatives must have been used inside of each other by then."""
+    Attributes:
+        until: from then on, if values of several alternatives were used inside of each other
+            ``multiplied`` times.
+        last: from then on in any case.
+    """
+
+    until: float
+    multiplied: int
+    last: float
+
+
+_NEVER: Final = _Limit(math.inf, 0, math.inf)
+
+_latest: contextvars.ContextVar[_Limit] = contextvars.ContextVar("latest", default=_NEVER)
+
+_MOST: Final = 2
+"""What has to be one program may take so many times the seconds of what need not."""
 
 
 @contextlib.contextmanager
 def limited(seconds: int, *, multiplied: int = 0) -> Iterator[None]:
     """Give a capture up that takes more seconds of the processor; 0 is no limit.
 
+    A limit around this one holds, too.
+
     Args:
         seconds: so many.
-        multiplied: only one in which values of several alternatives were used inside of each other
-            more often than that, as it may not end: each step multiplies what a variable may be.
+        multiplied: up to :data:`_MOST` times the seconds, only one in which values of several
+            alternatives were used inside of each other more often than that, as it may not end:
+            each step multiplies what a variable may be.
     """
-    until = time.thread_time() + seconds if seconds else math.inf
-    token = _latest.set((until, multiplied))
+    around, now = _latest.get(), time.thread_time()
+    until = now + seconds if seconds else math.inf
+    last = min(now + seconds * _MOST if seconds else math.inf, around.last)
+    token = _latest.set(_Limit(min(until, last), multiplied, last))
     try:
         yield
     finally:
         _latest.reset(token)
 
 
-def _check_time(multiplied: int) -> None:
-    until, least = _latest.get()
-    if multiplied >= least and time.thread_time() > until:
+@contextlib.contextmanager
+def limited_together(seconds: int) -> Iterator[None]:
+    """Give captures up in here that take more seconds of the processor together; 0 is no limit."""
+    around = _latest.get()
+    last = min(around.last, time.thread_time() + seconds if seconds else math.inf)
+    token = _latest.set(around._replace(last=last))
+    try:
+        yield
+    finally:
+        _latest.reset(token)
+
+
+def check_time(multiplied: int) -> None:
+    """Give the capture up if it has taken too long.
+
+    Args:
+        multiplied: how often values of several alternatives were used inside of each other.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) it has.
+    """
+    limit, now = _latest.get(), time.thread_time()
+    if now > (limit.until if multiplied >= limit.multiplied else limit.last):
         raise error_here(
             UnsupportedInGraphError,
             "to capture the function has taken more than D2S_CAPTURE_SECONDS",
@@ -90,7 +130,7 @@ def extent(frame: types.FrameType | None, names: tuple[str, ...]) -> Iterator[Ex
     """
     capture = current()
     assert capture is not None
-    _check_time(capture.multiplied)
+    check_time(capture.multiplied)
     made = Extent(frame, names)
     capture.extents.append(made)
     try:

@@ -33,6 +33,7 @@ from d2s.runtime.aliasing.slots import Attribute, Cell
 from d2s.runtime.aliasing.variables import State
 from d2s.runtime.control_flow.cond import decide, decide_anew
 from d2s.runtime.control_flow.effects import BlockLeft, raise_later
+from d2s.runtime.control_flow.guards import check_time
 from d2s.runtime.control_flow.unbound import as_local
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.sizes import lengthens
@@ -150,6 +151,7 @@ class WhileLoop:
             OnceMoreError: it has to be captured again.
         """
         trace, state = open_trace(), self.state
+        check_time(trace.multiplied)
         depth = len(trace.blocks)
         making = Carriers(plans, depth)
         state_before = zip(state.names, before, strict=True)

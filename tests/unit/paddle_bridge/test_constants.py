@@ -103,6 +103,34 @@ def test_those_of_loops_and_branches() -> None:
     assert 0.5 in [array.item() for array in kept_of(static) if array.size == 1]
 
 
+def test_equal_ones_are_one_without_the_pass_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """C1: each block has the names around it; minutes went by where each use had a constant."""
+    monkeypatch.setattr("d2s.paddle_bridge.preparing.passes.merges_in_time", lambda program: False)
+    text = """
+    def f(x, n):
+        i, total, zeros = paddle.zeros([], 'int64'), paddle.zeros([2]), paddle.zeros([2])
+        far = paddle.full([2], 2**53, 'int64')
+        while i < n:
+            total = total * 0.5 + x * 0.5 + x[:1] * 0.5
+            if total.sum() > 3.0:
+                total = total * 0.5 - x[:1]
+            zeros = total * 0.0 + (zeros * -0.0) * 0.0
+            far = far + (i > paddle.full([2], 2**53, 'int64')).astype('int64')
+            far = far + (i > paddle.full([2], 2**53 + 1, 'int64')).astype('int64')
+            i = i + 1
+        return total, 1.0 / zeros, far, i
+    """
+    function = function_of(text)
+    static = d2s.to_static(function)
+    with paddle.no_grad():
+        for n in (3, 0, 7, 2**53 + 3, 1):
+            given = tensor(1.0, -2.0), paddle.to_tensor(min(n, 9))
+            for want, got in zip(function(*given), static(*given), strict=True):
+                assert got.tolist() == want.tolist()
+    kept = [array for array in kept_of(static) if array.dtype == "float32" and array.size == 1]
+    assert sorted(array.item() for array in kept if array.item() > 0) == [0.5, 1.0, 3.0]
+
+
 @pytest.mark.parametrize("megabytes", [0, 16])
 def test_whatever_becomes_of_other_values(megabytes: int) -> None:
     """B1: also where values are given back as soon as they are read."""
