@@ -204,22 +204,30 @@ def test_a_backward_is_waited_for(slow) -> None:
     assert x.grad.tolist() == pytest.approx([20 * 2 * (1 - t * t) for t in paddle.tanh(x).tolist()])
 
 
-def test_an_optimizer_step_is_not_tried(slow) -> None:
-    """F3: a step inside of a function is a program's."""
-    net = paddle.nn.Linear(2, 1)
-    sgd = paddle.optimizer.SGD(0.1, parameters=net.parameters())
+@pytest.mark.parametrize("make", [paddle.optimizer.SGD, paddle.optimizer.Adam])
+def test_a_training_step_that_is_slower_runs_in_dygraph(slow, make) -> None:
+    """H3, F3: weights and accumulators go on from one way to the other."""
 
-    @d2s.to_static
-    def step(x):
-        loss = net(x).mean()
-        loss.backward()
-        sgd.step()
-        sgd.clear_grad()
-        return loss
+    def trained(convert):
+        paddle.seed(3)
+        net = paddle.nn.Linear(2, 1)
+        optimizer = make(0.01, parameters=net.parameters())
 
+        def step(x):
+            loss = net(x).tanh().mean()
+            loss.backward()
+            optimizer.step()
+            optimizer.clear_grad()
+            return loss
+
+        return convert(step), net
+
+    (plain, wanted), (static, net) = trained(lambda step: step), trained(d2s.to_static)
+    x = tensor(0.5, -1.0).reshape([1, 2])
     for _ in range(MANY):
-        step(paddle.ones([1, 2]))
-    assert not step.rests
+        assert static(x).item() == pytest.approx(plain(x).item(), rel=1e-5, abs=1e-6)
+    assert static.rests
+    assert net.weight.numpy() == pytest.approx(wanted.weight.numpy(), rel=1e-5)
 
 
 def test_a_call_of_another_one_that_is_timed_does_not_count(slow) -> None:

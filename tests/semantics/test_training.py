@@ -7,6 +7,7 @@ After every step the results, parameters, gradients and the optimizer's state ar
 from __future__ import annotations
 
 import copy
+import itertools
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -113,13 +114,25 @@ def close(want: Any, got: Any, where: str) -> None:
 Scene = Callable[[Convert], tuple[Callable[[int], Any], Callable[[], Any]]]
 
 
-def same(scene: Scene, trips: int = TRIPS) -> None:
-    """The scene in dygraph and converted: the same after every step."""
+def in_turn(static: Any, plain: Any) -> Convert:
+    """A function whose calls run as programs and in dygraph, two the one way and two the other."""
+    ways = itertools.cycle((static, static, plain, plain))
+    return lambda *args: next(ways)(*args)
+
+
+def same(scene: Scene, trips: int = TRIPS, *, mixed: bool = False) -> None:
+    """The scene in dygraph and converted: the same after every step.
+
+    Args:
+        scene: makes it.
+        trips: so many steps.
+        mixed: some of them run in dygraph, as calls do that are timed beside it.
+    """
     functions: list[Any] = []
 
     def convert(function: Any) -> Any:
         functions.append(d2s.to_static(function))
-        return functions[-1]
+        return in_turn(functions[-1], function) if mixed else functions[-1]
 
     act, see = scene(lambda function: function)
     want = [[numbers_of(act(trip)), see()] for trip in range(trips)]
@@ -200,6 +213,12 @@ OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
 def test_a_step_of_every_optimizer(name: str) -> None:
     """A1: parameters, gradients and accumulators are dygraph's after every step."""
     same(usual(OPTIMIZERS[name]))
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_steps_of_programs_and_of_dygraph_go_on_from_each_other(name: str) -> None:
+    """F3, H3: an optimizer has one state, whichever way a call runs."""
+    same(usual(OPTIMIZERS[name]), mixed=True)
 
 
 def test_the_state_has_the_names_that_dygraph_gives() -> None:
@@ -653,6 +672,13 @@ SCHEDULERS: dict[str, Callable[[], Any]] = {
 def test_each_run_asks_for_the_learning_rate(name: str, inside: bool) -> None:
     """G2: the rate is no constant of the program; a scheduler steps once for each run."""
     same(rate_scene(SCHEDULERS[name], inside))
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("name", SCHEDULERS)
+def test_rates_of_programs_and_of_dygraph_go_on_from_each_other(name: str, inside: bool) -> None:
+    """G2, H3: so does a scheduler."""
+    same(rate_scene(SCHEDULERS[name], inside), mixed=True)
 
 
 def test_a_scheduler_that_looks_at_the_loss() -> None:

@@ -1,7 +1,7 @@
 """Whether an island pays, and a driver: some calls are timed as programs, some in dygraph.
 
 No call runs twice: one after the other takes the one way or the other, and both ways give the same.
-What draws random numbers is not tried, as a program draws other ones than dygraph does.
+What draws random numbers of Paddle is not tried: a program draws other ones than dygraph.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Calls are told apart by what may decide over their work and is asked in less tha
 train or eval, grad mode, the kinds of the arguments, which flags and texts they are.  Of each kind
 some calls run as programs and some in dygraph, each once, and where dygraph is faster the next
 ones run there.  Where a backward comes to the results, all counts from the beginning of one call to
-that of the next one.  Programs that draw random numbers or take optimizer steps are not tried.
+that of the next one.  Programs that draw random numbers of Paddle are not tried.
 """
 
 from __future__ import annotations

@@ -223,10 +223,8 @@ class Runner(Trainable):
 
     @property
     def draws(self) -> bool:
-        """Whether a run draws random numbers, trains, or does what dygraph does not."""
-        captured = self.captured
-        known = captured.draws or captured.has_random or captured.steps
-        return bool(known or captured.only_static)
+        """Whether a run draws random numbers of Paddle, or does what dygraph does not."""
+        return self.captured.has_random or self.captured.only_static
 
     @property
     def repeatable(self) -> bool:
