@@ -11,6 +11,7 @@
 ``walks``      the operations of a program
 ``saved``      what gradients read of the forward
 ``reads``      which values gradients to come read
+``current``    what gradients read of tensors that were written since
 ``paths``      what a gradient in a branch or loop goes through
 ``parameters`` what a program reads of dygraph
 ``leaves``     values that no gradient goes through
@@ -56,7 +57,14 @@ from d2s.paddle_bridge.capturing.variables import tell_apart
 from d2s.paddle_bridge.filled import has_elements
 from d2s.paddle_bridge.flags import program_order, show_code
 from d2s.paddle_bridge.gate import keep_mode, static_lock
-from d2s.paddle_bridge.gradients.reads import gradients_go_to, read_by_gradients
+from d2s.paddle_bridge.gradients.current import reading
+from d2s.paddle_bridge.gradients.reads import (
+    gradients_go_to,
+    read_by_gradients,
+    read_from_copies,
+    reads_its_result,
+    views_among,
+)
 from d2s.paddle_bridge.gradients.repairs import gradient_function
 from d2s.paddle_bridge.methods import methods_replaced, set_method, stand_in
 from d2s.paddle_bridge.names import (
@@ -172,6 +180,7 @@ from d2s.paddle_bridge.walks import (
     depth_of,
     draws_numbers,
     handed_on,
+    holder_of,
     implied,
     is_chosen,
     is_inner,
@@ -243,6 +252,7 @@ __all__ = [
     "has_elements",
     "has_grad",
     "has_hooks",
+    "holder_of",
     "holds",
     "hook_gradient",
     "id_of_maker",
@@ -300,6 +310,9 @@ __all__ = [
     "producer",
     "program_order",
     "read_by_gradients",
+    "read_from_copies",
+    "reading",
+    "reads_its_result",
     "refuse_behind",
     "relax",
     "remembered_frames",
@@ -331,6 +344,7 @@ __all__ = [
     "tracing",
     "true_dtypes",
     "uncopied",
+    "views_among",
     "with_fitting_masks",
     "with_item",
     "without_copies",

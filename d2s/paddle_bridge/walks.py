@@ -304,6 +304,20 @@ def is_visible(value: Any, block: Any = None) -> bool:
     return False
 
 
+def holder_of(value: Any) -> Any:
+    """The branch or loop that is over by now and has made ``value``.
+
+    ``None`` where it is not over, or ``value`` is an argument of a block.
+    """
+    here = paddle.pir.get_current_insertion_point().block()
+    around = [here, *_around(here)]
+    at = value.get_defining_op()
+    while at is not None and all(at.get_parent_block() != block for block in around):
+        at = at.get_parent_block().parent_op
+    open_ = any(block.parent_op is not None and block.parent_op.id() == at.id() for block in around)
+    return None if at is None or open_ else at
+
+
 def is_inner(value: Any) -> bool:
     """Whether ``value`` was made in the block that is being written, or in one inside of it."""
     here = paddle.pir.get_current_insertion_point().block()

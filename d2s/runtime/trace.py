@@ -128,6 +128,7 @@ class ValueNotes:
         leaves: values that are the contents of leaves of the gradients, and those.
         names: names of values that were asked for theirs, the same where a loop is captured again.
         overwritten: values whose gradient reads what was written since, and the error for that.
+        rewritten: values that were written, unseen by gradients: see ``aliasing.saved``.
         waited: values that an operand may have been when they were written into.
         begun: iterators of the run that were iterated, by their own ids, and the blocks then.
     """
@@ -153,6 +154,7 @@ class ValueNotes:
     leaves: dict[int, tuple[Value, Any]] = field(default_factory=dict)
     names: dict[int, tuple[Value, str]] = field(default_factory=dict)
     overwritten: dict[int, tuple[Value, D2SError]] = field(default_factory=dict)
+    rewritten: dict[int, Any] = field(default_factory=dict)
     waited: dict[int, Value] = field(default_factory=dict)
     begun: dict[int, tuple[Any, tuple[Block, ...]]] = field(default_factory=dict)
 

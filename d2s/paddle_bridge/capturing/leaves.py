@@ -138,6 +138,20 @@ def is_cut(operation: Any) -> bool:
     return bool(operation.has_attr(_CUT))
 
 
+_COPY: Final = "d2s_copy"
+"""An attribute of operations that copy what a loop reads of the code around it."""
+
+
+def let_be_copy(value: Any) -> None:
+    """Note that ``value`` was made as a copy, for the sake of gradients."""
+    value.get_defining_op().set_bool_attr(_COPY, True)
+
+
+def is_copy(operation: Any) -> bool:
+    """Whether ``operation`` has made what :func:`let_be_copy` was told of."""
+    return operation is not None and bool(operation.has_attr(_COPY))
+
+
 def is_made_here(value: Any) -> bool:
     """Whether a plain operation of the block that is being written makes ``value``."""
     operation = value.get_defining_op()

@@ -6,9 +6,12 @@ gradients read what their operation was given, so those are listed that do not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
+import paddle
+
+from d2s.paddle_bridge.capturing.leaves import is_copy, is_cut
 from d2s.paddle_bridge.values import is_fake
 from d2s.paddle_bridge.walks import inside
 
@@ -19,6 +22,8 @@ _NAMES: Final = """
     linear_interp bilinear_interp nearest_interp dropout repeat_interleave masked_fill
     split split_with_num set_value set_value_ share_data_ while if cf.yield cf.tuple_push
 """
+_IF: Final = "pd_op.if"
+_LOOP: Final = "pd_op.while"
 
 _SOME: Final = {
     "divide": (0,),
@@ -67,19 +72,113 @@ _VIEWS: Final = frozenset(
 """Operations whose results are what they were given, or parts of it."""
 
 
-def read_by_gradients(value: Any) -> Iterator[Any]:
-    """What was computed with ``value``, and has a gradient that reads the contents of it."""
+_RESULT_UNREAD: Final = frozenset(
+    map(
+        _named,
+        (
+            *("add", "subtract", "multiply", "matmul", "bmm", "scale", "sum", "mean", "assign"),
+            *("cast", "concat", "stack", "expand", "tile", "flip", "where", "gather", "gather_nd"),
+            *("index_select", "embedding", "abs", "square", "sin", "cos", "log", "gelu", "silu"),
+            *("conv2d", "linear", "clip", "pow", "maximum", "minimum", "set_value"),
+            *("set_value_with_tensor", "split", "transpose", "reshape", "flatten", "squeeze"),
+            *("unsqueeze", "slice", "strided_slice", "unbind", "diagonal", "builtin.split"),
+        ),
+    )
+)
+"""Operations whose gradient does not read what they give."""
+
+
+def read_by_gradients(
+    value: Any, is_view: Callable[[Any], bool], *, plainly: bool = True
+) -> Iterator[tuple[Any, bool]]:
+    """What was computed with ``value``, and has a gradient that reads the contents of it.
+
+    Args:
+        value: a value.
+        is_view: whether what an operation has made of it shares its storage in dygraph.
+        plainly: what ``value`` reads could be other contents of it.
+
+    Yields:
+        The result of an operation, and whether its gradient could read other contents of ``value``.
+    """
     for operation in value.all_used_ops():
         results = operation.results()
-        if operation.name() in _VIEWS:
+        if operation.name() == "builtin.combine" or is_copy(operation):
             for result in results:
-                yield from read_by_gradients(result)
-        elif _reads(operation, value):
-            yield from (result for result in results if not result.stop_gradient)
+                yield from read_by_gradients(result, is_view, plainly=plainly)
+        elif operation.name() in _VIEWS:
+            for result in results:
+                known = plainly and is_view(result)
+                yield from read_by_gradients(result, is_view, plainly=known)
+        elif _reads(operation, value) and not _hands_on(operation):
+            here = plainly and not operation.num_regions() and not _is_apart(operation)
+            yield from ((result, here) for result in results if not result.stop_gradient)
 
 
-def gradients_go_to(outputs: Iterable[Any]) -> set[int]:
-    """The ids of ``outputs`` and of all that their gradients go through, in blocks too."""
+def views_among(value: Any, is_view: Callable[[Any], bool]) -> Iterator[Any]:
+    """The views of ``value``, and of these, that operations have made."""
+    for operation in value.all_used_ops():
+        if is_copy(operation):
+            yield from views_among(operation.result(0), is_view)
+        elif operation.name() in _VIEWS and operation.name() != "builtin.combine":
+            for result in filter(is_view, operation.results()):
+                yield result
+                yield from views_among(result, is_view)
+
+
+def reads_its_result(value: Any) -> bool:
+    """Whether the gradient of what has made ``value`` reads the contents of it."""
+    maker = value.get_defining_op()
+    return (
+        maker is not None
+        and not maker.num_regions()
+        and not is_cut(maker)
+        and maker.name() not in _RESULT_UNREAD
+    )
+
+
+def read_from_copies(value: Any) -> Iterator[Any]:
+    """The results of operations that read ``value`` in a branch in a loop, where it is copied."""
+    for operation in value.all_used_ops():
+        block, names = operation.get_parent_block(), []
+        while block.parent_block is not None:
+            names.append(block.parent_op.name())
+            block = block.parent_block
+        if _LOOP in names and _IF in names[: names.index(_LOOP)]:
+            yield from operation.results()
+
+
+def _hands_on(operation: Any) -> bool:
+    """Whether ``operation`` is a ``PyLayer`` that gives what it is given."""
+    return (
+        operation.name() not in (_IF, _LOOP)
+        and bool(operation.num_regions())
+        and all(each.name() in ("pd_op.assign", "cf.yield") for each in inside(operation))
+    )
+
+
+def _is_apart(operation: Any) -> bool:
+    """Whether a ``PyLayer`` that is over by now holds ``operation``."""
+    here = paddle.pir.get_current_insertion_point().block()
+    around = [here]
+    while around[-1].parent_block is not None:
+        around.append(around[-1].parent_block)
+    block = operation.get_parent_block()
+    while all(block != each for each in around):
+        holder = block.parent_op
+        if holder.name() not in (_IF, _LOOP):
+            return True
+        block = holder.get_parent_block()
+    return False
+
+
+def gradients_go_to(outputs: Iterable[Any], ends: Callable[[Any], bool]) -> set[int]:
+    """The ids of ``outputs`` and of all that their gradients go through, in blocks too.
+
+    Args:
+        outputs: values.
+        ends: whether no gradient goes on from a value.
+    """
     seen: set[int] = set()
     waiting = list(outputs)
     while waiting:
@@ -88,7 +187,7 @@ def gradients_go_to(outputs: Iterable[Any]) -> set[int]:
             continue
         seen.add(value.id)
         made = value.get_defining_op()
-        if made is not None:
+        if made is not None and not ends(value):
             waiting += made.operands_source()
             for each in inside(made):
                 waiting += [*each.results(), *each.operands_source()]

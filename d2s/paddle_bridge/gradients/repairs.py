@@ -18,6 +18,7 @@ from d2s.paddle_bridge.capturing.leaves import is_cut
 from d2s.paddle_bridge.capturing.parameters import keeping_no_parameters
 from d2s.paddle_bridge.gate import static_lock
 from d2s.paddle_bridge.gradients.absent import without_absent
+from d2s.paddle_bridge.gradients.current import as_written
 from d2s.paddle_bridge.gradients.saved import save_what_is_read
 from d2s.paddle_bridge.names import build_while_op, cf_yield, core, ir_backward, pir
 from d2s.paddle_bridge.values import is_array
@@ -175,6 +176,7 @@ def _derivative(
         gradients: those of the outputs.
         stops: whether no gradient goes to the tensors of each input that may have one.
     """
+    inputs, outputs = as_written(operation, inputs, outputs)
     if not _AGAIN and not operation.name().endswith("_grad"):
         return core.call_vjp(operation, inputs, outputs, gradients, stops)
     if _AGAIN and operation.name() in _IN_PARTS:

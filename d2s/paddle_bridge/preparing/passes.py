@@ -9,6 +9,7 @@ from typing import Any, Final
 import paddle
 
 from d2s.errors import LoopGradientError
+from d2s.paddle_bridge.capturing.leaves import let_be_copy
 from d2s.paddle_bridge.gradients.repairs import differentiate, gradient_function
 from d2s.paddle_bridge.names import (
     RunnableProgram,
@@ -205,6 +206,7 @@ def copy_into_loops(program: Any) -> None:
                         paddle.pir.set_insertion_point(first)
                         copy = paddle.assign(value)
                         copy.stop_gradient = False
+                        let_be_copy(copy)
                         copies[value.id] = copy
                     operation.operand(index).set_source(copies[value.id])
 

@@ -26,8 +26,8 @@ from d2s.program.state.places import CONTAINERS, Place
 from d2s.program.state.records import is_symbol
 from d2s.program.state.relied import homes_of
 from d2s.program.state.tracker import Watch
+from d2s.runtime.aliasing import saved
 from d2s.runtime.aliasing.origins import origin_of
-from d2s.runtime.aliasing.unchanged import check_overwritten
 from d2s.runtime.control_flow.stops import computed, is_known_here, stops_of, test_of
 from d2s.runtime.host.shipment import Shipment
 from d2s.runtime.host.text import HostText
@@ -122,7 +122,7 @@ class Results:
             InplaceError: (D2S304) dygraph's gradients would be those of the new contents.
         """
         if not self.steps.record.used:
-            check_overwritten(self.given)
+            saved.check_results(self.given)
 
     def check_passed(self) -> None:
         """Refuse a function, say, that reaches what each run makes anew.

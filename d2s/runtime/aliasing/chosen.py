@@ -169,6 +169,7 @@ class _Beside:
         self._notes = notes
         self._found: dict[int, list[Any]] = {}
         self._ends: dict[int, list[list[Any]]] = {}
+        self._comes_of: dict[int, list[Any]] = {}
 
     def of(self, value: paddle.Tensor) -> list[Any]:
         """The other results of what hands out ``value`` that it is on some runs."""
@@ -215,7 +216,10 @@ class _Beside:
         operation = value.get_defining_op()
         if operation is None or operation.name() not in ("pd_op.if", "pd_op.while"):
             return {value.id}
-        before = [value, *_closure([value], sources_of, self._notes)]
+        before = self._comes_of.get(value.id)
+        if before is None:
+            before = [value, *_closure([value], sources_of, self._notes)]
+            self._comes_of[value.id] = before
         return {each.id for one in before for each in (one, *self.of(one))}
 
 

@@ -27,9 +27,9 @@ from d2s.runtime.aliasing.holders import (
     sames,
 )
 from d2s.runtime.aliasing.replays import Method, done
+from d2s.runtime.aliasing.saved import note_changed, note_overwritten
 from d2s.runtime.aliasing.sizes.ranks import open_axes
 from d2s.runtime.aliasing.snapshots import tensors_in
-from d2s.runtime.aliasing.unchanged import note_overwritten
 from d2s.runtime.aliasing.views.links import is_sometimes_a_view, unknown_base
 from d2s.runtime.aliasing.views.sharing import Sharing, note_renewed, with_contents
 from d2s.runtime.aliasing.waiting import note_waiting
@@ -186,16 +186,15 @@ def _changed(
         raise _refusal(name, "under no_grad, and its gradient has another shape then")
     if fresh.dtype != old.dtype or (not reshaping and len(fresh.shape) != len(old.shape)):
         raise _refusal(name, "and the result has another dtype or rank")
+    if name in _COPYING:
+        note_overwritten(old, name, owner)
     kept = parameter_with(owner, fresh, f".{name}()", copies=name in _COPYING)
     if kept is not None:
         return kept
-    if (
-        list(old.shape) and not reshaping
-    ):  # an item assignment, so that a view of the tensor is noticed
+    if list(old.shape) and not reshaping:  # an item assignment, so that a view is noticed
         fresh = bridge.with_item(old, ..., fresh)
     written = fresh
     if name in _COPYING:
-        note_overwritten(old, name)
         fresh = _with_contents(old, fresh, name)
     changed = changed_to(owner, old, fresh, f".{name}()")
     _settle_as(written, changed)
@@ -273,6 +272,7 @@ def changed_to(owner: object, old: paddle.Tensor, fresh: paddle.Tensor, what: st
     note_written(root_to_change(owner), fresh)
     bind_anew(owner, fresh, what)
     _settle_picks(owner, old, fresh, what)
+    note_changed(old, fresh)
     _settle_as(written, fresh)
     return fresh
 

@@ -10,7 +10,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
-from d2s.runtime.aliasing.unchanged import check_overwritten
+from d2s.runtime.aliasing.saved import check_overwritten
 from d2s.runtime.trace import error_here
 from d2s.runtime.training.gradients import constant
 from d2s.runtime.training.steps import steps
@@ -63,7 +63,7 @@ def grad_(*arguments: Any, **options: Any) -> list[bridge.Value | None]:
     given = [as_value(each) for each in _listed(asked.outputs)]
     wanted = [as_value(each) for each in _listed(asked.inputs)]
     state.leaves.check_parted(given, wanted)
-    check_overwritten(given)
+    check_overwritten(given, state.gradients.ends_at)
     seeds = None
     if asked.grad_outputs is not None:
         seeds = [
@@ -74,7 +74,7 @@ def grad_(*arguments: Any, **options: Any) -> list[bridge.Value | None]:
         fixed = [as_value(each) for each in _listed(asked.no_grad_vars)]
         made = list(paddle.grad(given, wanted, seeds, None, create_graph, True, True, fixed))
     else:
-        made = state.gradients.compute(given, wanted, seeds, kept=create_graph)
+        made = state.gradients.of(given, wanted, seeds, kept=create_graph)
     state.record.capture.asked.update(each.id for each in wanted)
     if any(each is None for each in made) and state.record.capture.continues:
         raise error_here(

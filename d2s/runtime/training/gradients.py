@@ -13,6 +13,9 @@ is a choice between a value and ``None``::
 
 from __future__ import annotations
 
+import functools
+import itertools
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -23,9 +26,14 @@ from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import here
 from d2s.errors import LoopGradientError, UnsupportedInGraphError
 from d2s.runtime.aliasing.inplace import bind_anew, is_held
+from d2s.runtime.aliasing.saved import (
+    begun_as,
+    check_overwritten,
+    contents_now,
+    views_of_all,
+)
 from d2s.runtime.aliasing.sizes.empties import enter_blocks
 from d2s.runtime.aliasing.slots import Slot
-from d2s.runtime.aliasing.unchanged import check_overwritten
 from d2s.runtime.control_flow.cond import select
 from d2s.runtime.control_flow.stops import note_stops
 from d2s.runtime.trace import error_here
@@ -85,7 +93,7 @@ class Gradients:
         self._leaves.check_parted([output for output, _ in pairs], [])
         if not reached:
             return
-        check_overwritten(output for output, _ in pairs)
+        check_overwritten([output for output, _ in pairs], self.ends_at)
         if bridge.makes_sparse_gradients():
             raise error_here(
                 UnsupportedInGraphError,
@@ -105,6 +113,27 @@ class Gradients:
                 if gradient is not None:
                     self._add(leaf, constant(gradient))
 
+    def ends_at(self, value: bridge.Value) -> bool:
+        """Whether no gradient goes on from ``value``: a leaf, or what a step has made."""
+        maker = value.get_defining_op().id()
+        return maker in self._record.made | self._record.stepping or self._leaves.is_leaf(value)
+
+    def of(
+        self,
+        outputs: list[bridge.Value],
+        wanted: list[bridge.Value],
+        seeds: list[bridge.Value] | None,
+        kept: bool,
+    ) -> list[bridge.Value | None]:
+        """:meth:`compute` of tensors, which may have been written since they were used."""
+        groups = [[begun_as(value), *self._leaves.before(value)] for value in wanted]
+        made = iter(self.compute(outputs, [each for g in groups for each in g], seeds, kept))
+        found: list[bridge.Value | None] = []
+        for group in groups:
+            parts = [part for part in itertools.islice(made, len(group)) if part is not None]
+            found.append(functools.reduce(operator.add, parts) if parts else None)
+        return found
+
     def compute(
         self,
         outputs: list[bridge.Value],
@@ -114,13 +143,20 @@ class Gradients:
     ) -> list[bridge.Value]:
         """Gradients as values of the program; with ``kept`` they have gradients themselves."""
         left_out = self._record.made | self._record.stepping
+        capture = self._record.capture
+        now = contents_now(capture)
+        reading = bridge.reading(now, views_of_all(capture, now))
         if self._record.in_block:
             try:
-                return bridge.gradients_in_block(outputs, inputs, seeds, left_out, again=kept)
+                with reading:
+                    return bridge.gradients_in_block(outputs, inputs, seeds, left_out, again=kept)
             except LoopGradientError as error:
                 raise error_here(LoopGradientError, error.cause, error.cure) from error.__cause__
         enter_blocks(paddle.static.default_main_program())
-        made, gone, operations = bridge.gradients_here(outputs, inputs, seeds, left_out, again=kept)
+        with reading:
+            made, gone, operations = bridge.gradients_here(
+                outputs, inputs, seeds, left_out, again=kept
+            )
         self._record.capture.notes.forget(gone)
         self._record.shown |= operations
         if not kept:

@@ -174,6 +174,12 @@ class Leaves:
         leaf = self.of_value(value)
         return leaf is not None and leaf not in self._retained
 
+    def before(self, value: bridge.Value) -> list[bridge.Value]:
+        """What else the leaf has been whose contents ``value`` is, the newest first."""
+        leaf = self.contents[value.id][1] if value.id in self.contents else None
+        same = [each for each, known in self.contents.values() if known is leaf]
+        return [each for each in same[::-1] if each.id != value.id and bridge.is_visible(each)]
+
     def begins_at(self, value: bridge.Value) -> bool:
         """Whether ``value`` is a leaf that the function has made, its gradient among them."""
         known = self.contents.get(value.id)

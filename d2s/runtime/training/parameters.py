@@ -87,6 +87,9 @@ class Parameters:
     def bind(self, tensor: paddle.Tensor, value: bridge.Value, *, changed: bool) -> None:
         """Let ``value`` stand for ``tensor``; ``changed``: the memory has other contents."""
         (self._unwritten.add if changed else self._unwritten.discard)(id(tensor))
+        if not tensor.stop_gradient and tensor.is_leaf:
+            before = bridge.as_value(tensor)
+            self._leaves.contents.setdefault(before.id, (before, self._leaves.of_tensor(tensor)))
         bridge.renew(tensor, value)
         if not tensor.stop_gradient and tensor.is_leaf:
             self._leaves.contents[value.id] = value, self._leaves.of_tensor(tensor)

@@ -1,0 +1,194 @@
+"""``set_value`` and ``copy_`` between a use of a tensor and ``backward()``, in one program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import paddle
+import pytest
+
+import d2s
+from d2s.errors import InplaceError
+from tests.helpers import function_of
+
+X = [[1.0, 1.0], [2.0, 1.0]]
+
+PARAMETER = {
+    "a product": "y = (w * w * w).sum()\nw.set_value(w * 10)\ny.backward()",
+    "copy_": "y = (w * w).sum()\nw.copy_(w * 10, True)\ny.backward()",
+    "a view": "y = (w[0] * w[1]).sum()\nw.set_value(w * 4)\ny.backward()",
+    "a transpose": "y = (x @ w.t()).square().sum()\nw.set_value(w * 4)\ny.backward()",
+    "it was new before": (
+        "y = (w * w).sum()\nw.set_value(w * 2)\ny = y + (w * w).sum()\nw.set_value(w + 1)\n"
+        "y.backward()"
+    ),
+    "in a branch": ("y = (w * w * w).sum()\nif x.sum() > 3:\n    w.set_value(w * 4)\ny.backward()"),
+    "both in a branch": (
+        "y = (w * w * w).sum()\nif x.sum() > 3:\n    w.set_value(w * 4)\n    y.backward()\n"
+        "else:\n    w.set_value(w * 2)\n    (y * 2).backward()"
+    ),
+    "read in a loop": (
+        "y = x * 1.0\nwhile y.abs().sum() < 500:\n    y = y * w\nw.set_value(w * 2)\n"
+        "y.sum().backward()"
+    ),
+    "read in a branch in a loop": (
+        "y = x * 1.0\nwhile y.abs().sum() < 500:\n    if y.sum() > 20:\n        y = y * w\n"
+        "    else:\n        y = y * w * 2\nw.set_value(w * 2)\ny.sum().backward()"
+    ),
+    "in a loop": (
+        "for _ in range(10):\n    y = (w * w * w).sum()\n    w.set_value(w * 0.5)\n"
+        "    y.backward()\n    with paddle.no_grad():\n        w.set_value(w - 0.25 * w.grad)\n"
+        "    w.clear_gradient()\n    if y < 1:\n        break"
+    ),
+    "the step of an optimizer": (
+        "y = (w * w).sum()\ny.backward(retain_graph=True)\nopt.step()\nopt.clear_grad()\n"
+        "y.backward()"
+    ),
+    "two losses": (
+        "one, two = (w * w).sum(), (w * w * w).sum()\none.backward()\nopt.step()\n"
+        "opt.clear_grad()\ntwo.backward()"
+    ),
+    "paddle.grad": (
+        "y = (w * w * w).sum()\nw.set_value(w * 10)\n(g,) = paddle.grad(y, [w])\nreturn g"
+    ),
+    "paddle.grad of both": (
+        "y = (w * w).sum()\nw.set_value(w * 2)\ny = y + (w * w * w).sum()\n"
+        "(g,) = paddle.grad(y, [w])\nreturn g"
+    ),
+    "a gradient of a gradient": (
+        "y = (w * w * w).sum()\n(g,) = paddle.grad(y, [w], create_graph=True)\n"
+        "w.set_value(w * 2)\n(g * g).sum().backward()"
+    ),
+}
+"""Of a parameter."""
+
+OTHERS = {
+    "a buffer": "y = (x @ w @ b.t()).sum()\nb.set_value(b * 2)\ny.backward()",
+    "a factor": "y = ((x @ w) * b).sum()\nb.set_value(b * 2)\ny.backward()",
+    "a row of it": "y = ((x @ w) * b[0]).sum()\nb.set_value(b * 2)\ny.backward()",
+    "each trip": (
+        "for _ in range(3):\n    y = ((x @ w) * b).sum()\n    b.set_value(b * 2)\n"
+        "    y.backward()\n    opt.step()\n    opt.clear_grad()"
+    ),
+    "each trip of a static loop": (
+        "for _ in range(9):\n    y = ((x @ w) * b).sum()\n    b.set_value(b * 2)\n"
+        "    y.backward()\n    opt.step()\n    opt.clear_grad()\n    if y > 1000:\n        break"
+    ),
+    "on one side": (
+        "y = ((x @ w) * b).sum()\nif x.sum() > 3:\n    b.set_value(b * 4)\ny.backward()"
+    ),
+    "on both sides, and again": (
+        "y = ((x @ w) * b).sum()\nif x.sum() > 3:\n    b.set_value(b * 4)\nelse:\n"
+        "    b.set_value(b * 2)\ny = y + ((x @ w) * b).sum()\nif x.sum() > 2:\n"
+        "    b.set_value(b + 1)\ny.backward()"
+    ),
+    "read on one side": (
+        "y = x @ w\nif y.sum() > 0:\n    y = y @ b.t()\nelse:\n    y = y * b * 2\n"
+        "b.set_value(b * 2)\ny.sum().backward()"
+    ),
+    "read in a static loop": (
+        "y = x @ w\nwhile y.abs().sum() < 50:\n    y = y * b\nb.set_value(b * 2)\n"
+        "y.sum().backward()"
+    ),
+    "backward in a branch": (
+        "y = ((x @ w) * b).sum()\nb.set_value(b * 2)\nif y > 0:\n    y.backward()"
+    ),
+    "its own": "q = paddle.ones([2, 2])\ny = ((x @ w) * q).sum()\nq.set_value(b)\ny.backward()",
+    "by two names": (
+        "q = paddle.ones([2, 2])\np = q\ny = ((x @ w) * q).sum()\nq.set_value(b)\n"
+        "p.set_value(p + 1)\ny.backward()\nreturn q, p"
+    ),
+    "an argument": "y = ((x @ w) * x).sum()\nx.set_value(x * 5)\ny.backward()",
+    "with a history": (
+        "h = x @ w\ny = (h * h).sum()\nh.set_value(paddle.ones([2, 2]))\n"
+        "(y + (h * h * h).sum()).backward()"
+    ),
+    "what a gradient gives": (
+        "h = (x * w).exp()\ny = (h * 2).sum()\nh.set_value(b)\ny.backward()\nreturn h"
+    ),
+    "before it is used": (
+        "h = (x * w).exp()\nh.set_value(b)\ny = (h * h).sum()\ny.backward()\nreturn y.detach()"
+    ),
+    "paddle.grad of it": (
+        "h = x @ w\ny = (h * h).sum()\nh.set_value(h * 2)\ny = y + (h * h).sum()\n"
+        "(g,) = paddle.grad(y, [h])\nreturn g"
+    ),
+    "the norm of gradients": (
+        "y = (w * w).sum()\ny.backward()\nnorm = (w.grad * w.grad).sum()\nif norm > 1:\n"
+        "    w.grad.set_value(w.grad * 0.5)\nopt.step()\nopt.clear_grad()\n"
+        "((x @ w) * 2).sum().backward()"
+    ),
+}
+"""Of any other tensor."""
+
+
+class Setting:
+    """A parameter, a buffer and an optimizer, and what they are after each call."""
+
+    def __init__(self, body: str, **options: Any) -> None:
+        self.w = paddle.create_parameter([2, 2], "float32")
+        self.w.set_value(paddle.to_tensor([[2.0, 3.0], [1.0, -1.0]]))
+        self.b = paddle.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+        opt = paddle.optimizer.SGD(0.125, parameters=[self.w])
+        lines = "\n".join(f"    {line}" for line in body.split("\n"))
+        function = function_of(f"def f(x):\n{lines}", w=self.w, b=self.b, opt=opt)
+        self.function = d2s.to_static(function, **options) if options else function
+
+    def seen(self) -> list[Any]:
+        found: list[Any] = []
+        for scale in (1.0, 0.5, 1.0, -1.0):
+            x = paddle.to_tensor(X) * scale
+            result = self.function(x)
+            found.append(str([result, self.w, self.w.grad, self.b, x]))
+            if scale == 0.5:
+                self.w.clear_gradient(False)
+        return found
+
+
+@pytest.mark.parametrize("full_graph", [True, False])
+@pytest.mark.parametrize("body", [*PARAMETER.values(), *OTHERS.values()], ids=[*PARAMETER, *OTHERS])
+def test_the_gradient_reads_the_new_contents(body: str, full_graph: bool) -> None:
+    """C7, F3: dygraph keeps what a gradient reads by reference, and so it is in one program."""
+    assert Setting(body, full_graph=full_graph).seen() == Setting(body).seen()
+
+
+REFUSED = {
+    "an alias without a history": (
+        "h = x @ w\nq = h.detach()\ny = (h * h).sum()\nq.set_value(q * 3)\ny.backward()"
+    ),
+    "changed in another way, too": (
+        "q = paddle.ones([2, 2])\ny = ((x @ w) * q).sum()\nq.set_value(b)\nq.add_(b)\ny.backward()"
+    ),
+    "a row is written": "y = ((x @ w) * b[0]).sum()\nrow = b[0]\nrow.set_value(b[1])\ny.backward()",
+}
+"""What a program cannot say, or an error in dygraph."""
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused(name: str) -> None:
+    """C7, H1: the gradient would be another one; by default the line runs in dygraph."""
+    with pytest.raises(InplaceError) as caught:
+        Setting(REFUSED[name], full_graph=True).seen()
+    assert caught.value.code == "D2S304"
+
+
+LATER = {
+    "a view of a parameter": "y = (w[0] * w[1]).sum()\nw.set_value(w * 10)\nreturn y",
+    "a parameter that was new before": (
+        "y = (w * w).sum()\nw.set_value(w * 2)\ny = y + (w * w).sum()\nw.set_value(w + 1)\nreturn y"
+    ),
+    "what a gradient gives": "h = (x @ w).tanh()\ny = (h * 2).sum()\nh.set_value(b)\nreturn y",
+    "in a branch in a loop": (
+        "y = x * 1.0\nwhile y.abs().sum() < 500:\n    if y.sum() > 20:\n        y = y * w\n"
+        "    else:\n        y = y * w * 2\nw.set_value(w * 2)\nreturn y.sum()"
+    ),
+}
+"""What a ``backward()`` outside of the function reads, behind the program."""
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_a_backward_outside(name: str) -> None:
+    """C7, H1: a program that is differentiated as a whole reads the old contents: refused."""
+    with pytest.raises(InplaceError) as caught:
+        Setting(LATER[name], full_graph=True).seen()
+    assert caught.value.code == "D2S304"
