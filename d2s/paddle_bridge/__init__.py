@@ -110,6 +110,7 @@ from d2s.paddle_bridge.running.errors import (
 from d2s.paddle_bridge.running.modes import modes_are, thread_modes
 from d2s.paddle_bridge.running.runs import Program
 from d2s.paddle_bridge.running.steps import (
+    FLAGS_OF_LAYERS,
     filled_like,
     gradients_here,
     gradients_in_block,
@@ -197,6 +198,7 @@ from d2s.paddle_bridge.walks import (
 
 __all__ = [
     "CALLS_PYTHON",
+    "FLAGS_OF_LAYERS",
     "INDEXING",
     "NO_COMPILER",
     "PROGRAM_NODES",

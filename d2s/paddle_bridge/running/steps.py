@@ -198,6 +198,10 @@ def layers_as_in_dygraph() -> Iterator[None]:
         layers.in_dygraph_mode = before
 
 
+FLAGS_OF_LAYERS: Final = frozenset({"_built"})
+"""Attributes in which Paddle notes for itself that a layer has been called in a program."""
+
+
 def tensors_of_layers(is_paddle: Callable[[Any], bool]) -> tuple[tuple[Any, str], Any]:
     """What a layer gives for a parameter or buffer of its own, for ``methods_replaced``.
 

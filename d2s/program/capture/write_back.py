@@ -68,7 +68,7 @@ def leaving(
     for number, container in containers.items():
         with contextlib.suppress(_HiddenError):
             writes.extend(_writes(results, changes, {number: container}, state.grown))
-    for change in results.watch.changed():
+    for change in _in_order(results.watch.changed(), state):
         with contextlib.suppress(_HiddenError):  # what a branch has left behind for nobody
             writes.extend(_state(results, [change]))
     with contextlib.suppress(_HiddenError):
@@ -114,7 +114,7 @@ def writes_of(
         state: of the capture.
     """
     yield from _writes(results, arguments, containers, state.grown)
-    yield from _state(results, changes)
+    yield from _state(results, _in_order(changes, state))
     yield from _divided(results, containers)
     yield from _trained(results, state)
     for root, value in state.notes.written.items():
@@ -255,6 +255,19 @@ def _state(results: Results, changes: list[Change]) -> Iterator[tuple[Write, Bui
             continue
         value = change.contents if change.whole else change.value
         yield _changer(change), _with_target(change, results.take(value))
+
+
+def _in_order(changes: list[Change], state: Capture) -> list[Change]:
+    """``changes``, with tensors given to layers in the order in which that has happened."""
+    order = {} if state.steps is None else state.steps.buffers
+    if len(order) < 2:
+        return changes
+
+    def position(change: Change) -> int:
+        record = change.record
+        return order.get((id(record.owner), change.key), -1) if record.fields else -1
+
+    return sorted(changes, key=position)
 
 
 def _put(run: Run, found: tuple[tuple[Any, Any], Any]) -> None:

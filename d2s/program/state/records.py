@@ -75,6 +75,12 @@ class Record:
         """
         return self.owner is not None and not is_user_class(type(self.owner))
 
+    def counts(self, key: Any, value: Any) -> bool:
+        """Whether another value of an entry is a change of the user's."""
+        if is_symbol(value):
+            return True
+        return not (self.library or (self.owner is not None and key in bridge.FLAGS_OF_LAYERS))
+
     @property
     def loose(self) -> bool:
         """Whether it is a container that a callable holds, under no name and in no attribute."""
@@ -96,7 +102,9 @@ class Record:
         if isinstance(self.scope, types.CellType):
             return {"cell": Place(self.scope, "cell", self.path).get()}
         if self.names is not None:
-            return {name: self.scope.get(name, ABSENT) for name in self.names}
+            names = self.names  # new ones are written back in the order of the capture
+            there = [name for name in list(self.scope) if name in names] if len(names) > 1 else ()
+            return {name: self.scope.get(name, ABSENT) for name in (*there, *names)}
         held = isinstance(self.scope, dict)
         return dict(tree.pairs(self.scope)) if held else tree.members(self.scope)
 

@@ -29,6 +29,7 @@ from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.structures import element_of
 from d2s.runtime.lists.iteration import moving
 from d2s.runtime.python.arrays.array import Array
+from d2s.runtime.python.arrays.views import write
 from d2s.runtime.python.comparing import is_late_key
 from d2s.runtime.python.keys import (
     choice_in,
@@ -44,7 +45,7 @@ from d2s.runtime.values.choice import Choice, each, possible
 from d2s.runtime.values.constants import holds_tensors
 from d2s.runtime.values.objects import KEEP_ELSEWHERE, changes, is_asked_by_python, is_list
 from d2s.runtime.values.tensors import as_value, cast_plain, is_array, is_tensor
-from d2s.runtime.values.tree import is_mapping
+from d2s.runtime.values.tree import any_leaf, is_mapping
 from d2s.runtime.values.unbound import UNBOUND
 
 ITEM: Final = "an item assignment"
@@ -69,13 +70,19 @@ def setitem(value: object, container: Any, key: Any) -> Any:
         if chosen is not None:
             return _store_by_alternative(value, container, key, chosen)
         if is_array(container):
-            each(lambda found: container.__setitem__(key, found), value)
+            if isinstance(value, Choice):
+                return _store_in_array(
+                    lambda copy, found: setitem(found, copy, key), container, value
+                )
+            container[key] = value
             return container
         key = without_arrays(key, tensors=is_tensor(container))
         if is_tensor(container):
             return each(lambda found: _written(found, container, key), value)
-        if isinstance(container, np.ndarray) and (is_array(value) or holds_tensors((value, key))):
-            return _into_constant(value, container, key)
+        if isinstance(container, np.ndarray) and (
+            is_array(value) or holds_tensors(value) or any_leaf(is_tensor, key, slices=True)
+        ):
+            return setitem(value, _of_run(container), key)
         if type(container) is list and type(key) is slice and isinstance(value, DynamicList):
             container = become(container, value.iterated().element)
         if is_list(container) and is_tensor(key):
@@ -188,8 +195,8 @@ def _check_kept(container: object, path: str | None) -> None:
         raise error_here(UnsupportedInGraphError, changes(container, path), KEEP_ELSEWHERE)
 
 
-def _into_constant(value: object, container: np.ndarray[Any, Any], key: object) -> Array:
-    """A constant array that gets what the run decides: an array of the run from here on.
+def _of_run(container: np.ndarray[Any, Any]) -> Array:
+    """A constant array that is about to get what the run decides: one of the run from here on.
 
     Raises:
         UnsupportedInGraphError: (D2S205) somebody else knows the constant one: it is from outside
@@ -212,9 +219,25 @@ def _into_constant(value: object, container: np.ndarray[Any, Any], key: object) 
             "another name too",
             "write into a tensor, or into a .copy() under one name",
         )
-    made = Array.of(container)
-    made[key] = value
-    return made
+    return Array.of(container)
+
+
+def _store_in_array(store: Callable[[Any, Any], object], array: Any, chosen: Choice) -> Any:
+    """An array of which one of several things is written, or one of several parts is.
+
+    Args:
+        store: writes one alternative into an array.
+        array: the array.
+        chosen: the alternatives.
+    """
+
+    def written(found: object) -> Any:
+        copy = array.copy()
+        store(copy, found)
+        return copy.value
+
+    write(array, as_value(each(written, chosen, none=True)))
+    return array
 
 
 def _store_under_number(value: object, table: dict[Any, Any], key: object) -> Any:
@@ -252,6 +275,14 @@ def _has_all(table: dict[Any, Any], key: object) -> bool:
 
 
 def _store_by_alternative(value: object, container: Any, key: object, chosen: Choice) -> Any:
+    if isinstance(container, np.ndarray):
+        container = _of_run(container)
+    if is_array(container):
+        return _store_in_array(
+            lambda copy, found: setitem(value, copy, with_choice(key, chosen, found)),
+            container,
+            chosen,
+        )
     if not is_tensor(container):
         # The container is what each side may change: two methods of it tell the sides apart.
         if is_mapping(container) and not _has_all(container, key):

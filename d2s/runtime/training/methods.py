@@ -21,7 +21,7 @@ from d2s.runtime.training import schedulers
 from d2s.runtime.training.optimizers import Pairs
 from d2s.runtime.training.steps import Steps, steps, steps_here
 from d2s.runtime.training.tensor_attributes import TENSOR_ATTRIBUTES
-from d2s.runtime.values.tensors import as_value, number_kind
+from d2s.runtime.values.tensors import as_value, is_tensor, number_kind
 
 Method = Callable[..., Any]
 
@@ -86,7 +86,9 @@ def _load(
 def _assign(
     state: Steps, original: Method, layer: paddle.nn.Layer, name: str, value: object
 ) -> None:
-    """``layer.name = parameter``: in a program, Paddle knows it by its value alone."""
+    """``layer.name = value``: in a program, Paddle knows a parameter by its value alone."""
+    if is_tensor(value) and number_kind(value) is None:
+        state.buffers.setdefault((id(layer), name), len(state.buffers))
     known = isinstance(value, bridge.EagerParamBase) and id(value) in bridge.known_tensors()
     original(layer, name, as_value(value) if known else value)
 

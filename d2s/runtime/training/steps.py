@@ -25,9 +25,15 @@ from d2s.runtime.training.record import Record
 
 
 class Steps:
-    """The training that one capture has met."""
+    """The training that one capture has met.
+
+    Attributes:
+        buffers: attributes of layers that have been given tensors, by the layer's id and the name,
+            with their positions: dygraph keeps them in a table of their own, in that order.
+    """
 
     def __init__(self, capture: Capture) -> None:
+        self.buffers: dict[tuple[int, str], int] = {}
         self.record = Record(capture)
         self.leaves = Leaves(self.record)
         self.gradients = Gradients(self.record, self.leaves)
