@@ -606,3 +606,58 @@ def test_arrays_in_lists_of_the_run(expression: str) -> None:
     static = d2s.to_static(function, full_graph=True)
     for x in (X, Y, tensor(-1.0, -2.0, -0.5), X):
         assert repr(_shown(static(x))) == repr(_shown(function(x)))
+
+
+WRITES = {
+    "one of two places": (
+        "a = np.zeros(3)\n    k = 0 if x.sum() > 0 else 2\n    a[k] = 5\n    a[k] += 1"
+    ),
+    "one of two parts": (
+        "a = np.zeros([2, 3])\n    k = slice(0, 1) if x.sum() > 0 else slice(1, 3)\n"
+        "    a[0, k] = x.numpy()[0]"
+    ),
+    "a place or all": "a = x.numpy()\n    k = None if x.sum() > 0 else 1\n    a[k] = 7",
+    "a list or a number": "a = x.numpy() * 1\n    a[:] = [1, 2, 3] if x.sum() > 0 else 0",
+    "a number of either kind": (
+        "a = np.zeros(3)\n    a[1] = 5 if x.sum() > 0 else 2.5\n    a[0] = a[1]"
+    ),
+    "a view": "a = x.numpy() * 1\n    v = a[1:]\n    v[0 if x.sum() > 0 else 1] = 7",
+    "another name": "a = x.numpy()\n    b = a\n    a[0 if x.sum() > 0 else 1] = 7\n    a = a + b",
+    "a part between numbers of the run": (
+        "a = np.zeros(4)\n    k = 0\n    for i in range(3):\n"
+        "        d = abs(x.astype('int64').numpy())[i]\n        a[k:k + d] = i + 1\n        k += d"
+    ),
+    "no place": "a = x.numpy()\n    a['none' if x.sum() < -5 else 1] = 7",
+}
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_one_of_several_things_is_written(write: str) -> None:
+    """E5, B4: into a part of an array, or at one of several places; silently wrong once."""
+    f = function_of(f"def f(x):\n    {WRITES[write]}\n    return a, a.sum()", None)
+    calls = tensor(1.0, 2.0, 1.0), tensor(-1.0, -2.0, 0.0), tensor(0.0, 1.0, 1.0)
+    assert_same(f, *calls)
+
+
+def test_lengths_spread_into_a_matrix() -> None:
+    """E5: the length regulator of published speech models, as one program."""
+
+    def expand(encodings: Any, durations: Any) -> Any:
+        batch_size, t_enc = paddle.shape(durations)[0], paddle.shape(durations)[1]
+        durations = durations.numpy()
+        t_dec = np.max(np.sum(durations, -1))
+        matrix = np.zeros([batch_size, t_dec, t_enc])
+        for i in range(batch_size):
+            k = 0
+            for j in range(t_enc):
+                d = durations[i, j]
+                matrix[i, k : k + d, j] = 1
+                k += d
+        return paddle.matmul(paddle.to_tensor(matrix, dtype=encodings.dtype), encodings)
+
+    paddle.seed(1)
+    calls = [
+        (paddle.randn([2, len(row[0]), 4]), paddle.to_tensor(row))
+        for row in ([[1, 2, 0], [2, 1, 1]], [[3, 0, 1], [0, 0, 1]], [[1, 1], [2, 2]])
+    ]
+    assert_same(expand, *calls, static=d2s.to_static(expand, full_graph=True))

@@ -133,3 +133,34 @@ def test_a_state_that_is_forgotten_on_some_runs(kind: Any) -> None:
         for (want, none), (got, forgotten) in zip(seen[0], found, strict=True):
             assert paddle.allclose(paddle.to_tensor(want), paddle.to_tensor(got), rtol=1e-5)
             assert none == forgotten
+
+
+class Attended(paddle.nn.Layer):
+    """Keeps tensors that were ``None`` before, in another order than they were named."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = paddle.nn.Linear(2, 2)
+        self.length = self.keys = self.values = None
+
+    def forward(self, x):
+        self.values = x * 2
+        if x.sum() > 0:
+            self.keys = self.linear(self.values)
+        else:
+            self.keys = self.linear(x)
+        self.length = paddle.shape(self.keys)[0]
+        return self.keys + 1
+
+
+def test_buffers_have_the_order_in_which_they_were_set() -> None:
+    """F3: that of ``named_buffers``, of ``state_dict``, and of what goes over them."""
+
+    def names(layer, converted):
+        return [
+            [converted(paddle.ones([2, 2])).shape, [*dict(layer.named_buffers())]] for _ in "ab"
+        ]
+
+    plain, layer = Attended(), Attended()
+    assert names(layer, d2s.to_static(layer, full_graph=True)) == names(plain, plain)
+    assert layer._built is plain._built
