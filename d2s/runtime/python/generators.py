@@ -169,7 +169,7 @@ class Search:
         return self.first_or(otherwise)
 
 
-def later(test: Any, body: Thunk, orelse: Thunk, code: tuple[object, ...]) -> Any:
+def later(test: object, body: Thunk, orelse: Thunk, code: tuple[object, ...]) -> Any:
     """One of two sides, in one of which an iterator is asked for more items.
 
     Args:
@@ -184,6 +184,6 @@ def later(test: Any, body: Thunk, orelse: Thunk, code: tuple[object, ...]) -> An
     return choose(test, body, orelse, (WithClosure(_none, orelse, code),))
 
 
-def sole(found: Any) -> Any:
+def sole(found: object) -> Any:
     """``found`` where something else has raised what is raised for no item."""
     return found.get(check=False) if isinstance(found, Choice) and found.single else found

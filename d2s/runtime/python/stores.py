@@ -222,7 +222,7 @@ def _of_run(container: np.ndarray[Any, Any]) -> Array:
     return Array.of(container)
 
 
-def _store_in_array(store: Callable[[Any, Any], object], array: Any, chosen: Choice) -> Any:
+def _store_in_array(store: Callable[[Any, Any], object], array: Array, chosen: Choice) -> Array:
     """An array of which one of several things is written, or one of several parts is.
 
     Args:
