@@ -751,6 +751,37 @@ def test_a_driver_that_does_not_pay_is_dygraph(monkeypatch, driver, pays) -> Non
     assert converted.breaks
 
 
+def on_both_sides(x):
+    y = paddle.tanh(x * 2) + 1
+    k = host(y)
+    return (y * k + paddle.sin(y) - y.mean() + 1).sum()
+
+
+def test_a_driver_that_does_not_pay_beside_one_slower_island(monkeypatch) -> None:
+    """H3: with one island in dygraph already, what is left is the plain function, too."""
+    _times(monkeypatch, 1.0, 2.0)
+    note, end, slow = paying.Comparison.note, paying.Trial.end, []
+
+    def noted(comparison, took, *, converted, drawn):
+        note(comparison, 3.0 if converted else 2.0, converted=converted, drawn=drawn)
+
+    def ends(trial, **how):
+        slow[:] = slow or [trial]
+        end(trial, **how)
+        if trial is slow[0] and trial.pays:
+            trial.pays = False
+
+    monkeypatch.setattr(paying.Comparison, "note", noted)
+    monkeypatch.setattr(paying.Trial, "end", ends)
+    converted = islands(on_both_sides)
+    x = paddle.to_tensor([0.5, 1.5, -0.2])
+    with d2s.options(try_dygraph=True, least_island=1):
+        for _ in range(60):
+            assert float(converted(x)) == pytest.approx(float(on_both_sides(x)), rel=1e-6)
+    assert len(slow) == 1
+    assert converted._driver.plain
+
+
 def test_what_draws_is_not_tried(monkeypatch) -> None:
     """H3: a program draws other numbers than dygraph does, so time does not decide there."""
     _times(monkeypatch, 3.0, 2.0)

@@ -165,7 +165,8 @@ class Driver:
         version = (
             0 if own is None else own.version,
             0 if home is None else home.version,
-            self._slower or sum(island.slower for island in self._kept.values()),
+            self._slower,
+            sum(island.slower for island in self._kept.values()),
             frozenset() if home is None else home.driven(),
         )
         if version != self._version:

@@ -113,7 +113,8 @@ class Record:
         if isinstance(self.scope, types.CellType):
             Place(self.scope, "cell", self.path).set(self.before["cell"])
         elif self.library:
-            for key in [key for key, value in self.scope.items() if is_symbol(value)]:
+            own = bridge.FLAGS_OF_LAYERS
+            for key in [key for key, v in self.scope.items() if is_symbol(v) or key in own]:
                 if key in self.before:
                     self.scope[key] = self.before[key]
                 else:
