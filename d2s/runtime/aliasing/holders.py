@@ -22,7 +22,6 @@ from d2s import paddle_bridge as bridge
 from d2s.diagnostics.blame import is_d2s, is_paddle
 from d2s.diagnostics.location import is_ours
 from d2s.runtime.aliasing.slots import (
-    LEAVES,
     Cell,
     Fixed,
     Free,
@@ -37,6 +36,7 @@ from d2s.runtime.trace import Block, current
 from d2s.runtime.values.choice import Choice, possible
 from d2s.runtime.values.fields import attributes_of, is_object
 from d2s.runtime.values.objects import is_user_class
+from d2s.runtime.values.tensors import LEAVES
 from d2s.runtime.values.tree import children
 from d2s.syntax.bytecode import is_read_later
 

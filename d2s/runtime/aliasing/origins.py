@@ -32,6 +32,7 @@ from d2s.runtime.aliasing.waiting import check_waiting
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import attributes_of, is_object
+from d2s.runtime.values.tensors import LEAVES
 from d2s.runtime.values.tree import get, is_indexed, is_mutable, kind_of, pairs, put
 
 Path = tuple[Any, ...]
@@ -189,7 +190,8 @@ def snapshots_in(things: Any) -> dict[int, Frozen]:
         if isinstance(thing, Frozen):
             if id(thing.container) not in found:
                 found[id(thing.container)] = thing
-                queue.extend(_items(thing).values())
+                below = _items(thing).values()
+                queue.extend(item for item in below if type(item) not in LEAVES)
         elif isinstance(thing, Choice):
             queue.extend((thing.true, thing.false))
         elif type(thing) is tuple:
@@ -214,7 +216,9 @@ def _origins(snapshot: list[Any]) -> Iterator[tuple[Path, Any]]:
             yield path, root
         if len(path) < 20:
             below = _sides(thing) if root is None else _items(thing)
-            queue.extend(((*path, key), item) for key, item in below.items())
+            queue.extend(
+                ((*path, key), item) for key, item in below.items() if type(item) not in LEAVES
+            )
 
 
 def _sides(thing: object) -> dict[Any, Any]:
@@ -254,7 +258,7 @@ def _choices_in(values: list[Any]) -> Iterator[Choice]:
             yield thing
             queue += (thing.true, thing.false)
         elif is_indexed(thing):
-            queue.extend(item for _, item in pairs(thing))
+            queue.extend(item for _, item in pairs(thing) if type(item) not in LEAVES)
         elif is_object(thing):
             queue.extend(attributes_of(thing).values())
 

@@ -22,6 +22,7 @@ from d2s.runtime.aliasing.snapshots import freeze
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import slot_fields, slots_of
 from d2s.runtime.values.objects import LAYER_FIELDS, is_user_class, is_user_object
+from d2s.runtime.values.tensors import LEAVES
 from d2s.runtime.values.tree import PYTHONS, is_mapping, is_mutable, is_sequence, pairs
 from d2s.runtime.values.unbound import UNBOUND
 
@@ -146,9 +147,9 @@ class Reach:
 
     def add(self, path: str, value: object) -> None:
         """Look at ``value`` and at what it holds."""
-        queue = [(path, value)]
+        queue = collections.deque([(path, value)])
         while queue and len(self._seen) < REACH:
-            path, value = queue.pop(0)
+            path, value = queue.popleft()
             if id(value) not in self._seen:
                 self._seen[id(value)] = value
                 queue.extend(self._parts(path, value))
@@ -161,9 +162,7 @@ class Reach:
 
     def _parts(self, path: str, value: object) -> Iterator[tuple[str, Any]]:
         if isinstance(value, PYTHONS):
-            if is_sequence(value) or is_mapping(value):
-                for key, item in pairs(value)[:REACH]:
-                    yield f"{path}[{key!r}]", item
+            yield from _items(path, value)
             if isinstance(value, collections.defaultdict):
                 yield path, value.default_factory
             yield from self._attributes(path, value)
@@ -237,6 +236,14 @@ class Reach:
 
     def _note(self, scope: Scope) -> Scope:
         return self.scopes.setdefault(id(scope.holder), scope)
+
+
+def _items(path: str, value: object) -> Iterator[tuple[str, Any]]:
+    """The items of a container that hold something."""
+    if is_sequence(value) or is_mapping(value):
+        for key, item in pairs(value)[:REACH]:
+            if type(item) not in LEAVES:
+                yield f"{path}[{key!r}]", item
 
 
 def comes_to(code: Iterable[object], thing: object) -> bool:

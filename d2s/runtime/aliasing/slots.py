@@ -297,9 +297,6 @@ class Free:
 Somewhere = Local | Item | Fixed | Free
 """Where something that a frame leads to is bound."""
 
-LEAVES: Final = frozenset((int, float, bool, str, bytes, type(None), bridge.Value))
-"""Types of what has nothing below it."""
-
 _KEY: Final = "[{!r}]"
 _ATTRIBUTE: Final = ".{}"
 

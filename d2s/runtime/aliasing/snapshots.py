@@ -18,7 +18,7 @@ from d2s.diagnostics.location import here
 from d2s.errors import ContainerInGraphError, D2SError
 from d2s.runtime.trace import current, error_here, open_trace
 from d2s.runtime.values.choice import Choice
-from d2s.runtime.values.tensors import is_tensor
+from d2s.runtime.values.tensors import LEAVES, is_tensor
 from d2s.runtime.values.tree import is_mapping, is_sequence, kind_of, refill
 
 
@@ -52,7 +52,9 @@ def freeze(value: Any, depth: int = 0) -> Any:
         return value
     kind = kind_of(value)
     if kind is not None and kind.mutable:
-        items = [freeze(item, depth + 1) for item in kind.items(value)]
+        items = [
+            item if type(item) in LEAVES else freeze(item, depth + 1) for item in kind.items(value)
+        ]
         return Frozen(
             value, tuple(zip(kind.keys(value), items, strict=True) if kind.mapping else items)
         )
@@ -83,7 +85,7 @@ def thaw(snapshot: object) -> Any:
         elif is_mapping(container):
             refill(container, {key: thaw(item) for key, item in held})
         else:
-            refill(container, [thaw(item) for item in held])
+            refill(container, [item if type(item) in LEAVES else thaw(item) for item in held])
         return container
     if type(snapshot) is tuple:
         return tuple(thaw(item) for item in snapshot)
@@ -114,7 +116,10 @@ def same_items(one: object, other: object) -> bool:
         same = getattr(type(one.container), "d2s_same", same_items)
         return bool(same(one.items, other.items))
     if type(one) is tuple and type(other) is tuple and len(one) == len(other):
-        return all(same_items(a, b) for a, b in zip(one, other, strict=True))
+        for a, b in zip(one, other, strict=True):
+            if a is not b and not same_items(a, b):
+                return False
+        return True
     return one is other or (not isinstance(one, Frozen) and _same_key(one, other))
 
 

@@ -35,6 +35,7 @@ from d2s.runtime.lists.items.structures import OneOf, Structure
 from d2s.runtime.lists.merging import joint_element, rows_of
 from d2s.runtime.values import tree
 from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.tensors import LEAVES
 
 Select = Callable[[Any, Callable[[], Any], Callable[[], Any]], Any]
 """``runtime.control_flow.cond.select``: one of two values, by a bool value."""
@@ -74,7 +75,7 @@ def _join_in(value: Any, bind: Callable[[Any], object], select: Select, depth: i
             note_form(root, made)
     elif depth and tree.is_indexed(value):
         for key, item in tree.pairs(value):
-            if isinstance(item, Choice) or tree.is_indexed(item):
+            if type(item) not in LEAVES and (isinstance(item, Choice) or tree.is_indexed(item)):
                 _join_in(item, partial(tree.put, value, key), select, depth - 1)
 
 

@@ -26,6 +26,9 @@ Kind = TypeVar("Kind")
 
 NUMBER_DTYPES: Final[dict[type, str]] = {bool: "bool", int: "int64", float: "float64"}
 
+LEAVES: Final = frozenset((int, float, bool, str, bytes, type(None), bridge.Value))
+"""Types of what holds nothing."""
+
 _RANK: Final[dict[type, int]] = {bool: 0, int: 1, float: 2}
 
 

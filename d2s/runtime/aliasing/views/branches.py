@@ -225,7 +225,9 @@ def _common(sides: tuple[Any, ...], bases: dict[Any, Any], makes: Makes) -> tupl
 
 
 def _leaves(true: object, false: object, made: object) -> Iterator[tuple[Any, Any, Any]]:
-    """What stands in the same place of three things, two of them snapshots."""
+    """What stands in one place of three things, two of them snapshots; no unchanged numbers."""
+    if true is false and false is made and not _is_plain(true):
+        return
     if isinstance(true, Frozen) and isinstance(false, Frozen):
         others, items = false.by_key(), dict(pairs(made) if is_indexed(made) else ())
         for key, one in true.by_key().items():
