@@ -921,3 +921,34 @@ def test_closure_reads_a_variable_of_a_branch() -> None:
         return y + scaled()
 
     assert_same(f, *BOTH)
+
+
+def test_items_of_a_grid_beside_many_that_stay() -> None:
+    """B4: what a branch leaves alone is the same behind it: numbers, texts, views, rows twice."""
+
+    class Cell:
+        def __init__(self, x):
+            self.x = x
+
+    def f(x):
+        base = x * 1.0
+        cell = Cell(base[0])
+        grid = [[0.0] * 3 for _ in range(3)]
+        held = [base, base[1:], "a", None, 3, (4, base), cell, grid[1]]
+        lookup = {"row": grid[2], "n": 1, "cell": cell}
+        heights = x.tolist()
+        for i in range(3):
+            for j in range(3):
+                if heights[i % 2] > 0.5 * j:
+                    grid[i][j] = heights[j % 2]
+                    cell.x = cell.x + 1
+                elif i == j:
+                    held[4] = held[4] + 1
+                    lookup["n"] = "none"
+        if base.sum() > 0:
+            base[1] += 5.0
+            grid[1][0] = -1.0
+        same = held[7] is grid[1], lookup["row"] is grid[2], lookup["cell"] is held[6]
+        return grid, held[:6], held[6].x, held[7], lookup["row"], lookup["n"], same
+
+    assert_same(f, tensor(0.4, 2.0), tensor(-1.0, 0.75), tensor(3.0, -4.0))
