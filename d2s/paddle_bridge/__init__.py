@@ -59,6 +59,7 @@ from d2s.paddle_bridge.flags import program_order, show_code
 from d2s.paddle_bridge.gate import keep_mode, static_lock
 from d2s.paddle_bridge.gradients.current import reading
 from d2s.paddle_bridge.gradients.reads import (
+    goes_on,
     gradients_go_to,
     read_by_gradients,
     read_from_copies,
@@ -246,6 +247,7 @@ __all__ = [
     "expect_dense_gradient",
     "failed_operation",
     "filled_like",
+    "goes_on",
     "gradient_function",
     "gradients_go_to",
     "gradients_here",

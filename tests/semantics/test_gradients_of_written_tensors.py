@@ -55,6 +55,27 @@ PARAMETER = {
         "y = (w * w).sum()\nw.set_value(w * 2)\ny = y + (w * w * w).sum()\n"
         "(g,) = paddle.grad(y, [w])\nreturn g"
     ),
+    "used before and after, in a branch": (
+        "if x.sum() > 3:\n    y = (w * w).sum()\n    w.set_value(w * 2)\n"
+        "    z = (w * w * w).sum()\n    (y + z).backward()"
+    ),
+    "used around a branch": (
+        "y = (w * w).sum()\nif x.sum() > 3:\n    w.set_value(w * 2)\n"
+        "    z = (w * w * w).sum()\n    (y + z).backward()"
+    ),
+    "written in a branch in it": (
+        "y = (w * w).sum()\nif x.sum() > -100:\n    if x.sum() > 3:\n        w.set_value(w * 2)\n"
+        "    z = (w * w * w).sum()\n    (y + z).backward()"
+    ),
+    "paddle.grad in a branch": (
+        "g = None\nif x.sum() > 3:\n    y = (w * w).sum()\n    w.set_value(w * 2)\n"
+        "    (g,) = paddle.grad(y + (w * w * w).sum(), [w])\nreturn g"
+    ),
+    "updates by hand in a loop": (
+        "for _ in range(6):\n    (g,) = paddle.grad((w * w).sum(), [w])\n"
+        "    with paddle.no_grad():\n        w.subtract_(0.125 * g)\n"
+        "    if g.abs().sum() < 6:\n        break\nreturn g"
+    ),
     "a gradient of a gradient": (
         "y = (w * w * w).sum()\n(g,) = paddle.grad(y, [w], create_graph=True)\n"
         "w.set_value(w * 2)\n(g * g).sum().backward()"

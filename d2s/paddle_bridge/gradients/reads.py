@@ -13,7 +13,7 @@ import paddle
 
 from d2s.paddle_bridge.capturing.leaves import is_copy, is_cut
 from d2s.paddle_bridge.values import is_fake
-from d2s.paddle_bridge.walks import inside
+from d2s.paddle_bridge.walks import blocks_of, inside
 
 _NAMES: Final = """
     add subtract add_n scale sum mean mean_all assign cast concat stack unstack expand expand_as
@@ -146,6 +146,35 @@ def read_from_copies(value: Any) -> Iterator[Any]:
             block = block.parent_block
         if _LOOP in names and _IF in names[: names.index(_LOOP)]:
             yield from operation.results()
+
+
+def goes_on(value: Any, wanted: set[int], left_out: set[int]) -> bool | None:
+    """Whether a gradient of ``value`` goes on to one of ``wanted`` as it is.
+
+    Args:
+        value: a value.
+        wanted: ids of others.
+        left_out: ids of operations that no gradient goes through.
+
+    Returns:
+        ``None``: on some paths alone, or through a loop.
+    """
+    if value.id in wanted:
+        return True
+    maker = value.get_defining_op()
+    if maker is None or is_cut(maker) or maker.id() in left_out:
+        return False
+    if maker.name() == "pd_op.assign" or _hands_on(maker):
+        return goes_on(maker.operand_source(0), wanted, left_out)
+    if maker.name() not in (_IF, _LOOP):
+        return False
+    place = [each.id for each in maker.results()].index(value.id)
+    if maker.name() == _LOOP:
+        first = goes_on(maker.operand_source(place + 1), wanted, left_out)
+        return False if first is False else None
+    sides = [block.ops[-1].operands_source()[place] for block in blocks_of(maker)]
+    found = {goes_on(side, wanted, left_out) for side in sides}
+    return found.pop() if len(found) == 1 else None
 
 
 def _hands_on(operation: Any) -> bool:

@@ -32,6 +32,7 @@ from d2s.runtime.lists.items.structures import element_of
 from d2s.runtime.python.arrays import numpy_calls
 from d2s.runtime.python.keys import is_undecided
 from d2s.runtime.trace import current, error_here
+from d2s.runtime.training.methods import if_training
 from d2s.runtime.values.choice import Choice, Use, each, possible
 from d2s.runtime.values.objects import attribute, is_user_class, owner_of
 from d2s.runtime.values.tensors import (
@@ -222,7 +223,6 @@ _CHANGING: Final = frozenset(
 )
 """Methods that change a list or dict in place."""
 
-
 _READING: Final = frozenset(
     [
         *("count", "copy", "difference", "get", "index", "intersection", "isdisjoint"),
@@ -237,7 +237,7 @@ _CHANGERS: Final = ("_bisect", "_heapq", "_operator", "bisect", "heapq", "operat
 
 
 def _changed_by(function: Any, owner: object, arguments: list[Any]) -> object:
-    """The list or dict that ``function`` may change: it is a method of it, or is given it."""
+    """The list or dict that ``function`` may change, or itself if that changes parameters."""
     first = arguments[0] if arguments else None
     module = module_of(function)
     of_python = isinstance(function, types.FunctionType) and not module.startswith(COMPUTING)
@@ -246,7 +246,7 @@ def _changed_by(function: Any, owner: object, arguments: list[Any]) -> object:
     if is_mutable(owner):
         return None if attribute(function, "__name__", "") in _READING else owner
     known = module in _CHANGERS or type(owner) is random.Random
-    return first if known and is_mutable(first) else None
+    return first if known and is_mutable(first) else if_training(function, first)
 
 
 def _each_change(use: Use, choice: Choice, changed: object, function: object) -> Any:

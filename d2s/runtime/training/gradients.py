@@ -126,7 +126,7 @@ class Gradients:
         kept: bool,
     ) -> list[bridge.Value | None]:
         """:meth:`compute` of tensors, which may have been written since they were used."""
-        groups = [[begun_as(value), *self._leaves.before(value)] for value in wanted]
+        groups = [self._leaves.used(begun_as(value), outputs) for value in wanted]
         made = iter(self.compute(outputs, [each for g in groups for each in g], seeds, kept))
         found: list[bridge.Value | None] = []
         for group in groups:

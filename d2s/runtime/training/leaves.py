@@ -174,11 +174,46 @@ class Leaves:
         leaf = self.of_value(value)
         return leaf is not None and leaf not in self._retained
 
-    def before(self, value: bridge.Value) -> list[bridge.Value]:
-        """What else the leaf has been whose contents ``value`` is, the newest first."""
+    def used(self, value: bridge.Value, outputs: list[bridge.Value]) -> list[bridge.Value]:
+        """What the leaf whose contents ``value`` is was where ``outputs`` were computed with it.
+
+        The newest comes first, and ``value`` itself if there is none or it is no leaf.
+        """
         leaf = self.contents[value.id][1] if value.id in self.contents else None
-        same = [each for each, known in self.contents.values() if known is leaf]
-        return [each for each in same[::-1] if each.id != value.id and bridge.is_visible(each)]
+        same = {each.id for each, known in self.contents.values() if known is leaf}
+        found: list[bridge.Value] = []
+        seen: set[int] = set()
+        waiting = list(outputs) if len(same) > 1 else []
+        while waiting:
+            each = waiting.pop()
+            if each.id in seen or each.stop_gradient:
+                continue
+            seen.add(each.id)
+            if each.id in same:
+                found.append(each)
+            elif each.id not in self.contents or self.contents[each.id][1] in self._retained:
+                waiting.extend(bridge.sources(each))
+        order = list(self.contents)
+        found = sorted(found, key=lambda each: -order.index(each.id))
+        return [each for each in found if not self._goes_on(each, found)] or [value]
+
+    def _goes_on(self, value: bridge.Value, others: list[bridge.Value]) -> bool:
+        """Whether the gradient of ``value`` is a part of that of one of ``others``, older ones.
+
+        Raises:
+            LoopGradientError: (D2S307) on some paths it is.
+        """
+        left_out = self._record.made | self._record.stepping
+        older = {each.id for each in others if each.id != value.id}
+        found = bridge.goes_on(value, older, left_out)
+        if found is None:
+            raise error_here(
+                LoopGradientError,
+                "a gradient is asked for what was computed with a parameter in front of a branch "
+                "or loop that changes it, and for what was computed with it behind that",
+                "call backward() for each of them, or change the parameter behind both",
+            )
+        return found
 
     def begins_at(self, value: bridge.Value) -> bool:
         """Whether ``value`` is a leaf that the function has made, its gradient among them."""
@@ -319,4 +354,11 @@ class Leaves:
                 queue.extend(bridge.sources(value))
                 if frees:
                     self._record.freed.add(bridge.id_of_maker(value))
-        return list(found.values())
+        groups: dict[int, list[bridge.Value]] = {}
+        for value, leaf in found.values():
+            groups.setdefault(id(leaf), []).append(value)
+        return [
+            (value, leaf)
+            for value, leaf in found.values()
+            if len(groups[id(leaf)]) == 1 or not self._goes_on(value, groups[id(leaf)])
+        ]

@@ -21,6 +21,7 @@ from d2s.runtime.training import schedulers
 from d2s.runtime.training.optimizers import Pairs
 from d2s.runtime.training.steps import Steps, steps, steps_here
 from d2s.runtime.training.tensor_attributes import TENSOR_ATTRIBUTES
+from d2s.runtime.values.objects import attribute
 from d2s.runtime.values.tensors import as_value, is_tensor, number_kind
 
 Method = Callable[..., Any]
@@ -36,6 +37,7 @@ def _instead(action: Callable[..., Any]) -> Callable[[Method], Method]:
                 return original(self, *arguments, **options)
             return action(state, original, self, *arguments, **options)
 
+        method.__name__ = getattr(original, "__name__", method.__name__)
         return method
 
     return made
@@ -152,7 +154,23 @@ _OF_OPTIMIZERS: Final[dict[str, Callable[[Method], Method]]] = {
     ),
 }
 
+_OF_LAYERS: Final = ("set_state_dict", "set_dict", "load_dict")
+
 _OF_SCALERS: Final = ("scale", "step", "update", "minimize", "unscale_")
+
+
+def if_training(function: object, first: object) -> object:
+    """``function`` if it is a method that changes parameters or learning rates, else ``None``.
+
+    Args:
+        function: what is called.
+        first: its first argument, of which it is a method if it is not bound.
+    """
+    owner = attribute(function, "__self__", first)
+    loads = attribute(function, "__name__", "") in _OF_LAYERS
+    if isinstance(owner, paddle.nn.Layer) and loads:
+        return function
+    return function if isinstance(owner, Optimizer | LRScheduler) else None
 
 
 def _decaying(original: Method) -> Method:
@@ -181,15 +199,15 @@ def _replacements() -> Iterator[tuple[tuple[Any, str], Any]]:
                 yield (kind, name), _scaled(vars(kind)[name])
     for kind in (paddle.regularizer.L1Decay, paddle.regularizer.L2Decay):
         yield (kind, "__call__"), _decaying(vars(kind)["__call__"])
-    for name in ("set_state_dict", "set_dict", "load_dict"):
+    for name in _OF_LAYERS:
         yield (paddle.nn.Layer, name), _load(vars(paddle.nn.Layer)[name])
     yield bridge.tensors_of_layers(is_paddle)
     yield (paddle.nn.Layer, "__setattr__"), _assign(vars(paddle.nn.Layer)["__setattr__"])
     parameter = bridge.EagerParamBase
     yield (parameter, "__deepcopy__"), _copy(vars(parameter)["__deepcopy__"])
     yield (bridge.EagerTensor, "set_value"), _set_value(bridge.EagerTensor.set_value)
-    for name, attribute in TENSOR_ATTRIBUTES.items():
-        yield (bridge.EagerTensor, name), attribute
+    for name, property_ in TENSOR_ATTRIBUTES.items():
+        yield (bridge.EagerTensor, name), property_
 
 
 @contextlib.contextmanager

@@ -71,17 +71,17 @@ class _Rate(Slot):
 
     Attributes:
         rates: the rates, by the ids of optimizers.
-        subject: the id.
+        subject: the optimizer.
     """
 
     rates: dict[object, bridge.Value]
-    subject: int
+    subject: Optimizer
 
     def get(self) -> bridge.Value:
-        return self.rates[self.subject]
+        return self.rates[id(self.subject)]
 
     def set(self, value: bridge.Value) -> None:
-        self.rates[self.subject] = value
+        self.rates[id(self.subject)] = value
 
 
 class Optimizers:
@@ -269,7 +269,7 @@ class Optimizers:
         """``optimizer.set_lr(rate)``, which each run calls with ``keep`` at its end."""
         self._record.check("a change of the learning rate", "branch")
         self.rate(optimizer)  # what it is on the other runs
-        self._record.join_branches("a learning rate", _Rate(self._rates, id(optimizer)))
+        self._record.join_branches("a learning rate", _Rate(self._rates, optimizer))
         self.later(keep, rate)
         self._rates[id(optimizer)] = paddle.cast(as_value(rate), NUMBER_DTYPES[float])
 
