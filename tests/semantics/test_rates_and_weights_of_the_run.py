@@ -73,6 +73,48 @@ BODIES = {
                     return "stopped", k
         return "done", k
     """,
+    "a plateau in a static loop": """
+    def f(x):
+        best, bad = 1e9, 0
+        for k in range(70):
+            loss = (net(x) ** 2).sum()
+            loss.backward()
+            opt.step()
+            opt.clear_grad()
+            if loss < best * 0.5:
+                best, bad = loss.detach(), 0
+            else:
+                bad += 1
+                if bad > 1:
+                    opt.set_lr(opt.get_lr() * 0.5)
+                    bad = 0
+            if loss < 0.01 or loss > 1e4:
+                break
+        return loss.detach(), k, opt.get_lr()
+    """,
+    "each trip, in a branch": """
+    def f(x):
+        if x.sum() > 0:
+            for k in range(8):
+                loss = (net(x) ** 2).sum()
+                loss.backward()
+                opt.step()
+                opt.clear_grad()
+                opt.set_lr(opt.get_lr() * 0.75)
+                if loss < 3:
+                    break
+        return opt.get_lr()
+    """,
+    "raised behind it": """
+    def f(x):
+        opt.set_lr(opt.get_lr() * 0.5)
+        while x.max() > 1:
+            x = x / 2
+            opt.set_lr(opt.get_lr() * 0.5)
+        if x.sum() > 0:
+            raise ValueError("positive")
+        opt.set_lr(0.125)
+    """,
     "weights of a branch, in a branch": """
     def f(x):
         weights = {name: p * 2 for name, p in net.state_dict().items()}
@@ -97,7 +139,10 @@ def seen(body: str, **options: Any) -> list[str]:
         function = d2s.to_static(function, **options)
     found = []
     for scale in (1.0, -0.5, 0.25, -0.25, 0.125):
-        result = function(paddle.to_tensor([[1.0, 0.5], [-2.0, 1.5]]) * scale)
+        try:
+            result = function(paddle.to_tensor([[1.0, 0.5], [-2.0, 1.5]]) * scale)
+        except ValueError as error:
+            result = error
         found.append(str([result, net.weight, net.bias, net.weight.grad, opt.get_lr()]))
     return found
 

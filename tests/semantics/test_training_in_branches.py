@@ -288,7 +288,6 @@ REFUSED = {
     "a rate behind what a try catches": "try:\n            if x.max() > 5:\n"
     "                raise ValueError('big')\n            opt.set_lr(0.5)\n"
     "        except ValueError:\n            pass",
-    "a rate in a loop": "while x.max() > 1:\n            x = x / 2\n            opt.set_lr(0.5)",
     "a scheduler in a loop": "while x.max() > 1:\n            x = x / 2\n"
     "            scheduler.step()",
 }

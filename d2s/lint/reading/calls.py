@@ -106,7 +106,6 @@ def _method(
     if (dotted(node.func) or "").partition(".")[0] in reader.module.names:
         return None
     owner = reader.of(node.func.value)
-    rules.trained(reader, node, owner)
     if owner.kind is Kind.UNKNOWN and name in tables.NUMPY_OF_TENSORS and not node.args:
         return _of_tensor(reader, node, name)
     if owner.kind is Kind.TENSOR:

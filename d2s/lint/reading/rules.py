@@ -13,7 +13,6 @@ import gast
 
 from d2s.analysis.exits import jumps, returns
 from d2s.analysis.scopes import dotted, own_nodes, reads_in
-from d2s.lint.reading import tables
 from d2s.lint.reading.reader import Reader
 from d2s.lint.reading.values import UNKNOWN, VECTOR, Kind, Value
 from d2s.passes.statements.generators import hands_on
@@ -29,22 +28,6 @@ def condition(reader: Reader, node: Any, value: Value) -> None:
             "D2S204",
             "the condition is a tensor of more than one element",
             "say which is meant: .all(), .any(), or the item that decides",
-        )
-
-
-def trained(reader: Reader, node: Any, owner: Value) -> None:
-    """D2S205: a learning rate that a loop changes that a tensor ends."""
-    name = node.func.attr
-    called = (dotted(node.func.value) or "").rpartition(".")[2].strip("_")
-    optimizer = owner.kind is Kind.OPTIMIZER or (
-        owner.kind is Kind.UNKNOWN and called in tables.OPTIMIZERS
-    )
-    if optimizer and name in tables.RATES and reader.in_loop:
-        reader.report(
-            node,
-            "D2S205",
-            f"{name}() stands in a loop that a tensor ends",
-            "put it behind the loop, or let a Python value end the loop",
         )
 
 

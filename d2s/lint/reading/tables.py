@@ -132,12 +132,6 @@ NEEDS_VALUES: Final = {
 
 COMPARING: Final = _words("bisect.insort bisect.insort_left bisect.insort_right")
 
-RATES: Final = _words("set_lr")
-"""Methods of optimizers that have no meaning in a loop that a tensor ends."""
-
-OPTIMIZERS: Final = ("opt", "optim", "optimizer", "optimiser", "sgd", "adam", "adamw")
-"""What optimizers are called that come from elsewhere."""
-
 PLAIN_CALLS: Final = _words(
     "isinstance issubclass hasattr callable type id len repr str format hash print ord chr vars "
     "dir super getattr setattr round open"

@@ -237,6 +237,8 @@ def changes_of(steps: Steps) -> Iterator[tuple[Callable[[Any, Any], None], Any]]
             yield _clearer(leaf, True, leaf.grad is ZEROS), None
     for call in steps.optimizers.after:
         yield _caller(call.function), call.given
+    for optimizer, keep, rate in steps.optimizers.rates_set():
+        yield _keeper(optimizer, keep), rate
 
 
 def _target(leaf: Leaf) -> Callable[[Any], Any]:
@@ -271,6 +273,14 @@ def _clearer(leaf: Leaf, zero: bool, there: bool = False) -> Callable[[Any, Any]
             tensor.grad = paddle.zeros_like(tensor)
             bridge.let_gradient_stop(tensor, leaf.stops)
         tensor.clear_gradient(zero)
+
+    return write
+
+
+def _keeper(optimizer: Any, keep: Callable[[object], None]) -> Callable[[Any, Any], None]:
+    def write(run: Any, rate: Any) -> None:
+        if rate != optimizer.get_lr():  # else no line that sets it was come to on this run
+            keep(rate)
 
     return write
 

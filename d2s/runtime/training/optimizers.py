@@ -108,6 +108,7 @@ class Optimizers:
         self._gradients = gradients
         self._parameters = parameters
         self._rates: dict[object, bridge.Value] = {}
+        self._set: dict[int, tuple[Optimizer, Callable[[object], None]]] = {}
 
     def step(self, optimizer: Optimizer) -> Pairs:
         """``optimizer.step()``; the parameters with their gradients."""
@@ -266,12 +267,19 @@ class Optimizers:
         return found
 
     def set_rate(self, optimizer: Optimizer, rate: object, keep: Callable[[object], None]) -> None:
-        """``optimizer.set_lr(rate)``, which each run calls with ``keep`` at its end."""
-        self._record.check("a change of the learning rate", "branch")
+        """``optimizer.set_lr(rate)``; each run calls ``keep`` with the last rate at its end."""
+        self._record.check("a change of the learning rate", *BLOCKS)
         self.rate(optimizer)  # what it is on the other runs
+        self._record.use()
         self._record.join_branches("a learning rate", _Rate(self._rates, optimizer))
-        self.later(keep, rate)
-        self._rates[id(optimizer)] = paddle.cast(as_value(rate), NUMBER_DTYPES[float])
+        fresh = paddle.cast(as_value(rate), NUMBER_DTYPES[float])
+        self._rates[id(optimizer)] = mark_number(fresh, float)
+        self._set[id(optimizer)] = optimizer, keep
+
+    def rates_set(self) -> Iterator[tuple[Optimizer, Callable[[object], None], bridge.Value]]:
+        """The optimizers whose rate was set: what keeps a rate, and that at this point."""
+        for optimizer, keep in self._set.values():
+            yield optimizer, keep, self._rates[id(optimizer)]
 
     def later(self, function: Callable[..., Any], *arguments: object, **options: object) -> None:
         """Let each run call ``function`` when the program has run."""

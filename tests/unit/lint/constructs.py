@@ -154,7 +154,7 @@ def step_in_a_loop(x):
 @d2s.to_static
 def rate_in_a_loop(x):
     while x.sum() > 0:
-        SGD.set_lr(0.5)  # D2S205
+        SGD.set_lr(0.5)
         x = x - 1
     return x
 
