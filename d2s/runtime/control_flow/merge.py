@@ -32,7 +32,8 @@ from d2s.runtime.aliasing.snapshots import (
 )
 from d2s.runtime.aliasing.variables import State
 from d2s.runtime.control_flow.ends import Ends, born, is_named_elsewhere, made_like, set_on_each
-from d2s.runtime.control_flow.forms import Alternatives, Select, settled
+from d2s.runtime.control_flow.forms.alternatives import Alternatives, settled
+from d2s.runtime.control_flow.forms.form import Select
 from d2s.runtime.control_flow.keeping import Keeping
 from d2s.runtime.control_flow.outputs import Builder, once
 from d2s.runtime.control_flow.partners import Partners

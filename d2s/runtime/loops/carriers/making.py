@@ -6,7 +6,7 @@ from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.origins import is_callers, note_form, origin_of
 from d2s.runtime.aliasing.snapshots import Frozen, thaw
 from d2s.runtime.aliasing.waiting import check_waiting
-from d2s.runtime.control_flow.forms import Alternatives
+from d2s.runtime.control_flow.forms.alternatives import Alternatives
 from d2s.runtime.lists.becoming import of_python
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.likeness import Like
@@ -72,7 +72,7 @@ class Carriers:
         plan = self.plans[path]
         value = possible(value)
         if plan.choices is not None:
-            return OneOfSeveral(path, value, plan.choices)
+            return OneOfSeveral(path, value, plan.choices, rebound=plan.rebound)
         if isinstance(value, Frozen):
             return self._of_container(path, value)
         if value is None or value is UNBOUND:
@@ -128,7 +128,7 @@ class Carriers:
                 "loop begins that changes it",
                 "fill a list or dict of the function's own, and return it",
             )
-        return OneOfSeveral(path, value, choices)
+        return OneOfSeveral(path, value, choices, rebound=plan.rebound)
 
     def _of_structure(self, path: str, value: object) -> Structure:
         rebound = self.plans[path].anew

@@ -14,7 +14,7 @@ from typing import Any, Final
 import paddle
 
 from d2s.errors import D2SError
-from d2s.runtime.control_flow.forms import Alternatives
+from d2s.runtime.control_flow.forms.alternatives import Alternatives
 from d2s.runtime.lists.items.elements import Element
 from d2s.runtime.lists.items.likeness import Like
 from d2s.runtime.lists.items.structures import union
@@ -70,7 +70,8 @@ class Plan:
         place: what a tensor may be a view of, see ``loops.views``.
         rows: the growing list is asked for more than to be appended to.
         carry: the loop changes the growing list.
-        rebound: the loop binds the variable to another growing list.
+        rebound: the loop binds the variable to another growing list, or to another one of several
+            containers.
         choices: what the variable may be: constants, and structures of tensors.
     """
 
