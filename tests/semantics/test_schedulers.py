@@ -44,6 +44,89 @@ SEEN = {
 """What is refused as one program."""
 
 
+EPOCHS = {
+    "each batch": """
+    def f(x):
+        for k in range(3):
+            loss = (weight * x * (k + 1)).square().sum()
+            loss.backward()
+            optimizer.step()
+            optimizer.clear_grad()
+            rate.step()
+        return optimizer.get_lr()
+    """,
+    "until a tensor leaves": """
+    def f(x):
+        for k in range(4):
+            loss = (weight * x).square().sum()
+            loss.backward()
+            optimizer.step()
+            optimizer.clear_grad()
+            rate.step()
+            if loss < 0.5:
+                break
+        return loss.detach(), optimizer.get_lr()
+    """,
+    "on one side": """
+    def f(x):
+        loss = (weight * x).square().sum()
+        loss.backward()
+        if loss < 2:
+            optimizer.step()
+            rate.step()
+        optimizer.step()
+        optimizer.clear_grad()
+        rate.step()
+        return optimizer.get_lr()
+    """,
+    "at a side's end": """
+    def f(x):
+        (weight * x).square().sum().backward()
+        if x.sum() > 1:
+            rate.step()
+            rate.step()
+        else:
+            rate.step()
+        optimizer.step()
+        optimizer.clear_grad()
+    """,
+}
+"""Steps behind that of the scheduler, which the run makes last."""
+
+FORESEEN = {
+    **{k: make for k, make in RATES.items() if k not in ("MultiplicativeDecay", "ReduceOnPlateau")},
+    "a warm-up of another": lambda: paddle.optimizer.lr.LinearWarmup(
+        paddle.optimizer.lr.CosineAnnealingDecay(0.5, 6), 2, 0.0, 0.5
+    ),
+    "CyclicLR": lambda: paddle.optimizer.lr.CyclicLR(0.125, 0.5, 3),
+}
+"""Schedulers whose rates a copy tells."""
+
+
+@pytest.mark.parametrize("kind", FORESEEN)
+@pytest.mark.parametrize("body", EPOCHS.values(), ids=EPOCHS)
+def test_the_rate_behind_a_step(kind: str, body: str) -> None:
+    """F3: the next one, as in dygraph; one program serves all epochs."""
+    found = []
+    for full_graph in (None, True):
+        rate = FORESEEN[kind]()
+        weight = paddle.create_parameter([2], "float32")
+        weight.set_value(tensor(1.0, 2.0))
+        optimizer = paddle.optimizer.Momentum(rate, parameters=[weight])
+        f = function_of(body, rate=rate, optimizer=optimizer, weight=weight)
+        if full_graph:
+            f = d2s.to_static(f, full_graph=True)
+        seen = []
+        for scale in (0.5, 0.25, -1.0, 0.5, 0.125):
+            result = f(tensor(1.0, 0.5) * scale)
+            seen.append(str([result, weight, rate.last_epoch, rate.last_lr]))
+            if scale < 0:
+                rate.step()
+        found.append(seen)
+    assert found[0] == found[1]
+    assert len(f.programs) == 1
+
+
 def of_scheduler(kind: str, body: str, convert: Any) -> list[Any]:
     """What calls and the scheduler say, also when it has stepped outside."""
     rate = RATES[kind]()

@@ -9,13 +9,16 @@ the run leaves behind is what dygraph would leave.  The learning rate is asked f
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 import paddle
 from paddle.optimizer import Optimizer
+from paddle.optimizer.lr import LRScheduler
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
@@ -28,12 +31,14 @@ from d2s.runtime.training.leaves import Leaves
 from d2s.runtime.training.optimizer_facts import Facts, facts_of
 from d2s.runtime.training.parameters import Parameters
 from d2s.runtime.training.record import BLOCKS, Record
-from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.choice import Choice, possible
 from d2s.runtime.values.objects import owner_of
 from d2s.runtime.values.tensors import NUMBER_DTYPES, as_value, cast_plain, mark_number
 
 Pairs = list[tuple[paddle.Tensor, bridge.Value]]
 """Parameters with their gradients."""
+
+_HOME: Final = LRScheduler.__module__
 
 _GET_LR: Final = Optimizer.get_lr
 """Paddle's own, whatever is being captured."""
@@ -114,8 +119,6 @@ class Optimizers:
         """``optimizer.step()``; the parameters with their gradients."""
         self._record.check(f"{type(optimizer).__name__}.step()", *BLOCKS)
         _refuse_unknown(optimizer)
-        if self.moved(optimizer._learning_rate):
-            raise _late(optimizer)
         self._record.use()
         self.stepped[id(optimizer)] = optimizer
         several = self._several(optimizer)
@@ -229,9 +232,9 @@ class Optimizers:
     def _copied(self, tensor: paddle.Tensor) -> bridge.Value:
         """A value that an optimizer may write into in a branch."""
         self._parameters.join(tensor)
-        copy = paddle.assign(bridge.as_value(tensor))
-        self._parameters.bind(tensor, _with_flag(copy, tensor), changed=True)
-        return copy
+        copied = paddle.assign(bridge.as_value(tensor))
+        self._parameters.bind(tensor, _with_flag(copied, tensor), changed=True)
+        return copied
 
     @contextlib.contextmanager
     def _with_rate(self, optimizer: Optimizer) -> Iterator[None]:
@@ -249,13 +252,36 @@ class Optimizers:
 
     def rate(self, optimizer: Optimizer) -> bridge.Value:
         """``optimizer.get_lr()``, which each run asks for."""
-        if self.moved(optimizer._learning_rate):
-            raise _late(optimizer)
+        scheduler = optimizer._learning_rate
+        if self.moved(scheduler):
+            return self._rate_behind(optimizer, scheduler)
         return mark_number(self.asked(id(optimizer), lambda: float(_GET_LR(optimizer))), float)
 
     def moved(self, scheduler: object) -> bool:
         """Whether a step of ``scheduler`` is what each run makes at its end."""
         return any(owner_of(call.function) is scheduler for call in self.after)
+
+    def _rate_behind(self, optimizer: Optimizer, scheduler: LRScheduler) -> bridge.Value:
+        """The rate behind steps of ``scheduler``, which the run makes later.
+
+        Raises:
+            UnsupportedInGraphError: (D2S205) a copy of the scheduler does not tell it.
+        """
+        mine = [call for call in self.after if owner_of(call.function) is scheduler]
+        given = [possible(call.given) for call in mine]
+        leaves = [part for each in given for part in _leaves(each)]
+        if not is_foreseen(scheduler) or any(part not in (None, ((), {})) for part in leaves):
+            raise _late(optimizer)
+        rates = [self.asked(id(optimizer), lambda: float(_GET_LR(optimizer)))]
+        for count in range(1, len(mine) + 1):
+            ahead = functools.partial(_rate_ahead, scheduler, count)
+            rates.append(self.asked((id(optimizer), count), ahead))
+        if not any(isinstance(each, Choice) for each in given):
+            return mark_number(rates[sum(each is not None for each in given)], float)
+        with paddle.no_grad():
+            count_ = functools.reduce(operator.add, map(_times, given))
+            found = paddle.gather(paddle.stack(rates), count_.reshape([1])).reshape([])
+        return mark_number(constant(found), float)
 
     def asked(self, key: object, number: Callable[[], Any]) -> bridge.Value:
         """``number()``, which each run asks for once, under ``key``, when it begins."""
@@ -295,6 +321,34 @@ class Optimizers:
         return [
             facts_of(optimizer, self._parameters.touched) for optimizer in self.stepped.values()
         ]
+
+
+def is_foreseen(scheduler: LRScheduler) -> bool:
+    """Whether a copy of ``scheduler`` tells its rates: Paddle's code alone computes them."""
+    parts = [type(scheduler), *vars(scheduler).values()]
+    parts += [type(each) for each in parts if isinstance(each, LRScheduler)]
+    return all(each.__module__ == _HOME for each in parts if callable(each))
+
+
+def _leaves(given: Any) -> list[Any]:
+    return list(given.leaves()) if isinstance(given, Choice) else [given]
+
+
+def _times(given: Any) -> bridge.Value:
+    """How often a call is made that is given ``given``, or ``None``: 1 or 0."""
+    if isinstance(given, Choice):
+        return paddle.where(given.flag, _times(given.true), _times(given.false))
+    return paddle.full([], given is not None, "int64")
+
+
+def _rate_ahead(scheduler: LRScheduler, count: int) -> float:
+    """The rate of ``scheduler`` when it has stepped ``count`` times more."""
+    with bridge.in_dygraph():
+        ahead = copy.deepcopy(scheduler)
+        ahead.verbose = False
+        for _ in range(count):
+            ahead.step()
+        return float(ahead())
 
 
 class _Named:

@@ -195,7 +195,7 @@ def own(w: Any, v: Any) -> Any:
 
 
 def scheduled(w: Any, v: Any) -> Any:
-    rate = paddle.optimizer.lr.StepDecay(0.5, step_size=1)
+    rate = paddle.optimizer.lr.LambdaDecay(0.5, lambda epoch: 0.5**epoch)
     return paddle.optimizer.SGD(rate, parameters=[w, v])
 
 
