@@ -182,7 +182,9 @@ class StaticFunction(ConcretePrograms):
             if self._idle == Noted.count and paddle.in_dynamic_mode():  # nothing is worth a program
                 if self._instance is None:
                     return self.d2s_original(*args, **kwargs)
-                return self.d2s_original(self._object(), *args, **kwargs)
+                owner = self._instance()
+                if owner is not None:
+                    return self.d2s_original(owner, *args, **kwargs)
             resting = self._kinds.resting
             if resting is not None and not kwargs and paddle.in_dynamic_mode():
                 alone = self._instance is None
