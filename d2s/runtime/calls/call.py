@@ -34,6 +34,7 @@ from d2s.runtime.calls.stand_ins.tables import StandIns
 from d2s.runtime.host import breakpoints, messages, streams, world
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.pools import pooled
+from d2s.runtime.python.items import is_looked_up, member_of
 from d2s.runtime.python.kinds import type_
 from d2s.runtime.trace import Capture, current, error_here
 from d2s.runtime.values.choice import Choice, each
@@ -114,6 +115,8 @@ class _Converted(Callables):
             return functools.partial(py_layers.apply, owner, call)
         if isinstance(callee, type) and capture.adopt is not None:
             capture.adopt(callee)
+            if is_looked_up(callee):
+                return functools.partial(member_of, callee)
             if issubclass(callee, paddle.distribution.Distribution):
                 return functools.partial(_of_values, callee)
             if _makes_empty_objects(callee) and callee not in capture.pools:

@@ -7,6 +7,7 @@ is meant: see ``picking``.
 from __future__ import annotations
 
 import collections
+import enum
 from collections.abc import Callable, Sized
 from typing import Any, Final
 
@@ -17,7 +18,7 @@ from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.identities import as_stored
 from d2s.runtime.aliasing.replays import Method, done
-from d2s.runtime.host.text import HostText, snapshot
+from d2s.runtime.host.text import HostText, snapshot, text
 from d2s.runtime.lists.becoming import become
 from d2s.runtime.lists.dynamic_dict import DynamicKeys
 from d2s.runtime.lists.dynamic_list import DynamicList
@@ -228,6 +229,27 @@ def _looked_up(table: dict[Any, Any], key: object) -> Any:
             raise KeyError(number)
 
     host_call(check, [missing, key], raises=True)
+    return case_of(known)
+
+
+def is_looked_up(kind: type) -> bool:
+    """Whether a call of a class gives one of its objects, by its value: ``Color(2)``."""
+    if not issubclass(kind, enum.Enum) or issubclass(kind, enum.Flag) or not len(kind):
+        return False
+    return kind._missing_.__func__ is enum.Enum._missing_.__func__  # type: ignore[attr-defined]
+
+
+def member_of(kind: type[enum.Enum], *value: object, **options: object) -> Any:
+    """``Color(value)``: the member that is meant, also by a number that the run decides."""
+    (given,) = value if len(value) == 1 and not options else (None,)
+    if isinstance(given, Choice):
+        return each(lambda found: member_of(kind, found), given, none=True, exact=True)
+    given = without_arrays(given, tensors=False)
+    if number_kind(given) is None or not is_late_key(given):
+        return kind(*value, **options)
+    known, missing = cases_of({member.value: member for member in kind}, given)
+    valid = f" is not a valid {kind.__qualname__}"
+    raise_where(missing, lambda: ValueError(text((given, "r", ""), valid)))
     return case_of(known)
 
 
