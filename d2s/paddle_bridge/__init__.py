@@ -111,7 +111,6 @@ from d2s.paddle_bridge.running.errors import (
 from d2s.paddle_bridge.running.modes import modes_are, thread_modes
 from d2s.paddle_bridge.running.runs import Program
 from d2s.paddle_bridge.running.steps import (
-    FLAGS_OF_LAYERS,
     filled_like,
     gradients_here,
     gradients_in_block,
@@ -120,6 +119,7 @@ from d2s.paddle_bridge.running.steps import (
     id_of_maker,
     ids_from,
     in_dygraph,
+    is_flag,
     is_made_of_constants,
     joined,
     known_tensors,
@@ -199,7 +199,6 @@ from d2s.paddle_bridge.walks import (
 
 __all__ = [
     "CALLS_PYTHON",
-    "FLAGS_OF_LAYERS",
     "INDEXING",
     "NO_COMPILER",
     "PROGRAM_NODES",
@@ -272,6 +271,7 @@ __all__ = [
     "is_cut",
     "is_eager",
     "is_fake",
+    "is_flag",
     "is_inner",
     "is_made_here",
     "is_made_of_constants",

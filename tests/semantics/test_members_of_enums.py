@@ -47,8 +47,8 @@ BODIES = [
     "        return str(e), x\n    return m.name, x",
     "match Move(int(x.argmax())):\n        case Move.STOP:\n            return x\n"
     "        case _:\n            return x * 3",
-    "i, seen = 3, []\n    while i > 0:\n        m = Move(int(x[i % 3]))\n        if m is Move.STOP:\n"
-    "            break\n        if m is Move.UP:\n            i -= 1\n            seen.append(i)\n"
+    "i, seen = 3, []\n    while i > 0:\n        m = Move(int(x[i % 3]))\n"
+    "        if m is Move.STOP:\n            break\n        if m is Move.UP:\n            i -= 1\n            seen.append(i)\n"
     "        else:\n            i -= 2\n    return seen, i",
 ]
 

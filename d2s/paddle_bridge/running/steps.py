@@ -198,8 +198,9 @@ def layers_as_in_dygraph() -> Iterator[None]:
         layers.in_dygraph_mode = before
 
 
-FLAGS_OF_LAYERS: Final = frozenset({"_built"})
-"""Attributes in which Paddle notes for itself that a layer has been called in a program."""
+def is_flag(layer: Any, name: str) -> bool:
+    """Whether an attribute of a layer is where Paddle notes calls in programs, and no others."""
+    return name == "_built" and type(layer)._build_once is layers.Layer._build_once
 
 
 def tensors_of_layers(is_paddle: Callable[[Any], bool]) -> tuple[tuple[Any, str], Any]:

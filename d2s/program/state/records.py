@@ -75,12 +75,6 @@ class Record:
         """
         return self.owner is not None and not is_user_class(type(self.owner))
 
-    def counts(self, key: Any, value: Any) -> bool:
-        """Whether another value of an entry is a change of the user's."""
-        if is_symbol(value):
-            return True
-        return not (self.library or (self.owner is not None and key in bridge.FLAGS_OF_LAYERS))
-
     @property
     def loose(self) -> bool:
         """Whether it is a container that a callable holds, under no name and in no attribute."""
@@ -113,8 +107,7 @@ class Record:
         if isinstance(self.scope, types.CellType):
             Place(self.scope, "cell", self.path).set(self.before["cell"])
         elif self.library:
-            own = bridge.FLAGS_OF_LAYERS
-            for key in [key for key, v in self.scope.items() if is_symbol(v) or key in own]:
+            for key in [key for key, value in self.scope.items() if is_symbol(value)]:
                 if key in self.before:
                     self.scope[key] = self.before[key]
                 else:

@@ -37,7 +37,7 @@ from d2s.program.state.places import (
     Slot,
 )
 from d2s.program.state.probes import BUFFERING, WHOLE, Probes, stored_by
-from d2s.program.state.records import Change, Record, Reordered, entries, moved
+from d2s.program.state.records import Change, Record, Reordered, entries, is_symbol, moved
 from d2s.runtime.calls.call import Factories
 from d2s.runtime.values.fields import Fields, class_fields, is_count_class, slot_fields, slots_of
 from d2s.runtime.values.objects import (
@@ -463,7 +463,7 @@ class Watch:
                 for key in [*now, *(key for key in before if key not in now)]:
                     value, old = now.get(key, ABSENT), before.get(key, ABSENT)
                     same = value is old and not self._is_lifted(record, key)
-                    if not same and record.counts(key, value):
+                    if not same and (is_symbol(value) or not record.library):
                         found.append(Change(record, key, value, old))
                 again = [] if record.names is not None or record.fields else moved(before, now)
                 if again:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import sys
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, Final
@@ -89,6 +90,8 @@ def _assign(
     state: Steps, original: Method, layer: paddle.nn.Layer, name: str, value: object
 ) -> None:
     """``layer.name = value``: in a program, Paddle knows a parameter by its value alone."""
+    if bridge.is_flag(layer, name) and is_paddle(sys._getframe(2)):
+        return  # dygraph notes no call there
     if is_tensor(value) and number_kind(value) is None:
         state.buffers.setdefault((id(layer), name), len(state.buffers))
     known = isinstance(value, bridge.EagerParamBase) and id(value) in bridge.known_tensors()

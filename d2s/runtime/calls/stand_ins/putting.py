@@ -68,7 +68,8 @@ def of_lists(function: object, given: Iterable[object]) -> D2SError | None:
     name = getattr(function, "__name__", "a function")
     return error_here(
         ContainerInGraphError,
-        f"{name}() is given {found.name!r}, a list whose length a tensor decides",
+        f"{name}() is given {f'{found.name!r}, ' * bool(found.name)}a list whose length a tensor "
+        "decides",
         "use the methods of the list, sorted() and min(), or functions of Paddle on a stack of it",
     )
 
