@@ -48,8 +48,9 @@ BODIES = [
     "match Move(int(x.argmax())):\n        case Move.STOP:\n            return x\n"
     "        case _:\n            return x * 3",
     "i, seen = 3, []\n    while i > 0:\n        m = Move(int(x[i % 3]))\n"
-    "        if m is Move.STOP:\n            break\n        if m is Move.UP:\n            i -= 1\n            seen.append(i)\n"
-    "        else:\n            i -= 2\n    return seen, i",
+    "        if m is Move.STOP:\n            break\n        if m is Move.UP:\n"
+    "            i -= 1\n            seen.append(i)\n        else:\n            i -= 2\n"
+    "    return seen, i",
 ]
 
 
