@@ -6,7 +6,7 @@ The stages are:
 - ``gradients``: two calls in training mode, each with a loss and its ``backward()``;
 - ``step``: three whole training steps: forward, loss, ``backward()``, ``step()``, ``clear_grad()``.
   d2s converts the function with all of it; Paddle's converters take the layer alone;
-- ``saved``: what is loaded from the file that was saved, in evaluation mode.
+- ``saved``: what is loaded from the file that was saved, in evaluation mode; only one program is.
 
 Dropout is switched off: Paddle draws other numbers in a program than in dygraph. Where a model is
 random nevertheless, only structures, dtypes and shapes are compared.
@@ -39,7 +39,11 @@ SEED = 7
 STAGES = ("eval", "gradients", "step", "saved")
 CALLS = {"eval": 3, "gradients": 2, "step": 3, "saved": 1}
 LEARNING_RATE = 1e-3
-CONVERTERS = ("d2s", "ast", "sot")
+CONVERTERS = ("d2s", "islands", "ast", "sot")
+"""d2s as one program and by default (several, with Python between them), and Paddle's two."""
+
+OURS = {"d2s": True, "islands": None}
+"""The ``full_graph`` of those that are d2s."""
 
 Say = Callable[[dict[str, Any]], None]
 State = dict[str, np.ndarray]
@@ -134,10 +138,10 @@ def quiet(layer: Any) -> None:
 
 
 def _convert(layer: Any, converter: str, **options: Any) -> Any:
-    if converter == "d2s":
+    if converter in OURS:
         import d2s  # only here: it repairs parts of Paddle, which the other converters must not see
 
-        return d2s.to_static(layer, full_graph=True, **options)
+        return d2s.to_static(layer, full_graph=OURS[converter], **options)
     return paddle.jit.to_static(layer, full_graph=converter == "ast", **options)
 
 
@@ -212,15 +216,16 @@ def _gradients(side: Side, _: Path) -> Callable[[tuple[Any, ...]], Seen]:
 
 
 def _steps(side: Side, _: Path) -> Callable[[tuple[Any, ...]], Seen]:
-    layer = side.plain() if side.converter in (None, "d2s") else side.converted()
+    ours = side.converter in OURS
+    layer = side.plain() if ours or side.converter is None else side.converted()
     layer.train()
     trained = [each for each in layer.parameters() if not each.stop_gradient]
     optimizer = paddle.optimizer.Momentum(LEARNING_RATE, parameters=trained)
     step = training_step(layer, optimizer)
-    if side.converter == "d2s":
+    if ours:
         import d2s
 
-        step = d2s.to_static(step, full_graph=True)
+        step = d2s.to_static(step, full_graph=OURS[str(side.converter)])
 
     def call(given: tuple[Any, ...]) -> Seen:
         start = time.perf_counter()
@@ -284,12 +289,12 @@ def _tensors(value: Any, by_key: bool) -> list[paddle.Tensor]:
 
 def judge(model: Model, converter: str, say: Say, stages: Sequence[str] = STAGES) -> None:
     """Run ``model`` and ``say`` the verdict on each stage, as soon as it is known."""
-    by_key = converter != "d2s"
+    by_key = converter not in OURS
     plain, other = Side(model, None, by_key=by_key), Side(model, converter, by_key=by_key)
     with tempfile.TemporaryDirectory() as name:
         for stage in stages:
             mode = mode_of(stage)
-            if mode not in model.modes:
+            if mode not in model.modes or (stage == "saved" and converter == "islands"):
                 continue
             say({"stage": stage, "begins": True})
             say({"stage": stage, **_stage(plain, other, stage, mode, Path(name))})

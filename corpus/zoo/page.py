@@ -19,7 +19,8 @@ from corpus.zoo.model import Package, every_package
 RESULTS = Path(__file__).with_name("results.json")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "zoo.md"
 NAMES = {
-    "d2s": Text("With d2s", "使用 d2s"),
+    "d2s": Text("With d2s, as one program", "使用 d2s，作为一个 Program"),
+    "islands": Text("With d2s by default", "使用 d2s 的默认方式"),
     "ast": Text(
         "With Paddle's converter, `full_graph=True`", "使用飞桨自带的转换方式，`full_graph=True`"
     ),
