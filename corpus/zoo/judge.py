@@ -335,9 +335,10 @@ def _random(plain: Side, mode: str) -> bool:
     if mode in plain.random:
         return plain.random[mode]
     given = arguments(plain.model, 0, mode)
+    another = Side(plain.model, None, by_key=plain.by_key)  # a call may leave numbers of Python
     results = []
     for number in (1, 2):
-        layer = plain.plain()
+        layer = another.plain()
         getattr(layer, mode)()
         seed(number)
         with paddle.no_grad():
