@@ -89,6 +89,10 @@ class Side:
         """Another one, converted for arguments that are known."""
         return self._restored(_convert(self._built(), str(self.converter), input_spec=spec))
 
+    def renew(self) -> None:
+        """Go on with layers that have not been called: numbers of Python are not restored."""
+        self._plain = self._converted = None
+
     def _built(self) -> Any:
         seed(SEED)
         with paddle.utils.unique_name.guard():  # some name their parameters, and are built again
@@ -217,6 +221,7 @@ def _gradients(side: Side, _: Path) -> Callable[[tuple[Any, ...]], Seen]:
 
 def _steps(side: Side, _: Path) -> Callable[[tuple[Any, ...]], Seen]:
     ours = side.converter in OURS
+    side.renew()
     layer = side.plain() if ours or side.converter is None else side.converted()
     layer.train()
     trained = [each for each in layer.parameters() if not each.stop_gradient]
