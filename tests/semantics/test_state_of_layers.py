@@ -9,7 +9,7 @@ import pytest
 
 import d2s
 from d2s.errors import UnsupportedInGraphError
-from tests.helpers import function_of, scalar
+from tests.helpers import assert_same, function_of, scalar
 
 
 class Counting(paddle.nn.Layer):
@@ -164,3 +164,13 @@ def test_buffers_have_the_order_in_which_they_were_set() -> None:
     plain, layer = Attended(), Attended()
     assert names(layer, d2s.to_static(layer, full_graph=True)) == names(plain, plain)
     assert layer._built is plain._built
+
+
+def test_a_layer_that_is_made_in_the_program_is_called_there() -> None:
+    """A1: Paddle's own notes of its calls are its own."""
+
+    def f(x):
+        soft = paddle.nn.Softmax()
+        return soft(x) + soft(x * 2)
+
+    assert_same(f, paddle.to_tensor([1.0, 2.0]), static=d2s.to_static(f, full_graph=True))

@@ -90,7 +90,7 @@ def _assign(
     state: Steps, original: Method, layer: paddle.nn.Layer, name: str, value: object
 ) -> None:
     """``layer.name = value``: in a program, Paddle knows a parameter by its value alone."""
-    if bridge.is_flag(layer, name) and is_paddle(sys._getframe(2)):
+    if value is True and bridge.is_flag(layer, name) and is_paddle(sys._getframe(2)):
         return  # dygraph notes no call there
     if is_tensor(value) and number_kind(value) is None:
         state.buffers.setdefault((id(layer), name), len(state.buffers))
