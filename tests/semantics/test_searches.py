@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 import d2s
-from d2s.errors import ContainerInGraphError
+from d2s.errors import BreakWarning, ContainerInGraphError
 from tests.helpers import assert_same, function_of, tensor
 
 CALLS = [
@@ -139,3 +139,36 @@ def test_items_are_objects_that_the_search_changes() -> None:
     return found, every, last, c.n, first.n, second.n""",
     )
     assert_same(function_of(text, "f"), *CALLS)
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        "any(c.put(v) > 2 for v in [x[0], x[1], x[2], x.sum()])",
+        "all(c.put(v) < 2 for v in [x[0], x[1], x[2], x.sum()])",
+        "next((v for v in [x[0], x[1], x[2], x.sum()] if c.put(v) > 2), None)",
+        "any(map(lambda v: c.put(v) > 2, [x[0], x[1], x[2]]))",
+    ],
+)
+def test_a_search_that_would_be_captured_again_is_refused(search: str) -> None:
+    """D1, F4: items that are taken come once; some were left out, silently."""
+    text = f"""
+class Kept:
+    def __init__(self):
+        self.n, self.table = 0, {{}}
+
+    def put(self, v):
+        self.n += 1
+        if self.n > 1:
+            self.table[int(v)] = v
+        return v
+
+def f(x):
+    c = Kept()
+    return {search}, c.n, c.table
+"""
+    f = function_of(text, "f")
+    with pytest.raises(ContainerInGraphError, match=r"any\(\), all\(\) or next\(\) calls"):
+        d2s.to_static(f, full_graph=True)(CALLS[0])
+    with pytest.warns(BreakWarning):
+        assert_same(f, *CALLS[:1], *CALLS[3:], static=d2s.to_static(f, full_graph=False))

@@ -28,7 +28,7 @@ from d2s.runtime.lists.iteration import indexed, items_of
 from d2s.runtime.lists.positions import Indexed
 from d2s.runtime.loops.comprehensions import keys_of, list_of, whole_of
 from d2s.runtime.python.casts import bool_, over
-from d2s.runtime.python.generators import NESTED, handing, later
+from d2s.runtime.python.generators import NESTED, handing, later, once
 from d2s.runtime.python.orders import (
     STACKED,
     Order,
@@ -229,7 +229,7 @@ def _decided_by(items: Iterator[Any], stop: bool, depth: int = 0) -> Any:
                 return stop
             continue
         found = bool_(test)
-        known, rest = _kept(found), partial(_decided_by, items, stop, depth + 1)
+        known, rest = _kept(found), once(partial(_decided_by, items, stop, depth + 1))
         body, orelse = (known, rest) if stop else (rest, known)
         return later(found, body, orelse, (items,))
     return not stop

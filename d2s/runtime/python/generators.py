@@ -149,7 +149,8 @@ class Search:
             holds = condition(self.passes(item))
             if bridge.is_value(holds):
                 code = self.things, self.take, self.passes
-                return later(holds, self._taking(item), lambda: self._later(otherwise), code)
+                rest = once(lambda: self._later(otherwise))
+                return later(holds, self._taking(item), rest, code)
             if holds:
                 return self.take(item)
         return otherwise()
@@ -167,6 +168,29 @@ class Search:
                 "write a for statement that ends with break",
             )
         return self.first_or(otherwise)
+
+
+def once(rest: Thunk) -> Thunk:
+    """``rest``, which asks an iterator for more items: what it has taken, nobody gives again.
+
+    Raises:
+        ContainerInGraphError: (D2S207) its side of a branch has to be captured a second time.
+    """
+    begun = False
+
+    def run() -> Any:
+        nonlocal begun
+        if begun:
+            raise error_here(
+                ContainerInGraphError,
+                "what any(), all() or next() calls for an item gives a list or dict items or keys "
+                "that only the run knows",
+                "write a for statement that ends with break",
+            )
+        begun = True
+        return rest()
+
+    return run
 
 
 def later(test: object, body: Thunk, orelse: Thunk, code: tuple[object, ...]) -> Any:
