@@ -27,6 +27,25 @@ class Guessed(enum.Enum):
     def _missing_(cls, value):
         return cls.ONE
 
+class Asked(enum.Enum):
+    ONE = 1
+
+    @staticmethod
+    def _missing_(value):
+        return None
+
+class Mixed(enum.Enum):
+    ONE = 1
+    MANY = [2, 3]
+    HALF = 0.5
+
+class Calling(enum.EnumMeta):
+    def __call__(cls, value):
+        return value * 2
+
+class Doubled(enum.Enum, metaclass=Calling):
+    ONE = 1
+
 class Named(str, enum.Enum):
     X = "x"
     Y = "y"
@@ -43,6 +62,9 @@ BODIES = [
     "m = Named('x' if x.sum() > 1 else 'y')\n    return m.value, {Named.X: 1, Named.Y: 2}[m], x",
     "return [Move(int(v)) for v in x.astype('int64') if v < 3], x.sum()",
     "return Move(int(x.sum())), x",
+    "return Mixed(int(x[0])), x",
+    "return Doubled(int(x.sum())), x",
+    "return Named(int(x.sum())), x",
     "try:\n        m = Move(int(x.sum()))\n    except ValueError as e:\n"
     "        return str(e), x\n    return m.name, x",
     "match Move(int(x.argmax())):\n        case Move.STOP:\n            return x\n"
@@ -63,8 +85,9 @@ def test_the_member_of_a_value(body: str) -> None:
     )
 
 
+@pytest.mark.parametrize("asked", ["Guessed(int(x.sum()))", "Asked(int(x[0]))"])
 @pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
-def test_a_class_that_answers_for_missing_values_stays_pythons() -> None:
+def test_a_class_that_answers_for_missing_values_stays_pythons(asked: str) -> None:
     """A1: by default its own method is asked."""
-    f = function_of(f"{MEMBERS}    return Guessed(int(x.sum())), x\n", "f")
+    f = function_of(f"{MEMBERS}    return {asked}, x\n", "f")
     assert_same(f, tensor(1, 0), tensor(7, 0), static=d2s.to_static(f, full_graph=False))

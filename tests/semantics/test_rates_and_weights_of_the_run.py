@@ -10,6 +10,21 @@ import pytest
 import d2s
 from tests.helpers import function_of
 
+KEPT = """
+            with paddle.no_grad():
+                seen = (net(x * k + 1) ** 2).sum()
+            if seen < best:
+                best, bad = seen.item(), 0
+                weights = {name: p.clone() for name, p in net.state_dict().items()}
+            else:
+                bad += 1
+                if bad >= 2:
+                    net.set_state_dict(weights)
+                    return "stopped", k
+        return "done", k
+    """
+"""How the weights of the best step are kept, and put back after two worse ones."""
+
 BODIES = {
     "a rate of a schedule": """
     def f(x):
@@ -34,7 +49,7 @@ BODIES = {
         opt.clear_grad()
         return opt.get_lr()
     """,
-    "the best weights": """
+    "the best weights": f"""
     def f(x):
         best, weights, bad = float("inf"), None, 0
         for k in range(4):
@@ -42,19 +57,8 @@ BODIES = {
             loss.backward()
             opt.step()
             opt.clear_grad()
-            with paddle.no_grad():
-                seen = (net(x * k + 1) ** 2).sum()
-            if seen < best:
-                best, bad = seen.item(), 0
-                weights = {name: p.clone() for name, p in net.state_dict().items()}
-            else:
-                bad += 1
-                if bad >= 2:
-                    net.set_state_dict(weights)
-                    return "stopped", k
-        return "done", k
-    """,
-    "the best weights, steps by hand": """
+{KEPT}""",
+    "the best weights, steps by hand": f"""
     def f(x):
         best, weights, bad = float("inf"), None, 0
         for k in range(4):
@@ -62,17 +66,7 @@ BODIES = {
             with paddle.no_grad():
                 for p, g in zip(net.parameters(), grads):
                     p.subtract_(0.125 * g)
-                seen = (net(x * k + 1) ** 2).sum()
-            if seen < best:
-                best, bad = seen.item(), 0
-                weights = {name: p.clone() for name, p in net.state_dict().items()}
-            else:
-                bad += 1
-                if bad >= 2:
-                    net.set_state_dict(weights)
-                    return "stopped", k
-        return "done", k
-    """,
+{KEPT}""",
     "a plateau in a static loop": """
     def f(x):
         best, bad = 1e9, 0

@@ -236,7 +236,10 @@ def is_looked_up(kind: type) -> bool:
     """Whether a call of a class gives one of its objects, by its value: ``Color(2)``."""
     if not issubclass(kind, enum.Enum) or issubclass(kind, enum.Flag) or not len(kind):
         return False
-    return kind._missing_.__func__ is enum.Enum._missing_.__func__  # type: ignore[attr-defined]
+    if type(kind).__call__ is not enum.EnumMeta.__call__:
+        return False
+    asked = getattr(kind._missing_, "__func__", None)
+    return asked is getattr(enum.Enum._missing_, "__func__", enum.Enum)
 
 
 def member_of(kind: type[enum.Enum], *value: object, **options: object) -> Any:
@@ -247,7 +250,8 @@ def member_of(kind: type[enum.Enum], *value: object, **options: object) -> Any:
     given = without_arrays(given, tensors=False)
     if number_kind(given) is None or not is_late_key(given):
         return kind(*value, **options)
-    known, missing = cases_of({member.value: member for member in kind}, given)
+    numbers = {each_.value: each_ for each_ in kind if isinstance(each_.value, int | float)}
+    known, missing = cases_of(numbers, given)
     valid = f" is not a valid {kind.__qualname__}"
     raise_where(missing, lambda: ValueError(text((given, "r", ""), valid)))
     return case_of(known)
