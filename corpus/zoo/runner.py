@@ -37,6 +37,8 @@ ENVIRONMENT = {
     "PYTHONWARNINGS": "ignore",
 }
 KINDS = ("right", "WRONG", "refused", "failed", "crash", "hang", "left out")
+SPEED = "speed"
+"""In place of stages: calls are timed, and nothing is compared."""
 SLOWED = 10
 """So many times longer than alone a model may take beside other work."""
 WORST = ("crash", "hang", "WRONG", "failed", "refused")
@@ -65,6 +67,13 @@ def run(
                 left -= 1
             else:
                 yield found
+
+
+def timed(
+    chosen: Package, names: Sequence[str], converter: str, *, limit: float
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Time models of a package; :mod:`corpus.zoo.speed` says what is measured."""
+    yield from run(chosen, names, converter, jobs=1, limit=limit, stages=[SPEED])
 
 
 def _share(
@@ -122,7 +131,10 @@ def serve(name: str, way: tuple[str, str, str], names: Sequence[str]) -> None:
     prepare(chosen)
     known = {model.name: model for model in chosen.models()}
     for each in names:
-        answer = {"name": each, **_one(known[each], converter, float(limit), stages.split(","))}
+        if stages == SPEED:
+            answer = {"name": each, **_timed(known[each], converter, float(limit))}
+        else:
+            answer = {"name": each, **_one(known[each], converter, float(limit), stages.split(","))}
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
 
@@ -131,6 +143,13 @@ def _one(
     model: Model, converter: str, limit: float, stages: Sequence[str] = STAGES
 ) -> dict[str, Any]:
     return summary(watched(lambda say: judge(model, converter, say, stages), limit))
+
+
+def _timed(model: Model, converter: str, limit: float) -> dict[str, Any]:
+    from corpus.zoo.speed import measure  # it is a command, too, which imports this module
+
+    found = watched(lambda say: measure(model, converter, say), limit)
+    return {mode: each.get("times", each.get("verdict")) for mode, each in found.items()}
 
 
 def watched(work: Callable[[Say], None], limit: float) -> dict[str, dict[str, Any]]:

@@ -16,6 +16,7 @@ from inspect import iscoroutinefunction
 from typing import Any
 
 import paddle
+from paddle import in_dynamic_mode
 
 from d2s import config
 from d2s import paddle_bridge as bridge
@@ -179,14 +180,13 @@ class StaticFunction(ConcretePrograms):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run the function as a program; a new kind of call captures a new one."""
         try:
-            if self._idle == Noted.count and paddle.in_dynamic_mode():  # nothing is worth a program
+            if self._idle == Noted.count and in_dynamic_mode():  # nothing is worth a program
                 if self._instance is None:
                     return self.d2s_original(*args, **kwargs)
-                owner = self._instance()
-                if owner is not None:
+                if (owner := self._instance()) is not None:
                     return self.d2s_original(owner, *args, **kwargs)
             resting = self._kinds.resting
-            if resting is not None and not kwargs and paddle.in_dynamic_mode():
+            if resting is not None and not kwargs and in_dynamic_mode():
                 alone = self._instance is None
                 if resting.goes_on(args, self._training if alone else self._trains()):
                     return (self.d2s_original if alone else self.dygraph_function)(*args)
@@ -203,7 +203,7 @@ class StaticFunction(ConcretePrograms):
                     return self._instead(failed, args, kwargs)
                 if result is not ANOTHER:
                     return result
-            if on and (paddle.in_dynamic_mode() or not bridge.inside_to_static()):
+            if on and (in_dynamic_mode() or not bridge.inside_to_static()):
                 return self._call(args, kwargs)
         except BaseException as error:
             leave(error)
@@ -215,7 +215,7 @@ class StaticFunction(ConcretePrograms):
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the program for a call that is not like the last one."""
-        if not paddle.in_dynamic_mode():
+        if not in_dynamic_mode():
             if not self._whole():
                 return self.dygraph_function(*args, **kwargs)
             raise StaticModeError(
