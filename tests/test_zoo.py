@@ -9,7 +9,7 @@ import paddle
 import pytest
 
 from corpus.language import LANGUAGES, Language, page_in
-from corpus.zoo import page
+from corpus.zoo import page, speed
 from corpus.zoo.compare import apart, difference, facts
 from corpus.zoo.model import Model, every_package, package
 from corpus.zoo.runner import run, summary
@@ -124,3 +124,26 @@ def test_what_ends_its_process_is_a_verdict() -> None:
 
     model = Model("ending", _Ending, lambda: (paddle.ones([2]),))
     assert _one(model, "d2s", 60.0)["verdict"] == "crash"
+
+
+def test_calls_are_timed_beside_dygraph() -> None:
+    found = dict(speed.timed(package("vision"), ["LeNet"], "d2s", limit=120))
+    for mode in speed.MODES:
+        dygraph, first, _, warm, ratio = found["LeNet"][mode]
+        assert first > warm > 0 and dygraph > 0 and ratio > 0
+
+
+def test_slower_models_are_those_above_a_millisecond() -> None:
+    record = {
+        "vision": {
+            "small": {"d2s": {"eval": [0.5, 9.0, 1.0, 0.9, 1.8]}},
+            "slow": {"d2s": {"eval": [2.0, 9.0, 3.0, 4.0, 2.0]}},
+            "fast": {"d2s": {"eval": [2.0, 9.0, 3.0, 1.0, 0.5]}},
+            "refused": {"d2s": {"eval": "refused D2S208"}},
+        }
+    }
+    found = speed.figures(record, "d2s", "eval")
+    assert set(found) == {"small", "slow", "fast"}
+    assert list(speed.slower(found)) == ["slow"]
+    assert speed.geomean({name: found[name] for name in ("slow", "fast")}) == pytest.approx(1.0)
+    assert speed.said_of(found) == "3 models, geometric mean 1.216; slower: slow 2.00"

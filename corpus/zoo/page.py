@@ -14,6 +14,7 @@ from typing import Any
 
 from corpus.language import Language, Text, same, section, table
 from corpus.language import write as write_page
+from corpus.zoo import speed
 from corpus.zoo.model import Package, every_package
 
 RESULTS = Path(__file__).with_name("results.json")
@@ -27,11 +28,6 @@ NAMES = {
     "sot": Text("With Paddle's SOT, `full_graph=False`", "使用飞桨的 SOT，`full_graph=False`"),
 }
 STAGES = {"eval": Text("the evaluation", "评估"), "gradients": Text("the gradients", "梯度")}
-TIMES = {
-    "eval_ms": Text("evaluation", "评估"),
-    "gradients_ms": Text("forward and `backward()`", "前向和 `backward()`"),
-    "step_ms": Text("a whole training step", "一个完整的训练步"),
-}
 PACKAGE, MODEL = Text("package", "包"), Text("model", "模型")
 MODELS = Text("models", "模型数")
 KINDS = ("right", "refused", "failed", "WRONG", "crash", "hang")
@@ -109,7 +105,7 @@ def text_of(record: Mapping[str, Any], language: Language) -> str:
         if counts:
             parts += [f"## {title[language]}\n", counts, _stages(found, converter, language)]
             if converter == "d2s":
-                parts.append(_times(found, language))
+                parts.append(_times(language))
     parts.append(_reasons(found, language))
     parts.append(_left_out(found, packages, language))
     return "\n".join(part for part in parts if part)
@@ -192,42 +188,73 @@ def _row(name: str, count: Mapping[str, int]) -> str:
     return f"| {name} | " + " | ".join(str(cell) for cell in cells) + " |"
 
 
-def _times(found: Mapping[str, Mapping[str, Any]], language: Language) -> str:
-    """The first and a later call, as multiples of a call in dygraph; a shared machine measured."""
-    rows = []
-    for stage, what in TIMES.items():
-        times = [
-            verdicts["d2s"][stage]
-            for models in found.values()
-            for verdicts in models.values()
-            if stage in verdicts.get("d2s", {})
-        ]
-        if not times:
-            continue
-        first = statistics.median(first for _, first, _ in times)
-        plain = statistics.median(dygraph for dygraph, _, _ in times)
-        warm = statistics.median(warm / dygraph for dygraph, _, warm in times if dygraph)
-        rows.append(
-            f"| {what[language]} | {len(times)} | {plain:.0f} ms | {first / 1000:.1f} s | "
-            f"{warm:.2f} |"
-        )
+def _times(language: Language) -> str:
+    """What calls take beside dygraph, by package; and which models are slower."""
+    record = speed.read(speed.FILE)
+    rows = [
+        _speeds(of if of != "vision" else "paddle.vision.models", record, [of]) for of in record
+    ]
     if not rows:
         return ""
+    rows.append(_speeds(Text("**all**", "**全部**")[language], record, list(record)))
     text = Text(
-        "What a call takes, the median of all models; the later call is the faster of the second "
-        "and the third. Measured beside other work on the machine, and so no benchmark "
-        "([Performance](../performance.md) has those):",
-        "一次调用的用时，取所有模型的中位数；后续调用取第二次和第三次中较快的一次。测量时机器上还有"
-        "其他工作，所以不是基准测试（基准测试见[性能数据](../performance.md)）：",
+        "What a call takes beside dygraph, with the same arguments each time: in evaluation mode "
+        "without gradients, and in training mode with a loss and its `backward()`. *Later* is the "
+        "geometric mean of a later call beside dygraph, *slowest* that of the slowest model. Calls "
+        "of both took turns, in seconds of the processor, in one thread, beside other work on the "
+        "machine (`python -m corpus.zoo.speed --json corpus/zoo/speed.json`, as one program):",
+        "一次调用相对动态图的用时，每次使用相同的参数：评估模式（不计算梯度），以及训练模式（包括损失及其 "
+        "`backward()`）。“后续”是后续调用与动态图之比的几何平均值，“最慢”是其中最慢的模型。"
+        "两者轮流调用，按处理器时间计，单线程，测量时机器上还有其他工作"
+        "（`python -m corpus.zoo.speed --json corpus/zoo/speed.json`，作为一个 Program）：",
     )
     titles = (
-        same(""),
+        PACKAGE,
         MODELS,
-        Text("dygraph", "动态图"),
+        Text("evaluation: dygraph", "评估：动态图"),
         Text("first call", "首次调用"),
-        Text("later call / dygraph", "后续调用 ÷ 动态图"),
+        Text("later / dygraph", "后续 ÷ 动态图"),
+        Text("slowest", "最慢"),
+        Text("training: dygraph", "训练：动态图"),
+        Text("first call", "首次调用"),
+        Text("later / dygraph", "后续 ÷ 动态图"),
+        Text("slowest", "最慢"),
     )
-    return "\n".join([text[language], "", *_figures(titles, language), *rows]) + "\n"
+    return "\n".join(
+        [text[language], "", *_figures(titles, language), *rows, "", _slower(record)[language], ""]
+    )
+
+
+def _speeds(title: str, record: Mapping[str, Any], packages: list[str]) -> str:
+    """A row: medians of dygraph and of the first call, and later calls beside dygraph."""
+    cells, most = [], 0
+    for mode in speed.MODES:
+        found = speed.figures(record, "d2s", mode, packages)
+        most = max(most, len(found))
+        if not found:
+            cells += ["", "", "", ""]
+            continue
+        dygraph, first = (statistics.median(each[i] for each in found.values()) for i in (0, 1))
+        slowest = max(each[4] for each in found.values())
+        cells += [f"{dygraph:.1f} ms", f"{first / 1000:.2f} s"]
+        cells += [f"{speed.geomean(found):.2f}", f"{slowest:.2f}"]
+    return f"| {title} | {most} | " + " | ".join(cells) + " |"
+
+
+def _slower(record: Mapping[str, Any]) -> Text:
+    """Which models of more than a millisecond take longer than in dygraph."""
+    listed, count = [], 0
+    for mode in speed.MODES:
+        found = speed.figures(record, "d2s", mode)
+        count += sum(each[0] > 1 for each in found.values())
+        listed += [f"{name} ({mode}, {each[4]:.2f})" for name, each in speed.slower(found).items()]
+    names = ", ".join(listed)
+    return Text(
+        f"Of {count} calls that take over a millisecond in dygraph, {len(listed)} take over 1.05 "
+        f"times as long converted{': ' + names if names else ''}.",
+        f"在动态图中超过一毫秒的 {count} 种调用里，有 {len(listed)} 种转换后的用时超过 1.05 倍"
+        f"{'：' + names if names else ''}。",
+    )
 
 
 def _reasons(found: Mapping[str, Mapping[str, Any]], language: Language) -> str:

@@ -39,7 +39,7 @@ from corpus.zoo.training import objective
 
 MODES = ("eval", "train")
 FILE = Path(__file__).with_name("speed.json")
-WARM = {"islands": (80, 4.0)}
+WARM = {"islands": (120, 6.0)}
 """So many calls, or so many seconds, before the rounds begin; the default times its first calls."""
 ROUNDS, SECONDS = 40, 1.0
 """So many rounds at most, and no more after so many seconds."""
@@ -181,7 +181,7 @@ def text_of(record: Mapping[str, Any]) -> str:
     packages = []
     for of, models in sorted(record.items()):
         rows = [
-            f"  {json.dumps(model)}: {json.dumps(ways)}" for model, ways in sorted(models.items())
+            f"  {json.dumps(name)}: {json.dumps(ways)}" for name, ways in sorted(models.items())
         ]
         packages.append(f" {json.dumps(of)}: {{\n" + ",\n".join(rows) + "\n }")
     return "{\n" + ",\n".join(packages) + "\n}\n"
