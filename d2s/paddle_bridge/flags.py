@@ -5,7 +5,7 @@ They hold for all threads.  One thread prepares at a time (``gate``); many run.
 ======================================  ==================================================
 while programs run                      operations come in the order of the program
 while one is prepared for a scope       its values stay until the run ends, or are given
-                                        back as soon as nothing reads them any more
+                                        back in batches, or as soon as nothing reads them
 ======================================  ==================================================
 """
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import operator
 import threading
 from collections.abc import Callable, Iterator
@@ -157,6 +158,15 @@ AS_SET: Final = Way()
 
 KEEPING: Final = Way(KEEP)
 """Values stay until the run ends; see ``memory``."""
+
+
+@functools.cache
+def in_batches(limit: int) -> Way:
+    """Values are given back when they come to ``limit`` bytes; at once if that is 0."""
+    if not limit:
+        return AS_SET
+    return Way(_Flag(_Registered(DELETE), operator.not_, limit / (1 << 30)))
+
 
 KEEPING_BLOCKS: Final = Way(KEEP, _Flag(_Registered(INPLACE), bool, False))
 """The same, and no operation writes into its operand; see ``block_memory``."""

@@ -8,7 +8,9 @@ a thread of its own do so, one task for each value::
     w = z + 1          w = z + 1       another thread: frees z
 
 To wake that thread costs more than a small operation.  ``FLAGS_eager_delete_tensor_gb`` below zero,
-while Paddle prepares a program, leaves all values where they are until the run is over.
+while Paddle prepares a program, leaves all values where they are until the run is over.  Above
+zero, it is how much memory is given back as one task: a quarter of the limit, in programs whose
+values take more than the limit.
 
 Where a program has branches or loops, ``block_memory`` says whether that is possible.  Such a
 program holds what its blocks have computed as long as it lives, so that may be a quarter as much.
@@ -77,11 +79,13 @@ class Room:
         keeps_blocks: its blocks may keep their values.
 
     Attributes:
+        limit: the same.
         always: what goes for each run; ``None`` where it depends.
         blocks: there are branches or loops in it.
     """
 
     def __init__(self, program: Any, limit: int, *, keeps_blocks: bool = False) -> None:
+        self.limit = limit
         self.blocks = has_blocks(program)
         top = program.global_block().ops
         below = [each for operation in top for each in inside(operation)]

@@ -13,12 +13,12 @@ import paddle
 from d2s.paddle_bridge.capturing.capture import no_collection
 from d2s.paddle_bridge.capturing.stacks import unnoted
 from d2s.paddle_bridge.flags import (
-    AS_SET,
     KEEPING,
     KEEPING_BLOCKS,
     ORDER,
     RETURNING,
     Way,
+    in_batches,
     log_alone,
 )
 from d2s.paddle_bridge.gate import GATE, keep_mode, static_lock
@@ -189,7 +189,7 @@ class _Runnable:
     def _way(self, keeps: bool) -> Way:
         if self._room.blocks:
             return KEEPING_BLOCKS if keeps else RETURNING
-        return KEEPING if keeps else AS_SET
+        return KEEPING if keeps else in_batches(self._room.limit >> 2)
 
     def _run_in_another(
         self, scopes: Scopes, tensors: list[Any], parameters: list[Any], *, alone: bool

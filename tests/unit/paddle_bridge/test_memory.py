@@ -12,7 +12,7 @@ import d2s
 from d2s import config
 from d2s.paddle_bridge import flags, names
 from d2s.paddle_bridge.preparing.memory import Need, Room
-from d2s.paddle_bridge.running import backward
+from d2s.paddle_bridge.running import backward, runs
 from d2s.paddle_bridge.walks import inside, operations
 from tests.helpers import assert_same, tensor
 
@@ -191,6 +191,33 @@ def test_a_large_program_is_prepared_without(monkeypatch: pytest.MonkeyPatch) ->
     assert len(seen) == 2
     assert y.grad.tolist() == [2.0, 4.0]
     assert x.grad[:2].numpy() == pytest.approx([3 * 2.7182817] * 2, rel=1e-5)
+
+
+@pytest.mark.parametrize(("keep", "waits"), [(0, 0.0), (4, 1 / 1024), (16, 4 / 1024)])
+def test_a_large_program_gives_back_in_batches(
+    keep: int, waits: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """G2: of a quarter of the limit, forward and backward; a small one of the same shape keeps."""
+    seen: list[float] = []
+    run = runs.run_program
+
+    def noting(*given: Any) -> Any:
+        seen.append(FLAGS[flags.DELETE])
+        return run(*given)
+
+    monkeypatch.setattr(runs, "run_program", noting)
+    with config.options(keep_memory_mb=keep):
+        function = d2s.to_static(squares)
+        for size, want in ((3 << 20, waits), (3, -1.0 if keep else 0.0)):
+            x = paddle.full([size], 0.5)
+            x.stop_gradient = False
+            result = function(x)
+            assert seen.pop() == want
+            result.backward()
+            other = paddle.full([size], 0.5)
+            other.stop_gradient = False
+            squares(other).backward()
+            assert x.grad[:2].tolist() == other.grad[:2].tolist()
 
 
 def test_other_sizes_of_one_program(monkeypatch: pytest.MonkeyPatch) -> None:
