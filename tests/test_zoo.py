@@ -130,7 +130,8 @@ def test_calls_are_timed_beside_dygraph() -> None:
     found = dict(speed.timed(package("vision"), ["LeNet"], "d2s", limit=120))
     for mode in speed.MODES:
         dygraph, first, _, warm, ratio = found["LeNet"][mode]
-        assert first > warm > 0 and dygraph > 0 and ratio > 0
+        assert first > warm > 0
+        assert min(dygraph, ratio) > 0
 
 
 def test_slower_models_are_those_above_a_millisecond() -> None:

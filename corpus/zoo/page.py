@@ -204,8 +204,8 @@ def _times(language: Language) -> str:
         "of both took turns, in seconds of the processor, in one thread, beside other work on the "
         "machine (`python -m corpus.zoo.speed --json corpus/zoo/speed.json`, as one program):",
         "一次调用相对动态图的用时，每次使用相同的参数：评估模式（不计算梯度），以及训练模式"
-        "（包括损失及其 `backward()`）。“后续”是后续调用与动态图之比的几何平均值，“最慢”是其中最慢的模型。"
-        "两者轮流调用，按处理器时间计，单线程，测量时机器上还有其他工作"
+        "（包括损失及其 `backward()`）。“后续”是后续调用与动态图之比的几何平均值，"
+        "“最慢”是其中最慢的模型。两者轮流调用，按处理器时间计，单线程，测量时机器上还有其他工作"
         "（`python -m corpus.zoo.speed --json corpus/zoo/speed.json`，作为一个 Program）：",
     )
     titles = (
