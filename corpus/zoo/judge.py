@@ -278,9 +278,11 @@ def _spec(value: Any) -> Any:
 
 
 def _tensors(value: Any, by_key: bool) -> list[paddle.Tensor]:
-    """The tensors in ``value``: a file holds no containers, objects and Python values."""
+    """The tensors in ``value``: a file holds no containers, objects, layers and Python values."""
     if isinstance(value, paddle.Tensor):
         return [value]
+    if isinstance(value, paddle.nn.Layer):
+        return []
     if isinstance(value, dict):
         value = [value[key] for key in (sorted(value) if by_key else value)]
     parts = children(value)
