@@ -57,8 +57,8 @@ class Config:
             (``D2S_DEBUG_ON_RUN``).
         keep_memory_mb: programs whose intermediate values take at most so many MiB (a quarter of
             it with branches or loops) keep them until a call, or its backward, ends, which is
-            faster; larger ones without branches and loops give them back a quarter of it at a
-            time; 0 gives each back as soon as it is no longer read (``D2S_KEEP_MEMORY_MB``).
+            faster; others give them back in batches of no more than a quarter of it; 0 gives each
+            back as soon as it is no longer read (``D2S_KEEP_MEMORY_MB``).
         full_graph: refuse what cannot be one program, where ``to_static`` says nothing else; off,
             it becomes several, with Python between them (``D2S_FULL_GRAPH``).
         least_island: so many operations, about, make a stretch of such a function worth a program

@@ -128,6 +128,8 @@ class _Flag:
 TRACE: Final = "FLAGS_enable_pir_in_executor_trace_run"
 DELETE: Final = "FLAGS_eager_delete_tensor_gb"
 INPLACE: Final = "FLAGS_pir_apply_inplace_pass"
+GIB: Final = 1 << 30
+"""The unit of ``DELETE``, in bytes."""
 
 ORDER: Final = _Flag(_in_memory(TRACE), operator.not_, True)
 
@@ -159,20 +161,26 @@ AS_SET: Final = Way()
 KEEPING: Final = Way(KEEP)
 """Values stay until the run ends; see ``memory``."""
 
-
-@functools.cache
-def in_batches(limit: int) -> Way:
-    """Values are given back when they come to ``limit`` bytes; at once if that is 0."""
-    if not limit:
-        return AS_SET
-    return Way(_Flag(_Registered(DELETE), operator.not_, limit / (1 << 30)))
-
-
 KEEPING_BLOCKS: Final = Way(KEEP, _Flag(_Registered(INPLACE), bool, False))
 """The same, and no operation writes into its operand; see ``block_memory``."""
 
-RETURNING: Final = Way(_Flag(_Registered(DELETE), (0.0).__gt__, 0.0))
-"""Values are given back, whatever the user has set: blocks would write over what they share."""
+
+@functools.cache
+def returning(batch: int, *, blocks: bool = False) -> Way:
+    """Values are given back as the run goes on, by Paddle's thread for that.
+
+    Args:
+        batch: how many bytes are one task of it; each value is one if that is 0.
+        blocks: there are branches or loops, which would write over what they share if it stayed:
+            also where the user has set that all values stay.
+    """
+    if not batch and not blocks:
+        return AS_SET
+    return Way(_Flag(_Registered(DELETE), _below_or_zero if blocks else operator.not_, batch / GIB))
+
+
+def _below_or_zero(value: float) -> bool:
+    return value <= 0
 
 
 def program_order() -> contextlib.AbstractContextManager[None]:

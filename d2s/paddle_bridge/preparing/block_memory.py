@@ -93,9 +93,10 @@ _IN_STEP: Final = named(
 """Operations that read each element just before they write the same element."""
 
 
-def has_blocks(program: Any) -> bool:
-    """Whether there is a branch or loop in it."""
-    return any(each.name() in ("pd_op.if", "pd_op.while") for each in operations(program))
+def count_blocks(program: Any) -> int:
+    """How many sides of branches and bodies of loops there are in it."""
+    made_by = ("pd_op.if", "pd_op.while")
+    return sum(each.num_regions() for each in operations(program) if each.name() in made_by)
 
 
 def copy_for_blocks(program: Any) -> bool:

@@ -9,8 +9,8 @@ a thread of its own do so, one task for each value::
 
 To wake that thread costs more than a small operation.  ``FLAGS_eager_delete_tensor_gb`` below zero,
 while Paddle prepares a program, leaves all values where they are until the run is over.  Above
-zero, it is how much memory is given back as one task: a quarter of the limit, in programs whose
-values take more than the limit.
+zero, it is how much memory is given back as one task: where values take more than the limit, so
+that no more than a quarter of it waits in all blocks together.
 
 Where a program has branches or loops, ``block_memory`` says whether that is possible.  Such a
 program holds what its blocks have computed as long as it lives, so that may be a quarter as much.
@@ -23,8 +23,9 @@ from collections.abc import Iterable
 from math import prod
 from typing import Any, Final
 
+from d2s.paddle_bridge.flags import KEEPING, KEEPING_BLOCKS, Way, returning
 from d2s.paddle_bridge.names import core
-from d2s.paddle_bridge.preparing.block_memory import has_blocks
+from d2s.paddle_bridge.preparing.block_memory import count_blocks
 from d2s.paddle_bridge.walks import inside
 
 _OPEN: Final = -1
@@ -79,23 +80,32 @@ class Room:
         keeps_blocks: its blocks may keep their values.
 
     Attributes:
-        limit: the same.
         always: what goes for each run; ``None`` where it depends.
-        blocks: there are branches or loops in it.
+        blocks: how many branches and bodies of loops there are in it.
     """
 
     def __init__(self, program: Any, limit: int, *, keeps_blocks: bool = False) -> None:
-        self.limit = limit
-        self.blocks = has_blocks(program)
+        self.blocks = count_blocks(program)
+        self._batch = (limit >> 2) // (1 + self.blocks)  # Paddle counts for each block by itself
         top = program.global_block().ops
         below = [each for operation in top for each in inside(operation)]
         self._needs = ((Need([*top, *below]), limit), (Need(below), limit >> 2))
         self._most, self._least = -1, 1 << 62
         self.always: bool | None = None
-        if not limit or self.blocks > keeps_blocks:
+        if not limit or (self.blocks and not keeps_blocks):
             self.always = False
         elif not any(need.is_open for need, _ in self._needs):
             self.always = self._is_enough(0)
+
+    def way(self, keeps: bool) -> Way:
+        """How a run is prepared that keeps its values, or one that does not."""
+        if keeps:
+            return KEEPING_BLOCKS if self.blocks else KEEPING
+        return returning(self._batch, blocks=self.blocks > 0)
+
+    def way_of_backward(self, keeps: bool) -> Way:
+        """How its backward is prepared: no operation's gradient is known to leave blocks alone."""
+        return self.way(keeps and not self.blocks)
 
     def _is_enough(self, size: int) -> bool:
         return all(need.bytes(size) <= limit for need, limit in self._needs)

@@ -19,7 +19,7 @@ from d2s.paddle_bridge.names import (
     pir,
     pir_partial_program,
 )
-from d2s.paddle_bridge.preparing.block_memory import copy_for_blocks, has_blocks
+from d2s.paddle_bridge.preparing.block_memory import copy_for_blocks, count_blocks
 from d2s.paddle_bridge.preparing.constants import Constants
 from d2s.paddle_bridge.preparing.equals import merges_in_time
 from d2s.paddle_bridge.preparing.inference_passes import drop_copies, hoist_constants, named
@@ -130,7 +130,7 @@ class Build:
         drop_unread(program)
         hoist_constants(program)
         self.constants.take(program)
-        self.keeps_blocks = has_blocks(program) and copy_for_blocks(program)
+        self.keeps_blocks = count_blocks(program) > 0 and copy_for_blocks(program)
 
 
 @contextlib.contextmanager

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import paddle
 
-from d2s.paddle_bridge.flags import ORDER, RETURNING, Way
+from d2s.paddle_bridge.flags import ORDER, Way
 from d2s.paddle_bridge.gate import GATE, static_lock
 from d2s.paddle_bridge.names import core, hook_gradient
 from d2s.paddle_bridge.preparing.constants import Constants
@@ -52,8 +52,7 @@ class RunScope:
 
     Args:
         lock: held while the program runs.
-        way: how Paddle has prepared the program for it.
-        blocks: there are branches or loops in the program.
+        way: how Paddle prepares its backward, or the program when it runs for that again.
         constants: of the program, which the scope finds around it.
 
     Attributes:
@@ -75,9 +74,7 @@ class RunScope:
         "scope",
     )
 
-    def __init__(
-        self, lock: Any, way: Way, *, blocks: bool, constants: Constants | None = None
-    ) -> None:
+    def __init__(self, lock: Any, way: Way, constants: Constants | None = None) -> None:
         self._around: Any = None
         self.scope: Any = None
         if constants:
@@ -85,7 +82,7 @@ class RunScope:
         else:
             self.scope = core.Scope()
         self._lock = lock
-        self._way = RETURNING if blocks else way
+        self._way = way
         self.is_prepared = False
         self._alone: contextlib.AbstractContextManager[None] | None = None
         self._depth = 0

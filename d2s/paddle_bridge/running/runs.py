@@ -12,15 +12,7 @@ import paddle
 
 from d2s.paddle_bridge.capturing.capture import no_collection
 from d2s.paddle_bridge.capturing.stacks import unnoted
-from d2s.paddle_bridge.flags import (
-    KEEPING,
-    KEEPING_BLOCKS,
-    ORDER,
-    RETURNING,
-    Way,
-    in_batches,
-    log_alone,
-)
+from d2s.paddle_bridge.flags import ORDER, log_alone
 from d2s.paddle_bridge.gate import GATE, keep_mode, static_lock
 from d2s.paddle_bridge.gradients.codes import coded_gradients
 from d2s.paddle_bridge.gradients.repairs import differentiate, mark_inner_loops
@@ -186,20 +178,15 @@ class _Runnable:
         given = [each or None for each in self._given(tensors, parameters)]
         scope.run_again(lambda inner: run_program(*given, [inner], *self._attributes))
 
-    def _way(self, keeps: bool) -> Way:
-        if self._room.blocks:
-            return KEEPING_BLOCKS if keeps else RETURNING
-        return KEEPING if keeps else in_batches(self._room.limit >> 2)
-
     def _run_in_another(
         self, scopes: Scopes, tensors: list[Any], parameters: list[Any], *, alone: bool
     ) -> tuple[list[Any], RunScope]:
         """Run it in a scope that is made for this run."""
         if alone:
             end_unused()
-        way = self._way(scopes is self._kept)
-        with alone_with(self._lock, way):
-            scope = RunScope(self._lock, way, blocks=self._room.blocks, constants=self._constants)
+        keeps = scopes is self._kept
+        with alone_with(self._lock, self._room.way(keeps)):
+            scope = RunScope(self._lock, self._room.way_of_backward(keeps), self._constants)
             scopes.made(scope)
             return self._run_in(scope, scopes, tensors, parameters), scope
 

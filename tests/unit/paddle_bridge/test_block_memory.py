@@ -220,13 +220,13 @@ def test_what_loops_carry_and_hand_out(function: Callable[..., Any], dynamic: bo
 def prepared(monkeypatch: pytest.MonkeyPatch) -> list[flags.Way]:
     """The ways in which programs were prepared."""
     seen: list[flags.Way] = []
-    way = runs._Runnable._way
+    alone_with = runs.alone_with
 
-    def noting(self: Any, keeps: bool) -> flags.Way:
-        seen.append(way(self, keeps))
-        return seen[-1]
+    def noting(lock: Any, way: flags.Way) -> Any:
+        seen.append(way)
+        return alone_with(lock, way)
 
-    monkeypatch.setattr(runs._Runnable, "_way", noting)
+    monkeypatch.setattr(runs, "alone_with", noting)
     return seen
 
 
@@ -263,7 +263,7 @@ def test_a_large_run_first(prepared: list[flags.Way]) -> None:
     for size, (a, b) in zip(sizes, made, strict=True):
         assert a.shape == [size]
         assert [float(a[-1]), float(b[0])] == [13.0, 21.0]
-    assert set(prepared) == {flags.KEEPING_BLOCKS, flags.RETURNING}
+    assert set(prepared) == {flags.KEEPING_BLOCKS, flags.returning(2 << 20, blocks=True)}
 
 
 def is_float(thing: Any) -> bool:
@@ -461,7 +461,7 @@ def test_unknown_operations_go_the_usual_way(prepared: list[flags.Way]) -> None:
     """F1: an operation that is not known may keep what it is given."""
     with paddle.no_grad():
         d2s.to_static(drawn)(CALLS[0][0], scalar(2))
-    assert set(prepared) == {flags.RETURNING}
+    assert set(prepared) == {flags.returning(2 << 20, blocks=True)}
 
 
 # -- operations that make tensors of their own -----------------------------------------------------

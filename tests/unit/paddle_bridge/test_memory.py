@@ -294,10 +294,10 @@ def test_ways_are_nested() -> None:
     """C7: what a host operator calls is prepared in its own way; A: then the flag is as before."""
     with flags.KEEPING:
         assert FLAGS[flags.DELETE] == -1.0
-        with flags.RETURNING:
+        with flags.returning(0, blocks=True):
             assert FLAGS[flags.DELETE] == 0.0
         assert FLAGS[flags.DELETE] == -1.0
-    with flags.RETURNING, flags.KEEPING_BLOCKS:
+    with flags.returning(0, blocks=True), flags.KEEPING_BLOCKS:
         assert FLAGS[flags.DELETE] == -1.0
         assert FLAGS[flags.INPLACE] is False
 
@@ -323,5 +323,6 @@ def test_blocks_give_back_in_every_backward(monkeypatch: pytest.MonkeyPatch) -> 
             result.sum().backward()
     finally:
         paddle.set_flags({flags.DELETE: users})
-    assert seen == [0.0, 0.0]
+    batch = 4 / 5 / 1024  # of both sides, those of their gradients, and what is around them
+    assert seen == [pytest.approx(batch, rel=1e-3)] * 2
     assert x.grad.tolist() == [8.0, 8.0]
