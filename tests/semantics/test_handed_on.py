@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import deque
+from types import SimpleNamespace
 
 import paddle
 import pytest
@@ -130,3 +131,47 @@ def test_a_generator_expression_that_binds_in_every_consumer() -> None:
         return parts, kept, total, whole, one, best, each, text, name
 
     assert_same(f, (paddle.to_tensor([1.0, -2.0]),), (paddle.to_tensor([3.0, 4.0]),))
+
+
+KEPT_BY = {
+    "a text of it": "r = ', '.join([str(q) for q in x.tolist() if q > 1])",
+    "a text with it": "r = f'{[q for q in x.tolist() if q > 1]} of {x}'",
+    "a text of a text": "r = f'{n} {[q for q in x.tolist() if q > 1]}'; r = f'({r})'",
+    "an object": "r = Box([q for q in x if q > 1])",
+    "a namespace": "r = SimpleNamespace(items=[q for q in x if q > 1])",
+    "an object in a dict": "r = {'a': Box([q for q in x if q > 1])}",
+    "an object and a dict": "b = Box([q for q in x if q > 1]); r = {'a': b, 'b': b.items}\n"
+    "        b.items.append(x[0])",
+    "an object of objects": "r = Box(Box([q * 2 for q in x if q > 1]))",
+}
+
+
+@pytest.mark.parametrize("other", ["r = None", "r = 'none'", "r = Box([])"])
+@pytest.mark.parametrize("name", KEPT_BY)
+def test_a_list_that_one_side_of_a_branch_fills(name: str, other: str) -> None:
+    """D1, F3: what keeps a list that only the run knows the length of keeps it behind a branch."""
+    f = function_of(
+        f"""
+class Box:
+    def __init__(self, items):
+        self.items = items
+    def __len__(self):
+        return len(self.items)
+
+def unboxed(r):
+    if isinstance(r, dict):
+        return {{k: unboxed(v) for k, v in r.items()}}
+    return unboxed(r.items) if isinstance(r, (Box, SimpleNamespace)) else r
+
+def f(x, n):
+    if x.sum() > 2:
+        {KEPT_BY[name]}
+    else:
+        {other}
+    return unboxed(r)
+""",
+        None,
+        SimpleNamespace=SimpleNamespace,
+    )
+    calls = ((1.0, 0.5), (3.0, 2.0), (3.0, -0.5), (0.0, 0.0))
+    assert_same(f, *((tensor(*each), n) for n, each in enumerate(calls)))

@@ -179,3 +179,40 @@ def test_the_error_names_the_line() -> None:
         d2s.to_static(function, full_graph=True)(X, scalar(3))
     last = raised.traceback[-1]
     assert (str(last.path), last.lineno + 1) == (function.__code__.co_filename, 6)
+
+
+PARTS = {
+    "from the end": "return m[n:, -1].any()",
+    "at a number of the run": "return m[n:, n - 2].sum()",
+    "of a part": "return (m[n:][:, 1] + 1).sum()",
+    "the other way round": "return m[:, n:][n - 2].sum()",
+    "in a loop": """
+        s = x.sum()
+        for k in range(n):
+            s = s + m[k + 1:, -1].sum() + m[:k, k].sum() + m[k + 1:][:, k].sum()
+        return s
+    """,
+    "the first of none": "return m[n:][0].sum()",
+    "beyond the end of none": "return m[n:][n - 2].sum()",
+    "beyond the end beside none": "return m[3:][:, n].sum()",
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_items_of_what_may_have_no_elements(name: str) -> None:
+    """A1, F1: an item beside them is empty, as in dygraph; one behind the end raises."""
+    body = textwrap.indent(textwrap.dedent(PARTS[name]).strip(), " " * 8)
+    function = function_of(f"def f(x, m, n):\n    if x.sum() > 0:\n{body}\n    return x.sum()\n")
+    open_sizes = [paddle.static.InputSpec([None] * size, "float32") for size in (1, 2)]
+    spec = [*open_sizes, paddle.static.InputSpec([], "int64")]
+    static = d2s.to_static(function, input_spec=spec, full_graph=True)
+    for rows in (3, 4):
+        for n in (2, 3, 4):
+            given = tensor(1.0, 2.0), paddle.arange(rows * 3.0).reshape([rows, 3]), scalar(n)
+            seen = []
+            for f in (function, static):
+                try:
+                    seen.append(f(*given).item())
+                except IndexError as error:
+                    seen.append(str(error).split("(at")[0].strip())
+            assert seen[0] == seen[1], (rows, n)

@@ -357,7 +357,6 @@ def test_texts_and_hashes_of_an_object_with_items() -> None:
     ("text", "asked"),
     [
         ("def __hash__(self): return 1 if self.x.sum() > 0 else 2", "len({it: 1})"),
-        ("def __format__(self, how): return '+' if self.x.sum() > 0 else '-'", "f'{it}'"),
         (
             "def __getattr__(self, name):\n"
             "            if self.__dict__['x'].sum() > 0: raise AttributeError(name)\n"
@@ -383,3 +382,53 @@ def test_what_a_tensor_may_not_decide(text: str, asked: str) -> None:
     plain, islands = function_of(text), d2s.to_static(function_of(text), full_graph=False)
     for x in (tensor(1.0), tensor(-1.0)):
         assert repr(plain(x)) == repr(islands(x))
+
+
+FORMATTED = """
+    class Arm:
+        def __init__(self, name, x):
+            self.name, self.x, self.asked = name, x, 0
+        mean = property(lambda self: self.x.sum() * 2)
+        def __format__(self, spec):
+            self.asked += 1
+            return f"{self.name}={float(self.mean):{spec or '.3f'}}"
+    class Sign(Arm):
+        def __format__(self, spec):
+            sign = "+" if self.x.sum() > 0 else "-" + spec
+            return sign + super().__format__(spec)
+        def __str__(self):
+            return "sign " + self.__format__(".1f").upper()
+    class Number(float):
+        def __format__(self, spec):
+            return "n" + super().__format__(spec) + f"{self.x}"
+    class Wrong(Arm):
+        def __format__(self, spec):
+            return self.x
+"""
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "return f'{arm} {arm:.1f}', format(arm), format(arm, '.2f'), format(sign, '.1f')",
+        "return '{} {:.1f} {a:{w}}'.format(arm, sign, a=arm, w='.0f'), arm.asked",
+        "return ' '.join(format(a, '.2f') for a in [arm, Sign('c', x + 1)])",
+        "s = f'{arm} {arm.asked} {arm:.1f}'; arm.x = x + 1; return s, f'{arm}', arm.asked",
+        "return f'{arm if x.sum() > 0 else sign:.2f}'",
+        "which = arm if x.sum() > 0 else sign\n        return f'{which:.1f}', which.asked",
+        "if x.sum() > 0: return f'{arm:.1f}'\n        return format(sign, '.2f')",
+        "n = Number(2.5); n.x = x; return f'{n:.1f}', format(n)",
+        "return str(sign), arm.__format__('.1f')",
+        "print(f'{arm:.1f}', sign, '{}'.format(sign)); return f'{arm:4.1f}'.strip()",
+        "try: return f'{Wrong(1, x)}'\n        except TypeError as e: return str(e)",
+        "return f'{arm:q}'",
+    ],
+)
+def test_what_an_object_is_formatted_as(code: str) -> None:
+    """E2, F1: a class's own ``__format__`` gives a text of the run, with its effects, in order."""
+    text = f"""{FORMATTED}
+    def f(x):
+        arm, sign = Arm("a", x), Sign("b", -x)
+        {code}
+    """
+    assert_same(function_of(text), *(tensor(*v) for v in ((1.0, 2.0), (-1.0, 0.5), (0.0, 0.0))))

@@ -2,7 +2,8 @@
 
 Outside of blocks Paddle finds that the part of a tensor behind its end has no elements; inside, it
 hands on what the memory held before, and an assignment to such a part does nothing anywhere.  The
-operations that gather items raise what dygraph raises, and need no list of the index::
+operations that gather items raise what dygraph raises, and need no list of the index; where they
+would gather nothing, the part stays, and its index is looked for beside it::
 
     slice(x, stack([k]), stack([k + 1]), decrease_axis=[0])    ->    gather(x, k, axis=0)
     slice(x, stack([i, j]), ..., decrease_axis=[0, 1])         ->    gather_nd(x, stack([i, j]))
@@ -18,6 +19,7 @@ from typing import Any, Final
 
 import paddle
 
+from d2s.paddle_bridge.filled import has_elements
 from d2s.paddle_bridge.names import pir
 from d2s.paddle_bridge.preparing.inference_passes import named
 from d2s.paddle_bridge.walks import CONSTANTS, blocks_of, parts_of
@@ -74,7 +76,7 @@ def _gather(block: Any, operation: Any) -> None:
     if axes != list(operation.attrs()["decrease_axis"]) or not (leading or len(axes) == 1):
         return
     items = _items(operation)
-    if not items:
+    if not items or (len(axes) == 1 and _may_be_empty_beside(operation, axes[0])):
         return
     pir.set_insertion_point(operation)
     if len(axes) == 1:
@@ -91,11 +93,37 @@ def _gather(block: Any, operation: Any) -> None:
     block.remove_op(operation)
 
 
+def _may_be_empty_beside(operation: Any, axis: int) -> bool:
+    """Whether the tensor may have no elements though it has some places along ``axis``.
+
+    ``gather`` leaves its result without memory then, which the next operation asks for.
+    """
+    value = operation.operand_source(0)
+    others = [size for each, size in enumerate(value.shape) if each != axis]
+    return any(size <= 0 for size in others) and not has_elements(value, {})
+
+
 def _check(block: Any, operation: Any) -> None:
     """Look for each item, before the operation."""
     for axis, index in _items(operation):
         pir.set_insertion_point(operation)
-        _gathered(operation, axis, index)
+        if operation.name() == PART and _may_be_empty_beside(operation, axis):
+            _found(operation, axis, index)
+        else:
+            _gathered(operation, axis, index)
+
+
+def _found(operation: Any, axis: int, index: Any) -> None:
+    """Look for the index among as many places as the tensor has along ``axis``.
+
+    What ``gather`` does not do where there is nothing to be gathered.
+    """
+    value = operation.operand_source(0)
+    size = paddle._C_ops.slice(paddle.shape(value), [0], [axis], [axis + 1], [1], [])
+    places = paddle.zeros(size, "int32")
+    made = paddle.index_select(places, paddle._C_ops.reshape(index, [1]))
+    for each in (size, places, made):
+        each.get_defining_op().callstack = operation.callstack
 
 
 def _gathered(operation: Any, axis: int, index: Any) -> Any:

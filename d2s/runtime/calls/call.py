@@ -32,6 +32,7 @@ from d2s.runtime.calls.converter import converter
 from d2s.runtime.calls.spellings import rewrapped
 from d2s.runtime.calls.stand_ins.tables import StandIns
 from d2s.runtime.host import breakpoints, messages, streams, world
+from d2s.runtime.host.text import OPEN
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.pools import pooled
 from d2s.runtime.python.items import is_looked_up, member_of
@@ -72,6 +73,8 @@ class _Converted(Callables):
         return super().of(callee) if found is None else found
 
     def function(self, function: types.FunctionType, owner: object = None) -> Any:
+        if hasattr(function, OPEN):  # called by name, it may give a text of the run
+            return getattr(function, OPEN)
         return handing_on(function, _function(function, owner), _watch_recursion)
 
     def method(self, method: types.MethodType) -> Any:

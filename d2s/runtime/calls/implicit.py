@@ -31,7 +31,7 @@ from d2s.runtime.aliasing.holders import counted, holders_of
 from d2s.runtime.calls.call import call
 from d2s.runtime.calls.layers import layer_call
 from d2s.runtime.control_flow.effects import looking_up
-from d2s.runtime.host.text import is_dynamic
+from d2s.runtime.host.text import OPEN, is_dynamic
 from d2s.runtime.python.comparing import COMPARISONS
 from d2s.runtime.trace import Capture, current, error_here
 from d2s.runtime.values.choice import Choice, each
@@ -210,8 +210,7 @@ def _lazily(function: object) -> Any:
     looks = function.__name__ in ("__getattr__", "__getattribute__")
     plain = function.__name__ in ("__format__", "__hash__", "__repr__", "__str__")
 
-    @functools.wraps(function)
-    def run(*arguments: object, **options: object) -> Any:
+    def make(*arguments: object, **options: object) -> Any:
         capture = current()
         if capture is None or (looks and str(arguments[1]).startswith("__")):
             return function(*arguments, **options)
@@ -227,8 +226,12 @@ def _lazily(function: object) -> Any:
             return function(*arguments, **options)
         use = functools.partial(converted, *arguments[1:], **options)
         with looking_up() if looks else contextlib.nullcontext():
-            found = _begin(capture, arguments[0], use) if begins else use()
-        if plain and is_dynamic(found):
+            return _begin(capture, arguments[0], use) if begins else use()
+
+    @functools.wraps(function)
+    def run(*arguments: object, **options: object) -> Any:
+        found = make(*arguments, **options)
+        if plain and current() is not None and is_dynamic(found):
             raise error_here(
                 UnsupportedInGraphError,
                 f"a tensor decides what {function.__name__} gives, which Python asks for while the "
@@ -237,6 +240,8 @@ def _lazily(function: object) -> Any:
             )
         return found
 
+    if plain:
+        setattr(run, OPEN, make)
     return run
 
 

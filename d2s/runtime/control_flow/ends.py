@@ -95,12 +95,12 @@ class Ends:
         return {name: value for name, value in found.items() if value is not UNBOUND}
 
     def frozen(self, value: object) -> Any:
-        """A list, dict, set or deque with what it held, also in a choice; the rest as it is."""
+        """A container with what it held, also in a choice; the rest as it is."""
         if isinstance(value, Choice):
             return value.like(self.frozen(value.true), self.frozen(value.false))
         if type(value) is tuple:
             return tuple(map(self.frozen, value))
-        if not isinstance(value, CONTAINERS):
+        if not (isinstance(value, CONTAINERS) or hasattr(type(value), "d2s_freeze")):
             return value
         if self._snapshots is None:
             self._snapshots = snapshots_in(self._outcome)

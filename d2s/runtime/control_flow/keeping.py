@@ -112,7 +112,7 @@ class Keeping(Outputs):
 
     def kept_text(self, side: bool, thing: HostText) -> Builder:
         """Text of one side that the run fills in."""
-        parts = self.kept(side, thing.parts)
+        parts = self.kept(side, freeze(thing.parts))
 
         def build(results: list[paddle.Tensor]) -> object:
             made = copy.copy(thing)
@@ -200,7 +200,7 @@ def _parts_of(thing: object) -> list[object]:
         return [*thing.args, *vars(thing).values(), *_errors_behind(thing)]
     if isinstance(thing, tuple):
         return list(thing)
-    if is_mutable(thing):
+    if is_mutable(thing) or isinstance(thing, DynamicList):
         return [freeze(thing)]
     return list(attributes_of(thing).values()) if is_object(thing) else []
 

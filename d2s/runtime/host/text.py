@@ -24,7 +24,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import NotStaticError
 from d2s.runtime.trace import current, error_here, open_trace, tentatively
-from d2s.runtime.values.choice import Choice, simplified
+from d2s.runtime.values.choice import Choice, each, simplified
 from d2s.runtime.values.fields import check_counts, slot_fields
 from d2s.runtime.values.objects import is_list, is_user_object
 from d2s.runtime.values.tensors import Sizes, is_array, is_tensor, number_kind
@@ -313,7 +313,10 @@ def text(*parts: object) -> Any:
         *parts: strings, and ``(value, conversion, spec)`` where conversion is ``None`` or one of
             ``"r"``, ``"s"``, ``"a"``.
     """
-    if current() is None or not any(map(_is_dynamic_part, parts)):
+    if current() is None:
+        return formatted_text(parts)
+    parts = tuple(map(by_its_class, parts))
+    if not any(map(_is_dynamic_part, parts)):
         return formatted_text(parts)
     return text_of(
         tuple(part if _is_dynamic_part(part) else formatted_text((part,)) for part in parts)
@@ -326,10 +329,46 @@ def formatted(value: object, conversion: str | None, spec: object) -> Any:
     Returns:
         Text, or the part for :func:`text` where the run decides what it looks like.
     """
-    part = (value, conversion, spec)
+    part = by_its_class((value, conversion, spec))
     if current() is None or not _is_dynamic_part(part):
         return formatted_text((part,))
-    return snapshot(value), conversion, spec
+    return snapshot(part[0]), *part[1:]
+
+
+OPEN: Final = "d2s_open"
+"""Where a method that Python calls for a text has its form that may give one of the run."""
+
+
+def by_its_class(part: Any) -> Any:
+    """A part of a text, with the text that the ``__format__`` of a user's class makes of it.
+
+    That is called by name, as any method, so that it may give a text that the run fills in.
+    """
+    if type(part) is not tuple or part[1] is not None:
+        return part
+    value, _, spec = part
+    if current() is None or not has_own_format(value):
+        return part
+    made = each(lambda one: _formatted_by_its_class(one, spec), value, none=True, changes=True)
+    return made, "s", ""
+
+
+def has_own_format(value: object) -> bool:
+    """Whether ``value``, or what it may be, is of a user's class with a ``__format__``."""
+    if isinstance(value, Choice):
+        return any(map(has_own_format, value.leaves()))
+    return hasattr(type(value).__format__, OPEN)
+
+
+def _formatted_by_its_class(value: Any, spec: object) -> Any:
+    make = getattr(type(value).__format__, OPEN, None)
+    if make is None:
+        return text((value, None, spec))
+    made = make(value, spec)
+    if not isinstance(made, str | HostText | Choice):
+        kind = number_kind(made) or (paddle.Tensor if is_tensor(made) else type(made))
+        raise TypeError(f"__format__ must return a str, not {kind.__name__}")
+    return made
 
 
 def _is_dynamic_part(part: object) -> bool:

@@ -11,7 +11,16 @@ import string
 from collections.abc import Callable
 from typing import Any, Final
 
-from d2s.runtime.host.text import HostText, is_dynamic, is_growing, snapshot, text_of
+from d2s.runtime.host.text import (
+    HostText,
+    by_its_class,
+    has_own_format,
+    is_dynamic,
+    is_growing,
+    snapshot,
+    text,
+    text_of,
+)
 from d2s.runtime.lists.iteration import items_of
 from d2s.runtime.lists.positions import Indexed
 from d2s.runtime.python.casts import over, to_number
@@ -50,8 +59,11 @@ ascii_ = _text_of("ascii", "a")
 
 def format_(thing: Any, spec: Any = "", /) -> Any:
     """``format``."""
+    thing, conversion, spec = by_its_class((thing, None, spec))
     if current() is None or not (is_dynamic(thing) or is_dynamic(spec)):
         return format(thing, spec)
+    if conversion is not None:
+        return str_(thing)
     if isinstance(thing, Choice) and thing.plain and isinstance(spec, str):
         return over(lambda found: format(found, spec), thing)
     return HostText(((snapshot(thing), None, spec),))
@@ -101,9 +113,10 @@ def join(separator: str, things: Any) -> Any:
 
 def format_template(template: str, *things: Any, **named: Any) -> Any:
     """``str.format``."""
-    if current() is None or not (is_dynamic(things) or is_dynamic(named)):
+    own = any(map(has_own_format, (*things, *named.values())))
+    if current() is None or not (own or is_dynamic(things) or is_dynamic(named)):
         return template.format(*things, **named)
-    return text_of(_parts(template, things, named, itertools.count()))
+    return text(*_parts(template, things, named, itertools.count()))
 
 
 def _parts(
@@ -118,6 +131,6 @@ def _parts(
         if not field or field[0] in ".[":
             field = f"{next(count)}{field}"
         value, _ = _FIELDS.get_field(field, things, named)
-        inner = HostText(_parts(spec, things, named, count)) if spec and "{" in spec else spec
-        parts.append((value, conversion, inner))
+        inner = text(*_parts(spec, things, named, count)) if spec and "{" in spec else spec
+        parts.append(by_its_class((value, conversion, inner)))
     return tuple(parts)
