@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 import d2s
@@ -107,3 +109,97 @@ def test_taken_in_a_branch_and_behind_it(iterator: str, taken: str) -> None:
     with pytest.raises(D2SError) as error:
         d2s.to_static(function, full_graph=True)(INPUTS[0])
     assert error.value.code in ("D2S203", "D2S205")
+
+
+OF_TWO_FORMS = (
+    *(use for use in TAKEN_AT_ONCE if "'ab'" not in use and "zip_longest" not in use),
+    "next((item for item in items if item > 1), x[2])",
+    "sum([a + b for a, b in zip((v * 2 for v in items), items)])",
+    "sum(map(math.sqrt, items))",
+    "','.join(map(str, [int(v) for v in items]))",
+    "list(itertools.starmap(lambda a, b: a + b, zip(items, items)))",
+    "list(itertools.takewhile(lambda v: v < 3, items))",
+)
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("use", OF_TWO_FORMS)
+def test_one_of_several_of_which_the_run_decides_a_length(use: str) -> None:
+    """C5: a list of Python on some paths, and one that has grown in a loop on others."""
+    f = function_of(f"""
+import collections, functools, itertools, math
+
+def f(x):
+    items = []
+    for v in x:
+        if v < 0:
+            return 0.0, items
+        items.append(v * 2)
+    if not items:
+        return 0.0, []
+    return {use}
+""")
+    assert_same(f, *INPUTS)
+
+
+GROUPS = (
+    "return [k for k, _ in itertools.groupby(ids) if k != 0]",
+    "return [(k, len(list(g))) for k, g in itertools.groupby(ids)]",
+    "return [(k, len(list(g))) for k, g in itertools.groupby(sorted(ids))]",
+    "return [(k, sum(g)) for k, g in itertools.groupby(some, key=lambda v: v > 2)]",
+    "return [[k, max(v for _, v in g)] for k, g in itertools.groupby(pairs, key=lambda t: t[0])]",
+    "return [(k, len(list(g))) for k, g in itertools.groupby(pairs)]",
+    "return [f'{k}{len(list(g))}' for k, g in itertools.groupby(names)]",
+    "return max((len(list(g)) for k, g in itertools.groupby(some, lambda v: v > 1)), default=0)",
+    "n = 0\n    for k, g in itertools.groupby(some, key=int):\n        n += 1\n"
+    "        if k == 2: break\n    return n",
+    "g = itertools.groupby(ids); k, _ = next(g)\n    return k, [k for k, _ in g]",
+    "out = []\n    for k, g in itertools.groupby(grown, key=lambda v: v.floor()):\n"
+    "        t = x.sum() * 0\n        for v in g: t = t + v\n        out.append((k, t))\n"
+    "    return out",
+    "return [(k, list(g)) for k, g in itertools.groupby([1, 1, 2, 3], lambda v: v > 1)], x",
+    "return list(itertools.takewhile(lambda v: v < 2, ids)), [*itertools.takewhile(pos, some)]",
+    "return list(itertools.dropwhile(lambda v: v < 2, ids)), [*itertools.dropwhile(pos, some)]",
+    "return sum(itertools.takewhile(lambda v: v < 2, some)), [v for v in"
+    " itertools.dropwhile(lambda v: v < 2, grown)]",
+)
+
+
+@pytest.mark.parametrize("use", GROUPS)
+def test_groups_and_beginnings(use: str) -> None:
+    """C5, E1: ``itertools.groupby``, ``takewhile`` and ``dropwhile`` where a tensor decides."""
+    f = function_of(
+        f"""
+import itertools
+
+def pos(v):
+    return v < 3
+
+def f(x):
+    ids = x.argmax(-1).tolist()
+    some = [v for v in x.flatten().tolist() if v > 0.5]
+    grown = [v for v in x.flatten() if v > 0.5]
+    pairs = [(int(v > 1), v) for v in x.flatten().tolist()]
+    names = ["a" if v > 1 else "b" for v in x.flatten().tolist()]
+    {use}
+""",
+        "f",
+    )
+    rows = (
+        [0.0, 1.0, 2.0, 0.0, 1.5, 2.5, 3.0, 1.0, 2.0, 3.0, 0.0, 0.0],
+        [1.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 3.0, 0.0],
+        [0.0] * 9 + [-1.0, -2.0, -3.0],
+    )
+    assert_same(f, *(tensor(*each).reshape([4, 3]) for each in rows))
+
+
+def test_groups_that_are_kept() -> None:
+    """C5: of Python's, a group is gone when the next one is asked for; it cannot be kept."""
+
+    def f(x):
+        groups = [(k, g) for k, g in itertools.groupby(x.tolist())]
+        return [list(g) for _, g in groups]
+
+    with pytest.raises(D2SError) as raised:
+        d2s.to_static(f, full_graph=True)(INPUTS[0])
+    assert raised.value.code == "D2S207"

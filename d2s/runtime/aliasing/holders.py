@@ -22,12 +22,14 @@ from d2s import paddle_bridge as bridge
 from d2s.diagnostics.blame import is_d2s, is_paddle
 from d2s.diagnostics.location import is_ours
 from d2s.runtime.aliasing.slots import (
+    Alternative,
     Cell,
     Fixed,
     Free,
     Item,
     Local,
     Somewhere,
+    is_in_alternative,
     owner_of,
     parts_of,
 )
@@ -63,6 +65,7 @@ class Holder:
         function: the name of the function whose variable it is, or where the path begins.
         frame: the frame that has the variable, if it is a variable itself.
         owner: the frame of the function whose variable the path begins with.
+        chosen: it is an item of a tuple that is one of several things.
     """
 
     path: str
@@ -75,6 +78,7 @@ class Holder:
     function: str
     frame: types.FrameType | None = None
     owner: types.FrameType | None = None
+    chosen: bool = False
 
 
 def is_handed_on(holder: Holder, block: Block) -> bool:
@@ -201,7 +205,9 @@ def holders_of_container(container: object) -> list[Holder]:
     is a part.
     """
     found = _holders(lambda value: with_form(value, container, None) is not value, through=True)
-    return [each for each in found if each.live or not isinstance(each.get(), Choice)]
+    return [
+        each for each in found if each.live or not (each.chosen or isinstance(each.get(), Choice))
+    ]
 
 
 def choices_with(
@@ -380,6 +386,7 @@ def _holders(is_it: Callable[[Any], bool], *, through: bool = False) -> list[Hol
                             frame.f_code.co_name,
                             frame if path == name else None,
                             owner_of(frame, name),
+                            is_in_alternative(place),
                         )
                     )
         frame = frame.f_back
@@ -461,7 +468,7 @@ class _Walk:
             return
         if isinstance(value, Choice):
             for leaf in value.leaves() if self.through else ():
-                yield from self.paths(path, leaf, Fixed(place, 0), depth - 1)
+                yield from self.paths(path, leaf, Alternative(place, leaf), depth - 1)
             return
         found = False
         for step, key, item, table in parts_of(value):

@@ -278,6 +278,31 @@ class Fixed:
 
 
 @dataclass(frozen=True)
+class Alternative:
+    """One of the things that what is bound in a place may be; it stays one of them."""
+
+    holder: Somewhere
+    leaf: Any
+
+    def identity(self) -> tuple[int, Any]:
+        where, name = self.holder.identity()
+        return where, (name, "alternative")
+
+    def get(self) -> Any:
+        return self.leaf
+
+    def set(self, value: object) -> None:
+        """Nothing: who wants another one there is refused."""
+
+
+def is_in_alternative(place: Somewhere) -> bool:
+    """Whether a place is an item of a tuple that is one of several things."""
+    while isinstance(place, Fixed):
+        place = place.holder
+    return isinstance(place, Alternative)
+
+
+@dataclass(frozen=True)
 class Free:
     """A variable of a function that has ended, which a function made in it goes on with."""
 
@@ -294,7 +319,7 @@ class Free:
         self.cell.cell_contents = value
 
 
-Somewhere = Local | Item | Fixed | Free
+Somewhere = Local | Item | Fixed | Alternative | Free
 """Where something that a frame leads to is bound."""
 
 _KEY: Final = "[{!r}]"

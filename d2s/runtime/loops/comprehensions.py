@@ -217,6 +217,7 @@ def generator(
     """
     if current() is None:
         return _lazily(iter(iter_), _taking(element), accept and _taking(accept))
+    iter_ = one_list(iter_)
     if isinstance(iter_, Choice) and not iter_.single:
 
         def over(found: Any) -> Any:
@@ -399,6 +400,33 @@ def list_of(things: object = (), /) -> Any:
     if is_tensor(things):
         return of_tensor(as_value(things), "list")
     return list_(found, lambda item: item)
+
+
+def one_list(things: object) -> Any:
+    """One list of the run for one of several, where the run decides the length of some of them.
+
+    Other things as they are.
+    """
+    if not isinstance(things, Choice) or things.single or current() is None:
+        return things
+    found = things.leaves()
+    if not any(isinstance(leaf, DynamicList) for leaf in found):
+        return things
+    if not all(isinstance(leaf, DynamicList) or type(leaf) in (list, tuple) for leaf in found):
+        return things
+    made = list_of(things)
+    return made if isinstance(made, DynamicList) else things
+
+
+def over_one_list(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function``, which is given one list of the run where :func:`one_list` finds one."""
+
+    @functools.wraps(function)
+    def run(*things: object, **options: object) -> Any:
+        given = {name: one_list(value) for name, value in options.items()}
+        return function(*map(one_list, things), **given)
+
+    return run
 
 
 def tuple_of(things: object = (), /) -> Any:

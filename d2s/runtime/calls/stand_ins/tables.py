@@ -22,7 +22,7 @@ import paddle
 import paddle.distributed.fleet.utils
 from paddle.distributed.fleet.recompute import recompute as _recompute
 
-from d2s.runtime.builtins import dispatch, growing, handed, ranked
+from d2s.runtime.builtins import dispatch, grouped, growing, handed, ranked
 from d2s.runtime.calls.applying import plain
 from d2s.runtime.calls.spellings import in_pythons_words, spelt
 from d2s.runtime.calls.stand_ins import (
@@ -39,6 +39,7 @@ from d2s.runtime.calls.stand_ins import (
 from d2s.runtime.host import messages, streams
 from d2s.runtime.lists import iteration
 from d2s.runtime.loops import comprehensions
+from d2s.runtime.loops.comprehensions import over_one_list
 from d2s.runtime.python import casts, kinds, making
 from d2s.runtime.python.arrays.array import array, asarray, memoryview_
 from d2s.runtime.trace import current
@@ -101,11 +102,14 @@ class StandIns:
             {
                 warnings.warn: messages.warn_,
                 builtins.filter: partial(calling_back.filter_, call),
-                builtins.map: partial(calling_back.map_, call),
+                builtins.map: over_one_list(partial(calling_back.map_, call)),
                 builtins.sorted: self._keyed(dispatch.KEYED[builtins.sorted]),
                 functools.reduce: partial(calling_back.reduce, call),
-                itertools.accumulate: partial(calling_back.accumulate, call),
-                itertools.starmap: partial(calling_back.starmap, call),
+                itertools.accumulate: over_one_list(partial(calling_back.accumulate, call)),
+                itertools.dropwhile: partial(grouped.dropwhile, call),
+                itertools.groupby: partial(grouped.groupby, call),
+                itertools.starmap: over_one_list(partial(calling_back.starmap, call)),
+                itertools.takewhile: partial(grouped.takewhile, call),
             }
         )
         self.builtins: Table = {
@@ -121,7 +125,7 @@ class StandIns:
                 kind: partial(streams.redirection, kind)
                 for kind in (contextlib.redirect_stdout, contextlib.redirect_stderr)
             },
-            builtins.iter: self._iter,
+            builtins.iter: over_one_list(self._iter),
             paddle.DataParallel: state.data_parallel,
             builtins.memoryview: memoryview_,
             np.asarray: asarray,
