@@ -8,6 +8,7 @@ import paddle
 import pytest
 
 import d2s
+from d2s.errors import ContainerInGraphError
 from tests.helpers import assert_same, function_of, tensor
 
 TIES = (tensor(2.0, 1.0, 3.0), tensor(1.0, 2.0, 1.0), tensor(1.0, 1.0, 1.0))
@@ -277,3 +278,26 @@ def f(x):
     return opened, [(node.bound, node.taken) for node in heap]
 """)
     assert_same(function, *ROWS, grad=False)
+
+
+def test_tuples_whose_last_items_have_no_order() -> None:
+    """E1: the run raises where their first items are equal, in the words of Python."""
+
+    def f(x):
+        best = (0.0, None)
+        kept = [v for v in x.tolist() if v > 0]
+        return max(best, (len(kept) / 2, tuple(kept)))
+
+    assert_same(f, *(tensor(*each) for each in ((1.0, 3.0, 2.0), (1.0, 2.0, 0.5), (-1.0, -2.0))))
+
+
+def test_the_order_of_two_lists_that_have_grown() -> None:
+    """D1, E1: it is refused where only it decides."""
+
+    def f(x):
+        kept = [v for v in x.tolist() if v > 0]
+        more = [v for v in x.tolist() if v > 1]
+        return (1, kept) < (1, more)
+
+    with pytest.raises(ContainerInGraphError, match="asks for the order of two lists"):
+        d2s.to_static(f, full_graph=True)(tensor(1.0, 2.0))

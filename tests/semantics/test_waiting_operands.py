@@ -130,6 +130,73 @@ def test_an_operand(made: str, change: Any, form: str) -> None:
     assert_same(function, *INPUTS)
 
 
+NO_CALL = {
+    "a conditional behind a call": "return best.get(3), [0] + path if 3 in best else []",
+    "and behind a call": "return len(path), path and path[0] > 1 and best.get(3)",
+    "a part of a text": "return f'{len(path)}: {path} {grow(path, x)} {path!r:>9}', path",
+    "a conditional behind an item": "return best.get(3), (path if x.sum() > 5 else path[:1])",
+}
+
+
+@pytest.mark.parametrize("name", NO_CALL)
+def test_an_operand_before_a_branch(name: str) -> None:
+    """A1, B4: a conditional, ``and`` and a part of a text may be the branch."""
+    f = function_of(
+        f"""
+        def f(x):
+            best, path, at, parent = {{0: 0.0}}, [], 3, {{}}
+            for v in range(3):
+                if x[v] < best.get(v, 2.5):
+                    best[v + 1] = float(x[v])
+            if x[0] > 1:
+                parent[3] = 1
+            if x[1] > 1:
+                parent[1] = 0
+            while at in parent:
+                path.insert(0, at)
+                at = parent[at]
+            {NO_CALL[name]}
+        """,
+        grow=grow,
+    )
+    assert_same(f, *INPUTS, tensor(0.0, 0.0, 0.0))
+
+
+def test_a_list_that_stays_what_it_was() -> None:
+    """A1: an operand that waits is no reason to refuse a branch that leaves a list alone."""
+
+    class Metric:
+        def __init__(self) -> None:
+            self.total = paddle.zeros([])
+
+        def update(self, ids: list[Any], x: Any) -> list[Any]:
+            i = len(ids)
+            while i:
+                if i and ids[i - 1] > 1 and x[i - 1] > 0:
+                    self.total = self.total + ids[i - 1]
+                i -= 1
+            return ids[::-1]
+
+    metric = Metric()
+
+    def f(x):
+        out = []
+        ids = []
+        for v in x:
+            if v > 0.3:
+                ids.append(v)
+        out.append(f"{len(ids)}: {len(metric.update(ids, x))}")
+        return out, metric.total
+
+    static = d2s.to_static(f, full_graph=True)
+    for x in INPUTS:
+        seen = []
+        for function in (f, static):
+            metric.total = paddle.zeros([])
+            seen.append(str(function(x)))
+        assert seen[0] == seen[1]
+
+
 REFUSED = {
     "behind a star": "return shown(*[r, grow(r, x)])",
     "in a comprehension": "return [shown(r, grow(r, x)) for _ in range(2)]",

@@ -25,6 +25,16 @@ def f(parent, a, b):
     return join(parent, a, size=operand_7)
 
 >>> show(PASS, '''
+... def f(rows):
+...     return f"{rows}: {fill(rows)!r:>5}", rows if rows else []
+... ''')
+def f(rows):
+    operand = f'{rows}'
+    operand_2 = f'{operand}: {fill(rows)!r:>5}'
+    operand_3 = rows if rows else []
+    return operand_2, operand_3
+
+>>> show(PASS, '''
 ... def f(parent, a, b):
 ...     while find(parent, a) != find(parent, b):
 ...         b = b + 1
@@ -143,7 +153,10 @@ def _put(spot: _Place, operand: Any) -> None:
         getattr(node, name)[index] = operand
 
 
-_CALLS: Final = (gast.Call, gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
+_CALLS: Final = (
+    *(gast.Call, gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp),
+    *(gast.IfExp, gast.BoolOp),
+)
 """What runs code of a function, or what becomes a call."""
 
 
@@ -160,11 +173,28 @@ class _Operands(ScopeTransformer):
 
     def lowered(self, node: Any, before: list[Any]) -> Any:
         """What is left of ``node``; ``before`` gets the statements that come before it."""
+        if isinstance(node, gast.JoinedStr):
+            return self.lowered_text(node, before)
         places = _operands(node, self.is_module)
         last = max((i for i, each in enumerate(places) if _calls(_at(each))), default=-1)
         for each in places[: last + 1]:
             operand = self.lowered(_at(each), before)
             _put(each, self.bound(operand, before) if last else operand)
+        return node
+
+    def lowered_text(self, node: Any, before: list[Any]) -> Any:
+        """An f-string, whose parts are formatted one after the other."""
+        parts = [each for each in node.values if isinstance(each, gast.FormattedValue)]
+        last = max((i for i, each in enumerate(parts) if _calls(each.value)), default=-1)
+        if any(each.format_spec is not None and _calls(each.format_spec) for each in parts):
+            return node
+        for index, each in enumerate(parts[: last + 1]):
+            each.value, at = self.lowered(each.value, before), span_of(each)
+            if index < last:
+                alone = gast.FormattedValue(each.value, each.conversion, each.format_spec)
+                text = place(gast.JoinedStr([place(alone, at)]), at)
+                each.value, each.conversion = self.bound(text, before), -1
+                each.format_spec = None
         return node
 
     def is_module(self, node: Any) -> bool:

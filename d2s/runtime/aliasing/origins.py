@@ -142,8 +142,8 @@ class Origins:
                 settled.add(id(root))
             elif _leaves(value) is not None:
                 old = self.grown.get(id(root), (root, root))[1]
-                check_waiting(root, old, value)
                 if not is_same_choice(old, value):
+                    check_waiting(root, old, value)
                     _bind_other_names(root, old, value, now)
                 note_form(root, value)
                 settled.add(id(root))

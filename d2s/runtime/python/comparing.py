@@ -22,9 +22,10 @@ from typing import Any, Final
 import paddle
 
 from d2s import paddle_bridge as bridge
+from d2s.errors import ContainerInGraphError
 from d2s.runtime.control_flow.cond import select
 from d2s.runtime.lists.dynamic_list import DynamicList
-from d2s.runtime.trace import current
+from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import Choice, each
 from d2s.runtime.values.constants import holds_tensors
 from d2s.runtime.values.tensors import SIZE, Sizes, condition, mark_number, number_kind
@@ -101,8 +102,11 @@ def ordered(symbol: str, left: Any, right: Any) -> Any:
     order = _ORDERS[symbol]
     if current() is None:
         return order(left, right)
-    if _has_containers(left) or _has_containers(right):
-        return each(lambda mine: each(lambda other: ordered(symbol, mine, other), right), left)
+    several = isinstance(left, Choice) or isinstance(right, Choice)
+    grown = isinstance(left, DynamicList) or isinstance(right, DynamicList)
+    if _has_containers(left) or _has_containers(right) or (several and grown):
+        use = functools.partial(ordered, symbol)
+        return each(lambda mine: each(lambda it: use(mine, it), right, none=True), left, none=True)
     name = f"__{order.__name__}__"  # a class of the user's may have an order of its own
     alike = any(
         all(isinstance(side, kind) for side in (left, right))
@@ -110,7 +114,7 @@ def ordered(symbol: str, left: Any, right: Any) -> Any:
         for kind in _KINDS[:2]
     )
     if not alike or not (holds_tensors(left) or holds_tensors(right)):
-        return order(left, right)
+        return _in_order(symbol, left, right)
 
     def at(place: int) -> Any:
         if place == min(len(left), len(right)):
@@ -124,6 +128,33 @@ def ordered(symbol: str, left: Any, right: Any) -> Any:
         return ordered(symbol, left[place], right[place])
 
     return at(0)
+
+
+def _in_order(symbol: str, left: Any, right: Any) -> Any:
+    """What Python says, in its words where a side is a list or text of the run."""
+    try:
+        return _ORDERS[symbol](left, right)
+    except TypeError:
+        kinds = [_class_of(side) for side in (left, right)]
+        if kinds == [type(left), type(right)]:
+            raise
+    if kinds[0] is kinds[1]:
+        raise error_here(
+            ContainerInGraphError,
+            f"{symbol!r} asks for the order of two {kinds[0].__name__}s, and a tensor decides the "
+            "length of one",
+            "compare numbers of them, as their lengths; sorted() and max() of a list of them",
+        )
+    words = " and ".join(repr(kind.__name__) for kind in kinds)
+    raise TypeError(f"{symbol!r} not supported between instances of {words}")
+
+
+def _class_of(side: Any) -> type:
+    """The class of what a run makes of ``side``."""
+    if isinstance(side, DynamicList):
+        return side.d2s_type()
+    plain: type = getattr(type(side), "d2s_plain", type(side))
+    return plain
 
 
 def is_late_key(key: object) -> bool:
