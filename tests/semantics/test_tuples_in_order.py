@@ -8,7 +8,6 @@ import paddle
 import pytest
 
 import d2s
-from d2s.errors import ContainerInGraphError
 from tests.helpers import assert_same, function_of, tensor
 
 TIES = (tensor(2.0, 1.0, 3.0), tensor(1.0, 2.0, 1.0), tensor(1.0, 1.0, 1.0))
@@ -291,13 +290,36 @@ def test_tuples_whose_last_items_have_no_order() -> None:
     assert_same(f, *(tensor(*each) for each in ((1.0, 3.0, 2.0), (1.0, 2.0, 0.5), (-1.0, -2.0))))
 
 
-def test_the_order_of_two_lists_that_have_grown() -> None:
-    """D1, E1: it is refused where only it decides."""
+GROWN = [
+    ("kept", "more"),
+    ("kept", "kept[::-1]"),
+    ("kept", "[1.0, 2.0]"),
+    ("(1, kept)", "(1, more)"),
+    ("tuple(kept)", "tuple(kept[::-1])"),
+    ("pairs", "pairs[1:]"),
+    ("names", "['a']"),
+    ("[kept]", "[more]"),
+    ("(len(kept) / 2, tuple(kept))", "(len(more) / 3, (1, 2))"),
+    ("kept", "(1,)"),
+    ("kept", "None"),
+]
 
-    def f(x):
-        kept = [v for v in x.tolist() if v > 0]
-        more = [v for v in x.tolist() if v > 1]
-        return (1, kept) < (1, more)
 
-    with pytest.raises(ContainerInGraphError, match="asks for the order of two lists"):
-        d2s.to_static(f, full_graph=True)(tensor(1.0, 2.0))
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("symbol", ["<", "<=", ">", ">="])
+@pytest.mark.parametrize(("left", "right"), GROWN)
+def test_the_order_of_lists_that_have_grown(left: str, right: str, symbol: str) -> None:
+    """D1, E1: the first items that differ decide, else the length; other kinds have no order."""
+    f = function_of(f"""
+def f(x):
+    kept = [v for v in x.tolist() if v > 0]
+    more = [v for v in x.tolist() if v > 1]
+    pairs = [(int(v), v) for v in kept]
+    names = ["a" if v > 1 else "b" for v in kept]
+    try:
+        return {left} {symbol} {right}
+    except TypeError as error:
+        return str(error)
+""")
+    calls = [[1.0, 2.0], [2.0, 1.0], [0.5, 3.0], [-1.0, -1.0], [2.0, 1.0, 2.0], [1.0, 3.0, -2.0]]
+    assert_same(f, *(tensor(*each) for each in calls))

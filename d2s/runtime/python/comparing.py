@@ -22,10 +22,10 @@ from typing import Any, Final
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.errors import ContainerInGraphError
 from d2s.runtime.control_flow.cond import select
 from d2s.runtime.lists.dynamic_list import DynamicList
-from d2s.runtime.trace import current, error_here
+from d2s.runtime.lists.items.ordering import columns_of_order
+from d2s.runtime.trace import current
 from d2s.runtime.values.choice import Choice, each
 from d2s.runtime.values.constants import holds_tensors
 from d2s.runtime.values.tensors import SIZE, Sizes, condition, mark_number, number_kind
@@ -113,7 +113,7 @@ def ordered(symbol: str, left: Any, right: Any) -> Any:
         and all(getattr(type(side), name) is getattr(kind, name) for side in (left, right))
         for kind in _KINDS[:2]
     )
-    if not alike or not (holds_tensors(left) or holds_tensors(right)):
+    if not alike or not any(map(_is_decided_late, (left, right))):
         return _in_order(symbol, left, right)
 
     def at(place: int) -> Any:
@@ -130,23 +130,47 @@ def ordered(symbol: str, left: Any, right: Any) -> Any:
     return at(0)
 
 
+def _is_decided_late(thing: Any) -> bool:
+    """Whether a tensor decides how a list or tuple compares."""
+    return holds_tensors(thing) or any(isinstance(item, DynamicList) for item in thing)
+
+
 def _in_order(symbol: str, left: Any, right: Any) -> Any:
     """What Python says, in its words where a side is a list or text of the run."""
-    try:
-        return _ORDERS[symbol](left, right)
-    except TypeError:
-        kinds = [_class_of(side) for side in (left, right)]
-        if kinds == [type(left), type(right)]:
-            raise
-    if kinds[0] is kinds[1]:
-        raise error_here(
-            ContainerInGraphError,
-            f"{symbol!r} asks for the order of two {kinds[0].__name__}s, and a tensor decides the "
-            "length of one",
-            "compare numbers of them, as their lengths; sorted() and max() of a list of them",
-        )
+    kinds = [_class_of(side) for side in (left, right)]
+    if type(left) is DynamicList or type(right) is DynamicList:
+        if kinds[0] is kinds[1] and kinds[0] in (list, tuple):
+            return _of_grown(symbol, left, right)
+    else:
+        try:
+            return _ORDERS[symbol](left, right)
+        except TypeError:
+            if kinds == [type(left), type(right)] or kinds[0] is kinds[1]:
+                raise
     words = " and ".join(repr(kind.__name__) for kind in kinds)
     raise TypeError(f"{symbol!r} not supported between instances of {words}")
+
+
+def _of_grown(symbol: str, left: Any, right: Any) -> Any:
+    """``left < right`` of two lists or tuples, where a tensor decides the length of one."""
+    pair = DynamicList.of([left, right], "order")
+    less, same = paddle.full([], False, "bool"), paddle.full([], True, "bool")
+    for column in columns_of_order(pair.element, pair.item_rows(), symbol):
+        one, other = column[0], column[1]
+        less, same = less | (same & (one < other)), same & (one == other)
+    holds = {"<": less, "<=": less | same, ">": ~(less | same), ">=": ~less}[symbol]
+    return mark_number(holds, bool)
+
+
+def _operator(symbol: str) -> Callable[[Any, Any], Any]:
+    def operate(self: Any, other: object) -> Any:
+        return ordered(symbol, self, other) if type(self) is DynamicList else NotImplemented
+
+    return operate
+
+
+for _symbol, _order in _ORDERS.items():  # what stands between two variables stays Python's
+    setattr(DynamicList, f"__{_order.__name__}__", _operator(_symbol))
 
 
 def _class_of(side: Any) -> type:
