@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import paddle
@@ -42,7 +42,7 @@ _POSITIONS = Single(Leaf(paddle.int64, (), int, True))
 def groupby(call: Converting, iterable: object, key: object = None) -> Any:
     """``itertools.groupby``: the run finds where a key differs from the one before."""
     use = None if key is None else call(key)
-    things = one_list(whole_of(iterable)) if current() is not None else iterable
+    things: Any = one_list(whole_of(iterable)) if current() is not None else iterable
     if isinstance(things, Choice) and not things.single:
         return of_several(lambda found: itertools.groupby(found, use), things)
     if indexed(things) is None:
@@ -67,7 +67,7 @@ def groupby(call: Converting, iterable: object, key: object = None) -> Any:
 _GROUP = type(next(itertools.groupby([0]))[1])
 
 
-def _is_late(things: Any, use: Callable[[Any], Any] | None) -> bool:
+def _is_late(things: Iterable[object], use: Callable[[object], Any] | None) -> bool:
     """Whether only the run knows the keys of a list of Python's; a key function may run twice."""
     return any(map(is_undecided, things if use is None else map(use, things)))
 

@@ -339,7 +339,7 @@ OPEN: Final = "d2s_open"
 """Where a method that Python calls for a text has its form that may give one of the run."""
 
 
-def by_its_class(part: Any) -> Any:
+def by_its_class(part: object) -> Any:
     """A part of a text, with the text that the ``__format__`` of a user's class makes of it.
 
     That is called by name, as any method, so that it may give a text that the run fills in.
@@ -360,7 +360,7 @@ def has_own_format(value: object) -> bool:
     return hasattr(type(value).__format__, OPEN)
 
 
-def _formatted_by_its_class(value: Any, spec: object) -> Any:
+def _formatted_by_its_class(value: object, spec: object) -> Any:
     make = getattr(type(value).__format__, OPEN, None)
     if make is None:
         return text((value, None, spec))

@@ -44,7 +44,7 @@ from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.choice import Choice, each
 from d2s.runtime.values.tensors import as_value, condition, is_tensor, number_kind
-from d2s.runtime.values.tree import is_tuple, map_children
+from d2s.runtime.values.tree import is_list_or_tuple, is_tuple, map_children
 from d2s.runtime.values.unbound import UNBOUND
 
 Use = Callable[..., Any]
@@ -412,7 +412,7 @@ def one_list(things: object) -> Any:
     found = things.leaves()
     if not any(isinstance(leaf, DynamicList) for leaf in found):
         return things
-    if not all(isinstance(leaf, DynamicList) or type(leaf) in (list, tuple) for leaf in found):
+    if not all(isinstance(leaf, DynamicList) or is_list_or_tuple(leaf) for leaf in found):
         return things
     made = list_of(things)
     return made if isinstance(made, DynamicList) else things

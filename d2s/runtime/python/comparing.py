@@ -16,7 +16,7 @@ import inspect
 import operator
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import paddle
@@ -130,12 +130,12 @@ def ordered(symbol: str, left: Any, right: Any) -> Any:
     return at(0)
 
 
-def _is_decided_late(thing: Any) -> bool:
+def _is_decided_late(thing: Iterable[object]) -> bool:
     """Whether a tensor decides how a list or tuple compares."""
     return holds_tensors(thing) or any(isinstance(item, DynamicList) for item in thing)
 
 
-def _in_order(symbol: str, left: Any, right: Any) -> Any:
+def _in_order(symbol: str, left: object, right: object) -> Any:
     """What Python says, in its words where a side is a list or text of the run."""
     kinds = [_class_of(side) for side in (left, right)]
     if type(left) is DynamicList or type(right) is DynamicList:
@@ -151,7 +151,7 @@ def _in_order(symbol: str, left: Any, right: Any) -> Any:
     raise TypeError(f"{symbol!r} not supported between instances of {words}")
 
 
-def _of_grown(symbol: str, left: Any, right: Any) -> Any:
+def _of_grown(symbol: str, left: object, right: object) -> Any:
     """``left < right`` of two lists or tuples, where a tensor decides the length of one."""
     pair = DynamicList.of([left, right], "order")
     less, same = paddle.full([], False, "bool"), paddle.full([], True, "bool")
@@ -163,7 +163,7 @@ def _of_grown(symbol: str, left: Any, right: Any) -> Any:
 
 
 def _operator(symbol: str) -> Callable[[Any, Any], Any]:
-    def operate(self: Any, other: object) -> Any:
+    def operate(self: object, other: object) -> Any:
         return ordered(symbol, self, other) if type(self) is DynamicList else NotImplemented
 
     return operate
@@ -173,7 +173,7 @@ for _symbol, _order in _ORDERS.items():  # what stands between two variables sta
     setattr(DynamicList, f"__{_order.__name__}__", _operator(_symbol))
 
 
-def _class_of(side: Any) -> type:
+def _class_of(side: object) -> type:
     """The class of what a run makes of ``side``."""
     if isinstance(side, DynamicList):
         return side.d2s_type()
