@@ -29,7 +29,7 @@ from d2s.runtime.control_flow import effects
 from d2s.runtime.host import streams
 from d2s.runtime.lists import iteration
 from d2s.runtime.lists.items.views import is_view
-from d2s.runtime.loops.comprehensions import one_list, over_one_list, whole_of
+from d2s.runtime.loops.comprehensions import one_list, whole_of
 from d2s.runtime.python import casts, comparing, items, kinds, logic, stores, texts
 from d2s.runtime.values.choice import Choice, possible
 from d2s.runtime.values.tensors import is_array, is_tensor
@@ -58,13 +58,13 @@ OPERATORS: Final[dict[Any, Callable[..., Any]]] = {
     builtins.print: effects.print_,
     builtins.range: iteration.range_,
     builtins.repr: texts.repr_,
-    builtins.reversed: over_one_list(iteration.reversed_),
+    builtins.reversed: iteration.reversed_,
     builtins.round: casts.round_,
     builtins.str: texts.str_,
     builtins.sum: sums.sum_,
     builtins.type: kinds.type_,
     builtins.open: streams.open_,
-    builtins.zip: over_one_list(handed.zip_),
+    builtins.zip: handed.zip_,
     operator.contains: lambda container, item, /: logic.in_(item, container),
     operator.eq: comparing.eq,
     operator.getitem: items.getitem,

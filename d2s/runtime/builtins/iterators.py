@@ -26,7 +26,7 @@ from d2s.runtime.lists.iteration import (
     zip_,
 )
 from d2s.runtime.lists.positions import Indexed
-from d2s.runtime.loops.comprehensions import list_of, over_one_list
+from d2s.runtime.loops.comprehensions import list_of
 from d2s.runtime.trace import current
 from d2s.runtime.values.cases import Operation
 from d2s.runtime.values.choice import Choice, each
@@ -132,7 +132,7 @@ def _of(
     return kind(things, *given, **named)
 
 
-_ITERATORS: Final[dict[Any, Callable[..., Any]]] = {
+OPERATORS: Final[dict[Any, Callable[..., Any]]] = {
     itertools.chain: partial(handed.chain, chain),
     itertools.combinations: _choosing(itertools.combinations, operator.lt),
     itertools.combinations_with_replacement: _choosing(
@@ -145,6 +145,4 @@ _ITERATORS: Final[dict[Any, Callable[..., Any]]] = {
     itertools.pairwise: pairwise,
     itertools.tee: tee,
 }
-
-OPERATORS: Final = {kind: over_one_list(operator) for kind, operator in _ITERATORS.items()}
 """Classes of ``itertools``."""

@@ -22,7 +22,7 @@ import paddle
 import paddle.distributed.fleet.utils
 from paddle.distributed.fleet.recompute import recompute as _recompute
 
-from d2s.runtime.builtins import dispatch, grouped, growing, handed, ranked
+from d2s.runtime.builtins import dispatch, grouped, growing, handed, iterators, ranked
 from d2s.runtime.calls.applying import plain
 from d2s.runtime.calls.spellings import in_pythons_words, spelt
 from d2s.runtime.calls.stand_ins import (
@@ -55,10 +55,18 @@ _MAKING: Final[Table] = {
 }
 
 
+_OVER_ONE_LIST: Final = {
+    *(builtins.map, builtins.reversed, builtins.zip),
+    *(itertools.accumulate, itertools.starmap, *iterators.OPERATORS),
+}
+"""What iterates what it is called with, which may be one of several lists."""
+
+
 def _in_pythons_words(operators: Table) -> Table:
-    return {
+    made = {
         function: in_pythons_words(function, operator) for function, operator in operators.items()
     }
+    return made | {each: over_one_list(made[each]) for each in _OVER_ONE_LIST & made.keys()}
 
 
 _RECOMPUTE: Final = {paddle.distributed.fleet.utils.recompute, _recompute}
@@ -102,13 +110,13 @@ class StandIns:
             {
                 warnings.warn: messages.warn_,
                 builtins.filter: partial(calling_back.filter_, call),
-                builtins.map: over_one_list(partial(calling_back.map_, call)),
+                builtins.map: partial(calling_back.map_, call),
                 builtins.sorted: self._keyed(dispatch.KEYED[builtins.sorted]),
                 functools.reduce: partial(calling_back.reduce, call),
-                itertools.accumulate: over_one_list(partial(calling_back.accumulate, call)),
+                itertools.accumulate: partial(calling_back.accumulate, call),
                 itertools.dropwhile: partial(grouped.dropwhile, call),
                 itertools.groupby: partial(grouped.groupby, call),
-                itertools.starmap: over_one_list(partial(calling_back.starmap, call)),
+                itertools.starmap: partial(calling_back.starmap, call),
                 itertools.takewhile: partial(grouped.takewhile, call),
             }
         )
