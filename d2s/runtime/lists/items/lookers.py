@@ -91,9 +91,44 @@ class _Looking:
         for name, cell in zip(names, function.__closure__ or (), strict=True):
             with contextlib.suppress(ValueError):  # not bound
                 held = cell.cell_contents
-                if held is self._container and not _is_under_way(function.__code__, name):
+                if self._is_shared(held, function.__code__, name):
                     found.append(held)
         return found
+
+    def _is_shared(self, held: object, code: types.CodeType, name: str) -> bool:
+        """Whether ``held`` is the container, and shared with a function that is over."""
+        return held is self._container and not _is_under_way(code, name)
+
+
+class _LookingAtAny(_Looking):
+    """Notes what is looked at, whatever it is.
+
+    Attributes:
+        ids: of all containers that something looks at; and of more.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(None)
+        self.ids: set[int] = set()
+        self._under_way: dict[tuple[int, str], bool] = {}
+
+    def _looks(self, value: object, depth: int, *, called: bool = False) -> bool:
+        if depth > 0:
+            parts = self._parts(value)
+            self.ids.update(map(id, parts))
+            called = called or isinstance(value, types.FunctionType)
+            for part in parts:
+                if not (called and is_mutable(part)):
+                    self._looks(part, depth - 1, called=called)
+        return False
+
+    def _is_shared(self, held: object, code: types.CodeType, name: str) -> bool:
+        key = id(code), name
+        if key not in self._under_way:
+            self._under_way[key] = _is_under_way(code, name)
+        if not self._under_way[key]:
+            self.ids.add(id(held))
+        return False
 
 
 def _variables_of(generator: types.GeneratorType[Any, Any, Any]) -> list[Any]:
@@ -134,6 +169,26 @@ def check_lookers(container: object) -> None:
     if held is not None:
         name = next(iter(names_of(container)), f"a {type(container).__name__}")
         raise _changed_under(name, held.path)
+
+
+class LookedAt:
+    """What is looked at where nobody makes iterators, views or functions meanwhile.
+
+    A table of lists is as many containers as it has rows; the variables of all frames, which hold
+    these, too, are gone through once for all of them.
+    """
+
+    def __init__(self) -> None:
+        self._ids: set[int] | None = None
+
+    def check(self, container: object) -> None:
+        """Do what :func:`check_lookers` does."""
+        if self._ids is None:
+            looking = _LookingAtAny()
+            holders_where(looking.is_it)
+            self._ids = looking.ids
+        if id(container) in self._ids:
+            check_lookers(container)
 
 
 class Lookers:

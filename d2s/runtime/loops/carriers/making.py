@@ -10,7 +10,7 @@ from d2s.runtime.control_flow.forms.alternatives import Alternatives
 from d2s.runtime.lists.becoming import of_python
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.likeness import Like
-from d2s.runtime.lists.items.lookers import check_lookers
+from d2s.runtime.lists.items.lookers import LookedAt
 from d2s.runtime.loops.carriers.carrier import Carrier
 from d2s.runtime.loops.carriers.chosen import OneOfSeveral
 from d2s.runtime.loops.carriers.constant import Constant, UnchangedSet
@@ -59,6 +59,7 @@ class Carriers:
         # By identity: a list that is known under two names is carried once.
         self._lists: dict[int, GrowingList] = {}
         self._made_anew: dict[int, Structure] = {}
+        self._looked_at = LookedAt()
         self._tensors: dict[object, TensorVariable] = {}
 
     def of(self, path: str, value: object, *, top: bool = False) -> Carrier:
@@ -141,7 +142,7 @@ class Carriers:
     def _of_container(self, path: str, value: Frozen) -> Carrier:
         """The carrier of a list, dict, deque or set."""
         plan, container = self.plans[path], value.container
-        check_lookers(container)
+        self._looked_at.check(container)
         known = self._lists.get(id(container))
         if known is not None:
             return OtherName(path, known)

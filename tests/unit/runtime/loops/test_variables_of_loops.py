@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import paddle
 import pytest
 
+import d2s
+from d2s.runtime.aliasing.holders import holders_where
 from tests.helpers import assert_same, function_of, scalar, tensor
 
 GIVEN = [(tensor(1.0, 2.0), scalar(count)) for count in (1, 2, 5)]
@@ -143,6 +146,34 @@ def test_a_walrus_beside_a_large_table() -> None:
         return sums, total
 
     assert_same(f, *GIVEN)
+
+
+def test_what_looks_at_the_rows_of_a_table_is_looked_for_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """G1: all variables are gone through for a loop, not for each row that it knows."""
+    walks = []
+
+    def counted(is_it):
+        walks.append(is_it)
+        return holders_where(is_it)
+
+    monkeypatch.setattr("d2s.runtime.lists.items.lookers.holders_where", counted)
+
+    def f(x, size):
+        table = [[x * k] for k in range(size)]
+        i = 0
+        while x.sum() > i:
+            table[0][0] = table[0][0] + i
+            i += 1
+        return table[0][0]
+
+    counts = []
+    for size in (2, 40):
+        walks.clear()
+        assert d2s.to_static(f)(paddle.ones([3]), size).tolist() == [3.0] * 3
+        counts.append(len(walks))
+    assert counts[0] == counts[1] > 0
 
 
 def test_a_name_that_one_side_uses_for_itself() -> None:
