@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Final
 
-from d2s.runtime.builtins.keyed import dict_, set_
+from d2s.runtime.builtins.keyed import dict_, mapped, set_
 from d2s.runtime.calls.call import call
 from d2s.runtime.calls.managers import manage
 from d2s.runtime.calls.unpacking import call_unpacked, gathered, keywords, taken_apart, unpacked
@@ -58,6 +58,7 @@ _defined = {
     "dict_": dict_,
     "listed": listed,
     "manage": manage,
+    "mapped": mapped,
     "ne": ne,
     "not_": not_,
     "not_in": not_in,

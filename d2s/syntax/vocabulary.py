@@ -21,6 +21,7 @@ WORDS: Final[dict[str, str]] = {
     "list_": "list_(iter_, element, accept, names): a list comprehension",
     "set_": "set_(things): a set of what the run may decide",
     "dict_": "dict_(pairs): a dict, likewise",
+    "mapped": "mapped(things): {**things}, likewise",
     "generator": "generator(iter_, element, accept, names, consumer): a generator expression",
     "and_": "and_(left, *thunks): the operator and",
     "or_": "or_(left, *thunks): the operator or",

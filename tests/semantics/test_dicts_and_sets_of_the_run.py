@@ -519,3 +519,57 @@ def test_what_goes_over_a_list_of_the_run(made: str) -> None:
         return type(made).__name__, isinstance(made, type(made)), kind, list(made)
     """)
     assert_same(f, (tensor(1.0, 2.0, 3.0), scalar(3)))
+
+
+UNPACKED = {
+    "with a key on one side": ('d = {"a": x}; if_b(d)', '{**d, "k": 1}'),
+    "with keys that are there": ('d = {"a": x, "k": 2}; if_b(d)', '{**d, "k": 1, "b": x + 1}'),
+    "behind others": ('d = {"a": x, "k": x}; if_b(d)', '{"k": 1, **d, "z": 3}'),
+    "two of them": ('d = {"a": x}; if_b(d); e = {"b": x * 2}; if_b(e)', "{**d, **e}"),
+    "one of two": ("d = {'a': x} if x.sum() > 0 else {'b': x}", "{**d, 'k': x}"),
+    "of the run": ("d = keyed(x, 0)", "{**d, -1: 2.0}, {-1: 2.0, **d}, {**d} is d"),
+    "among keys of the run": ("d = keyed(x, 0)", "{int(x.max()): 5.0, **d, int(x.max()): 2.0}"),
+    "two of the run": ("d, e = keyed(x, 0), keyed(x, 1)", "{**d, **e}"),
+    "none on one side": ('d = {"a": x} if x.sum() > 0 else None', '{**(d or {}), "k": 1}'),
+    "what is no mapping": ('d = {"a": x} if x.sum() > 0 else None', '{**d, "k": 1}'),
+    "pairs": ("d = [('a', 1)]", "{**d, 'k': x}"),
+    "other classes": ("d = OrderedDict(a=x); c = Own(x)", "{**d, **c, x.sum().item(): 2}"),
+    "a copy": ("d = {'a': [x]}; if_b(d); e = {**d}; e['a'].append(x); e['q'] = x", "(d, e)"),
+    "in order": ("s = []; g = lambda k: s.append(k) or {k: x}", "{**g(1), 2: g(3), **g(4)}, s"),
+}
+
+
+@pytest.mark.parametrize("name", UNPACKED)
+def test_dicts_that_are_unpacked(name: str) -> None:
+    """D2, A1: ``{**d}`` has what ``d`` has on the run, in its order, and is another dict."""
+    made, use = UNPACKED[name]
+    f = function_of(
+        f"""
+        from collections import OrderedDict
+
+        class Own:
+            def __init__(self, x):
+                self.x = x
+            def keys(self):
+                return ["o", "own"]
+            def __getitem__(self, key):
+                return self.x * len(key)
+
+        def keyed(x, least):
+            d = {{}}
+            for v in x.tolist():
+                if v > least:
+                    d[int(v)] = v * (least + 1)
+            return d
+
+        def f(x):
+            def if_b(d):
+                if x.max() > 2:
+                    d["b"] = x
+            {made}
+            return {use}
+        """,
+        "f",
+    )
+    rows = [1.0, 2.0, 3.0, 4.0], [1.0, 0.2, -0.3, -0.4], [-1.0, -1.0, -1.0, -1.0]
+    assert_same(f, *(tensor(*row) for row in rows))

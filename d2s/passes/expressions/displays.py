@@ -18,6 +18,13 @@ So are sets and dicts, the keys of which the run may know:
 def f(a, b):
     return d2s.set_([a, b]), d2s.dict_([(a, 1), ('b', b)]), {'a': a}
 
+>>> show(PASS, '''
+... def f(a, b):
+...     return {**a, "b": b, b: a, **b}
+... ''')
+def f(a, b):
+    return d2s.mapped(a) | d2s.dict_([('b', b), (b, a)]) | d2s.mapped(b)
+
 What is unpacked into names one of which has a ``*`` is taken apart likewise:
 
 >>> show(PASS, '''
@@ -76,7 +83,24 @@ class _Displays(Rewriter):
 
     def visit_Dict(self, node: Any) -> Any:
         self.generic_visit(node)
-        if None in node.keys or all(isinstance(key, gast.Constant) for key in node.keys):
+        if None not in node.keys:
+            return self._keyed(node)
+        parts: list[Any] = []
+        span = span_of(node)
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is None:
+                parts.append(self.ctx.expr("d2s.mapped(value)", span, value=value))
+            elif parts and isinstance(parts[-1], gast.Dict):
+                parts[-1].keys.append(key)
+                parts[-1].values.append(value)
+            else:
+                parts.append(place(gast.Dict([key], [value]), span_of(key)))
+        made = (self._keyed(part) if isinstance(part, gast.Dict) else part for part in parts)
+        return functools.reduce(functools.partial(self._sum, operator=gast.BitOr), made)
+
+    def _keyed(self, node: Any) -> Any:
+        """A dict without ``**``."""
+        if all(isinstance(key, gast.Constant) for key in node.keys):
             return node
         pairs = [
             place(gast.Tuple([key, value], gast.Load()), span_of(key))
@@ -112,8 +136,8 @@ class _Displays(Rewriter):
                 place(parts[-1], span_of(item))
         return functools.reduce(self._sum, parts)
 
-    def _sum(self, left: Any, right: Any) -> Any:
-        made = gast.BinOp(left, gast.Add(), right)
+    def _sum(self, left: Any, right: Any, operator: Any = gast.Add) -> Any:
+        made = gast.BinOp(left, operator(), right)
         place(made, span_of(left))
         return made
 

@@ -79,6 +79,13 @@ def dict_(things: Any = (), /, **named: object) -> Any:
     return builtins.dict(_as_pairs(items)) if whole is None else DynamicDict.of_pairs(whole, {})
 
 
+def mapped(things: Any) -> Any:
+    """``{**things}``."""
+    if current() is not None and isinstance(things, Choice):
+        return each(mapped, things, none=True)
+    return dict_(things) if isinstance(things, DynamicDict) else {**things}
+
+
 def _as_one(keys: list[Any]) -> list[Any]:
     """``keys``, each tensor as the first one of them that is the same in dygraph."""
     if not any(map(is_tensor, keys)):
