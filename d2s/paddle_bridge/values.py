@@ -15,6 +15,7 @@ from d2s.paddle_bridge.names import (
     EagerTensor,
     Value,
     _convert_into_value,
+    _current_expected_place,
     _global_parameter_recorder,
     amp_attributes,
     convert_dtype,
@@ -94,6 +95,13 @@ _DENSE: Final = core.VarDesc.VarType.DENSE_TENSOR
 def expect_dense_gradient(tensor: Any) -> None:
     """What Paddle does with a parameter of a program before it trains."""
     tensor._set_grad_type(_DENSE)
+
+
+def place_of_tensors() -> Any:
+    """Where a tensor is that is made now; no operation is run, as a gradient may be under way."""
+    place = core.Place()
+    place.set_place(_current_expected_place())
+    return place
 
 
 def inside_to_static() -> bool:

@@ -570,6 +570,42 @@ def test_no_grad_in_a_py_layer_says_nothing_of_its_gradient(scene: Scene) -> Non
     hold(scene)
 
 
+class Estimated(PyLayer):
+    @staticmethod
+    def forward(ctx: Any, x: Any, of: Any) -> Any:
+        ctx.of = of
+        return (x > 0).astype("float32")
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return gradient * ctx.of(gradient)
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        lambda dy: paddle.full_like(dy, 3),
+        paddle.ones_like,
+        paddle.zeros_like,
+        lambda dy: paddle.where(dy > 0, dy, 0.0),
+        lambda dy: paddle.zeros([3], dy.dtype) + 2,
+    ],
+    ids=["full_like", "ones_like", "zeros_like", "where", "zeros"],
+)
+def test_a_py_layer_s_backward_makes_tensors_like_its_gradient(of: Callable[[Any], Any]) -> None:
+    """C7: straight-through estimators; the place of a tensor is asked while gradients are made."""
+
+    def function(x: Any) -> Any:
+        return (Estimated.apply(x * 2, of) * x).sum()
+
+    found = []
+    for each in (function, d2s.to_static(function, full_graph=True)):
+        x = paddle.to_tensor([1.0, -2.0, 3.0], stop_gradient=False)
+        each(x).backward()
+        found.append(x.grad.tolist())
+    assert found[0] == found[1]
+
+
 # -- parameters with new contents ------------------------------------------------------------------
 
 

@@ -168,8 +168,7 @@ def attributes_of_values() -> dict[str, Any]:
 
 def _place(self: Any) -> Any:
     """Where tensors are made, as a run's are."""
-    with bridge.outside_of_capture():
-        return paddle.zeros([]).place
+    return bridge.place_of_tensors()
 
 
 def _is_integer(self: Any) -> Any:
