@@ -36,7 +36,7 @@ names are for:
 ``core.get_low_precision_op_list``  how often each operation has run (``counts``)
 ``core.Scope``                  where the values of a run are, one for each run that goes on
 ``variable_index``              how items are written into axes that lists choose from
-``_current_expected_place``     where tensors are made, without making one
+``_current_expected_place_``    where tensors are made, without making one
 ``framework.EagerParamBase``    a parameter, which keeps its name in a program
 ``framework.global_var``        the mode of each thread, which a capture must not give to others
 ==============================  ==========================================================
@@ -66,7 +66,7 @@ try:
         switch_to_static_graph,
         to_static_mode_guard,
     )
-    from paddle.base.framework import _current_expected_place, dygraph_guard_if_declarative
+    from paddle.base.framework import _current_expected_place_, dygraph_guard_if_declarative
     from paddle.base.layer_helper_base import LayerHelperBase
     from paddle.base.libpaddle import pir
     from paddle.jit.dy2static import pir_partial_program
@@ -124,7 +124,7 @@ __all__ = [
     "StaticPyLayerContext",
     "Value",
     "_convert_into_value",
-    "_current_expected_place",
+    "_current_expected_place_",
     "_global_inplace_map",
     "_global_parameter_recorder",
     "_program_hash",

@@ -15,7 +15,7 @@ from d2s.paddle_bridge.names import (
     EagerTensor,
     Value,
     _convert_into_value,
-    _current_expected_place,
+    _current_expected_place_,
     _global_parameter_recorder,
     amp_attributes,
     convert_dtype,
@@ -100,7 +100,7 @@ def expect_dense_gradient(tensor: Any) -> None:
 def place_of_tensors() -> Any:
     """Where a tensor is that is made now; no operation is run, as a gradient may be under way."""
     place = core.Place()
-    place.set_place(_current_expected_place())
+    place.set_place(_current_expected_place_())
     return place
 
 
