@@ -193,6 +193,31 @@ def f(x):
     assert_same(f, *(tensor(*each).reshape([4, 3]) for each in rows))
 
 
+def test_keys_of_groups_are_asked_for_once() -> None:
+    """A1: of Python's items, and of tensors under keys of Python, when it is their turn."""
+    said: list[str] = []
+
+    def key(item):
+        said.append(f"key {item[0]}")
+        return item[0]
+
+    def f(x):
+        said.clear()
+        for items in ([("a", 1), ("a", 2), ("b", 3)], [("a", x), ("b", x * 2), ("b", x)]):
+            for k, group in itertools.groupby(items, key):
+                said.append(f"{k}: {len(list(group))}")
+        return list(said), x + 1
+
+    def late(x):
+        said.clear()
+        items = [("a", v) for v in x]
+        found = [len(list(g)) for _, g in itertools.groupby(items, lambda p: key(p) and p[1] > 1)]
+        return found, len(said)
+
+    assert_same(f, *INPUTS)
+    assert_same(late, *INPUTS)
+
+
 def test_groups_that_are_kept() -> None:
     """C5: of Python's, a group is gone when the next one is asked for; it cannot be kept."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import paddle
@@ -46,11 +46,18 @@ def groupby(call: Converting, iterable: object, key: object = None) -> Any:
     if isinstance(things, Choice) and not things.single:
         return of_several(lambda found: itertools.groupby(found, use), things)
     if indexed(things) is None:
-        if current() is None or not is_plain_sequence(things) or not _is_late(things, use):
+        if current() is None or not is_plain_sequence(things) or not any_leaf(_is_of_run, things):
             return itertools.groupby(items_of(things), use)
-        things = DynamicList.of(list(items_of(things)), "groups")
-    whole = list_of(things)
-    keys = whole if use is None else list_(indexed(whole), lambda item: use(item))
+        items = list(items_of(things))
+        first = items[0] if use is None else use(items[0])
+        if not (is_tensor(first) or any(map(is_undecided, [first] if use else items))):
+            return itertools.groupby(items, use and _remembering(first, use))
+        whole = DynamicList.of(items, "groups")
+        late = [first, *(item if use is None else use(item) for item in items[1:])]
+        keys = whole if use is None else DynamicList.of(late, "keys")
+    else:
+        whole = list_of(things)
+        keys = whole if use is None else list_(indexed(whole), lambda item: use(item))
     starts = of_columns(_POSITIONS, [_starts(keys)], "groups")
     last = mark_number(starts.length - 1, int)
 
@@ -67,9 +74,14 @@ def groupby(call: Converting, iterable: object, key: object = None) -> Any:
 _GROUP = type(next(itertools.groupby([0]))[1])
 
 
-def _is_late(things: Iterable[object], use: Callable[[object], Any] | None) -> bool:
-    """Whether only the run knows the keys of a list of Python's; a key function may run twice."""
-    return any(map(is_undecided, things if use is None else map(use, things)))
+def _is_of_run(part: object) -> bool:
+    return is_tensor(part) or isinstance(part, Choice)
+
+
+def _remembering(first: object, use: Callable[[object], Any]) -> Callable[[object], Any]:
+    """``use``, which has given ``first`` for the first item that it is asked about."""
+    known = [first]
+    return lambda item: known.pop() if known else use(item)
 
 
 def _starts(keys: DynamicList) -> paddle.Tensor:
@@ -92,7 +104,7 @@ def _before(index: paddle.Tensor) -> Any:
 def _of_the_run(iterable: object) -> Any:
     """A list of the run where a tensor may decide what a predicate says of its items."""
     things = one_list(iterable)
-    if current() is None or not is_plain_sequence(things) or not any_leaf(is_tensor, things):
+    if current() is None or not is_plain_sequence(things) or not any_leaf(_is_of_run, things):
         return things
     return DynamicList.of(list(things), "items")
 
