@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         dynamic_dims: bool
         debug_on_run: bool
         keep_memory_mb: int
+        recompute: bool
         full_graph: bool
         least_island: int
         try_dygraph: bool
@@ -59,6 +60,8 @@ class Config:
             it with branches or loops) keep them until a call, or its backward, ends, which is
             faster; others give them back in batches of no more than a quarter of it; 0 gives each
             back as soon as it is no longer read (``D2S_KEEP_MEMORY_MB``).
+        recompute: a loop that trains runs once more in its backward; off, one with large trips
+            keeps what its gradients read, as dygraph does (``D2S_RECOMPUTE``).
         full_graph: refuse what cannot be one program, where ``to_static`` says nothing else; off,
             it becomes several, with Python between them (``D2S_FULL_GRAPH``).
         least_island: so many operations, about, make a stretch of such a function worth a program
@@ -86,6 +89,7 @@ class Config:
     dynamic_dims: bool = True
     debug_on_run: bool = False
     keep_memory_mb: int = 16
+    recompute: bool = False
     full_graph: bool = False
     least_island: int = 4
     try_dygraph: bool = True

@@ -108,6 +108,7 @@ from d2s.paddle_bridge.running.errors import (
     saved_programs,
     words_of,
 )
+from d2s.paddle_bridge.running.keeping import Kept
 from d2s.paddle_bridge.running.modes import modes_are, thread_modes
 from d2s.paddle_bridge.running.runs import Program
 from d2s.paddle_bridge.running.steps import (
@@ -212,6 +213,7 @@ __all__ = [
     "Facts",
     "Failed",
     "IfOp",
+    "Kept",
     "PaddlesFunction",
     "PirTranslatedLayer",
     "Program",

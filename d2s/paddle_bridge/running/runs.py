@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import threading
 from collections.abc import Callable
 from threading import get_ident
 from typing import Any, Final
 
-import paddle
-
+from d2s.errors import LoopGradientError
 from d2s.paddle_bridge.capturing.capture import no_collection
 from d2s.paddle_bridge.capturing.stacks import unnoted
 from d2s.paddle_bridge.flags import ORDER, log_alone
 from d2s.paddle_bridge.gate import GATE, keep_mode, static_lock
 from d2s.paddle_bridge.gradients.codes import coded_gradients
-from d2s.paddle_bridge.gradients.repairs import differentiate, mark_inner_loops
+from d2s.paddle_bridge.gradients.halves import lists_of_run
 from d2s.paddle_bridge.names import (
     FAKE_VALUE_NAME,
-    PartialProgramLayer,
     has_grad,
-    switch_to_static_graph,
 )
 from d2s.paddle_bridge.preparing.constants import Constants
 from d2s.paddle_bridge.preparing.memory import Room
 from d2s.paddle_bridge.preparing.passes import (
-    copy_into_loops,
     keep_read_inside,
     refuse_untried,
     repaired_build,
 )
+from d2s.paddle_bridge.running import joints
 from d2s.paddle_bridge.running.backward import BACKWARD, RunScope, alone_with
 from d2s.paddle_bridge.running.copies import Copies
+from d2s.paddle_bridge.running.joints import Layer
+from d2s.paddle_bridge.running.keeping import Kept, Trips
 from d2s.paddle_bridge.running.prepared import Scopes, end_unused, run_program
-from d2s.paddle_bridge.walks import erase_unread
+from d2s.paddle_bridge.versions import CALLS_PYTHON
 
 _TRACE: Final = ORDER.flag
 _acquire, _release = ORDER.acquire, ORDER.release
@@ -214,29 +214,6 @@ class _Runnable:
             scopes.put(scope)
 
 
-class _Layer(PartialProgramLayer):  # type: ignore[misc]
-    """Paddle's split of a program of ours; its class tells it from those of Paddle's own.
-
-    Attributes:
-        wanted: for each output that may get a gradient whether it does; ``None``: all do.
-    """
-
-    wanted: tuple[bool, ...] | None = None
-
-    def _append_backward(self, train_runnable_program: Any) -> Any:
-        if self.wanted is not None:
-            _let_stop(train_runnable_program.out_values, self.wanted)
-        return super()._append_backward(train_runnable_program)
-
-
-def _let_stop(outputs: list[Any], wanted: tuple[bool, ...]) -> list[Any]:
-    """Let the outputs stop gradients that get none; give those that do."""
-    open_ = [value for value in outputs if not value.stop_gradient]
-    for value, gets in zip(open_, wanted, strict=True):
-        value.stop_gradient = not gets
-    return [value for value, gets in zip(open_, wanted, strict=True) if gets]
-
-
 def _absent(built: Any) -> list[int]:
     """The inputs and parameters of a training program that get no gradient."""
     names = [*built.x_grad_names, *built.p_grad_names]
@@ -275,9 +252,11 @@ class Program:
         self.reached = False
         self._keep = keep
         self._copies = copies
-        self._layer = _Layer(main, inputs, outputs, parameters)
+        self._layer = Layer(main, inputs, outputs, parameters)
         # Paddle checks each output for a magic number and drops it; we never yield one.
         self._joints: dict[tuple[bool, ...], tuple[Any, list[int]]] = {}
+        self._twos: dict[tuple[bool, ...], joints.Two | None] = {}
+        self._trips: Trips | None = None
         self._layers: dict[tuple[bool, ...] | None, Any] = {None: self._layer}
         self._ready: dict[tuple[Any, bool], _Runnable] = {}
         self._inference: _Runnable | None = None
@@ -354,7 +333,7 @@ class Program:
             if joint is None:
                 refuse_untried(self.main)
                 with coded_gradients(), no_collection(), unnoted():
-                    joint = self._build_joint(wanted)
+                    joint = joints.joint(self._layer, self.outputs, self.parameters[0], wanted)
                     self._prepared(joint[0], False)
                 self._joints[wanted] = joint
             return joint
@@ -366,15 +345,20 @@ class Program:
         return built
 
     def gradients(
-        self, tensors: list[Any], output_gradients: list[Any | None], parameters: list[Any]
+        self,
+        tensors: list[Any],
+        output_gradients: list[Any | None],
+        parameters: list[Any],
+        kept: Kept | None = None,
     ) -> list[Any | None]:
-        """Run the forward again together with its gradients, as one program.
+        """Run the forward again together with its gradients, as one program, or these alone.
 
         Args:
             tensors: the inputs of the forward.
             output_gradients: one for each output with ``stop_gradient=False``, ``None`` for those
                 that get none.
             parameters: the tensors that the forward has read as its parameters.
+            kept: by a run that these are the gradients of; used up.
 
         Returns:
             The gradient of each input and then of each parameter; ``None`` where there is none.
@@ -383,15 +367,68 @@ class Program:
         seeds = [gradient for gradient in output_gradients if gradient is not None]
         if not seeds:
             return gradients
-        layer, found = self.prepare_gradients(tuple(each is not None for each in output_gradients))
-        with coded_gradients():
+        wanted = tuple(each is not None for each in output_gradients)
+        made = self._twos[wanted] if kept is not None and kept.wanted == wanted else None
+        if made is not None:
+            layer, found = made.backward, made.found
+        else:
+            layer, found = self.prepare_gradients(wanted)
+        with coded_gradients(), lists_of_run([] if kept is None else kept.lists):
             results, _ = self._prepared(layer, False).run([*tensors, *seeds], parameters)
         for position, result in zip(found, results, strict=True):
             gradients[position] = result
         return gradients
 
-    def _prepared(self, layer: Any, training: bool) -> _Runnable:
-        """What is run; built on first use, with the repaired gradients."""
+    def run_keeping(
+        self, tensors: list[Any], parameters: list[Any], wanted: tuple[bool, ...]
+    ) -> tuple[list[Any], Kept] | None:
+        """Run a program with loops, keeping what the gradients read.
+
+        Args:
+            tensors, parameters: see :meth:`run_for_training`.
+            wanted: for each output with ``stop_gradient=False`` whether it is to get a gradient.
+
+        Returns:
+            The outputs, and what :meth:`gradients` is to be told; ``None`` where that does not pay
+            or cannot be.
+        """
+        if self._trips is None:
+            self._trips = Trips(self.main)
+        if not (CALLS_PYTHON and self._trips.are_large(tensors)):
+            return None
+        made = self._two(wanted)
+        if made is None:
+            return None
+        kept = Kept(wanted, [[] for _ in range(made.lists)])
+        with lists_of_run(kept.lists):
+            results, _ = self._prepared(made.forward, False, kept=True).run(tensors, parameters)
+        return results, kept
+
+    def _two(self, wanted: tuple[bool, ...]) -> joints.Two | None:
+        if wanted not in self._twos:
+            with static_lock, keep_mode():
+                if wanted not in self._twos:
+                    refuse_untried(self.main)
+                    self._twos[wanted] = None
+                    # Where Paddle fails, the joint program says so, if it does, too.
+                    with contextlib.suppress(LoopGradientError), coded_gradients():
+                        with no_collection(), unnoted():
+                            tensors = self.parameters[0]
+                            made = joints.two(self._layer, self.outputs, tensors, wanted)
+                            if made is not None:
+                                self._prepared(made.forward, False, kept=True)
+                                self._prepared(made.backward, False)
+                        self._twos[wanted] = made
+        return self._twos[wanted]
+
+    def _prepared(self, layer: Any, training: bool, *, kept: bool = False) -> _Runnable:
+        """What is run; built on first use, with the repaired gradients.
+
+        Args:
+            layer: Paddle's split of the program.
+            training: Paddle's backward comes to it.
+            kept: what it computes is kept for a backward of ours.
+        """
         known = self._ready.get((layer, training))
         if known is not None:
             return known
@@ -402,7 +439,7 @@ class Program:
             keep_mode(),
             no_collection(),
             unnoted(),
-            repaired_build(backward_to_come=training) as made,
+            repaired_build(backward_to_come=training or kept) as made,
         ):
             known = self._ready.get((layer, training))
             if known is None:
@@ -456,26 +493,3 @@ class Program:
             for tensor, gradient in gradients:
                 if gradient is not None and tensor.grad is None:
                     tensor.grad = gradient
-
-    @switch_to_static_graph  # type: ignore[untyped-decorator]
-    def _build_joint(self, wanted: tuple[bool, ...]) -> tuple[Any, list[int]]:
-        copied = self._layer.origin_runnable_program.clone()
-        inputs, parameters = list(copied.x_values), list(copied.param_values)
-        outputs = list(copied.out_values)
-        for value, original in zip(outputs, self.outputs, strict=True):
-            value.stop_gradient = original.stop_gradient
-        erase_unread(copied.program, "py_op.d2s_")
-        copy_into_loops(copied.program)
-        mark_inner_loops(copied.program)
-        with paddle.static.program_guard(copied.program):
-            targets = _let_stop(outputs, wanted)
-            seeds = []
-            for index, value in enumerate(targets):
-                seed = paddle.static.data(f"d2s_gradient_{index}", value.shape, value.dtype)
-                seeds.append(seed)
-            made = differentiate(targets, [*inputs, *parameters], seeds)
-        found = [index for index, value in enumerate(made) if value is not None]
-        with paddle.static.program_guard(copied.program):
-            results = [paddle.assign(made[index]) for index in found]
-        layer = _Layer(copied.program, [*inputs, *seeds], results, (self.parameters[0], parameters))
-        return layer, found

@@ -39,7 +39,7 @@ class Joint(paddle.autograd.PyLayer):  # type: ignore[misc]
         ctx.goes_on = [not (tensor.stop_gradient or tensor.is_leaf) for tensor in tensors]
         ctx.save_for_backward(*tensors)
         ctx.set_materialize_grads(False)
-        outputs = runner.program.run(list(tensors[:count]))
+        outputs = ctx.met.run(list(tensors[:count]))
         ctx.met.note(outputs)
         ctx.mark_non_differentiable(
             *(

@@ -115,7 +115,7 @@ class Met:
         read: what it reads as its parameters.
     """
 
-    __slots__ = ("kinds", "overwritten", "random", "read", "runner", "tensors")
+    __slots__ = ("kept", "kinds", "overwritten", "random", "read", "runner", "tensors")
 
     def __init__(self, runner: Trainable, tensors: list[Any], read: list[Any]) -> None:
         self.runner = runner
@@ -125,6 +125,18 @@ class Met:
         changed = runner.overwritten() if runner.reads_overwritten else ()
         self.overwritten = copies_of(changed)
         self.kinds: list[tuple[list[int], Any]] = []
+        self.kept: bridge.Kept | None = None
+
+    def run(self, tensors: list[Any]) -> list[Any]:
+        """Run the forward, which keeps what its gradients read if that pays."""
+        runner = self.runner
+        if not (config.get().recompute or runner.captured.overwritten):
+            read = runner.captured.parameters[0]
+            found = runner.program.run_keeping(tensors, read, runner.wanted.now)
+            if found is not None:
+                outputs, self.kept = found
+                return outputs
+        return runner.program.run(tensors)
 
     def note(self, outputs: list[Any]) -> None:
         """Note the shapes and dtypes of the results that may get gradients."""
@@ -142,6 +154,10 @@ class Met:
             given: the gradient of each result that may have one, ``None`` for those without.
         """
         program, which = self.runner.program, tuple(each is not None for each in given)
+        kept, self.kept = self.kept, None
+        if kept is not None and kept.wanted == which:
+            self.runner.wanted.note(which)
+            return program.gradients(self.tensors, given, self.read, kept)
         with random_state(self.random), contents_of(self.overwritten, self.runner.overwritten()):
             if which not in self.runner.wanted.whole:
                 try:
