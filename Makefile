@@ -13,6 +13,10 @@ PARTS  := "tests/semantics/test_[a-g]*.py" "tests/semantics/test_[h-o]*.py" \
           "tests/semantics/test_[p-z]*.py" tests/unit \
           "tests --ignore=tests/semantics --ignore=tests/unit"
 
+# Modules are compiled once, not in each of the hundreds of processes that tests start, also where the
+# environment turns that off. The folder is no part of the tree.
+COMPILED := PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(CURDIR)/.cache/bytecode
+
 VENV  := .venv
 LOCK  := requirements-dev.lock
 PY    := $(VENV)/bin/python
@@ -59,7 +63,7 @@ lock: install ## write the lock again, with the newest versions that pyproject.t
 	  -o $(LOCK) pyproject.toml
 
 test: install ## the quick suite, and the doctests of d2s
-	@rc=0; \
+	@rc=0; export $(COMPILED); \
 	$(PY) -m pytest -q --doctest-modules d2s || rc=1; \
 	for part in $(PARTS); do $(PY) -m pytest -n $(JOBS) --dist worksteal -q -m "not slow" $$part || rc=1; done; \
 	exit $$rc
@@ -71,7 +75,7 @@ doctest: install ## only the doctests of d2s
 	$(PY) -m pytest -q --doctest-modules d2s
 
 nightly: install ## everything: the slow tests and 20,000 generated programs too
-	@rc=0; \
+	@rc=0; export $(COMPILED); \
 	$(PY) -m pytest -q --doctest-modules d2s || rc=1; \
 	for part in $(PARTS); do \
 	  D2S_HYPOTHESIS_PROFILE=nightly $(PY) -m pytest -n $(JOBS) --dist worksteal -q $$part || rc=1; done; \
@@ -90,7 +94,7 @@ golden: install ## write the golden files again; read the diff before you commit
 
 coverage: install ## which lines and branches of d2s the quick suite runs
 	@rm -f .coverage .coverage.*
-	@rc=0; \
+	@rc=0; export $(COMPILED); \
 	$(PY) -m coverage run -m pytest -q --doctest-modules d2s || rc=1; \
 	for part in $(PARTS); do \
 	  $(PY) -m coverage run -m pytest -q -m "not slow" -o faulthandler_timeout=0 $$part || rc=1; done; \
@@ -179,5 +183,5 @@ ci: ## what .ci/run does
 
 clean: ## remove the venv, caches and built files
 	rm -rf $(VENV) build dist site *.egg-info .coverage htmlcov
-	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .cache/bytecode
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import gc
 import json
 import sys
 from pathlib import Path
@@ -57,6 +58,7 @@ def main(
         print(f"corpus: {error}", file=sys.stderr)
         raise typer.Exit(2) from None
     results = []
+    gc.freeze()  # a collection in the process of a case would copy what it shares with this one
     for case in cases:
         result = run_case(case, convert) if here else run_apart(case, converter_, timeout)
         results.append(result)

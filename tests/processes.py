@@ -9,6 +9,7 @@ imported.
 from __future__ import annotations
 
 import atexit
+import gc
 import importlib
 import json
 import os
@@ -79,6 +80,7 @@ def serve() -> None:
         importlib.import_module(name)
     early = [name for name in sys.modules if name.split(".")[0] == "d2s"]
     assert not early, f"{early} would not have the environment of the test"
+    gc.freeze()  # a collection in a fork would copy what they share
     for line in sys.stdin:
         child = os.fork()
         if not child:

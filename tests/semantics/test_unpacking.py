@@ -166,14 +166,23 @@ class Hand:
     @classmethod
     def of(cls, *cards):
         return cls(*cards, 5.0)
-
-def f(x):
-    hand = Hand(x[0], x[1])
-    g = [v * 2 for v in x if v > 0]
-    at = [int(v) for v in g]
-    pairs = [(v, i, v * i) for i, v in enumerate(x) if v > 0]
-    either = (x[0], x[1]) if x[2] > 0 else (x[1],)
 """
+
+GIVEN = {
+    "hand": "hand = Hand(x[0], x[1])",
+    "g": "g = [v * 2 for v in x if v > 0]",
+    "at": "at = [int(v * 2) for v in x if v > 0]",
+    "pairs": "pairs = [(v, i, v * i) for i, v in enumerate(x) if v > 0]",
+    "either": "either = (x[0], x[1]) if x[2] > 0 else (x[1],)",
+}
+
+
+def calling(body: str) -> str:
+    """The text of a function with ``body``, behind what it names of ``GIVEN``."""
+    words = set(re.findall(r"\w+", body))
+    lines = "\n".join([*(GIVEN[name] for name in GIVEN if name in words), body])
+    return f"{CALLED}\ndef f(x):\n{textwrap.indent(lines, '    ')}"
+
 
 CALLS = [
     "return spread(*g)",
@@ -222,9 +231,7 @@ CALLS = [
 @pytest.mark.parametrize("body", CALLS)
 def test_as_many_arguments_as_the_run_has(body: str) -> None:
     """D1, E2: a function that names some of them, or takes all that come, gets those of the run."""
-    assert_same(
-        function_of(CALLED + textwrap.indent(body, "    "), "f"), *X, tensor(9.0, 8.0, 7.0, 6.0)
-    )
+    assert_same(function_of(calling(body), "f"), *X, tensor(9.0, 8.0, 7.0, 6.0))
 
 
 UNKNOWN = ["'{}'.format(*at)", "set().union(*[at, at], *at)", "(lambda *v: v)(*at)"]
@@ -234,4 +241,4 @@ UNKNOWN = ["'{}'.format(*at)", "set().union(*[at, at], *at)", "(lambda *v: v)(*a
 def test_what_is_not_converted_is_not_given_as_many_as_the_run_has(call: str) -> None:
     """D1: it does not know of them."""
     with pytest.raises(ContainerInGraphError, match="unpacked"):
-        d2s.to_static(function_of(f"{CALLED}    return {call}", "f"), full_graph=True)(X[0])
+        d2s.to_static(function_of(calling(f"return {call}"), "f"), full_graph=True)(X[0])

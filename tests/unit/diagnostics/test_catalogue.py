@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import re
 from pathlib import Path
@@ -23,11 +24,17 @@ CODE = re.compile(r"D2S\d{3}\b")
 HOW = "run `make errors`, and read the diff"
 
 
+@functools.cache
+def nodes_of_sources() -> dict[Path, list[ast.AST]]:
+    """All that d2s is made of, by file; whoever asks changes nothing."""
+    return {path: [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))] for path in SOURCES}
+
+
 def classes_with_codes() -> dict[str, str]:
     """Each code that a class of d2s has, wherever the class stands, with the name of the class."""
     found: dict[str, str] = {}
-    for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for nodes in nodes_of_sources().values():
+        for node in nodes:
             if not isinstance(node, ast.ClassDef):
                 continue
             for item in node.body:
@@ -42,9 +49,9 @@ def names_used() -> set[str]:
     """Every name that a module of d2s other than ``errors`` reads."""
     return {
         node.id
-        for path in SOURCES
+        for path, nodes in nodes_of_sources().items()
         if path != ROOT / "errors.py"
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes
         if isinstance(node, ast.Name)
     }
 
@@ -133,8 +140,8 @@ def test_no_error_is_made_of_a_text_that_is_not_found() -> None:
     names = set(classes_with_codes().values())
     texts = [
         str(node.args[0].value).partition("\n")[0]
-        for path in SOURCES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for nodes in nodes_of_sources().values()
+        for node in nodes
         if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant)
         if isinstance(node.func, ast.Name) and node.func.id in names
     ]
