@@ -67,6 +67,7 @@ from d2s.paddle_bridge.gradients.reads import (
     views_among,
 )
 from d2s.paddle_bridge.gradients.repairs import gradient_function
+from d2s.paddle_bridge.host_operations import host_operation
 from d2s.paddle_bridge.methods import methods_replaced, set_method, stand_in
 from d2s.paddle_bridge.names import (
     NO_COMPILER,
@@ -261,6 +262,7 @@ __all__ = [
     "holder_of",
     "holds",
     "hook_gradient",
+    "host_operation",
     "id_of_maker",
     "ids_from",
     "ignored_modules",

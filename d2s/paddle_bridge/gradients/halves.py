@@ -29,6 +29,7 @@ from typing import Any, Final
 
 import paddle
 
+from d2s.paddle_bridge.host_operations import host_operation
 from d2s.paddle_bridge.names import pir
 from d2s.paddle_bridge.values import is_fake, sharing
 from d2s.paddle_bridge.walks import CONSTANTS, inside, operations, parts_of
@@ -72,32 +73,17 @@ def _answer(value: bool, rank: int) -> Any:
 def _operation(
     kind: str, number: int, metas: tuple[tuple[tuple[int, ...], Any], ...], inputs: int, host: Any
 ) -> Callable[..., Any]:
-    """An operation that calls ``host``; made once for each place that a program has for it.
-
-    ``paddle.static.register_op`` puts a guard around each call, which takes ten times as long as
-    the call: for runs that are not in dygraph mode, and ours are.
-    """
+    """An operation that calls ``host``; made once for each place that a program has for it."""
     key = kind, number, metas, inputs
     known = _made.get(key)
     if known is None:
-        one = len(metas) == 1
 
         def infer(*_: Any) -> Any:
             made = [paddle.static.MetaTensor(shape=[*shape], dtype=dtype) for shape, dtype in metas]
-            return made[0] if one else tuple(made)
+            return made[0] if len(made) == 1 else tuple(made)
 
-        options = {
-            "name": f"{PREFIX}_{len(_made)}",
-            "input_names": [f"a{index}" for index in range(inputs)],
-            "output_names": [f"r{index}" for index in range(len(metas))],
-            "attrs": {"infer_meta_fn_ptr": infer, "fn_ptr": host},
-            "inplace_map": {},
-        }
-
-        def known(*values: Any) -> Any:
-            made = paddle._C_ops._run_python_op(*values, **options)
-            return made[0] if one else made
-
+        name = f"{PREFIX}_{len(_made)}"
+        known = host_operation(host, infer, name, inputs=inputs, results=len(metas))
         _made[key] = known
     return known
 

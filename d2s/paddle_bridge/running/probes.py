@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import paddle
 
+from d2s.paddle_bridge.host_operations import host_operation
 from d2s.paddle_bridge.names import pir, switch_to_static_graph
 from d2s.paddle_bridge.values import is_fake
 from d2s.paddle_bridge.walks import CONSTANTS, HOST, blocks_of, erase_unread
@@ -128,30 +129,16 @@ def probed(
     return copy, mapping.look_up
 
 
-_probes: Final[dict[int, tuple[Any, Any]]] = {}
+_probes: Final[dict[int, Any]] = {}
 
 
 def _probe(count: int) -> Any:
     """The host operator that tells of an operation with ``count`` tensors; made once."""
     known = _probes.get(count)
     if known is None:
-        names = ["number", *(f"a{index}" for index in range(count))]
-        listed = ", ".join(names)
-        scope: dict[str, Any] = {"told": _told, "done": _done}
-        exec(
-            f"def host({listed}):\n    return told({listed})\n"
-            f"def meta({listed}):\n    return done()\n",
-            scope,
-        )
-        operation = paddle.static.register_op(
-            scope["host"],
-            name=f"{_PROBE}_{count}",
-            infer_meta=scope["meta"],
-            input_names=names,
-            output_names=["done"],
-        )
-        known = _probes[count] = operation, scope
-    return known[0]
+        known = host_operation(_told, _done, f"{_PROBE}_{count}", inputs=1 + count, results=1)
+        _probes[count] = known
+    return known
 
 
 def _told(number: Any, *tensors: Any) -> Any:
@@ -165,5 +152,5 @@ def _told(number: Any, *tensors: Any) -> Any:
     return paddle.full([], True, "bool")
 
 
-def _done() -> Any:
+def _done(*_: Any) -> Any:
     return paddle.static.MetaTensor(shape=[], dtype=paddle.bool)

@@ -1,8 +1,8 @@
 """Host operators: Python functions that run inside a captured program.
 
-They are made with ``paddle.static.register_op``.  One whose output nobody reads is kept by
-Paddle, and it runs inside branches and loops.  An exception in one is kept here, the program is
-stopped, and the caller raises it as it was, at the user's line (decision 0005).
+One whose output nobody reads is kept by Paddle, and it runs inside branches and loops.  An
+exception in one is kept here, the program is stopped, and the caller raises it as it was, at the
+user's line (decision 0005).
 """
 
 from __future__ import annotations
@@ -144,8 +144,7 @@ def host_call(
             _stop(error, places)
         return paddle.full([], True, "bool")
 
-    names = [f"a{index}" for index in range(len(values))]
-    operation = _operation(host, _done, names, ["done"])
+    operation = _operation(host, _done, len(values), 1)
     done = operation(*values)
     done.stop_gradient = True
     capture.hosts.append((operation, host))
@@ -204,8 +203,7 @@ def host_values(
         ]
         return made[0] if len(made) == 1 else tuple(made)
 
-    names = [f"a{index}" for index in range(len(values))]
-    operation = _operation(host, infer, names, [f"r{index}" for index in range(len(metas))])
+    operation = _operation(host, infer, len(values), len(metas))
     made = operation(*values)
     results = [made] if len(metas) == 1 else list(made)
     for result in results:
@@ -241,7 +239,7 @@ def _constant(item: np.ndarray) -> Any:
 
 
 def _operation(
-    host: Callable[..., Any], infer: Callable[..., Any], names: list[str], results: list[str]
+    host: Callable[..., Any], infer: Callable[..., Any], inputs: int, results: int
 ) -> Any:
     """An operation that calls ``host``; ``infer`` says what comes of it.
 
@@ -255,13 +253,8 @@ def _operation(
             f"Paddle {paddle.__version__} has no operations for it",
             cure="install Paddle 3.3 or newer, or take this part out of the function",
         )
-    return paddle.static.register_op(
-        _with_arity(host, names),
-        name=f"{PREFIX}_{next(_count)}",
-        infer_meta=_with_arity(infer, names),
-        input_names=names,
-        output_names=results,
-    )
+    name = f"{PREFIX}_{next(_count)}"
+    return bridge.host_operation(host, infer, name, inputs=inputs, results=results)
 
 
 def _fixed(value: paddle.Tensor) -> Any:
@@ -294,14 +287,6 @@ def _kept(tensor: paddle.Tensor, flag: bool) -> Any:
 
 def _done(*metas: Any) -> Any:
     return paddle.static.MetaTensor(shape=[], dtype=paddle.bool)
-
-
-def _with_arity(function: Callable[..., Any], names: list[str]) -> Any:
-    """``function`` with exactly the parameters ``names``, which Paddle reads off its signature."""
-    listed = ", ".join(names)
-    scope: dict[str, Any] = {"function": function}
-    exec(f"def host({listed}):\n    return function({listed})", scope)
-    return scope["host"]
 
 
 def _silence() -> None:
