@@ -582,3 +582,73 @@ def test_attributes_that_a_branch_changes_with_the_length(case: str, order: int)
         **{"Log": Log, "Named": Named, "Tags": Tags},
     )
     assert_same(f, tensor(1.0, 2.0), tensor(-1.0, 0.5), grad=False)
+
+
+class Record(OrderedDict[str, Any]):
+    """A dict whose fields are attributes, too, as the outputs of models in libraries are."""
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if value is not None:
+                self[field.name] = value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self.keys() and value is not None:
+            super().__setitem__(name, value)
+        super().__setattr__(name, value)
+
+
+@dataclasses.dataclass
+class Encoded(Record):
+    last: Any = None
+    hidden: Any = None
+
+
+@dataclasses.dataclass
+class Summed(Record):
+    last: Any = None
+    pooled: Any = None
+    hidden: Any = None
+
+
+@paddle.jit.not_to_static
+def encoded(x: Any) -> Any:
+    return Encoded(last=paddle.tanh(x))
+
+
+def test_a_container_that_plain_code_makes_is_no_state() -> None:
+    """A2: only a base of its class is known, by what the function makes itself; one program."""
+
+    def function(x: Any) -> Any:
+        found = encoded(x)
+        return Summed(last=found["last"] * 2, pooled=found.last.sum(), hidden=found.hidden)
+
+    static = d2s.to_static(function, full_graph=True)
+    for number in range(4):
+        x = paddle.full([2], float(number))
+        got, want = static(x), function(x)
+        assert type(got) is Summed
+        assert list(got) == list(want) == ["last", "pooled"]
+        assert got.last.tolist() == want.last.tolist()
+        assert got.pooled.item() == want.pooled.item()
+        assert got.hidden is None
+    assert len(static.programs) == 1
+
+
+def test_a_container_of_the_caller_without_items_is_state() -> None:
+    """A2: what the function puts into it stays there."""
+    kept = Encoded()
+    kept.clear()
+
+    def function(x: Any) -> Any:
+        Encoded(last=x)
+        kept["last"] = x * 2
+        kept.hidden = x
+        return kept["last"]
+
+    static = d2s.to_static(function, full_graph=True)
+    for number in (1.0, 2.0):
+        static(paddle.full([1], number))
+        assert kept["last"].tolist() == [2 * number]
+        assert kept.hidden.tolist() == [number]

@@ -41,6 +41,7 @@ from d2s.runtime.values.objects import (
     dict_of,
     is_library,
     is_standard_data,
+    is_user_class,
     is_user_object,
     stays,
 )
@@ -196,9 +197,30 @@ class _Cached(functools.cached_property[Any]):
 def _is_new(made: object) -> bool:
     """Whether ``made``, whose ``__init__`` is called, has nothing in it yet."""
     held = is_user_object(made) or isinstance(made, paddle.nn.Layer)
-    if not held and not slots_of(type(made)):
+    filled = isinstance(made, dict | list) and is_user_class(type(made)) and not made
+    if not (held or filled or slots_of(type(made))):
         return False
     return not dict_of(made) and not slot_fields(made)
+
+
+def _is_begun(made: object) -> bool:
+    """Whether the ``__init__`` of ``made`` is under way, which code that stays Python has called.
+
+    It may be that of a class of which only a base is known here, by its ``__setattr__``.
+    """
+    code = getattr(type(made).__init__, "__code__", None)
+    frame = sys._getframe(2)
+    for _ in range(_NEAR):
+        if frame is None or code is None:
+            return False
+        if frame.f_code is code:
+            return frame.f_locals.get(code.co_varnames[0]) is made
+        frame = frame.f_back
+    return False
+
+
+_NEAR: Final = 8
+"""So many frames may be between the ``__init__`` of an object and what it calls to fill it."""
 
 
 def _lazily(function: object) -> Any:
@@ -207,6 +229,7 @@ def _lazily(function: object) -> Any:
         return function
 
     begins, makes = function.__name__ == "__init__", function.__name__ == "__new__"
+    fills = function.__name__ in ("__setattr__", "__setitem__")
     looks = function.__name__ in ("__getattr__", "__getattribute__")
     plain = function.__name__ in ("__format__", "__hash__", "__repr__", "__str__")
 
@@ -214,7 +237,7 @@ def _lazily(function: object) -> Any:
         capture = current()
         if capture is None or (looks and str(arguments[1]).startswith("__")):
             return function(*arguments, **options)
-        if begins and _is_new(arguments[0]):
+        if (begins or (fills and _is_begun(arguments[0]))) and _is_new(arguments[0]):
             capture.born[id(arguments[0])] = arguments[0]
         try:
             bound = types.MethodType(function, arguments[0])
