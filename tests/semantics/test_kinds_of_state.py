@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import collections
+import sys
+import types
 from typing import Any
 
 import numpy as np
@@ -261,3 +263,21 @@ def test_a_function_made_before_the_capture_keeps_its_state() -> None:
         static = converter(f)
         results.append([static(tensor(1.0)).item() for _ in range(3)])
     assert results[0] == results[1] == results[2] == [3.0, 4.0, 5.0]
+
+
+def test_what_is_imported_is_no_state_of_a_function_that_asks_for_a_module() -> None:
+    """G2: libraries that look for another one in ``sys.modules``, as einops does."""
+
+    def function(x: Any) -> Any:
+        return x * 2 if "paddle" in sys.modules else x
+
+    static = d2s.to_static(function, full_graph=True)
+    assert static(paddle.ones([2])).tolist() == [2.0, 2.0]
+    (entry,) = static.entries
+    assert len(entry.runner.captured.guards) < 20
+    sys.modules["d2s_imported_later"] = types.ModuleType("d2s_imported_later")
+    try:
+        assert static(paddle.ones([2])).tolist() == [2.0, 2.0]
+    finally:
+        del sys.modules["d2s_imported_later"]
+    assert len(static.programs) == 1

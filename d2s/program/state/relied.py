@@ -8,6 +8,7 @@ its home: a run reads the tensor that stands there then.
 from __future__ import annotations
 
 import operator
+import sys
 import types
 from collections.abc import Callable, Container, Iterator
 from typing import Any
@@ -220,7 +221,8 @@ class _Guards:
     def _container(self, place: Place, value: Any) -> None:
         watch = self.watch
         appended = place.attribute and place.key in self._only_appended(place)
-        if type(value) is list and (appended or place.path in watch.filled):
+        grows = type(value) is list and (appended or place.path in watch.filled)
+        if grows or value is sys.modules:
             self.found.append(Guard(place, Identity, Identity(value), value))
             return
         if len(value) > NAMED and (len(value) > LARGE or not _nested(value)):

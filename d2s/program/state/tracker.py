@@ -359,8 +359,8 @@ class Watch:
             self._fields(thing, path, place)
 
     def _container(self, thing: Any, path: str, place: Place | None) -> None:
-        if id(thing) in self.records or id(thing) in self._born:
-            return
+        if id(thing) in self.records or id(thing) in self._born or thing is sys.modules:
+            return  # with all that is imported behind it
         self._note_all(Record(thing, path, place))
         self._factories.convert(thing, path, self.add)
 
