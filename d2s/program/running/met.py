@@ -130,7 +130,7 @@ class Met:
     def run(self, tensors: list[Any]) -> list[Any]:
         """Run the forward, which keeps what its gradients read if that pays."""
         runner = self.runner
-        if not (config.get().recompute or runner.captured.overwritten):
+        if not (config.get().recompute or runner.reads_overwritten):
             read = runner.captured.parameters[0]
             found = runner.program.run_keeping(tensors, read, runner.wanted.now)
             if found is not None:

@@ -231,6 +231,40 @@ def test_a_mask_of_the_forward_is_that_of_its_gradient(ways: list[keeping.Kept |
     assert None not in ways
 
 
+class Normed(paddle.nn.Layer):
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = paddle.nn.BatchNorm1D(3)
+        self.linear = paddle.nn.Linear(3, 3)
+
+    def forward(self, x: Any, n: Any) -> Any:
+        x = self.norm(x)
+        for _ in range(n):
+            x = paddle.tanh(self.linear(x)) + x
+        return self.norm(x).square().sum(axis=0)[0]
+
+
+@pytest.mark.usefixtures("all_kept")
+def test_running_statistics_move_once(ways: list[keeping.Kept | None]) -> None:
+    """F3, C7: what is written and not read does not stand in the way."""
+    found = []
+    for convert in (False, True):
+        paddle.seed(1)
+        layer = Normed()
+        run = d2s.to_static(layer, full_graph=True) if convert else layer
+        seen = []
+        for number in (1, 2, 3):
+            x = paddle.to_tensor(np.random.RandomState(number).randn(4, 3).astype("float32"))
+            run(x, scalar(number)).backward()
+            seen += [layer.linear.weight.grad.numpy(), layer.norm.weight.grad.numpy()]
+            seen += [layer.norm._mean.numpy(), layer.norm._variance.numpy()]
+            layer.clear_gradients()
+        found.append(seen)
+    same(*found)
+    assert len(ways) == 3
+    assert None not in ways
+
+
 @pytest.mark.usefixtures("all_kept")
 def test_output_is_printed_once(
     ways: list[keeping.Kept | None], capsys: pytest.CaptureFixture[str]
