@@ -209,9 +209,9 @@ def _is_begun(made: object) -> bool:
     It may be that of a class of which only a base is known here, by its ``__setattr__``.
     """
     code = getattr(type(made).__init__, "__code__", None)
-    frame = sys._getframe(2)
+    frame: types.FrameType | None = sys._getframe(2)
     for _ in range(_NEAR):
-        if frame is None or code is None:
+        if frame is None:
             return False
         if frame.f_code is code:
             return frame.f_locals.get(code.co_varnames[0]) is made
