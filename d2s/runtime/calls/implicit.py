@@ -34,6 +34,7 @@ from d2s.runtime.control_flow.effects import looking_up
 from d2s.runtime.host.text import OPEN, is_dynamic
 from d2s.runtime.python.comparing import COMPARISONS
 from d2s.runtime.trace import Capture, current, error_here
+from d2s.runtime.values import tree
 from d2s.runtime.values.choice import Choice, each
 from d2s.runtime.values.fields import CONTAINERS, slot_fields, slots_of
 from d2s.runtime.values.objects import (
@@ -197,7 +198,7 @@ class _Cached(functools.cached_property[Any]):
 def _is_new(made: object) -> bool:
     """Whether ``made``, whose ``__init__`` is called, has nothing in it yet."""
     held = is_user_object(made) or isinstance(made, paddle.nn.Layer)
-    filled = isinstance(made, dict | list) and is_user_class(type(made)) and not made
+    filled = isinstance(made, CONTAINERS) and is_user_class(type(made)) and not tree.size(made)
     if not (held or filled or slots_of(type(made))):
         return False
     return not dict_of(made) and not slot_fields(made)
