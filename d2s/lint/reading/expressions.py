@@ -173,8 +173,6 @@ class Expressions:
         for key in node.keys:
             if key is not None:
                 rules.hashed(self.reader, key, self.of(key))
-            if None in node.keys:
-                rules.text_of_two(self.reader, key)
         return Value(Kind.TABLE, together(map(self.of, node.values)))
 
     def _comprehension(self, node: Any) -> Value:

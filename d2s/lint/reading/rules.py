@@ -323,25 +323,6 @@ def hashed(reader: Reader, node: Any, value: Value) -> None:
     )
 
 
-def text_of_two(reader: Reader, node: Any) -> None:
-    """D2S203: a text that a tensor has chosen is a key of a dict that is made with ``**``."""
-    function = reader.scope.function
-    if function is None or getattr(node, "id", None) not in reader.scope.merged:
-        return
-    texts = {
-        getattr(one.value, "value", None)
-        for one in own_nodes(function.body)
-        if isinstance(one, gast.Assign) and dotted(one.targets[0]) == node.id
-    }
-    if len(texts) > 1 and all(isinstance(text, str) for text in texts):
-        reader.report(
-            node,
-            "D2S203",
-            f"{node.id!r} is one of several texts, as a tensor decides, and a key of a dict",
-            "make the dict on each side of the branch",
-        )
-
-
 def template(reader: Reader, node: Any, right: Value) -> None:
     """D2S208: a template in a variable is filled with a tensor."""
     if isinstance(node.left, gast.Name) and right.kind in (Kind.TENSOR, Kind.NUMBER):

@@ -166,12 +166,15 @@ def test_a_column_that_nobody_needs_is_left_out() -> None:
     error = refused(
         """
         def f(x):
-            return {("up" if x.sum() > 0 else "down"): 0, **{}}
+            step = {"a": 1} if x.sum() > 0 else [1]
+            match step:
+                case {"a": a}:
+                    return a
         """,
         AmbiguousValueError,
     )
     assert str(error).splitlines()[1].split() == ["variable", "where", "type", "line"]
-    assert [(row.type, row.line) for row in error.table] == [("str 'up'", 2), ("str 'down'", 2)]
+    assert [(row.type, row.line) for row in error.table] == [("dict of 'a'", 2), ("list of 1", 2)]
 
 
 def test_what_returns_leave() -> None:

@@ -198,7 +198,7 @@ def key_of_two_texts(x):
         name = "up"
     else:
         name = "down"
-    return {name: x, **{}}  # D2S203
+    return {name: x, **{}}
 
 
 @d2s.to_static
