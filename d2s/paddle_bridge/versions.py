@@ -6,7 +6,7 @@ what is looked for                     where it is absent                       
 ``dy2static.parameter_recorder``       ``pir_dy2static.parameter_recorder``            3.1, 3.2
 ``graph_tracing_guard``                made here of the two guards that it enters      3.1, 3.2
 parameters asked for inside of blocks  moved here to the end of the outermost block    3.1, 3.2
-``static.register_op``                 Python's code in a program is refused (D2S205)  3.1, 3.2
+``_C_ops._run_python_op``              Python's code in a program is refused (D2S205)  3.1, 3.2
 ``_C_ops.linear_v2``                   not looked at: ``linear`` is two operations     3.1 - 3.3.0
 =====================================  ==============================================  ============
 
@@ -31,7 +31,7 @@ from d2s.errors import PaddleVersionError
 TRIED: Final = ("3.1.1", "3.2.0", "3.2.1", "3.2.2", "3.3.0", "3.3.1")
 """Versions of Paddle on which the private names were tried; ``docs/guide/versions.md`` has more."""
 
-CALLS_PYTHON: Final = hasattr(getattr(paddle, "static", None), "register_op")
+CALLS_PYTHON: Final = hasattr(paddle._C_ops, "_run_python_op")
 """Whether a program may have operations that run Python's code."""
 
 PROGRAM_NODES: Final = ("Dy2StGradNode", "GradNodeBase")

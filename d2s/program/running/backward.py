@@ -1,7 +1,8 @@
 """What a backward does that comes to a call of a captured program.
 
-Joint: forward by the inference program, backward by one program of forward and gradients (decision
-0004).  What the forward has met is put back for it: the random state, so that it sees the same
+Joint: a program with loops.  Where trips are large, the forward keeps what the gradients read
+(decision 0029).  Else it is the inference program, and the backward is one program of forward and
+gradients (decision 0004).  What the forward has met is put back for it: the random state, so that it sees the same
 masks, and what the program writes into, so that running statistics move once.
 
 Open: a program with several results that may get gradients.  Dygraph does not go through the
@@ -30,7 +31,7 @@ from d2s.program.running.once import Once, at_this_line, explained, refuse_graph
 
 
 class Joint(paddle.autograd.PyLayer):  # type: ignore[misc]
-    """Forward by the inference program, backward by the joint program."""
+    """A program with loops: the forward keeps, or the backward computes it once more."""
 
     @staticmethod
     def forward(ctx: Any, runner: Trainable, *tensors: Any) -> Any:

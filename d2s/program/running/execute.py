@@ -1,7 +1,8 @@
 """Run a captured program on tensors: for inference, for training, or jointly with its gradients.
 
 A program without ``while`` trains by Paddle's forward/backward split.  With one, the split loses
-the loop's saved values (paddle-facts 2), so it trains as one joint program (``backward``).
+the loop's saved values (paddle-facts 2), so d2s keeps them itself, or computes them once more
+(``backward``).
 """
 
 from __future__ import annotations
