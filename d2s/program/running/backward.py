@@ -2,8 +2,8 @@
 
 Joint: a program with loops.  Where trips are large, the forward keeps what the gradients read
 (decision 0029).  Else it is the inference program, and the backward is one program of forward and
-gradients (decision 0004).  What the forward has met is put back for it: the random state, so that it sees the same
-masks, and what the program writes into, so that running statistics move once.
+gradients (decision 0004).  What the forward has met is put back for that one: the random state, so
+that it sees the same masks, and what the program writes into, so that running statistics move once.
 
 Open: a program with several results that may get gradients.  Dygraph does not go through the
 operations of results that get none: their gradients are not zero but absent, and nothing is
