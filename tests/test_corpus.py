@@ -19,17 +19,11 @@ from tests.processes import python
 
 REFUSED: dict[str, tuple[str, str]] = {
     "is_after_branch": ("D2S205", "only the run knows which tensor object a branch has chosen"),
-    "iterator_shared_by_two_loops": (
-        "D2S205",
-        "a tensor decides how far a Python iterator has come",
-    ),
     "list_mutated_while_iterated_by_tensor": (
         "D2S207",
         "a tensor decides how often a Python loop runs",
     ),
     "list_varying_shapes": ("D2S207", "items of several shapes have no array in a program"),
-    "next_after_tensor_break": ("D2S205", "a tensor decides how far a Python iterator has come"),
-    "next_in_tensor_branch": ("D2S205", "a tensor decides how far a Python iterator has come"),
     "property_setter": (
         "D2S205",
         "Paddle makes a buffer of what is assigned to a property of a layer",

@@ -51,12 +51,20 @@ def is_ours(file: str) -> bool:
 def _found_anew(file: str) -> bool:
     global _roots
     _roots = _hidden_roots()
-    return file.startswith(_roots)
+    return file.startswith(_roots) and not is_converted(file)
 
 
 @functools.lru_cache(maxsize=4096)
 def _is_hidden_root(file: str) -> bool:  # asked for each frame of a deep stack, and each attribute
-    return file.startswith(_roots)
+    return file.startswith(_roots) and not is_converted(file)
+
+
+_CONVERTED = str(Path("d2s", "runtime", "builtins", "stepping.py"))
+
+
+def is_converted(file: str) -> bool:
+    """Whether ``file`` is one of d2s whose code is converted as a user's is."""
+    return file.endswith(_CONVERTED)
 
 
 _looked_at: frozenset[str] = frozenset()
@@ -75,7 +83,8 @@ def looking_at(file: str) -> Iterator[None]:
 
 def is_hidden(file: str) -> bool:
     """Whether frames of ``file`` say nothing to the user: ours, Paddle's, the import system's."""
-    return (is_ours(file) and file not in _looked_at) or file.startswith("<frozen")
+    hidden = is_ours(file) or is_converted(file) or file.startswith("<frozen")
+    return hidden and file not in _looked_at
 
 
 _HELPERS = (contextlib.__file__, functools.__file__)

@@ -213,8 +213,7 @@ class Capture:
         gradients: the program is captured to be differentiated (not under ``no_grad``).
         flags: what the function says of the ``stop_gradient`` of arguments, by their index.
         stopped: values with a history whose ``stop_gradient`` it has set: ``value.id`` -> value.
-        refused: what was refused so far; user code may catch such an error, and goes on, but the
-            program would not be what the code says.
+        refused: what was refused so far, also where user code has caught the error and goes on.
         attempts: the ``try`` statements whose bodies are being captured.
         extents: the sides of branches and bodies of ``try`` around the present code.
         raises: exceptions that the run may raise and a ``try`` catches, by number.
@@ -255,8 +254,7 @@ class Capture:
         lowered: what becomes of effects in a program that is saved, by the lines on which.
         wanting: what Python has to do on each run of a program that is saved, by the lines.
         rolls: a loop over Python values that a tensor may leave is tried as a static loop.
-        rolling: how many such attempts are around the present code.
-        rolled: one of them has succeeded.
+        rolling, rolled: how many such attempts are around the present code; one has succeeded.
         bound: operands that wait for a call are bound to variables.
         places: views of which the run decides the place are told of writes to what they are of.
         at_once: how many values of several alternatives are being used without a branch for each.
@@ -266,6 +264,7 @@ class Capture:
         seeded: generators that the function has made of a known seed, by their ids.
         drawn: generators that host operators draw from, by their ids.
         moved: what branches and loops have taken items from, and the blocks then, by ids.
+        stepping: whether ``iter(sequence)`` is written in Python; ``False`` where that was missed.
         counts: the attributes of each ``itertools.count`` that it has met, by their ids.
         makes: told that the code makes what belongs to a layer for good; it may refuse that.
         over: ids of exceptions that have left a branch or loop, which is gone with its values.
@@ -343,6 +342,7 @@ class Capture:
     multiplied: int = 0
     seeded: dict[int, Any] = field(default_factory=dict)
     drawn: dict[int, Any] = field(default_factory=dict)
+    stepping: bool | None = None
     moved: dict[int, tuple[Any, tuple[Block, ...]]] = field(default_factory=dict)
     counts: dict[int, Any] = field(default_factory=dict)
     makes: Callable[[], None] = lambda: None

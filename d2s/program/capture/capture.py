@@ -151,6 +151,8 @@ def capture(
 
 def _other_ways(error: D2SError, state: Capture) -> Iterable[dict[str, Any]]:
     """How a capture that was refused may succeed."""
+    if state.stepping is False:
+        yield {"stepping": True}
     if isinstance(error, WaitingError):
         yield {"bound": True}
     if isinstance(error, InplaceError | WaitingError):  # of a view of a place of the run, say
@@ -404,9 +406,8 @@ class _Recording:
             bridge.never_free(self.main)
         for part in (self.watch, self.arguments):
             vars(part).clear()
-        rolls, rolled, wishes = self.state.rolls, self.state.rolled, self.state.wishes
-        vars(self.state).clear()
-        self.state.rolls, self.state.rolled, self.state.wishes = rolls, rolled, wishes
+        for name in vars(self.state).keys() - {"rolls", "rolled", "wishes", "stepping"}:
+            delattr(self.state, name)
         vars(self).clear()
 
     def captured(self) -> Captured:

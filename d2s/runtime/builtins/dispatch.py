@@ -108,8 +108,8 @@ def _are_of_run(*given: object) -> bool:
 METHODS: Final[dict[tuple[type, str], Callable[..., Any]]] = {
     (str, "format"): texts.format_template,
     (str, "join"): lambda separator, things, /: texts.join(separator, one_list(whole_of(things))),
-    (types.GeneratorType, "send"): iteration.send,
-    (types.GeneratorType, "throw"): iteration.throw,
+    (types.GeneratorType, "send"): iteration.resuming("send"),
+    (types.GeneratorType, "throw"): iteration.resuming("throw"),
     **{(kind, "get"): items.get for kind in (dict, OrderedDict, defaultdict, Counter)},
     **{(kind, "index"): items.index_of for kind in (list, tuple)},
     **{(kind, "count"): items.count_of for kind in (list, tuple)},

@@ -28,11 +28,13 @@ from d2s.errors import (
     UnsupportedInGraphError,
 )
 from d2s.runtime.aliasing.holders import counted, holders_of
+from d2s.runtime.builtins.stepping import asked, items_left
 from d2s.runtime.calls.call import call
 from d2s.runtime.calls.layers import layer_call
 from d2s.runtime.control_flow.effects import looking_up
 from d2s.runtime.host.text import OPEN, is_dynamic
 from d2s.runtime.python.comparing import COMPARISONS
+from d2s.runtime.python.generators import hand_steps_by
 from d2s.runtime.trace import Capture, current, error_here
 from d2s.runtime.values import tree
 from d2s.runtime.values.choice import Choice, each
@@ -232,6 +234,7 @@ def _lazily(function: object) -> Any:
     begins, makes = function.__name__ == "__init__", function.__name__ == "__new__"
     fills = function.__name__ in ("__setattr__", "__setitem__")
     looks = function.__name__ in ("__getattr__", "__getattribute__")
+    takes = function.__name__ == "__next__"
     plain = function.__name__ in ("__format__", "__hash__", "__repr__", "__str__")
 
     def make(*arguments: object, **options: object) -> Any:
@@ -254,6 +257,8 @@ def _lazily(function: object) -> Any:
 
     @functools.wraps(function)
     def run(*arguments: object, **options: object) -> Any:
+        if takes and current() is not None:
+            return _next_in_python(arguments[0])
         found = make(*arguments, **options)
         if plain and current() is not None and is_dynamic(found):
             raise error_here(
@@ -264,9 +269,28 @@ def _lazily(function: object) -> Any:
             )
         return found
 
-    if plain:
+    if plain or takes:
         setattr(run, OPEN, make)
     return run
+
+
+def _next_in_python(iterator: object) -> Any:
+    """The next item for code that stays Python, which goes on until ``StopIteration``.
+
+    Raises:
+        UnsupportedInGraphError: (D2S205) a tensor decides whether there is one.
+    """
+    found, item = call(asked)(iterator)
+    if found is True:
+        return item
+    if found is False:
+        raise StopIteration
+    raise error_here(
+        UnsupportedInGraphError,
+        "a tensor decides whether an iterator has another item, which code that stays Python asks "
+        "for",
+        "iterate in a for statement, a comprehension or list()",
+    )
 
 
 def _begin(capture: Capture, made: object, initialize: Callable[[], Any]) -> Any:
@@ -328,3 +352,6 @@ def methods(capture: Capture) -> Iterator[None]:
         paddle.nn.Layer.__call__ = original
         capture.adopt = None
         adoption.give_back()
+
+
+hand_steps_by(lambda iterator: call(items_left)(iterator))

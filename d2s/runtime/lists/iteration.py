@@ -23,11 +23,11 @@ from d2s.runtime.aliasing.holders import Holder, holders_of_alternative
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.dynamic_set import DynamicSet
 from d2s.runtime.lists.items.views import is_view, kind_of_view
-from d2s.runtime.lists.positions import Indexed, RunRange, bound_of
+from d2s.runtime.lists.positions import Indexed, RunRange, bound_of, stuck
 from d2s.runtime.trace import Block, current, error_here
 from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.choice import Choice, each, possible
-from d2s.runtime.values.fields import CountFields, slot_fields
+from d2s.runtime.values.fields import CountFields, slot_fields, steps
 from d2s.runtime.values.objects import KEEP_ELSEWHERE, changes
 from d2s.runtime.values.tensors import (
     as_value,
@@ -239,7 +239,7 @@ def _let_be(thing: object) -> None:
         )
     if capture is None or capture.outside is None or not isinstance(thing, Iterator):
         return
-    path = capture.outside(thing)
+    path = None if steps(thing) else capture.outside(thing)
     if path is not None:
         raise error_here(UnsupportedInGraphError, changes(thing, path), KEEP_ELSEWHERE)
 
@@ -408,16 +408,14 @@ def next_(iterator: Any, /, *default: Any) -> Any:
     return next(iterator, *default)
 
 
-def send(generator: Any, /, value: Any) -> Any:
-    """``generator.send``: as :func:`next_`."""
-    moving(generator)
-    return generator.send(value)
+def resuming(name: str) -> Callable[..., Any]:
+    """``generator.send`` or ``throw``: as :func:`next_`."""
 
+    def resume(generator: Any, /, *given: Any) -> Any:
+        moving(generator)
+        return getattr(generator, name)(*given)
 
-def throw(generator: Any, /, *error: Any) -> Any:
-    """``generator.throw``: as :func:`next_`."""
-    moving(generator)
-    return generator.throw(*error)
+    return resume
 
 
 def moving(iterator: object) -> None:
@@ -426,7 +424,7 @@ def moving(iterator: object) -> None:
     Raises:
         UnsupportedInGraphError: (D2S205) see :func:`going_on`.
     """
-    if current() is not None and isinstance(iterator, Iterator):
+    if current() is not None and isinstance(iterator, Iterator) and not steps(iterator):
         _let_be(iterator)
         going_on(iterator, "takes an item from the iterator", "take the item")
 
@@ -455,6 +453,7 @@ def going_on(thing: object, does: str, cure: str) -> None:
     ]
     if left or paths:
         path = next(iter(paths), "")
+        stuck(thing)
         raise error_here(
             UnsupportedInGraphError,
             f"a branch or loop {does}{path}, which is used outside of it too; how far it has come "

@@ -6,7 +6,8 @@ import builtins
 import operator
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 import paddle
 
@@ -26,6 +27,18 @@ from d2s.runtime.values.tensors import (
     number_value,
 )
 from d2s.syntax.bytecode import unpacks_into
+
+SEQUENCES: Final = (list, tuple, range)
+"""What has iterators that a capture may have in Python (``Capture.stepping``)."""
+
+_ITERATORS: Final = tuple(type(iter(made())) for made in (list, tuple, partial(range, 0)))
+
+
+def stuck(iterator: object) -> None:
+    """Note that a branch or loop cannot take an item of ``iterator``; one in Python lets it."""
+    capture = current()
+    if capture is not None and isinstance(iterator, _ITERATORS):
+        capture.stepping = capture.stepping or False
 
 
 def as_index(value: object) -> paddle.Tensor:

@@ -15,7 +15,9 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
+import types
 from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, ValuesView
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -35,7 +37,7 @@ from d2s.runtime.lists.iteration import (
     is_count,
     items_of,
 )
-from d2s.runtime.lists.positions import Indexed
+from d2s.runtime.lists.positions import Indexed, stuck
 from d2s.runtime.loops.rolling import (
     FEW,
     Attempt,
@@ -52,6 +54,8 @@ from d2s.runtime.python.logic import and_, not_
 from d2s.runtime.python.picking import picked
 from d2s.runtime.trace import current, error_here, open_trace
 from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.fields import is_object
+from d2s.runtime.values.objects import attribute
 from d2s.runtime.values.tensors import (
     NUMBER_DTYPES,
     as_value,
@@ -104,11 +108,22 @@ def source_of(iter_: object) -> Source:
     """What ``iter_`` is as the source of a ``for``."""
     if isinstance(iter_, Choice) and not iter_.single:
         return OneOfSeveral(iter_)
-    generator = handing(iter_)
+    begun = _begun(iter_)
+    generator = handing(iter_ if begun is None else begun)
     if generator is not None:
         return OfGenerator(generator)
     measured = indexed(iter_)
-    return PythonValues(iter_) if measured is None else OfTheRun(measured)
+    return PythonValues(iter_, begun) if measured is None else OfTheRun(measured)
+
+
+def _begun(thing: object) -> object:
+    """What the ``__iter__`` of the user's gives for an object, unless that is a generator."""
+    method = attribute(type(thing), "__iter__")
+    if current() is None or isinstance(thing, Iterator) or not is_object(thing):
+        return None
+    if not isinstance(method, types.FunctionType):
+        return None
+    return None if inspect.isgeneratorfunction(inspect.unwrap(method)) else iter(method(thing))
 
 
 class OneOfSeveral:
@@ -194,9 +209,9 @@ class PythonValues:
         tried: it was made.
     """
 
-    def __init__(self, iter_: Any) -> None:
+    def __init__(self, iter_: Any, begun: object = None) -> None:
         self.iter_ = iter_
-        found = items_of(iter_)
+        found = items_of(iter_ if begun is None else begun)
         watched = current() is not None and type(found) is list
         self.iterator: Iterator[object] = items_of_list(found) if watched else iter(found)
         self.depth = 0
@@ -395,6 +410,7 @@ def _check_iterator(iter_: object) -> None:
     if is_count(iter_):
         return
     if any(holder.live for part in moved_by(iter_) for holder in holders_of(part)):
+        stuck(iter_)
         raise error_here(
             UnsupportedInGraphError,
             "a break that a tensor decides leaves an iterator somewhere in its middle, and it is "

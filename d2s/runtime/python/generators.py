@@ -26,10 +26,12 @@ from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.holders import holders_of
 from d2s.runtime.aliasing.variables import WithClosure
 from d2s.runtime.control_flow.cond import choose
+from d2s.runtime.control_flow.raises import Try
 from d2s.runtime.lists.iteration import moving
-from d2s.runtime.trace import current, error_here
+from d2s.runtime.trace import current, error_here, open_trace
 from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.fields import steps
 from d2s.runtime.values.objects import attribute, is_user_class
 from d2s.runtime.values.tensors import condition, decided
 from d2s.runtime.values.unbound import UNBOUND
@@ -53,6 +55,14 @@ def _none(*_: object) -> None:
     """In the place of a method that is not there."""
 
 
+_OF_STEPS: Final[list[Callable[[Any], Any]]] = []
+
+
+def hand_steps_by(make: Callable[[Any], Any]) -> None:
+    """Tell what gives a generator of the items that are left of an iterator in Python."""
+    _OF_STEPS[:] = [make]
+
+
 def handing(thing: object) -> Generator | None:
     """The generator that is iterated with ``thing``, if it can hand on all of its items.
 
@@ -61,7 +71,9 @@ def handing(thing: object) -> Generator | None:
     """
     if current() is None:
         return None
-    if is_user_class(type(thing)):
+    if steps(thing):
+        thing = _OF_STEPS[0](thing)
+    elif is_user_class(type(thing)):
         method = attribute(type(thing), "__iter__") or _none
         if inspect.isgeneratorfunction(inspect.unwrap(method)):
             thing = method(thing)
@@ -77,18 +89,31 @@ def hand(take: Take, item: object) -> Any:
     return take(item)
 
 
+_STOPS: Final = (
+    "leaves a generator, in which it is a RuntimeError",
+    "catch it in the generator: try, and return",
+)
+
+
 def hand_all(generator: Generator, take: Take) -> None:
     """Hand the items of a generator on, that :func:`handing` gave."""
     moving(generator)
+    attempts = open_trace().attempts
+    stops = Try(lambda: (StopIteration,), None, _STOPS)
     passing: list[tuple[BaseException, types.TracebackType | None]] = []
 
     def taking(item: object) -> Any:
+        place = attempts.index(stops)
+        del attempts[place]  # the loop is no part of the generator
         try:
             return take(item)
         except BaseException as error:
             passing.append((error, error.__traceback__))
             raise
+        finally:
+            attempts.insert(place, stops)
 
+    attempts.append(stops)
     try:
         _BEGUN[generator](taking)
     except BaseException as error:
@@ -100,6 +125,7 @@ def hand_all(generator: Generator, take: Take) -> None:
         raise
     finally:
         passing.clear()
+        attempts.remove(stops)
     generator.close()
 
 

@@ -170,7 +170,7 @@ def none_of(flags: list[paddle.Tensor]) -> paddle.Tensor:
 def note_found(table: dict[Any, Any], key: object) -> None:
     """Note that the run goes on only where ``key`` is in a dict."""
     capture = current()
-    if capture is not None and not capture.attempts:
+    if capture is not None and all(each.handler_of(KeyError) is None for each in capture.attempts):
         capture.found[id(table), id(key)] = (table, key, tuple(capture.blocks))
 
 

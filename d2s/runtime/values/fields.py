@@ -317,6 +317,13 @@ def is_object(thing: Any) -> bool:
     return is_user_object(thing) or bool(slots_of(type(thing)))
 
 
+def steps(thing: object) -> bool:
+    """Whether ``thing`` is an iterator of a class in Python, whose attributes say how far it is."""
+    if not isinstance(thing, Iterator) or not is_object(thing):
+        return False
+    return isinstance(getattr(type(thing), "__next__", None), types.FunctionType)
+
+
 def attributes_of(thing: Any) -> dict[str, Any]:
     """The attributes that an object has now."""
     slots = slot_fields(thing) if slots_of(type(thing)) else {}

@@ -22,7 +22,15 @@ import paddle
 import paddle.distributed.fleet.utils
 from paddle.distributed.fleet.recompute import recompute as _recompute
 
-from d2s.runtime.builtins import dispatch, grouped, growing, handed, iterators, ranked
+from d2s.runtime.builtins import (
+    dispatch,
+    grouped,
+    growing,
+    handed,
+    iterators,
+    ranked,
+    stepping,
+)
 from d2s.runtime.calls.applying import plain
 from d2s.runtime.calls.spellings import in_pythons_words, spelt
 from d2s.runtime.calls.stand_ins import (
@@ -38,6 +46,7 @@ from d2s.runtime.calls.stand_ins import (
 )
 from d2s.runtime.host import messages, streams
 from d2s.runtime.lists import iteration
+from d2s.runtime.lists.positions import SEQUENCES
 from d2s.runtime.loops import comprehensions
 from d2s.runtime.loops.comprehensions import over_one_list
 from d2s.runtime.python import casts, kinds, making
@@ -45,6 +54,9 @@ from d2s.runtime.python.arrays.array import array, asarray, memoryview_
 from d2s.runtime.trace import current
 from d2s.runtime.training import clip_functions
 from d2s.runtime.training import functions as training
+from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.fields import steps
+from d2s.runtime.values.tensors import is_tensor
 
 Table = dict[Any, Callable[..., Any]]
 """From functions, classes and objects of Paddle that are called to their operators."""
@@ -124,7 +136,7 @@ class StandIns:
             **_in_pythons_words(
                 {
                     builtins.list: comprehensions.list_of,
-                    builtins.next: handed.next_,
+                    builtins.next: self._next,
                     builtins.tuple: comprehensions.tuple_of,
                 }
             ),
@@ -226,8 +238,27 @@ class StandIns:
 
     def _iter(self, *given: object) -> Any:
         """``iter``."""
+        if len(given) == 1 and self._wants_steps(given[0]):
+            return self._call(stepping.SequenceIterator)(given[0])
         of_run = len(given) == 1 and growing.is_of_run(given[0])
         return iteration.iter_(given[0]) if of_run else plain(builtins.iter, self._call)(*given)
+
+    @staticmethod
+    def _wants_steps(things: object) -> bool:
+        """Whether the iterator of a sequence has to be one in Python."""
+        capture = current()
+        if capture is None or not capture.stepping:
+            return False
+        return type(things) in SEQUENCES or (
+            is_tensor(things) and things.shape[:1] not in ([], [-1])
+        )
+
+    def _next(self, iterator: Any, /, *default: object) -> Any:
+        """``next``."""
+        leaves = iterator.leaves() if isinstance(iterator, Choice) else [iterator]
+        if all(map(steps, leaves)):
+            return self._call(stepping.next_of)(iterator, *default)
+        return handed.next_(iterator, *default)
 
     def _keyed(self, operator: Callable[..., Any]) -> Callable[..., Any]:
         return calling_back.keyed(self._call, operator)

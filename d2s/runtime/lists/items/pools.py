@@ -85,7 +85,7 @@ def with_pools(
         try:
             return captured(state)
         except (D2SError, NeedsPoolError) as error:
-            first.rolled = state.rolled
+            first.rolled, first.stepping = state.rolled, state.stepping
             more = _pooling(kinds, state.wishes, error)
             if more == kinds and (takes_in or not kinds):
                 raise

@@ -54,7 +54,7 @@ def test_a_cycle_that_is_too_long() -> None:
 @pytest.mark.parametrize(
     ("things", "again"),
     [
-        ("iter([1, 2, 3])", "list(things)"),
+        ("map(abs, [1, 2, 3])", "list(things)"),
         ("(v for v in [1, 2, 3])", "sum(things)"),
     ],
 )
