@@ -264,6 +264,46 @@ def test_what_no_program_has(expression: str, kind: type[D2SError]) -> None:
         d2s.to_static(run)(X)
 
 
+IN_C = {
+    "zlib": "zlib.crc32(a)",
+    "binascii": "binascii.hexlify(a)",
+    "hashlib": "hashlib.sha1(a).hexdigest()",
+    "bytes": "bytes(a)",
+    "base64": "base64.b64encode(a)",
+    "struct": "struct.unpack_from('f', a)[0]",
+    "a method": "b'-'.join([a])",
+}
+
+
+@pytest.mark.parametrize("place", ["alone", "in a branch", "in a loop"])
+@pytest.mark.parametrize("library", IN_C)
+def test_code_in_c_that_looks_into_the_memory(library: str, place: str) -> None:
+    """E5, H1: it is refused with a code; by default the result is that of dygraph."""
+    heads = {
+        "alone": "if True:",
+        "in a branch": "if a.sum() > 1:",
+        "in a loop": "while found is None and a.max() < 40:",
+    }
+    run = function_of(
+        f"""
+        import base64, binascii, hashlib, struct, zlib
+        def run(x):
+            a, found = x.numpy(), None
+            {heads[place]}
+                a = a * 2
+                found = {IN_C[library]}
+            return x * 2, found
+        """
+    )
+    with pytest.raises(D2SError):
+        d2s.to_static(run, full_graph=True)(X)
+    split = d2s.to_static(run, full_graph=False)
+    for each in (X, Y, X):
+        want, got = run(each), split(each)
+        assert (want[0] == got[0]).all()
+        assert want[1] == got[1]
+
+
 def unknown_share(x: Any) -> Any:
     a = x.numpy()
     b = np.flip(a)

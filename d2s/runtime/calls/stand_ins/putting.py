@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import io
+import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
@@ -82,17 +83,47 @@ def refuse_lists(function: object, given: Iterable[object]) -> None:
 
 
 def of_arrays(error: Exception, function: Callable[..., Any], given: list[Any]) -> Exception | None:
-    """The refusal of an array of NumPy that a function of Paddle is given, which takes none."""
-    module = str(attribute(function, "__module__", ""))
-    of_paddle = module.startswith("paddle") or is_tensor(owner_of(function))
-    if isinstance(error, D2SError) or not of_paddle or not any_leaf(is_array, given):
+    """The refusal of an array of NumPy that a function of Paddle, Python or C does not take.
+
+    What is said of it in C ("a bytes-like object is required") is nothing that dygraph raises.
+    """
+    of_paddle = _home_of(function) == "paddle" or is_tensor(owner_of(function))
+    if isinstance(error, D2SError) or not any_leaf(is_array, given):
         return None
     name = attribute(function, "__name__", "a function").lstrip("_")
+    if of_paddle:
+        return error_here(
+            NotStaticError,
+            f"{name}() of Paddle is given an array of NumPy, which it does not take in a program",
+            "give it paddle.to_tensor() of the array; an InputSpec makes a tensor of an argument",
+        )
+    home = _home_of(function)
+    if home in sys.stdlib_module_names:
+        refused = isinstance(error, TypeError | BufferError)
+    else:
+        refused = not (home == "numpy" or isinstance(function, _OF_PYTHON))
+    if not refused:
+        return None
     return error_here(
         NotStaticError,
-        f"{name}() of Paddle is given an array of NumPy, which it does not take in a program",
-        "give it paddle.to_tensor() of the array; an InputSpec makes a tensor of an argument",
+        f"{name}(), which stays Python, needs the numbers of an array that each run decides",
+        "call it outside of the converted function, or from a function under @d2s.host",
     )
+
+
+_OF_PYTHON: Final = (types.FunctionType, types.MethodType)
+
+
+def _home_of(function: Callable[..., Any]) -> str:
+    """The package that a function is of; of a method, that of its class; OpenCV's tell nothing."""
+    owner = owner_of(function)
+    home: Any = attribute(function, "__module__", None)
+    if home is None and owner is not None:
+        home = owner.__name__ if isinstance(owner, types.ModuleType) else type(owner).__module__
+    of_class = attribute(function, "__objclass__", None)
+    if home is None and of_class is not None:
+        home = of_class.__module__
+    return str(home or "").partition(".")[0]
 
 
 def taken_from(*given: object) -> None:
