@@ -31,7 +31,7 @@ from d2s.errors import PaddleVersionError
 TRIED: Final = ("3.1.1", "3.2.0", "3.2.1", "3.2.2", "3.3.0", "3.3.1")
 """Versions of Paddle on which the private names were tried; ``docs/guide/versions.md`` has more."""
 
-CALLS_PYTHON: Final = hasattr(paddle._C_ops, "_run_python_op")
+CALLS_PYTHON: Final = hasattr(getattr(paddle, "_C_ops", None), "_run_python_op")
 """Whether a program may have operations that run Python's code."""
 
 PROGRAM_NODES: Final = ("Dy2StGradNode", "GradNodeBase")
