@@ -14,6 +14,9 @@ from d2s.paddle_bridge.values import is_fake, shape_of
 CONSTANTS: Final = ("pd_op.full", "pd_op.full_int_array")
 """Operations that make a tensor of nothing but their attributes."""
 
+GIVEN: Final = ("pd_op.data", "pd_op.feed", "builtin.parameter")
+"""Operations that stand for the inputs of a program, and for what it reads as its parameters."""
+
 HOST: Final = "py_op.d2s_host"
 """With what the names of our host operators begin."""
 

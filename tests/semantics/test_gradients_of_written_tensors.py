@@ -213,3 +213,70 @@ def test_a_backward_outside(name: str) -> None:
     with pytest.raises(InplaceError) as caught:
         Setting(LATER[name], full_graph=True).seen()
     assert caught.value.code == "D2S304"
+
+
+LOOPS = {
+    "a product": "h = x\nfor _ in range(n):\n    h = h * w + h * h\nreturn h.sum()",
+    "a list": (
+        "h, out = x, []\nfor _ in range(n):\n    h = paddle.tanh(h @ w + b)\n    out.append(h)\n"
+        "return paddle.stack(out).sum()"
+    ),
+    "a branch": (
+        "h = x * 1\nwhile (h * h).sum() < 500:\n    if h.sum() > 9:\n        h = h * w * 1.5\n"
+        "    else:\n        h = h * b.abs() + w.abs()\nreturn h.sum()"
+    ),
+    "two results": (
+        "h = x\nfor _ in range(n):\n    h = paddle.tanh(h @ w) * b\nreturn (h * w).sum(), h.detach()"
+    ),
+    "running statistics": (
+        "h = x\nfor _ in range(n):\n    h = h * w * 0.5 + 1\nkept.append(float(h.sum()))\n"
+        "return (h * b).sum()"
+    ),
+    "random numbers": (
+        "h = x\nfor _ in range(n):\n    h = paddle.nn.functional.dropout(h, 0.0) * w\nreturn h.sum()"
+    ),
+}
+"""Loops whose ``backward()`` stands outside; ``n`` is a tensor."""
+
+WRITES = {
+    "the step of an optimizer": "opt.step()",
+    "set_value of a parameter": "w.set_value(w * 2)",
+    "copy_ into a buffer": "b.copy_(b * 3, True)",
+    "a count": "n.set_value(n * 0)",
+    "nothing": "pass",
+}
+
+
+@pytest.mark.parametrize("recompute", [False, True])
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_write_between_a_loop_and_its_backward(loop: str, recompute: bool) -> None:
+    """C7, F3: gradients read what a tensor has become, values are those of the call."""
+
+    def seen(converted: bool) -> list[Any]:
+        w = paddle.create_parameter([2, 2], "float32")
+        w.set_value(paddle.to_tensor([[1.5, 0.5], [0.75, -1.0]]))
+        b = paddle.to_tensor([[1.0, 2.0], [0.5, 0.25]])
+        opt = paddle.optimizer.SGD(0.125, parameters=[w])
+        names: dict[str, Any] = {"w": w, "b": b, "opt": opt, "kept": []}
+        lines = "\n".join(f"    {line}" for line in LOOPS[loop].split("\n"))
+        function = function_of(f"def f(x, n):\n{lines}", **names)
+        if converted:
+            function = d2s.to_static(function, full_graph=True)
+        found: list[Any] = []
+        for what, write in WRITES.items():
+            x, n = paddle.to_tensor(X), paddle.to_tensor(3)
+            x.stop_gradient = False
+            (w * 0.25).sum().backward()
+            result = function(x, n)
+            loss = result[0] if isinstance(result, tuple) else result
+            with paddle.no_grad():
+                function_of(f"def g(x, n):\n    {write}", **names)(x, n)
+            opt.clear_grad()
+            loss.backward()
+            found.append(f"{what}: {[result, w, w.grad, b, x, x.grad, n, names['kept']]}")
+            w.set_value(paddle.to_tensor([[1.5, 0.5], [0.75, -1.0]]))
+            b.set_value(paddle.to_tensor([[1.0, 2.0], [0.5, 0.25]]))
+        return found
+
+    with d2s.options(recompute=recompute):
+        assert seen(True) == seen(False)

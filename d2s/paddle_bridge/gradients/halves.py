@@ -32,7 +32,7 @@ import paddle
 from d2s.paddle_bridge.host_operations import host_operation
 from d2s.paddle_bridge.names import pir
 from d2s.paddle_bridge.values import is_fake, sharing
-from d2s.paddle_bridge.walks import CONSTANTS, inside, operations, parts_of
+from d2s.paddle_bridge.walks import CONSTANTS, GIVEN, inside, operations, parts_of
 
 Lists = list[list[tuple[Any, ...]]]
 """What the trips of each loop have kept, oldest first; the first one is of the code around."""
@@ -142,9 +142,6 @@ class _Writer:
 
 # -- the cut -------------------------------------------------------------------------------------
 
-_FRAME: Final = ("pd_op.data", "builtin.parameter", "pd_op.feed")
-"""What both have: the inputs and what the program reads as its parameters."""
-
 
 class Half:
     """One of the two programs.
@@ -222,7 +219,7 @@ def cut(program: Any, end: int, seeds: Sequence[Any]) -> Halves | None:
             for value in groups.values():
                 parts = [others.get(part.id, part) for part in parts_of(value)]
                 others[value.id] = paddle._C_ops.builtin_combine(parts)
-            _read_instead(behind, others)
+            read_instead(behind, others)
         for at, stack in enumerate(stacks, 1):
             _replace(stack, at, writer)
         pir.set_insertion_point_to_block_end(block)
@@ -232,13 +229,13 @@ def cut(program: Any, end: int, seeds: Sequence[Any]) -> Halves | None:
     backward = Half(whole, program.clone(pir.IrMapping()))
     given = {whole[seed.get_defining_op().id()] for seed in seeds}
     forward.drop(lambda at, _: at > there or at in given)
-    backward.drop(lambda at, operation: at <= there and operation.name() not in _FRAME)
+    backward.drop(lambda at, operation: at <= there and operation.name() not in GIVEN)
     return Halves(forward, backward, 1 + len(stacks))
 
 
 def _made_in(before: Sequence[Any]) -> set[int]:
     """The ids of what the forward computes, without what both programs make."""
-    both = (*_FRAME, *CONSTANTS, "cf.stack_create")
+    both = (*GIVEN, *CONSTANTS, "cf.stack_create")
     return {
         result.id
         for operation in before
@@ -250,14 +247,7 @@ def _made_in(before: Sequence[Any]) -> set[int]:
 def _crossing(before: Sequence[Any], behind: Sequence[Any]) -> list[Any]:
     """What the backward reads of the forward, each once."""
     made = _made_in(before)
-    found = {
-        value.id: value
-        for operation in behind
-        for each in (operation, *inside(operation))
-        for value in each.operands_source()
-        if not is_fake(value) and value.id in made
-    }
-    return list(found.values())
+    return list({value.id: value for value in read_by(behind) if value.id in made}.values())
 
 
 def _parts(value: Any, before: Sequence[Any]) -> list[Any]:
@@ -272,8 +262,15 @@ def _is_tensor(value: Any) -> bool:
     return bool(value.is_dense_tensor_type())
 
 
-def _read_instead(behind: Sequence[Any], others: dict[int, Any]) -> None:
-    """Let the backward read what was kept."""
+def read_by(behind: Sequence[Any]) -> Iterator[Any]:
+    """What operations, and those of their blocks, read."""
+    for operation in behind:
+        for each in (operation, *inside(operation)):
+            yield from (value for value in each.operands_source() if not is_fake(value))
+
+
+def read_instead(behind: Sequence[Any], others: dict[int, Any]) -> None:
+    """Let operations read other values, which are given by the ids of those they read now."""
     for operation in behind:
         for each in (operation, *inside(operation)):
             if each.name().startswith("py_op." + PREFIX):

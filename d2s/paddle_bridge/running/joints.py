@@ -3,20 +3,32 @@
 Paddle's split into forward and backward loses what the trips of a loop save (decision 4).  So such
 a program is differentiated as a whole.  Either all of it runs as the backward, which computes the
 forward once more; or it is cut in two (``gradients/halves``).
+
+Dygraph keeps the tensors that a gradient reads, not their contents, which may have been written
+since by an optimizer or ``set_value``.  So the forward is computed once more from copies of what
+the call was given, and gradients that read a tensor of it by themselves read the tensor::
+
+    w = data("w")                              w = data("w")                   # the copy
+    while(...) { y = tanh(x @ w) }             while(...) { y = tanh(x @ w) }
+    seed = data("d2s_gradient_0")         ->   seed = data("d2s_gradient_0")
+                                               now = data("d2s_now_0")         # the tensor
+    while(...) { ... matmul_grad(x, w, g) }    while(...) { ... matmul_grad(x, now, g) }
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import paddle
 
-from d2s.paddle_bridge.gradients.halves import cut
+from d2s.paddle_bridge.capturing.leaves import is_copy
+from d2s.paddle_bridge.gradients.halves import cut, read_by, read_instead
 from d2s.paddle_bridge.gradients.repairs import differentiate, mark_inner_loops
-from d2s.paddle_bridge.names import PartialProgramLayer, switch_to_static_graph
+from d2s.paddle_bridge.names import PartialProgramLayer, pir, switch_to_static_graph
 from d2s.paddle_bridge.preparing.passes import copy_into_loops
-from d2s.paddle_bridge.walks import erase_unread
+from d2s.paddle_bridge.walks import erase_unread, operations
 
 
 class Layer(PartialProgramLayer):  # type: ignore[misc]
@@ -98,23 +110,78 @@ def _differentiated(
     return _Whole(program, inputs, parameters, own, seeds, results, found, end)
 
 
-@switch_to_static_graph  # type: ignore[untyped-decorator]
-def joint(
-    layer: Layer, outputs: list[Any], tensors: list[Any], wanted: tuple[bool, ...]
-) -> tuple[Layer, list[int]]:
+@dataclass(frozen=True)
+class Again:
     """The program that computes the forward once more, and its gradients.
+
+    Attributes:
+        layer: it; its inputs are those of the forward, the gradients of its outputs, and ``now``.
+        found: which input, or then parameter, each of its results is the gradient of.
+        now: which inputs, and parameters counted on, its gradients read as they have become.
+    """
+
+    layer: Layer
+    found: list[int]
+    now: list[int]
+
+
+@switch_to_static_graph  # type: ignore[untyped-decorator]
+def joint(layer: Layer, outputs: list[Any], tensors: list[Any], wanted: tuple[bool, ...]) -> Again:
+    """The whole as one program.
 
     Args:
         layer, outputs, wanted: see :func:`_differentiated`.
         tensors: what stands behind its parameters.
-
-    Returns:
-        It, and which input, or then parameter, each of its results is the gradient of.
     """
     whole = _differentiated(layer, outputs, wanted, effects=False)
-    inputs = [*whole.inputs, *whole.seeds]
+    now = _read_as_they_are(whole)
+    inputs = [*whole.inputs, *whole.seeds, *now.values()]
     made = Layer(whole.program, inputs, whole.results, (tensors, whole.parameters))
-    return made, whole.found
+    return Again(made, whole.found, [*now])
+
+
+def _read_as_they_are(whole: _Whole) -> dict[int, Any]:
+    """Let gradients read other values for inputs and parameters; those, by their positions."""
+    block = whole.program.global_block()
+    first = next(at for at, each in enumerate(block.ops) if each.id() == whole.end) + 1
+    behind = block.ops[first:]
+    given = {value.id: at for at, value in enumerate((*whole.inputs, *whole.parameters))}
+    read = {value.id: _origin(value) for value in read_by(behind)}
+    saved = [(_origin(value), taken) for value, taken in _saved(whole.program)]
+    values = {value.id: value for value in (*read.values(), *(value for value, _ in saved))}
+    with paddle.static.program_guard(whole.program):
+        paddle.pir.set_insertion_point(behind[0])
+        others = {
+            number: paddle.static.data(f"d2s_now_{given[number]}", value.shape, value.dtype)
+            for number, value in values.items()
+            if number in given
+        }
+        pir.set_insertion_point_to_block_end(block)
+    read_instead(
+        behind, {at: others[value.id] for at, value in read.items() if value.id in others}
+    )
+    for value, taken in saved:
+        if value.id in others:
+            taken.replace_all_uses_with(others[value.id])
+    return {given[number]: value for number, value in others.items()}
+
+
+def _origin(value: Any) -> Any:
+    """What ``value`` is a copy of that was made for the sake of gradients."""
+    maker = value.get_defining_op()
+    while is_copy(maker):
+        value = maker.operand_source(0)
+        maker = value.get_defining_op()
+    return value
+
+
+def _saved(program: Any) -> Iterator[tuple[Any, Any]]:
+    """What blocks save for their gradients, and what stands for it there."""
+    for stack in [each for each in operations(program) if each.name() == "cf.stack_create"]:
+        for push in stack.result(1).all_used_ops():
+            for pop in stack.result(2).all_used_ops():
+                if push.name() == "cf.tuple_push" and pop.name() == "cf.tuple_pop":
+                    yield from zip(push.operands_source()[1:], pop.results(), strict=True)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """Loops that train: what their gradients read is kept, in place of running the forward again.
 
 A trip that is kept calls Python once in the forward and twice in the backward, so small ones are
-computed again (``runs.Program.gradients``) instead, which is faster; see :data:`LEAST`.
+computed again (``runs.Program.gradients``) instead, which is faster; see :data:`LEAST`.  Computing
+again takes copies of what the call was given, which are not to be large; see :data:`COPIED`.
 """
 
 from __future__ import annotations
@@ -11,10 +12,13 @@ from typing import Any, Final
 
 from d2s.paddle_bridge.gradients.halves import Lists
 from d2s.paddle_bridge.preparing.memory import Need
-from d2s.paddle_bridge.walks import inside, operations
+from d2s.paddle_bridge.walks import GIVEN, inside, operations
 
 LEAST: Final = 64 << 10
 """Trips that compute so many bytes are kept; smaller ones are computed again."""
+
+COPIED: Final = 1 << 20
+"""So many bytes of inputs and parameters are copied, to be what is computed again from."""
 
 
 class Kept:
@@ -41,13 +45,15 @@ class Trips:
 
     def __init__(self, program: Any) -> None:
         loops = [each for each in operations(program) if each.name() == "pd_op.while"]
-        self._needs = [Need(list(inside(loop))) for loop in loops]
-        self._least = any(need.bytes(0) >= LEAST for need in self._needs if not need.is_open)
-        self._open = [need for need in self._needs if need.is_open]
+        needs = [Need(list(inside(loop))) for loop in loops]
+        given = [each for each in program.global_block().ops if each.name() in GIVEN]
+        limits = [*((need, LEAST) for need in needs), (Need(given), COPIED)]
+        self._keep = any(need.bytes(0) >= least for need, least in limits if not need.is_open)
+        self._open = [(need, least) for need, least in limits if need.is_open]
 
-    def are_large(self, tensors: Sequence[Any]) -> bool:
-        """Whether a trip of one is worth keeping, in a run with these inputs."""
-        if self._least or not self._open:
-            return self._least
+    def pay(self, tensors: Sequence[Any]) -> bool:
+        """Whether they are worth keeping, in a run with these inputs."""
+        if self._keep or not self._open:
+            return self._keep
         largest = max((size for tensor in tensors for size in tensor.shape), default=1)
-        return any(need.bytes(largest) >= LEAST for need in self._open)
+        return any(need.bytes(largest) >= least for need, least in self._open)

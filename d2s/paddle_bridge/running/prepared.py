@@ -29,7 +29,7 @@ from typing import Any, Final
 import paddle
 
 from d2s.paddle_bridge.gate import GATE
-from d2s.paddle_bridge.names import PartialProgramLayer, clear_executor_cache
+from d2s.paddle_bridge.names import FAKE_VALUE_NAME, PartialProgramLayer, clear_executor_cache
 from d2s.paddle_bridge.running.backward import RunScope
 from d2s.paddle_bridge.versions import run_operations
 
@@ -171,3 +171,9 @@ def end_unused() -> None:
 
 def _has_threads() -> bool:
     return len(sys._current_frames()) > 1
+
+
+def without_gradient(built: Any) -> list[int]:
+    """The inputs and parameters of a training program that get no gradient."""
+    names = [*built.x_grad_names, *built.p_grad_names]
+    return [at for at, name in enumerate(names) if name == FAKE_VALUE_NAME]

@@ -16,10 +16,7 @@ from d2s.paddle_bridge.flags import ORDER, log_alone
 from d2s.paddle_bridge.gate import GATE, keep_mode, static_lock
 from d2s.paddle_bridge.gradients.codes import coded_gradients
 from d2s.paddle_bridge.gradients.halves import lists_of_run
-from d2s.paddle_bridge.names import (
-    FAKE_VALUE_NAME,
-    has_grad,
-)
+from d2s.paddle_bridge.names import has_grad
 from d2s.paddle_bridge.preparing.constants import Constants
 from d2s.paddle_bridge.preparing.memory import Room
 from d2s.paddle_bridge.preparing.passes import (
@@ -32,7 +29,7 @@ from d2s.paddle_bridge.running.backward import BACKWARD, RunScope, alone_with
 from d2s.paddle_bridge.running.copies import Copies
 from d2s.paddle_bridge.running.joints import Layer
 from d2s.paddle_bridge.running.keeping import Kept, Trips
-from d2s.paddle_bridge.running.prepared import Scopes, end_unused, run_program
+from d2s.paddle_bridge.running.prepared import Scopes, end_unused, run_program, without_gradient
 from d2s.paddle_bridge.versions import CALLS_PYTHON
 
 _TRACE: Final = ORDER.flag
@@ -214,12 +211,6 @@ class _Runnable:
             scopes.put(scope)
 
 
-def _absent(built: Any) -> list[int]:
-    """The inputs and parameters of a training program that get no gradient."""
-    names = [*built.x_grad_names, *built.p_grad_names]
-    return [at for at, name in enumerate(names) if name == FAKE_VALUE_NAME]
-
-
 class Program:
     """A captured program made ready to run: for inference, for training, or as one joint program.
 
@@ -254,7 +245,7 @@ class Program:
         self._copies = copies
         self._layer = Layer(main, inputs, outputs, parameters)
         # Paddle checks each output for a magic number and drops it; we never yield one.
-        self._joints: dict[tuple[bool, ...], tuple[Any, list[int]]] = {}
+        self._joints: dict[tuple[bool, ...], joints.Again] = {}
         self._twos: dict[tuple[bool, ...], joints.Two | None] = {}
         self._trips: Trips | None = None
         self._layers: dict[tuple[bool, ...] | None, Any] = {None: self._layer}
@@ -317,7 +308,7 @@ class Program:
         """Build what :meth:`run` needs, so that what cannot be built is known before."""
         self._prepared(self._layer, training)
 
-    def prepare_gradients(self, wanted: tuple[bool, ...] | None = None) -> tuple[Any, list[int]]:
+    def prepare_gradients(self, wanted: tuple[bool, ...] | None = None) -> joints.Again:
         """Build what :meth:`gradients` runs.
 
         Args:
@@ -334,14 +325,14 @@ class Program:
                 refuse_untried(self.main)
                 with coded_gradients(), no_collection(), unnoted():
                     joint = joints.joint(self._layer, self.outputs, self.parameters[0], wanted)
-                    self._prepared(joint[0], False)
+                    self._prepared(joint.layer, False)
                 self._joints[wanted] = joint
             return joint
 
     def differentiated(self) -> list[Any]:
         """The programs that compute its gradients, those that have been built."""
         built = [layer.train_program.program for layer, training in self._ready if training]
-        built += [layer.infer_program.program for layer, _ in self._joints.values()]
+        built += [joint.layer.infer_program.program for joint in self._joints.values()]
         return built
 
     def gradients(
@@ -349,33 +340,44 @@ class Program:
         tensors: list[Any],
         output_gradients: list[Any | None],
         parameters: list[Any],
-        kept: Kept | None = None,
+        *,
+        then: tuple[list[Any], list[Any]],
     ) -> list[Any | None]:
-        """Run the forward again together with its gradients, as one program, or these alone.
+        """Run the forward again together with its gradients, as one program.
 
         Args:
-            tensors: the inputs of the forward.
+            tensors: the inputs of the forward, as they are now.
             output_gradients: one for each output with ``stop_gradient=False``, ``None`` for those
                 that get none.
             parameters: the tensors that the forward has read as its parameters.
-            kept: by a run that these are the gradients of; used up.
+            then: for both of them tensors that have the contents of then; they may be written.
 
         Returns:
             The gradient of each input and then of each parameter; ``None`` where there is none.
         """
-        gradients: list[Any | None] = [None] * (len(self.inputs) + len(self.parameters[0]))
         seeds = [gradient for gradient in output_gradients if gradient is not None]
         if not seeds:
-            return gradients
-        wanted = tuple(each is not None for each in output_gradients)
-        made = self._twos[wanted] if kept is not None and kept.wanted == wanted else None
-        if made is not None:
-            layer, found = made.backward, made.found
-        else:
-            layer, found = self.prepare_gradients(wanted)
-        with coded_gradients(), lists_of_run([] if kept is None else kept.lists):
-            results, _ = self._prepared(layer, False).run([*tensors, *seeds], parameters)
-        for position, result in zip(found, results, strict=True):
+            return self._found([], [])
+        made = self.prepare_gradients(tuple(each is not None for each in output_gradients))
+        given = [*tensors, *parameters]
+        inputs = [*then[0], *seeds, *(given[at] for at in made.now)]
+        with coded_gradients():
+            results, _ = self._prepared(made.layer, False).run(inputs, then[1])
+        return self._found(made.found, results)
+
+    def gradients_of_kept(
+        self, tensors: list[Any], seeds: list[Any], parameters: list[Any], kept: Kept
+    ) -> list[Any | None]:
+        """The same, from what a run has kept, which is used up."""
+        made = self._twos[kept.wanted]
+        assert made is not None
+        with coded_gradients(), lists_of_run(kept.lists):
+            results, _ = self._prepared(made.backward, False).run([*tensors, *seeds], parameters)
+        return self._found(made.found, results)
+
+    def _found(self, places: list[int], results: list[Any]) -> list[Any | None]:
+        gradients: list[Any | None] = [None] * (len(self.inputs) + len(self.parameters[0]))
+        for position, result in zip(places, results, strict=True):
             gradients[position] = result
         return gradients
 
@@ -394,7 +396,7 @@ class Program:
         """
         if self._trips is None:
             self._trips = Trips(self.main)
-        if not (CALLS_PYTHON and self._trips.are_large(tensors)):
+        if not (CALLS_PYTHON and self._trips.pay(tensors)):
             return None
         made = self._two(wanted)
         if made is None:
@@ -454,7 +456,7 @@ class Program:
                     made.constants,
                     joint=joint,
                     training=training,
-                    absent=_absent(built) if training else [],
+                    absent=without_gradient(built) if training else [],
                     leaves=stopping if training else [],
                 )
                 self._ready[layer, training] = known

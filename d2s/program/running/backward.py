@@ -40,7 +40,7 @@ class Joint(paddle.autograd.PyLayer):  # type: ignore[misc]
         ctx.goes_on = [not (tensor.stop_gradient or tensor.is_leaf) for tensor in tensors]
         ctx.save_for_backward(*tensors)
         ctx.set_materialize_grads(False)
-        outputs = ctx.met.run(list(tensors[:count]))
+        outputs = ctx.met.run(list(tensors[:count]), list(tensors[count:]))
         ctx.met.note(outputs)
         ctx.mark_non_differentiable(
             *(
@@ -76,7 +76,7 @@ class Joint(paddle.autograd.PyLayer):  # type: ignore[misc]
             bridge.keep_backward_error(failure, user_traceback(failure.__traceback__))
             raise
         finally:
-            met.tensors = met.read = []
+            met.end()
         return tuple(found)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import paddle
@@ -115,28 +115,36 @@ class Met:
         read: what it reads as its parameters.
     """
 
-    __slots__ = ("kept", "kinds", "overwritten", "random", "read", "runner", "tensors")
+    __slots__ = ("_then", "kept", "kinds", "random", "read", "runner", "tensors")
 
     def __init__(self, runner: Trainable, tensors: list[Any], read: list[Any]) -> None:
         self.runner = runner
         self.tensors = tensors
         self.read = list(read)  # a later call reads other tensors in these places
         self.random = random_now(runner.captured)
-        changed = runner.overwritten() if runner.reads_overwritten else ()
-        self.overwritten = copies_of(changed)
+        copied = runner.captured.overwritten if runner.reads_overwritten and read else ()
+        self._then = tensors, _with_copies(read, copied)
         self.kinds: list[tuple[list[int], Any]] = []
         self.kept: bridge.Kept | None = None
 
-    def run(self, tensors: list[Any]) -> list[Any]:
-        """Run the forward, which keeps what its gradients read if that pays."""
+    def run(self, tensors: list[Any], read: list[Any]) -> list[Any]:
+        """Run the forward, which keeps what its gradients read if that pays.
+
+        Else it notes the contents of the tensors, which may be written before the backward.
+        """
         runner = self.runner
         if not (config.get().recompute or runner.reads_overwritten):
-            read = runner.captured.parameters[0]
             found = runner.program.run_keeping(tensors, read, runner.wanted.now)
             if found is not None:
                 outputs, self.kept = found
                 return outputs
+        self._then = _with_copies(tensors), _with_copies(read)
         return runner.program.run(tensors)
+
+    def end(self) -> None:
+        """Let go of what the call has read."""
+        self.tensors = self.read = []
+        self._then = [], []
 
     def note(self, outputs: list[Any]) -> None:
         """Note the shapes and dtypes of the results that may get gradients."""
@@ -155,18 +163,32 @@ class Met:
         """
         program, which = self.runner.program, tuple(each is not None for each in given)
         kept, self.kept = self.kept, None
-        if kept is not None and kept.wanted == which:
+        if kept is not None and kept.wanted == which and any(which):
             self.runner.wanted.note(which)
-            return program.gradients(self.tensors, given, self.read, kept)
-        with random_state(self.random), contents_of(self.overwritten, self.runner.overwritten()):
+            seeds = [gradient for gradient in given if gradient is not None]
+            return program.gradients_of_kept(self.tensors, seeds, self.read, kept)
+        with random_state(self.random):
             if which not in self.runner.wanted.whole:
                 try:
-                    return program.gradients(self.tensors, given, self.read)
+                    return self._again(given)
                 except LoopGradientError:
                     if all(which):
                         raise
                     self.runner.wanted.whole.add(which)
             return self._of_all(given)
+
+    def _again(self, given: list[Any]) -> list[Any]:
+        """The gradients, by a program that computes the forward once more.
+
+        That writes into what the forward has written into, so it gets copies of these.
+        """
+        runner = self.runner
+        (tensors, then), now = self._then, list(self.read)
+        if not runner.reads_overwritten:
+            then = _with_copies(then, runner.captured.overwritten)
+        for at in runner.captured.overwritten:
+            now[at] = then[at]
+        return runner.program.gradients(self.tensors, given, now, then=(tensors, then))
 
     def _of_all(self, given: list[Any]) -> list[Any]:
         """The gradients with zeros for the results that get none, where Paddle needs them all.
@@ -179,7 +201,7 @@ class Met:
                 paddle.zeros(shape, dtype) if gradient is None else gradient
                 for gradient, (shape, dtype) in zip(given, self.kinds, strict=True)
             ]
-            found = self.runner.program.gradients(self.tensors, seeds, self.read)
+            found = self._again(seeds)
             if all(each is None or bool(paddle.isfinite(each).all()) for each in found):
                 return found
         raise LoopGradientError(
@@ -195,6 +217,15 @@ def copy_of(tensor: Any) -> Any:
         return paddle.assign(tensor)
     with paddle.no_grad():
         return paddle.assign(tensor)
+
+
+def _with_copies(tensors: list[Any], which: Iterable[int] | None = None) -> list[Any]:
+    """The tensors, with others that have the same contents in the place of some, or all."""
+    made = list(tensors)
+    with paddle.no_grad():
+        for at in range(len(made)) if which is None else which:
+            made[at] = paddle.assign(made[at])
+    return made
 
 
 def copies_of(tensors: Sequence[Any]) -> Sequence[tuple[Any, Any]]:
