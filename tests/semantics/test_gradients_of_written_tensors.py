@@ -226,14 +226,16 @@ LOOPS = {
         "    else:\n        h = h * b.abs() + w.abs()\nreturn h.sum()"
     ),
     "two results": (
-        "h = x\nfor _ in range(n):\n    h = paddle.tanh(h @ w) * b\nreturn (h * w).sum(), h.detach()"
+        "h = x\nfor _ in range(n):\n    h = paddle.tanh(h @ w) * b\n"
+        "return (h * w).sum(), h.detach()"
     ),
     "running statistics": (
         "h = x\nfor _ in range(n):\n    h = h * w * 0.5 + 1\nkept.append(float(h.sum()))\n"
         "return (h * b).sum()"
     ),
     "random numbers": (
-        "h = x\nfor _ in range(n):\n    h = paddle.nn.functional.dropout(h, 0.0) * w\nreturn h.sum()"
+        "h = x\nfor _ in range(n):\n    h = paddle.nn.functional.dropout(h, 0.0) * w\n"
+        "return h.sum()"
     ),
 }
 """Loops whose ``backward()`` stands outside; ``n`` is a tensor."""

@@ -555,7 +555,7 @@ def test_a_coded_error_of_the_backward_reaches_the_user(monkeypatch) -> None:
             x = x * 2
         return x
 
-    def refuse(*arguments: Any) -> Any:
+    def refuse(*arguments: Any, **_: Any) -> Any:
         raise LoopGradientError("not this one", cure="another", file="user.py", line=3)
 
     static = d2s.to_static(f)

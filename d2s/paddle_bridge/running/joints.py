@@ -157,9 +157,7 @@ def _read_as_they_are(whole: _Whole) -> dict[int, Any]:
             if number in given
         }
         pir.set_insertion_point_to_block_end(block)
-    read_instead(
-        behind, {at: others[value.id] for at, value in read.items() if value.id in others}
-    )
+    read_instead(behind, {at: others[value.id] for at, value in read.items() if value.id in others})
     for value, taken in saved:
         if value.id in others:
             taken.replace_all_uses_with(others[value.id])

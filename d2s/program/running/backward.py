@@ -60,13 +60,13 @@ class Joint(paddle.autograd.PyLayer):  # type: ignore[misc]
             tensors = list(ctx.saved_tensor())
             count = len(captured.inputs)
             met.tensors, met.read = tensors[:count], tensors[count:]
-            found = met.gradients(
-                [
-                    gradient
-                    for gradient, value in zip(gradients, captured.outputs, strict=True)
-                    if not value.stop_gradient
-                ]
-            )
+            given = [
+                gradient
+                for gradient, value in zip(gradients, captured.outputs, strict=True)
+                if not value.stop_gradient
+            ]
+            found = met.gradients(given)
+            met.runner.wanted.note(tuple(each is not None for each in given))
             found = [
                 paddle.zeros_like(tensor) if gradient is None and goes_on else gradient
                 for tensor, gradient, goes_on in zip(tensors, found, ctx.goes_on, strict=True)

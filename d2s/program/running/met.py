@@ -37,6 +37,11 @@ class Wanted:
         self.whole: set[Which] = set()
         self._kept: int | None = None
 
+    @property
+    def is_known(self) -> bool:
+        """Whether calls have told."""
+        return self._kept is not None
+
     def note(self, got: Which) -> None:
         """A call got these gradients: the next ones are built for what comes more often."""
         if got == self.now:
@@ -122,29 +127,33 @@ class Met:
         self.tensors = tensors
         self.read = list(read)  # a later call reads other tensors in these places
         self.random = random_now(runner.captured)
-        copied = runner.captured.overwritten if runner.reads_overwritten and read else ()
-        self._then = tensors, _with_copies(read, copied)
+        self._then: tuple[list[Any], list[Any]] | None = None
+        if runner.reads_overwritten and read:
+            self._then = tensors, _with_copies(read, runner.captured.overwritten)
         self.kinds: list[tuple[list[int], Any]] = []
         self.kept: bridge.Kept | None = None
 
     def run(self, tensors: list[Any], read: list[Any]) -> list[Any]:
-        """Run the forward, which keeps what its gradients read if that pays.
-
-        Else it notes the contents of the tensors, which may be written before the backward.
-        """
+        """Run the forward, which keeps what its gradients read if that pays."""
         runner = self.runner
         if not (config.get().recompute or runner.reads_overwritten):
             found = runner.program.run_keeping(tensors, read, runner.wanted.now)
             if found is not None:
                 outputs, self.kept = found
+                if runner.wanted.is_open and not runner.wanted.is_known:
+                    self.remember(tensors, read)
                 return outputs
-        self._then = _with_copies(tensors), _with_copies(read)
+        self.remember(tensors, read)
         return runner.program.run(tensors)
+
+    def remember(self, tensors: list[Any], read: list[Any]) -> None:
+        """Note the contents of the tensors, which may be written before the backward."""
+        self._then = _with_copies(tensors), _with_copies(read)
 
     def end(self) -> None:
         """Let go of what the call has read."""
         self.tensors = self.read = []
-        self._then = [], []
+        self._then = None
 
     def note(self, outputs: list[Any]) -> None:
         """Note the shapes and dtypes of the results that may get gradients."""
@@ -164,7 +173,6 @@ class Met:
         program, which = self.runner.program, tuple(each is not None for each in given)
         kept, self.kept = self.kept, None
         if kept is not None and kept.wanted == which and any(which):
-            self.runner.wanted.note(which)
             seeds = [gradient for gradient in given if gradient is not None]
             return program.gradients_of_kept(self.tensors, seeds, self.read, kept)
         with random_state(self.random):
@@ -182,8 +190,8 @@ class Met:
 
         That writes into what the forward has written into, so it gets copies of these.
         """
-        runner = self.runner
-        (tensors, then), now = self._then, list(self.read)
+        runner, now = self.runner, list(self.read)
+        tensors, then = self._then or (self.tensors, now)  # kept, for other results
         if not runner.reads_overwritten:
             then = _with_copies(then, runner.captured.overwritten)
         for at in runner.captured.overwritten:
