@@ -11,6 +11,7 @@
 ``walks``      the operations of a program
 ``saved``      what gradients read of the forward
 ``reads``      which values gradients to come read
+``dependence`` which inputs a gradient of an output reaches
 ``current``    what gradients read of tensors that were written since
 ``paths``      what a gradient in a branch or loop goes through
 ``parameters`` what a program reads of dygraph
@@ -58,6 +59,7 @@ from d2s.paddle_bridge.filled import has_elements
 from d2s.paddle_bridge.flags import program_order, show_code
 from d2s.paddle_bridge.gate import keep_mode, static_lock
 from d2s.paddle_bridge.gradients.current import reading
+from d2s.paddle_bridge.gradients.dependence import reached_inputs
 from d2s.paddle_bridge.gradients.reads import (
     goes_on,
     gradients_go_to,
@@ -319,6 +321,7 @@ __all__ = [
     "present_stopwatch",
     "producer",
     "program_order",
+    "reached_inputs",
     "read_by_gradients",
     "read_from_copies",
     "reading",

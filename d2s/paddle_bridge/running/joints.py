@@ -24,6 +24,7 @@ from typing import Any
 import paddle
 
 from d2s.paddle_bridge.capturing.leaves import is_copy
+from d2s.paddle_bridge.gradients.dependence import reached_inputs
 from d2s.paddle_bridge.gradients.halves import cut, read_by, read_instead
 from d2s.paddle_bridge.gradients.repairs import differentiate, mark_inner_loops
 from d2s.paddle_bridge.names import PartialProgramLayer, pir, switch_to_static_graph
@@ -104,8 +105,10 @@ def _differentiated(
             paddle.static.data(f"d2s_gradient_{index}", value.shape, value.dtype)
             for index, value in enumerate(targets)
         ]
+        reached = frozenset().union(*reached_inputs(program, [*inputs, *parameters], targets))
         made = differentiate(targets, [*inputs, *parameters], seeds)
-        found = [index for index, value in enumerate(made) if value is not None]
+        # A loop has a gradient, of zeros, for all that it reads.
+        found = [at for at, value in enumerate(made) if value is not None and at in reached]
         results = [paddle.assign(made[index]) for index in found]
     return _Whole(program, inputs, parameters, own, seeds, results, found, end)
 

@@ -8,6 +8,7 @@ the loop's saved values (paddle-facts 2), so d2s keeps them itself, or computes 
 from __future__ import annotations
 
 import collections
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any, Final
@@ -23,6 +24,7 @@ from d2s.program.capture.captured import Captured, Output, Run
 from d2s.program.capture.steps import check_asked
 from d2s.program.running.backward import Joint, Passage
 from d2s.program.running.failures import Again, point_out
+from d2s.program.running.histories import Histories
 from d2s.program.running.met import Trainable, copy_of, random_now, random_state
 from d2s.program.running.once import Once, creates_graph_around, explained
 from d2s.program.state.guard_checks import Check, Checks, in_place, same_kinds
@@ -400,25 +402,37 @@ class Runner(Trainable):
             read = captured.parameters[0]
             if self._changing:
                 tensors, read = self._apart(tensors)
-            scope = None
-            state = random_now(captured)
-            if captured.has_loop:
-                outputs = [
-                    output.detach() if output.stop_gradient else output
-                    for output in Joint.apply(self, *tensors, *read)
-                ]
-            elif self.wanted.is_open and not all(each.stop_gradient for each in (*tensors, *read)):
-                return Passage(self, tensors, read).outputs()
-            else:
-                outputs, scope = self.program.run_for_training(tensors, read)
-            for output in outputs:
-                if not output.stop_gradient:
-                    bridge.hook_gradient(output, Once(self, scope, tensors, state))
-                    break
-            return outputs
+            apart = self._histories.apart(tensors, read)
+            if apart is None:
+                return self._trained(tensors, read)
+            return apart.joined(self._trained(apart.tensors, apart.read))
         except Exception as error:
             broken = error
         raise self._failure(broken, tensors)
+
+    def _trained(self, tensors: list[Any], read: list[Any]) -> list[Any]:
+        """The outputs of a run that can be differentiated."""
+        captured = self.captured
+        scope = None
+        state = random_now(captured)
+        if captured.has_loop:
+            outputs = [
+                output.detach() if output.stop_gradient else output
+                for output in Joint.apply(self, *tensors, *read)
+            ]
+        elif self.wanted.is_open and not all(each.stop_gradient for each in (*tensors, *read)):
+            return Passage(self, tensors, read).outputs()
+        else:
+            outputs, scope = self.program.run_for_training(tensors, read)
+        for output in outputs:
+            if not output.stop_gradient:
+                bridge.hook_gradient(output, Once(self, scope, tensors, state))
+                break
+        return outputs
+
+    @functools.cached_property
+    def _histories(self) -> Histories:
+        return Histories(self)
 
     def _failure(self, broken: Exception, tensors: list[Any]) -> BaseException:
         """What a run that Paddle has broken off raises.
