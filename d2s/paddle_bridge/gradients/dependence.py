@@ -78,7 +78,8 @@ def _plain(operation: Any, found: _Reached) -> None:
 def _branch(operation: Any, found: _Reached) -> None:
     for block in blocks_of(operation):
         _walk(block, found)
-        for result, value in zip(operation.results(), _read(block.ops[-1]), strict=False):
+        given = _read(block.ops[-1]) if operation.num_results() else []
+        for result, value in zip(operation.results(), given, strict=True):
             _note(result, found[value.id], found)
 
 

@@ -29,6 +29,7 @@ from typing import Any, Final
 
 import paddle
 
+from d2s.paddle_bridge.gradients.arrays import array_like, stacked_of
 from d2s.paddle_bridge.host_operations import host_operation
 from d2s.paddle_bridge.names import pir
 from d2s.paddle_bridge.values import is_fake, sharing
@@ -206,6 +207,16 @@ def cut(program: Any, end: int, seeds: Sequence[Any]) -> Halves | None:
     crossing = _crossing(before, behind)
     groups = {value.id: value for value in crossing if value.is_combine()}
     alone = {part.id: part for value in crossing for part in _parts(value, before)}
+    arrays: dict[int, Any] = {
+        value.id: stacked_of(value, before, behind)
+        for value in alone.values()
+        if value.is_dense_tensor_array_type()
+    }
+    if None in arrays.values():
+        return None
+    for array, stacked in arrays.items():
+        del alone[array]
+        alone[stacked.id] = stacked
     if not (behind and all(map(_is_kept_whole, stacks)) and all(map(_is_tensor, alone.values()))):
         return None
     with paddle.static.program_guard(program):
@@ -216,6 +227,8 @@ def cut(program: Any, end: int, seeds: Sequence[Any]) -> Halves | None:
         if alone:
             last = writer.keep(0, list(alone.values())).get_defining_op().id()
             others = dict(zip(alone, writer.kept(0, list(alone.values())), strict=True))
+            for array, stacked in arrays.items():
+                others[array] = array_like(others[stacked.id])
             for value in groups.values():
                 parts = [others.get(part.id, part) for part in parts_of(value)]
                 others[value.id] = paddle._C_ops.builtin_combine(parts)

@@ -36,6 +36,10 @@ class Need:
 
     Args:
         made_by: its operations.
+
+    Attributes:
+        count: how many they are.
+        is_open: it depends on dimensions that only a run knows.
     """
 
     def __init__(self, made_by: Iterable[Any]) -> None:
@@ -48,6 +52,7 @@ class Need:
                 if value.initialized() and value.is_dense_tensor_type():
                     self._kinds[_bytes(value)] += 1
         self.is_open = any(missing for _, missing in self._kinds)
+        self.count = self._kinds.total()
 
     def bytes(self, size: int) -> int:
         """How much it is, where open dimensions have ``size``."""

@@ -17,6 +17,9 @@ from d2s.paddle_bridge.walks import GIVEN, inside, operations
 LEAST: Final = 64 << 10
 """Trips that compute so many bytes are kept; smaller ones are computed again."""
 
+VALUES: Final = 16
+"""Where a trip computes more values, it has to compute more bytes, as each is handed to Python."""
+
 COPIED: Final = 1 << 20
 """So many bytes of inputs and parameters are copied, to be what is computed again from."""
 
@@ -47,7 +50,8 @@ class Trips:
         loops = [each for each in operations(program) if each.name() == "pd_op.while"]
         needs = [Need(list(inside(loop))) for loop in loops]
         given = [each for each in program.global_block().ops if each.name() in GIVEN]
-        limits = [*((need, LEAST) for need in needs), (Need(given), COPIED)]
+        limits = [(need, LEAST * max(need.count, VALUES) // VALUES) for need in needs]
+        limits.append((Need(given), COPIED))
         self._keep = any(need.bytes(0) >= least for need, least in limits if not need.is_open)
         self._open = [(need, least) for need, least in limits if need.is_open]
 

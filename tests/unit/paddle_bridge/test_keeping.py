@@ -107,13 +107,46 @@ def collected(x: Any, w: Any, n: Any) -> Any:
     return paddle.stack(rows).square().sum()
 
 
+def two_lists(x: Any, w: Any, n: Any) -> Any:
+    rows, norms = [x], []
+    for _ in range(n):
+        x = paddle.tanh(x @ w)
+        if x.sum() > 0:
+            rows.append(x * 2)
+        norms.append(x.norm())
+    return paddle.concat(rows).square().sum() + paddle.stack(norms).max() + rows[-1].mean()
+
+
+def read_back(x: Any, w: Any, n: Any) -> Any:
+    rows = []
+    for _ in range(n):
+        x = paddle.tanh(x @ w)
+        rows.append(x)
+    for row in rows:
+        x = x * row
+    return x.sum() + rows[1].sum()
+
+
+def lists_in_a_loop(x: Any, w: Any, n: Any) -> Any:
+    for _ in range(n):
+        rows = []
+        for _ in range(n):
+            x = paddle.tanh(x @ w)
+            rows.append(x)
+        x = paddle.stack(rows).mean(0)
+    return x.sum()
+
+
 def of_three(x: Any, w: Any, n: Any) -> Any:
     for _ in range(n):
         x = paddle.einsum("ij,jk,kl->il", x, w, x) * 0.1
     return x.sum()
 
 
-KEPT = [recurrence, with_branches, nested, left_early, before_and_behind, of_open_size, in_a_branch]
+KEPT = [
+    recurrence, with_branches, nested, left_early, before_and_behind, of_open_size, in_a_branch,
+    collected, two_lists,
+]  # fmt: skip
 
 
 def gradients(function: Callable[..., Any], calls: int = 3) -> list[Any]:
@@ -144,14 +177,22 @@ def test_gradients_of_what_is_kept(
     assert all(kept is not None and not any(kept.lists) for kept in ways)
 
 
-@pytest.mark.parametrize("function", [collected, of_three], ids=lambda function: function.__name__)
+@pytest.mark.parametrize(
+    "function", [lists_in_a_loop, of_three], ids=lambda function: function.__name__
+)
 @pytest.mark.usefixtures("all_kept")
 def test_what_no_list_can_keep_runs_again(
     function: Callable[..., Any], ways: list[keeping.Kept | None]
 ) -> None:
-    """C7: an array that goes from one half to the other, results that a kernel leaves empty."""
+    """C7: an array that a loop saves, results that a kernel leaves empty."""
     same(gradients(d2s.to_static(function, full_graph=True)), gradients(function))
     assert ways == [None] * 3
+
+
+@pytest.mark.usefixtures("all_kept")
+def test_a_list_that_is_read_back() -> None:
+    """C7: whether kept or not, the gradients are those of dygraph."""
+    same(gradients(d2s.to_static(read_back, full_graph=True)), gradients(read_back))
 
 
 def test_small_trips_run_again_and_large_ones_are_kept(ways: list[keeping.Kept | None]) -> None:
