@@ -492,3 +492,57 @@ def test_gradients_of_a_part_in_a_loop() -> None:
         return y * 3, v + s, z * 2
     """)
     assert_same(f, (X, scalar(1.0)), (X, scalar(2.0)))
+
+
+KEPT = {
+    "appended": "net.age[1] += x\nif len(net.seen) < 2:\n    net.seen.append(net.age[1])",
+    "a row of a row": "net.age[1] += x\nnet.seen.append(net.age[1][0:1])",
+    "an item of a dict": "net.known.setdefault('first', net.age[0])\nnet.age.add_(x)",
+    "reshaped": "net.age.add_(x)\nif not net.seen:\n    net.seen.append(net.age.reshape([-1]))",
+}
+"""What later calls change in dygraph."""
+
+RENEWED = {
+    "an attribute": "net.row = net.age[0]\nnet.age[1] += x\nnet.age[0] = net.age[1] * 2",
+    "a copy": "net.age[1] += x\nnet.seen.append(net.age[1].clone())",
+    "a result of it": "net.age[1] += x\nnet.seen.append(net.age[1] * 1)",
+    "itself": "net.age[1] += x\nif not net.seen:\n    net.seen.append(net.age)",
+    "of one that is made anew": "net.age = net.age + x\nnet.seen.append(net.age[1])",
+}
+"""What they do not."""
+
+
+class _Kept(paddle.nn.Layer):
+    def __init__(self) -> None:
+        super().__init__()
+        self.age, self.row = paddle.zeros([3, 2]), paddle.zeros([2])
+        self.seen: list[Any] = []
+        self.known: dict[str, Any] = {}
+
+
+def _kept(body: str, **options: Any) -> list[str]:
+    net = _Kept()
+    lines = "\n".join(f"    {line}" for line in body.split("\n"))
+    function = function_of(f"def f(x):\n{lines}\n    return net.age.sum()", net=net)
+    if options:
+        function = d2s.to_static(function, **options)
+    found = []
+    for scale in (1.0, -2.0, 3.0):
+        result = function(paddle.to_tensor([1.0, 2.0]) * scale)
+        found.append(str([result, net.age, net.row, net.seen, net.known]))
+    return found
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_a_view_kept_in_a_container(name: str) -> None:
+    """C7, H1: later calls write into what it is a view of; by default the line runs in dygraph."""
+    with pytest.raises(InplaceError) as caught:
+        _kept(KEPT[name], full_graph=True)
+    assert caught.value.code == "D2S304"
+    assert _kept(KEPT[name], full_graph=False) == _kept(KEPT[name])
+
+
+@pytest.mark.parametrize("name", RENEWED)
+def test_what_is_kept_and_no_view_then(name: str) -> None:
+    """C7: what is bound on each call, and what shares nothing."""
+    assert _kept(RENEWED[name], full_graph=True) == _kept(RENEWED[name])

@@ -39,7 +39,8 @@ from d2s.program.capture.results import Results
 from d2s.program.capture.shadows import Shadows
 from d2s.program.capture.steps import flags_of, steps_of
 from d2s.program.capture.symbols import attributes_of_values, expressions
-from d2s.program.capture.views import check_results, check_views
+from d2s.program.capture.views import check_views
+from d2s.program.capture.views_outside import check_results, check_stored
 from d2s.program.capture.write_back import Leaving, leaving, updates_of, writes_of
 from d2s.program.keys.call_key import Call, TensorLeaf
 from d2s.program.keys.dimensions import SHAPE
@@ -71,7 +72,7 @@ from d2s.runtime.training.methods import training_into
 from d2s.runtime.values.choice import MOST_USES
 from d2s.runtime.values.fields import attributes_of
 from d2s.runtime.values.reading import check_taken, returned
-from d2s.runtime.values.tensors import NUMBER_DTYPES, check_dense, is_array
+from d2s.runtime.values.tensors import NUMBER_DTYPES, check_dense
 from d2s.syntax.depth import deep
 
 capture_lock: Final = bridge.static_lock
@@ -389,11 +390,11 @@ class _Recording:
         self.making.finish()
         check_leaks(main)
         check_views(main, notes, self.state.steps.record.shown)
+        check_stored(main, notes, self.results)
         self.parameters = self.context.get_params_with_values()
         if self.wanted.part:
             known = [*self.inputs, *self.parameters[1]]
-            arrays = [each for each in self.results.kept if is_array(each)]
-            check_results(main, notes, self.results.given, known, arrays)
+            check_results(main, notes, self.results, known)
         self.names = [operation.name() for operation in bridge.operations(main)]
         check_choices(self.names)
 

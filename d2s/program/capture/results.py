@@ -61,19 +61,20 @@ class Results:
         # A saved program gives every tensor of the result, arguments and repetitions too.
         self.every = state.export
         self.inputs = {} if self.every else {value.id: at for at, value in enumerate(inputs)}
-        self.stops: list[tuple[int, int]] = []
         self.outputs, self.given, self.kept = list[Any](), list[Any](), list[Any]()
         self.positions, self.arguments = dict[int, int](), dict[int, int]()
-        self.ambiguous: list[str] = []
+        self.stops, self.ambiguous = list[tuple[int, int]](), list[str]()
         self.texts = self.callers = False
         self.shared: dict[int, Build] = {}
         self.passed, self.views = list[Any](), list[Any]()
-        self.moved: dict[int, Any] = {}
+        self.storing, self.in_state, self.moved = False, list[Any](), dict[int, Any]()
         self.homes: dict[int, list[Place]] = {}
 
     def output(self, value: Any) -> int:
         """The position of ``value`` among the outputs."""
         known = self.positions.get(value.id)
+        if self.storing:
+            self.in_state.append(value)
         if known is None or self.every:
             copy = paddle.assign(value)
             copy.stop_gradient = value.stop_gradient or self.begins(value)

@@ -15,8 +15,6 @@ from typing import Any, Final
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import user_line
 from d2s.errors import InplaceError
-from d2s.runtime.aliasing.chosen import may_be
-from d2s.runtime.python.arrays.views import memory_of
 from d2s.runtime.trace import ValueNotes
 
 _STORES: Final = frozenset(
@@ -149,7 +147,7 @@ class _Value:
     handed: list[tuple[_Spot, list[int]]] = field(default_factory=list)
 
 
-class _Program:
+class Analysis:
     """The values of a program, and which of them share their storage.
 
     Args:
@@ -370,73 +368,13 @@ def check_views(program: Any, notes: ValueNotes, gradients: Container[int] = ())
     stores = (operation.name() in _STORES for operation in bridge.operations(program))
     if not (notes.renewed or any(stores)):
         return
-    known = _Program(program, notes, gradients)
+    known = Analysis(program, notes, gradients)
     for store in known.stores:
         if _is_missed(known, store, notes.settled.get(store.fresh, frozenset())):
             _refuse(store.operation)
 
 
-def check_results(
-    program: Any, notes: ValueNotes, results: list[Any], others: list[Any], arrays: list[Any]
-) -> None:
-    """Refuse ``program`` when a result is a view, in dygraph, of what else is known outside of it.
-
-    Args:
-        program, notes: as :func:`check_views` gets them.
-        results: the values that it gives.
-        others: the values that stand for arguments and for tensors of the state.
-        arrays: the arrays of NumPy that it gives.
-
-    Raises:
-        InplaceError: (D2S304) a change of one would be seen through the other.
-    """
-    given = {value.id for value in (*results, *others)}
-    for value in results:
-        picked = value.id in notes.selected or value.id in notes.sharing
-        chosen = picked or bridge.is_chosen(value)
-        if chosen and not given.isdisjoint(_chosen_from(value, notes)):
-            raise _apart("a tensor is the same one as another on some runs", ".clone()", value)
-    known = _Program(program, notes, ())
-    seen = {known.storages.find(value.id) for value in others}
-    for value in results:
-        storage = known.storages.find(value.id)
-        group = {storage, *known.linked.get(storage, ())}
-        if not seen.isdisjoint(group):
-            raise _apart("a tensor is a view of another one", ".clone()", value)
-        seen |= group
-    memories: set[int] = set()
-    for array in arrays:
-        memory = id(memory_of(array))
-        if memory in memories:
-            raise _apart("an array of NumPy is a view of another one", ".copy()", array.value)
-        memories.add(memory)
-
-
-def _chosen_from(value: Any, notes: ValueNotes) -> set[int]:
-    """The ids of the values that are the same tensor as ``value`` in dygraph, on some runs."""
-    found: set[int] = set()
-    queue = [value]
-    while queue:
-        at = queue.pop()
-        for other in (*may_be(at, notes), *notes.sharing.get(at.id, (at, ()))[1]):
-            if other.id not in found:
-                found.add(other.id)
-                queue.append(other)
-    return found - {value.id}
-
-
-def _apart(what: str, cure: str, value: Any) -> InplaceError:
-    operation = value.get_defining_op()
-    file, line = user_line([] if operation is None else bridge.callstack(operation))
-    return InplaceError(
-        f"{what}, and the function may change it in place where no program sees both",
-        cure=f"take the part with {cure}",
-        file=file,
-        line=line,
-    )
-
-
-def _is_missed(known: _Program, store: _Store, group: frozenset[int]) -> bool:
+def _is_missed(known: Analysis, store: _Store, group: frozenset[int]) -> bool:
     """Whether something reads, behind ``store``, what was before it in a view, or in the base.
 
     Args:

@@ -254,7 +254,10 @@ def _state(results: Results, changes: list[Change]) -> Iterator[tuple[Write, Bui
             yield _put, _with_target(change, pair)
             continue
         value = change.contents if change.whole else change.value
-        yield _changer(change), _with_target(change, results.take(value))
+        results.storing = not change.record.fields
+        build = results.take(value)
+        results.storing = False
+        yield _changer(change), _with_target(change, build)
 
 
 def _in_order(changes: list[Change], state: Capture) -> list[Change]:

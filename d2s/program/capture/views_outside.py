@@ -1,0 +1,97 @@
+"""Refuse results that are views, in dygraph, of what is known outside of the program, too.
+
+A program gives tensors of their own: a change of one behind the call is not seen in the other::
+
+    self.seen.append(self.age[1])      a later call writes into self.age
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from d2s import paddle_bridge as bridge
+from d2s.diagnostics.location import user_line
+from d2s.errors import InplaceError
+from d2s.program.capture.results import Results
+from d2s.program.capture.views import Analysis
+from d2s.runtime.aliasing.chosen import may_be
+from d2s.runtime.python.arrays.views import memory_of
+from d2s.runtime.trace import ValueNotes
+from d2s.runtime.values.tensors import is_array
+
+
+def check_results(program: Any, notes: ValueNotes, results: Results, others: list[Any]) -> None:
+    """Refuse ``program`` when a result is a view, in dygraph, of what else is known outside of it.
+
+    Args:
+        program, notes: as :func:`check_views` gets them.
+        results: what it gives.
+        others: the values that stand for arguments and for tensors of the state.
+
+    Raises:
+        InplaceError: (D2S304) a change of one would be seen through the other.
+    """
+    given = {value.id for value in (*results.given, *others)}
+    for value in results.given:
+        picked = value.id in notes.selected or value.id in notes.sharing
+        chosen = picked or bridge.is_chosen(value)
+        if chosen and not given.isdisjoint(_chosen_from(value, notes)):
+            raise _apart("a tensor is the same one as another on some runs", ".clone()", value)
+    known = Analysis(program, notes, ())
+    seen = {known.storages.find(value.id) for value in others}
+    for value in results.given:
+        storage = known.storages.find(value.id)
+        group = {storage, *known.linked.get(storage, ())}
+        if not seen.isdisjoint(group):
+            raise _apart("a tensor is a view of another one", ".clone()", value)
+        seen |= group
+    memories: set[int] = set()
+    for array in filter(is_array, results.kept):
+        memory = id(memory_of(array))
+        if memory in memories:
+            raise _apart("an array of NumPy is a view of another one", ".copy()", array.value)
+        memories.add(memory)
+
+
+def check_stored(program: Any, notes: ValueNotes, results: Results) -> None:
+    """Refuse ``program`` when it puts a view of a tensor that it changes in place into the state.
+
+    Args:
+        program, notes: as :func:`check_views` gets them.
+        results: what it gives.
+
+    Raises:
+        InplaceError: (D2S304) what later calls write would be seen in it in dygraph.
+    """
+    if not (results.in_state and notes.written):
+        return
+    known = Analysis(program, notes, ())
+    changed = {known.storages.find(value.id) for value in notes.written.values()}
+    for value in results.in_state:
+        storage = known.storages.find(value.id)
+        if storage not in changed and not changed.isdisjoint(known.linked.get(storage, ())):
+            raise _apart("a view of a tensor is kept for later calls", ".clone()", value)
+
+
+def _chosen_from(value: Any, notes: ValueNotes) -> set[int]:
+    """The ids of the values that are the same tensor as ``value`` in dygraph, on some runs."""
+    found: set[int] = set()
+    queue = [value]
+    while queue:
+        at = queue.pop()
+        for other in (*may_be(at, notes), *notes.sharing.get(at.id, (at, ()))[1]):
+            if other.id not in found:
+                found.add(other.id)
+                queue.append(other)
+    return found - {value.id}
+
+
+def _apart(what: str, cure: str, value: Any) -> InplaceError:
+    operation = value.get_defining_op()
+    file, line = user_line([] if operation is None else bridge.callstack(operation))
+    return InplaceError(
+        f"{what}, and the function may change it in place where no program sees both",
+        cure=f"take the part with {cure}",
+        file=file,
+        line=line,
+    )
