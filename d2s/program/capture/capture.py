@@ -33,14 +33,13 @@ from d2s.diagnostics.notes import noting
 from d2s.errors import D2SError, InplaceError
 from d2s.program.capture.captured import Captured, Run
 from d2s.program.capture.draws import Draws
-from d2s.program.capture.leaks import check_choices, check_leaks
 from d2s.program.capture.parameters import Making
+from d2s.program.capture.refused import check_choices, check_leaks, check_results, check_stored
 from d2s.program.capture.results import Results
 from d2s.program.capture.shadows import Shadows
 from d2s.program.capture.steps import flags_of, steps_of
 from d2s.program.capture.symbols import attributes_of_values, expressions
 from d2s.program.capture.views import check_views
-from d2s.program.capture.views_outside import check_results, check_stored
 from d2s.program.capture.write_back import Leaving, leaving, updates_of, writes_of
 from d2s.program.keys.call_key import Call, TensorLeaf
 from d2s.program.keys.dimensions import SHAPE

@@ -1,23 +1,68 @@
-"""Refuse results that are views, in dygraph, of what is known outside of the program, too.
+"""What a program must not be; each of these checks comes behind the capture.
 
-A program gives tensors of their own: a change of one behind the call is not seen in the other::
+It must not read values of a block that it has left, and do more than choose.  Its results must not
+be views, in dygraph, of what is known outside of it, too: a program gives tensors of their own, and
+a change of one behind the call is not seen in the other::
 
     self.seen.append(self.age[1])      a later call writes into self.age
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import user_line
-from d2s.errors import InplaceError
+from d2s.errors import AmbiguousValueError, InplaceError, LeakedValueError
 from d2s.program.capture.results import Results
 from d2s.program.capture.views import Analysis
 from d2s.runtime.aliasing.chosen import may_be
 from d2s.runtime.python.arrays.views import memory_of
 from d2s.runtime.trace import ValueNotes
 from d2s.runtime.values.tensors import is_array
+
+
+def check_leaks(main: Any) -> None:
+    """Refuse a program in which a value of a branch or loop body is used outside of it."""
+    found = bridge.misplaced(main)
+    if found is None:
+        return
+    file, line = user_line(bridge.callstack(found[0]))
+    raise LeakedValueError(
+        "a tensor that is made inside a branch or static loop is kept in an object and used "
+        "outside of it",
+        cure="hand it over through a local variable, or through an attribute or item that the "
+        "branch or loop assigns by name",
+        file=file,
+        line=line,
+    )
+
+
+_CHOOSING: Final = frozenset(("pd_op.bitwise_and", "pd_op.bitwise_or", "pd_op.bitwise_not"))
+
+_MOST_CHOICES: Final = 10_000
+"""So many operations may say which of several values is meant; Paddle takes minutes to prepare
+more of them.
+"""
+
+
+def check_choices(names: list[str]) -> None:
+    """Refuse a program that does little but decide what its values are.
+
+    Args:
+        names: those of its operations.
+
+    Raises:
+        AmbiguousValueError: (D2S203).
+    """
+    choices = sum(name in _CHOOSING for name in names)
+    if choices > max(_MOST_CHOICES, len(names) // 2):
+        raise AmbiguousValueError(
+            f"{choices} of the {len(names)} operations of the program say which of several values "
+            "of Python's is meant, as many trips of a Python loop choose under a tensor condition",
+            cure="keep what the loop chooses in a tensor, by paddle.where, or give the loop fewer "
+            "trips",
+        )
 
 
 def check_results(program: Any, notes: ValueNotes, results: Results, others: list[Any]) -> None:
