@@ -343,3 +343,54 @@ def test_nothing_is_written_back_of_a_block_that_is_given_up(
     assert_same(f, (tensor(1.0, 2.0, 3.0), scalar(3)), (tensor(-1.0, 2.0, 3.0), scalar(2)))
     assert lent
     assert not any(lent)
+
+
+CALLED = """
+from dataclasses import dataclass
+
+class Rule:
+    def __init__(self, at, to):
+        self.at, self.to, self.used = at, to, 0
+
+    def __call__(self, x, bias=0.0):
+        self.used += 1
+        if x.sum() > self.at:
+            return x * self.to + bias
+        return x
+
+class Twice(Rule):
+    def __call__(self, x):
+        return super().__call__(super().__call__(x, bias=1.0))
+
+@dataclass(frozen=True)
+class Stump:
+    at: float
+
+    def __call__(self, x):
+        return paddle.where(x > self.at, x * 2, x)
+
+def f(x):
+    kept = []
+    while x.sum() < 9:
+        kept.append({made})
+        x = x + 1
+    y = x
+    for rule in kept:
+        y = rule(y)
+    return y, [rule(x).sum() for rule in kept], kept[-1](y) if kept else None, {used}
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "used"),
+    [
+        ("Rule(x.max(), 0.5)", "[rule.used for rule in kept]"),
+        ("Twice(x.min(), 0.5)", "len(kept)"),
+        ("Stump(float(x[0]))", "[rule.at for rule in kept]"),
+    ],
+)
+def test_an_object_that_is_called(made: str, used: str) -> None:
+    """E2: the ``__call__`` of its class runs, with the attributes of the one that is called."""
+    text = CALLED.format(made=made, used=used)
+    for values in ([1.0, 2.0], [8.0, 4.0], [0.0, -1.0], [3.0, 1.0]):
+        assert_same(function_of(text, "f", paddle=paddle), tensor(*values))

@@ -43,6 +43,9 @@ NUMPYS = {
     "permutation of the run": "float(r.permutation(x.numpy())[0])",
     "choice": "int(r.choice(5, 3, replace=False).sum())",
     "with chances": "float(r.choice([0.5, 1.5], p=[0.3, 0.7]))",
+    "with chances of the run": "int(r.choice(2, p=shares(x)))",
+    "of items with chances of the run": "float(r.choice([0.5, 1.5], p=shares(x)))",
+    "several with chances of the run": "int(r.choice(2, 2, replace=False, p=shares(x))[0])",
     "shuffle": "shuffled(r, [1, 2, 3, 4])[0]",
 }
 
@@ -80,6 +83,12 @@ def shuffled(rng: Any, items: list[Any]) -> list[Any]:
     return items
 
 
+def shares(x: paddle.Tensor) -> Any:
+    """Probabilities, as an array."""
+    p = paddle.nn.functional.softmax(x).numpy().astype("float64")
+    return p / p.sum()
+
+
 class Holder:
     """Where a generator is kept."""
 
@@ -105,7 +114,8 @@ def results(function: Any) -> list[Any]:
 def same(text: str, generator: Any, **scope: Any) -> Any:
     """Compare with dygraph; the program."""
     want, got = Holder(generator), Holder(copy.deepcopy(generator))
-    names = {"paddle": paddle, "np": np, "random": random, "shuffled": shuffled, **scope}
+    names = {"paddle": paddle, "np": np, "random": random, "shuffled": shuffled}
+    names |= {"shares": shares, **scope}
     plain = function_of(text, "f", H=want, **names)
     static = d2s.to_static(function_of(text, "f", H=got, **names), full_graph=True)
     assert results(static) == results(plain)
@@ -206,6 +216,27 @@ def test_a_failing_run_has_drawn_what_dygraph_has_drawn() -> None:
         return [*found, rng.rand()]
 
     assert run(d2s.to_static) == run(lambda function: function)
+
+
+@pytest.mark.parametrize("draw", [
+    "r.choice(len(p), p=p)", "r.choice(p, size=3, p=p)", "r.dirichlet(p)", "r.multinomial(3, p)",
+])  # fmt: skip
+@pytest.mark.parametrize("made", ["RandomState", "Generator"])
+def test_probabilities_of_any_length(made: str, draw: str) -> None:
+    """F5: what takes nothing but probabilities is found out about with some."""
+    text = f"def f(x):\n    p, r = shares(x), H.rng\n    return {draw}\n"
+    want, got = Holder(MADE[made]()), Holder(MADE[made]())
+    names = {"shares": shares, "paddle": paddle}
+    plain = function_of(text, "f", H=want, **names)
+    static = d2s.to_static(function_of(text, "f", H=got, **names), full_graph=True)
+    for x in (tensor(1.0, 2.0), tensor(4.0, 1.0, 2.0), tensor(*range(6)), tensor(3.0, 1.0)):
+        expected, found = plain(x), static(x)
+        assert type(found) is type(expected)
+        assert np.array_equal(found, expected)
+        assert got.rng.random() == want.rng.random()
+    for function in (plain, static) if "choice" in draw else ():
+        with pytest.raises(ValueError, match="(?i)probabilities contain nan"):
+            function(tensor(1.0, float("nan")))
 
 
 def test_an_item_that_was_drawn_is_the_item() -> None:

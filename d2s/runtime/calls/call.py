@@ -35,6 +35,7 @@ from d2s.runtime.host import breakpoints, messages, streams, world
 from d2s.runtime.host.text import OPEN
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.pools import pooled
+from d2s.runtime.lists.items.views import is_view
 from d2s.runtime.python.items import is_looked_up, member_of
 from d2s.runtime.python.kinds import type_
 from d2s.runtime.trace import Capture, current, error_here
@@ -69,7 +70,7 @@ class _Converted(Callables):
     def of(self, callee: object) -> Any:
         if type(callee) is types.FunctionType:
             return self.function(callee)
-        found = _special(callee)
+        found = None if is_view(callee) else _special(callee)
         return super().of(callee) if found is None else found
 
     def function(self, function: types.FunctionType, owner: object = None) -> Any:

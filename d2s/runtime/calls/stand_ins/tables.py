@@ -56,6 +56,7 @@ from d2s.runtime.training import clip_functions
 from d2s.runtime.training import functions as training
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import steps
+from d2s.runtime.values.objects import is_user_class
 from d2s.runtime.values.tensors import is_tensor
 
 Table = dict[Any, Callable[..., Any]]
@@ -270,9 +271,11 @@ class StandIns:
             found = self._of_method(callee)
             if found is not None:
                 return found
+        if is_user_class(type(callee)):  # whose ``__hash__`` may ask for what no capture knows
+            return None
         try:
             return (self.builtins if capturing else self.calling_back).get(callee)
-        except Exception:  # not hashable, or a user's __hash__ that fails: no built-in
+        except Exception:  # not hashable: no built-in
             return None
 
     def of_run(self, method: types.MethodType) -> Any:

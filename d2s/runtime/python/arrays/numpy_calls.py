@@ -57,13 +57,25 @@ def _unit(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     return np.array(np.broadcast_to(rows, shape))
 
 
-_CONTENTS: Final[tuple[tuple[Function, int, int], ...]] = (
+def _shares(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    """Probabilities: positive, with a sum of one in each row."""
+    if dtype.kind != "f":
+        return np.ones(shape, dtype)
+    return np.full(shape, 1 / max(shape[-1], 1) if shape else 1, dtype)
+
+
+_Contents = tuple[tuple[Function, int, int], ...]
+
+_CONTENTS: Final[_Contents] = (
     (np.ones, 3, 1),
     (_mixed, 5, 2),
     (np.zeros, 4, 0),
     (_unit, 3, 1),
 )
 """What samples hold, how long an open dimension is, and what a number of the run is."""
+
+_OF_SHARES: Final[_Contents] = ((_shares, 3, 3), (_shares, 5, 5))
+"""Further ones, where those do not tell; the number may be how many shares there are."""
 
 
 @dataclass(frozen=True)
@@ -82,13 +94,20 @@ class _Call:
         locked: the array that may not be written all the same.
         constants: copies of arrays among them that no run decides, and these; never written.
         opened: the copies may be written, so that a function says what it does with them.
+        length: how long open dimensions of the last sample are.
+        lengths: those for which the function has given something.
+        further: the last sample was made because others did not tell.
     """
+
+    length: int
+    further: bool
 
     def __init__(self, function: Function, arguments: list[Any], options: dict[str, Any]) -> None:
         self.function = function
         self.arrays: list[RunArray] = []
         self.constants: list[tuple[Any, Any]] = []
         self.opened = False
+        self.lengths: set[int] = set()
         self._shipment = Shipment()
         self._rest = self._shipment.pack([self._slotted(arguments), self._slotted(options)])
         self.writable = False
@@ -134,7 +153,16 @@ class _Call:
     def samples(self) -> Iterator[tuple[list[Any], list[Any]]]:
         """Contents and others for :meth:`apply`, several times."""
         large = sum(np.size(array.sample()) for array in self.arrays) > _LARGE
-        for of, odd, number in _CONTENTS[: 2 if large else None]:
+        self.lengths = set()
+        yield from self._samples(_CONTENTS[: 2 if large else None])
+        varies = any(-1 in array.value.shape for array in self.arrays)
+        if len(self.lengths) < 1 + varies:
+            yield from self._samples(_OF_SHARES)
+
+    def _samples(self, several: _Contents) -> Iterator[tuple[list[Any], list[Any]]]:
+        for of, odd, number in several:
+            self.length = odd
+            self.further = several is _OF_SHARES
             others = []
             for value in self._shipment.values:
                 kind = number_kind(value)
@@ -223,8 +251,9 @@ def _form_of(call: _Call) -> _Form:
             if call.constants and not call.opened:  # not every function says "read-only"
                 call.opened = True
                 return _form_of(call)
-            raised.append(error)
+            raised.extend([] if call.further else [error])
             continue
+        call.lengths.add(call.length)
         if any(not _is_same(*pair) for pair in call.constants):
             raise _refused(call, "writes into an array that no run decides")
         pairs = enumerate(zip(before, contents, strict=True))
