@@ -28,13 +28,16 @@ ANSWERED = [
     "x.__class__.__name__, k.__class__ is int, v.__class__, s.__class__, a.__class__.__name__",
     "copy.deepcopy(k), copy.deepcopy([k, {'v': v}]), copy.deepcopy((s, x))",
     "{bisect.bisect_right([1, 2, 3, 4], k): 1, k + 1000: 2}",
+    "s.startswith('-'), s.find('1'), s.isdigit(), s.count('1'), s.endswith(('0', '2')), len(s)",
+    "s == '1', s != '-3', s < '0', '1' in s, s in '-3.0', s in ('0', '9'), s == 1, s not in {'1'}",
+    "int(s) + 1, float(s) / 2, int(s, 16), bool(s), s or 'none', s and 'some', not s",
+    "s.removeprefix('-'), list(s), [c + '!' for c in s], max(s, '2')",
 ]
 """What one program knows."""
 
 REFUSED = [
     "v.as_integer_ratio()", "v.hex()", "k.to_bytes(8, 'big', signed=True)", "k.bit_count()",
-    "s.split('.')", "s.startswith('-')", "s.find('1')", "s.encode()", "s.isdigit()",
-    "s.join('ab')", "s.partition('.')", "s.removeprefix('-')", "s.count('1')",
+    "s.split('.')", "s.encode()", "s.join('ab')", "s.partition('.')", "s.isidentifier()",
 ]  # fmt: skip
 """What Python is asked for."""
 

@@ -128,8 +128,9 @@ class HostText:
 
 _TEXT_METHODS: Final = frozenset(
     (
-        "capitalize", "center", "expandtabs", "ljust", "lower", "lstrip", "replace", "rjust",
-        "rstrip", "strip", "swapcase", "title", "upper", "zfill",
+        "capitalize", "casefold", "center", "expandtabs", "ljust", "lower", "lstrip",
+        "removeprefix", "removesuffix", "replace", "rjust", "rstrip", "strip", "swapcase", "title",
+        "upper", "zfill",
     )
 )  # fmt: skip
 """Methods of text that give text."""

@@ -99,13 +99,13 @@ def _range_with(before: tuple[Any, ...], after: tuple[Any, ...], bound: int) -> 
     return range_(*before, bound, *after)
 
 
-def indexed(thing: object) -> Indexed | None:
+def indexed(thing: Any) -> Indexed | None:
     """``thing`` as an :class:`Indexed` when the run decides its length, else ``None``."""
     if isinstance(thing, Indexed):
         return thing
     if isinstance(thing, Choice):
         return indexed(thing.get(iter)) if thing.single else _one_range(thing)
-    if is_array(thing):
+    if hasattr(type(thing), "d2s_indexed"):
         return thing.d2s_indexed()  # type: ignore[no-any-return]
     if isinstance(thing, DynamicList):
         if not thing.carried:

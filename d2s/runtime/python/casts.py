@@ -16,6 +16,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import ConditionError, NotStaticError, UnsupportedInGraphError
 from d2s.runtime.control_flow.stops import note_stops
+from d2s.runtime.host.text import HostText
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.views import is_view, length_of
 from d2s.runtime.lists.positions import Indexed
@@ -95,6 +96,8 @@ def _cast(kind: type) -> Any:
             return over(cast, thing)
         if is_array(thing) and not others and not options:
             return thing.d2s_number(kind)
+        if isinstance(thing, HostText) and not options:
+            return thing.d2s_number(kind, *others)
         if current() is not None and is_tensor(thing) and not others and not options:
             _check_number(thing, kind)
             return to_number(thing, kind)
@@ -133,7 +136,7 @@ def len_(thing: Any, /) -> Any:
             home = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
             raise TypeError(f"object of type '{home}{kind.__name__}' has no len()")
         return thing.length
-    if is_array(thing):
+    if is_array(thing) or isinstance(thing, HostText):
         return thing.d2s_len()
     if is_view(thing):
         return _length(length_of(thing))

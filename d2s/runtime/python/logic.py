@@ -19,6 +19,8 @@ from d2s.runtime.aliasing.identities import as_stored, is_same_tensor
 from d2s.runtime.aliasing.snapshots import is_double, kind_in_words
 from d2s.runtime.control_flow.cond import choose, select
 from d2s.runtime.control_flow.unbound import as_local
+from d2s.runtime.host.asking import is_in_text
+from d2s.runtime.host.text import HostText
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.views import is_view, same_object
 from d2s.runtime.lists.iteration import moving
@@ -156,6 +158,8 @@ def in_(item: Any, container: Any) -> Any:
     if is_tensor(container):
         value = bridge.as_value(container) if bridge.is_eager(container) else container
         return mark_number(value.equal(item).any(), bool)
+    if isinstance(item, HostText) and isinstance(container, str):
+        return is_in_text(item, container)
     if isinstance(container, Indexed):
         container = container.items()
     if isinstance(container, DynamicList | RunRange):
@@ -173,7 +177,7 @@ def in_(item: Any, container: Any) -> Any:
         return each(lambda found: found in container, item, none=True, exact=True)
     asks = is_undecided if hashed else holds_tensors
     among = () if is_mapping(container) or isinstance(container, KeysView | range) else container
-    if not (asks(item) or isinstance(item, Choice) or any(map(asks, among))):
+    if not (asks(item) or isinstance(item, Choice | HostText) or any(map(asks, among))):
         return _is_bound_in(container, as_stored(item, container) if hashed else item)
     found: Any = None
     for other in container:

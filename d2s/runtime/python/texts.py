@@ -11,6 +11,7 @@ import string
 from collections.abc import Callable
 from typing import Any, Final
 
+from d2s.runtime.host.asking import characters
 from d2s.runtime.host.text import (
     HostText,
     by_its_class,
@@ -55,6 +56,15 @@ def _text_of(name: str, conversion: str) -> Any:
 str_ = _text_of("str", "s")
 repr_ = _text_of("repr", "r")
 ascii_ = _text_of("ascii", "a")
+
+
+def _characters(self: HostText) -> Indexed | None:
+    """What a ``for`` goes over: not of what the host alone can make of a tensor."""
+    asks = type(self) is HostText and current() is not None
+    return Indexed(*characters(self)) if asks else None
+
+
+HostText.d2s_indexed = _characters  # type: ignore[attr-defined]  # the room of texts knows no loops
 
 
 def format_(thing: Any, spec: Any = "", /) -> Any:
