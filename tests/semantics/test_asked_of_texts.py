@@ -113,7 +113,8 @@ def f(x):
 
 def test_a_file_asks_no_texts(tmp_path) -> None:
     """E5: named, with its line; what is never empty needs no Python."""
-    empty = function_of("def f(x):\n    s = 'a' * int(x.sum())\n    return x * 2 if s else x\n", "f")
+    text = "def f(x):\n    s = 'a' * int(x.sum())\n    return x * 2 if s else x\n"
+    empty = function_of(text, "f")
     static = d2s.to_static(empty, full_graph=True)
     with pytest.raises(D2SError, match=r"bool\(\) \(.*:3\)") as caught:
         d2s.save(static, str(tmp_path / "m"), input_spec=[InputSpec([1])])

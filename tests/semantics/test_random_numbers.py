@@ -235,7 +235,7 @@ def test_probabilities_of_any_length(made: str, draw: str) -> None:
         assert np.array_equal(found, expected)
         assert got.rng.random() == want.rng.random()
     for function in (plain, static) if "choice" in draw else ():
-        with pytest.raises(ValueError, match="(?i)probabilities contain nan"):
+        with pytest.raises(ValueError, match=r"(?i)probabilities contain nan"):
             function(tensor(1.0, float("nan")))
 
 

@@ -114,6 +114,11 @@ class State:
             if name not in self.names and id(cell) not in self._scopes
         ]
 
+    @property
+    def functions(self) -> tuple[Callable[..., Any] | None, ...]:
+        """The body functions."""
+        return self._made_of[1]
+
     def add(self, name: str, slot: Slot) -> None:
         """Let something join the state that no function knows by a name."""
         self.names = (*self.names, name)

@@ -24,6 +24,7 @@ from d2s.runtime.aliasing.snapshots import (
     thaw,
 )
 from d2s.runtime.aliasing.variables import State
+from d2s.runtime.aliasing.views.arrays import ConstantArrays, with_arrays_of_run
 from d2s.runtime.aliasing.views.branches import places_in, relink
 from d2s.runtime.control_flow.effects import BlockLeft, error, raise_later
 from d2s.runtime.control_flow.ends import Ends
@@ -401,6 +402,7 @@ def _sides(
         raise
 
 
+@with_arrays_of_run
 def decide_anew(test: object, body: Body, orelse: Body | None, state: State) -> None:
     """:func:`decide`, once more for each container that becomes one of the run before it."""
     capture = current()
@@ -432,8 +434,10 @@ def decide(test: object, body: Body, orelse: Body | None, state: State) -> None:
     before = state.freeze()
     origins = Origins(before)
     state.began = origins.before
+    arrays = ConstantArrays(before, len(open_trace().blocks))
 
     def snapshot() -> list[Any]:
+        arrays.check()
         found = state.freeze()
         origins.side(found)
         return found
@@ -443,7 +447,8 @@ def decide(test: object, body: Body, orelse: Body | None, state: State) -> None:
         origins.back()
 
     try:
-        sides = _sides(test, (body, orelse), snapshot, state.names, between, state)
+        with arrays.noted():
+            sides = _sides(test, (body, orelse), snapshot, state.names, between, state)
     except BaseException:
         with left_alone():
             state.find()  # what the side has changed so far, too: it may be captured again

@@ -59,7 +59,7 @@ def _is_open(text: HostText) -> bool:
     return type(text) is HostText and current() is not None
 
 
-def _is_sure(part: Any) -> bool:
+def _is_sure(part: str | tuple[Any, Any, Any]) -> bool:
     """Whether a part of a text is never empty."""
     if isinstance(part, str):
         return part != ""
@@ -113,7 +113,7 @@ def is_in_text(item: HostText, text: str) -> Any:
 
 
 def _method(name: str, kind: type) -> Callable[..., Any]:
-    def ask(text: str, *arguments: Any) -> Any:
+    def ask(text: str, *arguments: object) -> Any:
         return getattr(text, name)(*arguments)
 
     def method(self: HostText, *arguments: object) -> Any:

@@ -31,6 +31,7 @@ from d2s.errors import D2SError, LoopMismatchError
 from d2s.runtime.aliasing.replays import calling
 from d2s.runtime.aliasing.slots import Attribute, Cell
 from d2s.runtime.aliasing.variables import State
+from d2s.runtime.aliasing.views.arrays import ConstantArrays, of_run
 from d2s.runtime.control_flow.cond import decide, decide_anew
 from d2s.runtime.control_flow.effects import BlockLeft, raise_later
 from d2s.runtime.control_flow.guards import check_time
@@ -88,6 +89,10 @@ class WhileLoop:
 
     def capture(self) -> None:
         """Capture the body until it leaves what was planned, and go on behind the loop."""
+        with of_run(self.state) as self.state:
+            self._capture()
+
+    def _capture(self) -> None:
         trace = open_trace()
         before = self.state.freeze()
         plans = Plans()
@@ -178,7 +183,7 @@ class WhileLoop:
                 doubles = Doubles(state.names, before, entered.given)
                 handed_on = HandedOn(op, entered)
                 entered.makes = handed_on.makes
-                again = self._trip(begin)
+                again = self._trip(begin, ConstantArrays(before, depth))
                 settle_block()
                 after = state.freeze()
                 if len(after) > len(carriers):
@@ -225,16 +230,19 @@ class WhileLoop:
         cells = [slot.cell for slot in self.state.slots if isinstance(slot, Cell)]
         block.cells = frozenset(map(id, cells))
 
-    def _trip(self, begin: Callable[[], None]) -> paddle.Tensor:
+    def _trip(self, begin: Callable[[], None], arrays: ConstantArrays) -> paddle.Tensor:
         """The body and the condition; whether there is another trip, a bool value.
 
         Args:
             begin: lets the state be what a trip begins with, again.
+            arrays: those that the trip must not change.
         """
         again: object = False
         try:
-            calling(self.body)
-            again = condition(calling(self.test))
+            with arrays.noted():
+                calling(self.body)
+                again = condition(calling(self.test))
+                arrays.check()
         except BlockLeft:  # the trip ends in a raise; what it leaves is never read
             begin()
         except D2SError:

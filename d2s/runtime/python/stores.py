@@ -17,11 +17,11 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError, UnsupportedInGraphError
-from d2s.runtime.aliasing.holders import names_of
 from d2s.runtime.aliasing.identities import as_stored
 from d2s.runtime.aliasing.inplace import changed_to, parameter_with
 from d2s.runtime.aliasing.replays import Method, done
 from d2s.runtime.aliasing.snapshots import changed_double, is_double
+from d2s.runtime.aliasing.views.arrays import holders_of_memory, is_from_outside
 from d2s.runtime.control_flow.cond import select
 from d2s.runtime.lists.becoming import KINDS, become
 from d2s.runtime.lists.dynamic_dict import DynamicKeys
@@ -57,6 +57,7 @@ def setitem(value: object, container: Any, key: Any) -> Any:
         value = possible(value)
         if isinstance(container, Choice):
             kept = container.leaves()
+            _check_arrays(container)
             _check_methods(container)
             stored = each(lambda found: setitem(value, found, key), container, plainly=True)
             found = stored.leaves() if isinstance(stored, Choice) else [stored]
@@ -80,7 +81,10 @@ def setitem(value: object, container: Any, key: Any) -> Any:
         if is_tensor(container):
             return each(lambda found: _written(found, container, key), value)
         if isinstance(container, np.ndarray) and (
-            is_array(value) or holds_tensors(value) or any_leaf(is_tensor, key, slices=True)
+            is_array(value)
+            or holds_tensors(value)
+            or any_leaf(is_tensor, key, slices=True)
+            or is_from_outside(container)
         ):
             return setitem(value, _of_run(container), key)
         if type(container) is list and type(key) is slice and isinstance(value, DynamicList):
@@ -99,6 +103,16 @@ def setitem(value: object, container: Any, key: Any) -> Any:
         moving(value)
     container[key] = value
     return container
+
+
+def _check_arrays(container: Choice) -> None:
+    """Refuse an item of one of several arrays that no run decides, which would be written now."""
+    if any(type(leaf) is np.ndarray for leaf in container.leaves()):
+        raise error_here(
+            UnsupportedInGraphError,
+            "an item is assigned of one of several arrays of NumPy, as a tensor has decided",
+            "assign it in the branches; or let np.where choose the contents of one array",
+        )
 
 
 def _check_methods(container: Choice) -> None:
@@ -205,21 +219,31 @@ def _of_run(container: np.ndarray[Any, Any]) -> Array:
     check_changed(container)
     capture = current()
     assert capture is not None
-    if any(block.kind == "loop" for block in capture.blocks):
+    if is_from_outside(container):
         raise error_here(
             UnsupportedInGraphError,
-            "an item that each run decides is written into an array of NumPy inside a static loop",
-            "write into a tensor, or make the array of one of the run, as by zeros_like(x.numpy())",
+            "an item is written into an array of NumPy, in a branch or loop that a tensor decides, "
+            "which has other names or is an item or attribute",
+            "give the array one name, and write into that; or write into a tensor",
         )
-    known = names_of(container)
-    if len(known) > 1 or container.base is not None:
+    known = holders_of_memory(container)
+    if len({holder.place for holder in known}) > 1 or container.base is not None:
         raise error_here(
             UnsupportedInGraphError,
             "an item that each run decides is written into an array of NumPy that is known under "
             "another name too",
             "write into a tensor, or into a .copy() under one name",
         )
-    return Array.of(container)
+    made = Array.of(container)
+    for holder in known:
+        if holder.fixed:
+            raise error_here(
+                UnsupportedInGraphError,
+                "an item that each run decides is written into an array of NumPy in a tuple",
+                "keep the array in a list, or under a name",
+            )
+        holder.set(made)
+    return made
 
 
 def _store_in_array(store: Callable[[Any, Any], object], array: Array, chosen: Choice) -> Array:

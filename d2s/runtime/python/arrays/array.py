@@ -11,6 +11,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import NotStaticError, UnsupportedInGraphError
+from d2s.runtime.aliasing.views.arrays import MAKER
 from d2s.runtime.lists.positions import Indexed
 from d2s.runtime.python.arrays.contents import KNOWN, RunArray, alone, dtype_of, size_of
 from d2s.runtime.python.arrays.keys import check_bounds, is_simple, sample_of
@@ -381,3 +382,6 @@ def _as_array(
         if isinstance(thing, Array) and not thing.scalar and dtype in (None, thing.dtype):
             return thing if function is np.asarray else thing.copy()
     return call(function, [thing, *arguments], {**given, **options})
+
+
+MAKER.append(Array.of)
