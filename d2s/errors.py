@@ -71,6 +71,7 @@ class D2SError(Exception):
     Attributes:
         code: the code of the class, such as ``"D2S202"``; it stays the same between versions.
         untouched: it was raised by a call before anything had happened in it.
+        said: what that call has printed all the same, the stream and the text of each.
 
     Examples:
         >>> try:
@@ -83,6 +84,7 @@ class D2SError(Exception):
     code: ClassVar[str] = "D2S900"
     severity: ClassVar[str] = "error"
     untouched: bool = False
+    said: list[tuple[str, str]] | None = None
 
     def __init__(
         self,

@@ -37,6 +37,7 @@ def leave(error: BaseException) -> None:
     defect = defect_of(error)
     if defect is not None:
         defect.untouched = getattr(error, "untouched", False)
+        defect.said = said_before(error)
         raise defect
     if not config.get().full_traceback and not isinstance(error, DefectError):
         show_users_frames(error)
@@ -73,9 +74,15 @@ def _is_value(leaf: object) -> bool:
     return f"{type(leaf).__module__}.{type(leaf).__name__}" == VALUE
 
 
-def mark_untouched(error: BaseException) -> None:
-    """Note on ``error`` that the call which it ends might as well not have been begun."""
+def mark_untouched(error: BaseException, said: list[tuple[str, str]] | None = None) -> None:
+    """Note on ``error`` that the call which it ends might as well not have been begun.
+
+    Args:
+        error: the exception.
+        said: what it has printed all the same.
+    """
     with contextlib.suppress(AttributeError, TypeError):  # a class of the user's, with slots
+        error.said = said or None  # type: ignore[attr-defined]
         error.untouched = True  # type: ignore[attr-defined]
 
 
@@ -84,9 +91,16 @@ def is_untouched(error: BaseException) -> bool:
     return bool(getattr(error, "untouched", False))
 
 
+def said_before(error: BaseException) -> list[tuple[str, str]] | None:
+    """What that call has printed all the same."""
+    found: list[tuple[str, str]] | None = getattr(error, "said", None)
+    return found
+
+
 def forget_untouched(error: BaseException) -> None:
     """Take the note off an exception that the user is to see as dygraph raises it."""
-    vars(error).pop("untouched", None)
+    for name in ("untouched", "said"):
+        vars(error).pop(name, None)
 
 
 def forget_frames(error: BaseException) -> None:

@@ -21,8 +21,8 @@ from paddle import in_dynamic_mode
 from d2s import config
 from d2s import paddle_bridge as bridge
 from d2s.conversion import trace_of
+from d2s.diagnostics import leaving
 from d2s.diagnostics.defects import as_defect
-from d2s.diagnostics.leaving import forget_untouched, is_untouched, leave, mark_untouched
 from d2s.errors import D2SError, NotAFunctionError, StaticModeError
 from d2s.markup.listing import Generated
 from d2s.program.capture.capture import Wanted, capture
@@ -55,6 +55,7 @@ from d2s.program.running.loaded import Sources
 from d2s.program.running.once import Watch
 from d2s.program.state.lifted import Lifted
 from d2s.runtime.calls.call import call as converted_of
+from d2s.runtime.host.said import not_again
 from d2s.syntax.printer import to_source
 
 
@@ -206,7 +207,7 @@ class StaticFunction(ConcretePrograms):
             if on and (in_dynamic_mode() or not bridge.inside_to_static()):
                 return self._call(args, kwargs)
         except BaseException as error:
-            leave(error)
+            leaving.leave(error)
             raise
         if not on:
             return self.dygraph_function(*args, **kwargs)
@@ -270,12 +271,13 @@ class StaticFunction(ConcretePrograms):
                     bridge.show_code(self._name, lambda: self.code)
                 if not self._whole():
                     entry.runner.prepare()
-                    entry.runner.twice = self._drive
+                    self._programs.spent(time.perf_counter() - start)
+                    entry.runner.twice, entry.runner.repeats = self._drive, True
                     watched = not self._once and entry.runner.goes_back_once
         except MakesParametersError:
             return self._made(args, kwargs)
         except Exception as error:
-            mark_untouched(error)
+            leaving.mark_untouched(error)
             failed = error
         if failed is not None:
             return self._instead(failed, args, kwargs, time.perf_counter() - start)
@@ -306,11 +308,7 @@ class StaticFunction(ConcretePrograms):
         return result
 
     def _instead(
-        self,
-        error: Exception,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        seconds: float = 0.0,
+        self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any], seconds: float = 0.0
     ) -> Any:
         """What a call gives whose capture or run has ended with ``error``.
 
@@ -326,18 +324,22 @@ class StaticFunction(ConcretePrograms):
         Raises:
             Exception: ``error``, if something has happened or the function is to be one program.
         """
-        untouched, refused = is_untouched(error), leaves_graph(error)
+        untouched, said = leaving.is_untouched(error), leaving.said_before(error)
+        refused = leaves_graph(error)
         if not refused and not (self._whole() and "part" in self._options):
-            forget_untouched(error)  # the driver around an island asks what has happened
+            leaving.forget_untouched(error)  # the driver around an island asks what has happened
         if self._whole() or not untouched or (isinstance(error, D2SError) and not refused):
             if refused and not self._whole():
                 self._drive(error, seconds)  # what this call has done cannot be undone; later ones
             raise error
         if refused:
-            return self._driven(self._drive(error, seconds))(*args, **kwargs)
+            driven = self._driven(self._drive(error, seconds))
+            with not_again(said):
+                return driven(*args, **kwargs)
         own: Exception | None = None
         try:
-            result = self.dygraph_function(*args, **kwargs)
+            with not_again(said):
+                result = self.dygraph_function(*args, **kwargs)
         except Exception as raised:
             own = raised
         if own is not None:
@@ -356,13 +358,11 @@ class StaticFunction(ConcretePrograms):
         self._kinds, self._programs.known.warm = Kinds(), None
         function = replaceable(self.d2s_original)
         found = note(error, function.__code__, seconds)
-        part = bool(self._options.get("part"))
         converted = functools.partial(StaticFunction, **self._options)
-        self._driver = Driver(function, converted, part=part)
+        self._driver = Driver(function, converted, part=bool(self._options.get("part")))
         if found is not None:
             events.broken(self._name, self._new.written, found.line, found.code, found.cause)
-            whole = self._driver.rests or self._driver.plain
-            tell(self._name, found, whole=whole)
+            tell(self._name, found, whole=self._driver.rests or self._driver.plain)
         return self._driver
 
     @property

@@ -690,8 +690,9 @@ def f(x, n):
     [
         {"before": "pass", "inside": "if x.sum() > 100:\n            print(x)"},
         {"before": "x = x * random.random()", "inside": "pass"},
+        {"before": "print(n, x)", "inside": "print(i)"},
     ],
-    ids=["a print that did not come", "a number drawn before"],
+    ids=["a print that did not come", "a number drawn before", "prints"],
 )
 def test_a_run_that_is_refused_before_anything_has_happened(
     parts: dict[str, str], capfd: Any

@@ -1,9 +1,10 @@
 """Items of tensors are looked for on the run, where the run decides an index.
 
-Outside of blocks Paddle finds that the part of a tensor behind its end has no elements; inside, it
-hands on what the memory held before, and an assignment to such a part does nothing anywhere.  The
-operations that gather items raise what dygraph raises, and need no list of the index; where they
-would gather nothing, the part stays, and its index is looked for beside it::
+Outside of blocks Paddle finds that the part of a tensor behind its end has no elements when it is
+read, which is too late where Python is called between; inside, it hands on what the memory held
+before, and an assignment to such a part does nothing anywhere.  The operations that gather items
+raise what dygraph raises, and need no list of the index; where they would gather nothing, the part
+stays, and its index is looked for beside it::
 
     slice(x, stack([k]), stack([k + 1]), decrease_axis=[0])    ->    gather(x, k, axis=0)
     slice(x, stack([i, j]), ..., decrease_axis=[0, 1])         ->    gather_nd(x, stack([i, j]))
@@ -22,7 +23,7 @@ import paddle
 from d2s.paddle_bridge.filled import has_elements
 from d2s.paddle_bridge.names import pir
 from d2s.paddle_bridge.preparing.inference_passes import named
-from d2s.paddle_bridge.walks import CONSTANTS, blocks_of, parts_of
+from d2s.paddle_bridge.walks import CONSTANTS, HOST, blocks_of, operations, parts_of
 
 PART: Final = "pd_op.slice"
 """Gives a part of a tensor; an item where an axis is dropped."""
@@ -63,7 +64,8 @@ def _treat(program: Any, treat: Callable[[Any, Any], None]) -> None:
                 within(inner, True)
 
     with paddle.static.program_guard(program):
-        within(program.global_block(), False)
+        calls = any(each.name().startswith(HOST) for each in operations(program))
+        within(program.global_block(), calls)
         pir.set_insertion_point_to_block_end(program.global_block())
 
 

@@ -30,7 +30,8 @@ class Run:
         containers: the caller's lists, dicts and so on among the arguments.
         made: objects of this run that several results share.
         drawn: how many of its random numbers are drawn where an exception leaves the program.
-        acted: Python has been called that may have printed or changed something.
+        acted: Python has been called that may have changed something.
+        said: what it has printed, the stream and the text of each.
     """
 
     outputs: list[Any]
@@ -39,6 +40,7 @@ class Run:
     made: dict[int, Any] = field(default_factory=dict)
     drawn: int | None = None
     acted: bool = False
+    said: list[tuple[str, str]] | None = None
 
 
 Build = Callable[[Run], Any]

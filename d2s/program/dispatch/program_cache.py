@@ -37,6 +37,9 @@ UNSETTLED: Final = frozenset(("value", "object", "state"))
 _PATIENCE: Final = 15
 """So many programs in a row that run once; then calls run in dygraph for a while."""
 
+_MOST_SECONDS: Final = 3.0
+"""So long those may take that run once, by default."""
+
 _LONGEST: Final = 16
 """So often that while gets longer, twice each time."""
 
@@ -68,6 +71,7 @@ class Programs:
         self._told = False
         self._runs = 0
         self._vain = 0
+        self._seconds = 0.0
         self._rest = 0
         self._breaks = 0
 
@@ -151,11 +155,22 @@ class Programs:
         self._runs = runs
         self._vain = 0 if again else self._vain + 1
         if again:
-            self._breaks = 0
+            self._breaks, self._seconds = 0, 0.0
         if self._vain >= _PATIENCE:
-            self._vain = _PATIENCE - 1
-            self._rest = _PATIENCE << min(self._breaks, _LONGEST)
-            self._breaks += 1
+            self._give_way()
+
+    def spent(self, seconds: float) -> None:
+        """The last program took that long to be captured, of a function that may run in dygraph."""
+        if self._vain > 1 and not self._rest:
+            self._seconds += seconds
+            if self._seconds > _MOST_SECONDS:
+                self._give_way()
+
+    def _give_way(self) -> None:
+        """Let the next calls run in dygraph."""
+        self._vain = _PATIENCE - 1
+        self._rest = _PATIENCE << min(self._breaks, _LONGEST)
+        self._breaks += 1
 
     def clear(self) -> None:
         """Drop all."""

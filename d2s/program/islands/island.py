@@ -19,9 +19,11 @@ import paddle
 
 from d2s import config
 from d2s.conversion import island_function
+from d2s.diagnostics.leaving import said_before
 from d2s.program.dispatch import events
 from d2s.program.islands import breaks
 from d2s.program.islands.paying import SLOWER, Drawn, Trial
+from d2s.runtime.host.said import not_again
 from d2s.runtime.values.tree import is_plain_sequence
 from d2s.splitting import IslandTree, taking_numbers
 
@@ -144,6 +146,8 @@ class Island:
                     raise
                 self._taking[numbers] = None
                 self._fixed.update(at for at, _ in numbers)
+                with not_again(said_before(error)):
+                    return self.program(*values)
         return self.program(*values)
 
     def _numbers(self, values: tuple[Any, ...]) -> tuple[tuple[int, type], ...]:

@@ -30,7 +30,7 @@ from d2s.program.running.once import Once, creates_graph_around, explained
 from d2s.program.state.guard_checks import Check, Checks, in_place, same_kinds
 from d2s.program.state.places import Place
 from d2s.program.state.shared_arguments import check_tensors
-from d2s.runtime.values.callbacks import has_acted, running, take_failure
+from d2s.runtime.values.callbacks import has_acted, has_said, running, take_failure
 
 _KIND: Final = operator.attrgetter("dtype", "stop_gradient")
 
@@ -77,11 +77,13 @@ class Runner(Trainable):
 
     Attributes:
         runs: how often it has run.
+        repeats: a call that fails is repeated in dygraph, if that leaves all as dygraph does.
     """
 
     def __init__(self, captured: Captured) -> None:
         super().__init__(captured)
         self.runs = 0
+        self.repeats = False
         self._checks = Checks(captured.guards)
         self._stateless = not (captured.parameters[0] or captured.homes)
         self._always = self._stateless and not captured.guards
@@ -237,13 +239,21 @@ class Runner(Trainable):
             captured.hosts or captured.overwritten or captured.draws or captured.has_random
         )
 
-    def _left_nothing(self, error: BaseException) -> bool:
-        """Whether a run that ``error`` has ended might as well not have been begun."""
+    def _left_nothing(self, error: BaseException, *, raised: bool) -> bool:
+        """Whether a run that ``error`` has ended might as well not have been begun.
+
+        Args:
+            error: the exception.
+            raised: Python has raised it, which leaves what the function has changed until there.
+        """
         captured = self.captured
         if isinstance(error, D2SError):
-            done = has_acted() or captured.overwritten or captured.has_random
-            return error.untouched or (captured.steps is None and not done)
-        return self.repeatable
+            if error.untouched:
+                return True
+        elif raised or not self.repeats:
+            return self.repeatable
+        done = has_acted() or captured.overwritten or captured.has_random
+        return captured.steps is None and not done
 
     def __call__(self, tensors: list[Any], containers: list[Any]) -> Any:
         """The result of one call.
@@ -441,12 +451,13 @@ class Runner(Trainable):
         line.
         """
         failure = take_failure()
+        raised, said = failure is not None, list(has_said())
         if failure is None:
             failure = point_out(broken, self.captured.program, self._again(tensors))
             if config.get().full_traceback and failure is not broken:
                 failure.__cause__ = broken
-        if self._left_nothing(failure):
-            mark_untouched(failure)
+        if self._left_nothing(failure, raised=raised):
+            mark_untouched(failure, said)
         return failure
 
     def _again(self, tensors: list[Any]) -> Again | None:

@@ -19,6 +19,7 @@ from d2s.diagnostics.tracebacks import name_tensors, places_in
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.control_flow.raises import catching, note
 from d2s.runtime.host.lowering import lowered
+from d2s.runtime.host.said import say
 from d2s.runtime.host.shipment import Shipment
 from d2s.runtime.host.streams import is_buffer, refuse_text
 from d2s.runtime.host.text import HostText, is_dynamic, is_growing, members
@@ -56,9 +57,13 @@ def print_(*things: Any, **options: Any) -> None:
         options = keywords(tensors)
         if stream is not None and name is not None:  # whatever is there by then
             options["file"] = getattr(sys, name)
-        print(*arguments(tensors), **options)
+        if known:
+            say(*arguments(tensors), **options)
+        else:
+            print(*arguments(tensors), **options)
 
-    host_call(host, shipment.values)
+    known = stream is None or name is not None
+    host_call(host, shipment.values, effects=not known)
 
 
 def _print_in_file(things: tuple[Any, ...]) -> None:

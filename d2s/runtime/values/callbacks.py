@@ -48,6 +48,7 @@ class Acting(Protocol):
     """The call of a program, which may print or change something while it runs."""
 
     acted: bool
+    said: list[tuple[str, str]] | None
 
 
 class _Present(threading.local):
@@ -64,9 +65,9 @@ def running(run: Acting) -> Iterator[None]:
     try:
         yield
     finally:
-        acted, _present.run = has_acted(), before
+        acted, _present.run = has_acted() or bool(has_said()), before
         if acted:
-            _note_acting()
+            note_acting()
 
 
 def has_acted() -> bool:
@@ -74,7 +75,25 @@ def has_acted() -> bool:
     return _present.run is not None and bool(_present.run.acted)
 
 
-def _note_acting() -> None:
+def has_said() -> list[tuple[str, str]]:
+    """What the run of now has printed: the stream and the text of each ``print``."""
+    return (_present.run.said or []) if _present.run is not None else []
+
+
+def note_said(stream: str, text: str) -> None:
+    """Note that Python which a run has called has printed, and done nothing else.
+
+    Args:
+        stream: ``"stdout"`` or ``"stderr"``.
+        text: what was printed.
+    """
+    if _present.run is not None:
+        _present.run.said = has_said()
+        _present.run.said.append((stream, text))
+
+
+def note_acting() -> None:
+    """Note that Python which a run has called may have printed or changed something."""
     if _present.run is not None:
         _present.run.acted = True
 
@@ -128,12 +147,16 @@ def host_call(
     places = places_here() if places is None else places
 
     def host(*tensors: Any) -> Any:
-        arguments = [
-            _kept(tensor, flag) if kind is None else kind(tensor.item())
-            for tensor, kind, flag in zip(tensors, kinds, flags, strict=False)
-        ]
+        try:
+            arguments = [
+                _kept(tensor, flag) if kind is None else kind(tensor.item())
+                for tensor, kind, flag in zip(tensors, kinds, flags, strict=False)
+            ]
+        except RuntimeError:  # what an index out of range takes has no memory
+            _silence(RuntimeError)
+            raise
         if acts:
-            _note_acting()
+            note_acting()
         try:
             function(*arguments)
         except BaseException as error:
@@ -185,7 +208,7 @@ def host_values(
             for tensor, kind in zip(tensors, kinds, strict=False)
         ]
         if effects:
-            _note_acting()
+            note_acting()
         try:
             found = function(*given)
         except BaseException as error:
@@ -289,8 +312,8 @@ def _done(*metas: Any) -> Any:
     return paddle.static.MetaTensor(shape=[], dtype=paddle.bool)
 
 
-def _silence() -> None:
-    """Keep Paddle's binding from printing the traceback of ``HostStopError`` to stderr."""
+def _silence(silent: type[BaseException] = HostStopError) -> None:
+    """Keep Paddle's binding from printing the traceback of an exception to stderr."""
     before = sys.excepthook
     last = {name: getattr(sys, name) for name in _LAST if hasattr(sys, name)}
 
@@ -298,7 +321,7 @@ def _silence() -> None:
         kind: type[BaseException], value: BaseException, trace: types.TracebackType | None
     ) -> None:
         sys.excepthook = before
-        if kind is not HostStopError:
+        if kind is not silent:
             before(kind, value, trace)
             return
         for name in _LAST:  # it leads to the user's exception, frames and arguments
