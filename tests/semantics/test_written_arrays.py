@@ -267,6 +267,50 @@ WRITTEN = {
     k[0][1] = 3
     return h, k
 """,
+    "in place, the whole": """
+    t = np.zeros(2)
+    while x.sum() < 5:
+        t += 1
+        x = x + 1
+    return t
+""",
+    "added to, under two names": """
+    t = np.zeros(2); u = t
+    if x[0] > 1:
+        t += 2
+        t *= 3
+    else:
+        t -= 1
+    return t, u, t is u
+""",
+    "added to and written": """
+    h = np.zeros(3)
+    for i in range(3):
+        if x[i] > 1:
+            h += np.eye(3)[i] * 2
+            h[0] += 1
+    return h, h.sum()
+""",
+    "added to until a break": """
+    n = np.zeros(2, int)
+    for v in x:
+        if v > 2: break
+        n += 1
+    return n
+""",
+    "an array of the run added": """
+    t = np.ones(2)
+    if x[0] > 1:
+        t += x.numpy()[:2]
+    t += 1
+    return t
+""",
+    "another dtype added": """
+    t = np.arange(3)
+    if x[0] > 1:
+        t += 0.5
+    return t
+""",
 }
 
 REFUSED = {
@@ -274,13 +318,6 @@ REFUSED = {
     t = np.zeros((2, 2))
     while x.sum() < 5:
         t.fill(3); x = x + 1
-    return t
-""",
-    "in place, the whole": """
-    t = np.zeros(2)
-    while x.sum() < 5:
-        t += 1
-        x = x + 1
     return t
 """,
     "a view": """

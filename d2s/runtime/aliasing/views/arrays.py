@@ -7,13 +7,16 @@ the runs decide.  One whose items a side assigns is one of the run from in front
     if x.sum() > 0:                  ->      counts is an array of the run here
         counts[0] += 1
 
-Any other change (``counts += 1``, ``counts.fill(0)``) is noticed behind the side, and refused.
+So is one with ``counts += 1``.  Any other change (``counts.fill(0)``) is noticed behind the
+side, and refused.
 """
 
 from __future__ import annotations
 
 import contextlib
+import dis
 import functools
+import itertools
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
@@ -79,7 +82,7 @@ class ConstantArrays:
             raise error_here(
                 UnsupportedInGraphError,
                 "an array of NumPy is changed in place in a branch or loop that a tensor decides",
-                "assign its items, counts[k] = ..., or another array, counts = counts + 1",
+                "assign its items, counts[k] = ..., of a variable that nobody has another name for",
             )
 
     def _restore(self) -> bool:
@@ -149,11 +152,21 @@ def of_run(state: State) -> Iterator[State]:
 
 
 def _stores(code: types.CodeType, name: str) -> bool:
-    """Whether code assigns items, of the variable ``name`` maybe."""
+    """Whether code assigns items, of the variable ``name`` maybe, or says ``name += value``."""
+    if name not in code.co_freevars:
+        return False
     inner = [each for each in code.co_consts if isinstance(each, types.CodeType)]
-    return name in code.co_freevars and (
-        _STORES in code.co_names or any(_stores(each, name) for each in inner)
+    stores = _STORES in code.co_names or any(_stores(each, name) for each in inner)
+    return stores or any(
+        then.opname == "STORE_DEREF" and then.argval == name and _is_in_place(first)
+        for first, then in itertools.pairwise(dis.get_instructions(code))
     )
+
+
+def _is_in_place(operation: dis.Instruction) -> bool:
+    if operation.opname.startswith("INPLACE_"):  # before Python 3.11
+        return True
+    return operation.opname == "BINARY_OP" and operation.argrepr.endswith("=")
 
 
 def _moved(array: Constant) -> list[tuple[Holder, Any]]:
