@@ -94,6 +94,7 @@ from d2s.paddle_bridge.running.backward import (
     note_absent,
     note_reached,
     number_of_backward,
+    only_asked,
     refuse_behind,
     show_backward_errors,
 )
@@ -111,6 +112,7 @@ from d2s.paddle_bridge.running.errors import (
     saved_programs,
     words_of,
 )
+from d2s.paddle_bridge.running.hooks import ResultHooks, has_hooks, hook_last
 from d2s.paddle_bridge.running.keeping import Kept
 from d2s.paddle_bridge.running.modes import modes_are, thread_modes
 from d2s.paddle_bridge.running.runs import Program
@@ -118,7 +120,6 @@ from d2s.paddle_bridge.running.steps import (
     filled_like,
     gradients_here,
     gradients_in_block,
-    has_hooks,
     holds,
     id_of_maker,
     ids_from,
@@ -138,7 +139,6 @@ from d2s.paddle_bridge.running.steps import (
     share_constants,
     sources,
     taken,
-    tell_of_hooks,
     tensors_of_layers,
     uncopied,
     write_into,
@@ -220,6 +220,7 @@ __all__ = [
     "PaddlesFunction",
     "PirTranslatedLayer",
     "Program",
+    "ResultHooks",
     "RunScope",
     "SavedProgram",
     "Value",
@@ -264,6 +265,7 @@ __all__ = [
     "holder_of",
     "holds",
     "hook_gradient",
+    "hook_last",
     "host_operation",
     "id_of_maker",
     "ids_from",
@@ -309,6 +311,7 @@ __all__ = [
     "note_source",
     "noted_source",
     "number_of_backward",
+    "only_asked",
     "operations",
     "outside_of_capture",
     "overwriting",
@@ -349,7 +352,6 @@ __all__ = [
     "switch_to_static_graph",
     "taken",
     "tell_apart",
-    "tell_of_hooks",
     "tensor_of",
     "tensors_as_values",
     "tensors_of_layers",

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import functools
+import types
 from typing import Any
 
+import numpy as np
 import paddle
 import pytest
 
 import d2s
 from d2s.errors import NotStaticError, UnsupportedInGraphError
-from tests.helpers import function_of
+from tests.helpers import function_of, scalar
 
 
 def appends(seen: list[Any]) -> Any:
@@ -296,3 +298,101 @@ def test_a_hook_on_a_tensor_that_was_used_where_a_gradient_comes_from(use: Any) 
 
     with pytest.raises(UnsupportedInGraphError, match="was used before"):
         f(paddle.to_tensor([1.0], stop_gradient=False))
+
+
+RESULTS = {
+    "straight": "return x * w, (x + w).exp().mean(), w.sum()",
+    "a loop": (
+        "y = x\nfor _ in range(n):\n    y = paddle.tanh(y * w)\n"
+        "return y, (x + w).exp().mean(), w.sum()"
+    ),
+    "a branch": (
+        "if n > 1:\n    y = x * w * 2\nelse:\n    y = x + w\n"
+        "return y, (x + w).exp().mean(), w.sum()"
+    ),
+    "a history": (
+        "net.h = x * w if net.h is None else net.h + x * w\nreturn net.h, (x + w).mean(), w.sum()"
+    ),
+}
+
+
+@pytest.mark.parametrize("goes", [(0,), (1,), (0, 2)])
+@pytest.mark.parametrize("hooked", [(0,), (1,), (0, 1, 2)])
+@pytest.mark.parametrize("name", RESULTS)
+def test_hooks_on_results(name: str, hooked: tuple[int, ...], goes: tuple[int, ...]) -> None:
+    """F3: they are called with gradients alone, and what they return is what goes on."""
+
+    def seen(converted: bool) -> list[Any]:
+        net = types.SimpleNamespace(h=None)
+        w = paddle.to_tensor([0.5, 2.0], stop_gradient=False)
+        lines = "\n".join(f"    {line}" for line in RESULTS[name].split("\n"))
+        function = function_of(f"def f(x, n):\n{lines}", net=net, w=w)
+        if converted:
+            function = d2s.to_static(function, full_graph=True)
+        found: list[Any] = []
+        for call in range(4):
+            results = function(paddle.to_tensor([1.0, 3.0]) * (call + 1), scalar(2))
+            log: list[Any] = []
+            for at in hooked:
+
+                def hook(
+                    gradient: Any, at: int = at, log: list[Any] = log, call: int = call
+                ) -> Any:
+                    log.append((at, gradient.numpy().tolist()))
+                    return gradient * 3 if call % 2 else None
+
+                helper = results[at].register_hook(hook)
+                if call == 3:
+                    helper.remove()
+                    results[at].register_hook(hook)
+                    results[at].register_hook(lambda gradient: gradient + 1)
+            sum(results[at].sum() for at in goes).backward()
+            found += [sorted(log), w.grad.numpy()]
+            w.clear_gradient(False)
+            net.h = None if net.h is None else net.h.detach()
+        return found
+
+    for mine, theirs in zip(seen(True), seen(False), strict=True):
+        if isinstance(mine, list):
+            assert [at for at, _ in mine] == [at for at, _ in theirs]
+            mine, theirs = ([value for _, value in each] for each in (mine, theirs))
+        for one, other in zip(mine, theirs, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-5)
+
+
+@pytest.mark.parametrize("which", [(0,), (1,), (0, 1)])
+@pytest.mark.parametrize("inputs", ["w", "v", "wv", "vw", "h", "hx"])
+@pytest.mark.parametrize("name", ["straight", "a loop", "a history"])
+def test_gradients_of_some_inputs(name: str, inputs: str, which: tuple[int, ...]) -> None:
+    """F3: ``paddle.grad`` of results by some of what they were computed from."""
+    body = {
+        "straight": "return (x * w * v * h).sum(), (x * w).sum() + h.sum()",
+        "a loop": (
+            "y = x\nfor _ in range(n):\n    y = paddle.tanh(y * w + h) * v\n"
+            "return y.sum(), (x * w).sum() + h.sum()"
+        ),
+        "a history": "return (x * w * v).sum() + h.sum(), (x * w).sum()",
+    }[name]
+
+    def seen(converted: bool) -> list[Any]:
+        w, v = paddle.to_tensor([0.5, 2.0]), paddle.to_tensor([1.5, -1.0])
+        w.stop_gradient = v.stop_gradient = False
+        lines = "\n".join(f"    {line}" for line in body.split("\n"))
+        function = function_of(f"def f(x, h, n):\n{lines}", w=w, v=v)
+        if converted:
+            function = d2s.to_static(function, full_graph=True)
+        found: list[Any] = []
+        for call in range(3):
+            x = paddle.to_tensor([1.0, 3.0], stop_gradient=False)
+            h = (x + call) * 2
+            results = function(x, h, scalar(2))
+            known = {"w": w, "v": v, "x": x, "h": h}
+            found += paddle.grad(
+                [results[at] for at in which], [known[each] for each in inputs], allow_unused=True
+            )
+        return [None if each is None else each.numpy() for each in found]
+
+    for mine, theirs in zip(seen(True), seen(False), strict=True):
+        assert (mine is None) == (theirs is None)
+        if mine is not None:
+            np.testing.assert_allclose(mine, theirs, rtol=1e-5)

@@ -15,7 +15,7 @@ import contextlib
 import functools
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 import paddle
@@ -26,11 +26,43 @@ from d2s.paddle_bridge.names import core, hook_gradient
 from d2s.paddle_bridge.preparing.constants import Constants
 
 
+class Asked:
+    """What one ``paddle.grad`` is asked for the gradients of.
+
+    Args:
+        inputs: the tensors.
+        left_out: those that no gradient goes through.
+    """
+
+    def __init__(self, inputs: list[Any], left_out: list[Any]) -> None:
+        self._leads = {tensor.grad_fn: True for tensor in inputs}
+        self._leads.update({tensor.grad_fn: False for tensor in left_out})
+
+    def leads(self, tensor: Any) -> bool:
+        """Whether the gradient of ``tensor`` leads to one of the inputs."""
+        first = tensor.grad_fn
+        if first is None:
+            return True
+        known, waiting = self._leads, [first]
+        while waiting:
+            node = waiting[-1]
+            if node in known:
+                waiting.pop()
+                continue
+            behind = [each for each in node.next_functions if each is not None]
+            unknown = [each for each in behind if each not in known]
+            if not unknown:
+                known[node] = any(known[each] for each in behind)
+            waiting += unknown
+        return known[first]
+
+
 class _Backward(threading.local):
     error: tuple[BaseException, Any] | None = None
     within: RunScope | None = None
     reached: list[list[Any]] | None = None
     absent: dict[int, bool] | None = None
+    asked: Asked | None = None
     retains = False
     passed: list[Callable[[Any], None]] | None = None
     number = 0
@@ -40,9 +72,9 @@ class _Backward(threading.local):
 BACKWARD: Final = _Backward()
 """Of this thread's backward: the error that it is about to raise, the scope that it has come to,
 the tensors that the programs on its way have read, for some of these, by their ids, whether no
-program has given them a gradient, whether another backward may come (``retain_graph``), where the
-gradients may be gone back through (``create_graph``), what the programs on its way say of that, and
-the scopes in which a program has run again for it."""
+program has given them a gradient, what a ``paddle.grad`` is asked for, whether another backward may
+come (``retain_graph``), where the gradients may be gone back through (``create_graph``), what the
+programs on its way say of that, and the scopes in which a program has run again for it."""
 
 _backward_shown = False
 
@@ -250,6 +282,20 @@ def note_absent(tensors: list[Any], gradients: tuple[Any, ...]) -> None:
             absent[id(tensor)] = gradient is None and absent.get(id(tensor), True)
 
 
+def only_asked(tensors: Iterable[Any], gradients: Iterable[Any]) -> tuple[Any, ...]:
+    """What a ``PyLayer`` gives for its inputs: Paddle wants ``None`` where nobody asks for it.
+
+    That is so in a ``paddle.grad`` where the gradient does not lead to one of its inputs.
+    """
+    asked = BACKWARD.asked
+    if asked is None:
+        return tuple(gradients)
+    return tuple(
+        each if each is None or asked.leads(tensor) else None
+        for tensor, each in zip(tensors, gradients, strict=True)
+    )
+
+
 def _without_absent(inputs: list[Any], made: list[Any], absent: dict[int, bool]) -> list[Any]:
     """What ``paddle.grad`` gives: Paddle makes zeros of a gradient that a program does not give."""
     return [
@@ -280,6 +326,9 @@ _CREATE_GRAPH: Final = 4
 _ALLOW_UNUSED: Final = 6
 """Where ``run_partial_grad`` takes whether an input may have no gradient."""
 
+_NO_GRAD: Final = 7
+"""Where ``run_partial_grad`` takes the tensors that no gradient goes through."""
+
 _RETAIN: Final = {"run_backward": 2, "run_partial_grad": 3}
 """Where Paddle's functions take ``retain_graph``."""
 
@@ -298,6 +347,9 @@ def _showing(
         outer = suspend_backward()
         before, BACKWARD.reached = BACKWARD.reached, []
         unfound, BACKWARD.absent = BACKWARD.absent, {}
+        asked, BACKWARD.asked = BACKWARD.asked, None
+        if len(arguments) > _NO_GRAD:
+            BACKWARD.asked = Asked(arguments[1], arguments[_NO_GRAD] or [])
         retained, BACKWARD.retains = BACKWARD.retains, bool(arguments[retain])
         revived, BACKWARD.revived = BACKWARD.revived, []
         creates = len(arguments) > _ALLOW_UNUSED and arguments[_CREATE_GRAPH]
@@ -329,7 +381,7 @@ def _showing(
                 kept = error, error.__traceback__
         finally:
             BACKWARD.reached, BACKWARD.absent, BACKWARD.retains = before, unfound, retained
-            BACKWARD.passed = outside
+            BACKWARD.passed, BACKWARD.asked = outside, asked
             for scope in BACKWARD.revived:
                 scope.results = None
             BACKWARD.revived = revived

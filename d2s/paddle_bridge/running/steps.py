@@ -25,7 +25,6 @@ from d2s.paddle_bridge.gradients.repairs import (
     visible_to,
 )
 from d2s.paddle_bridge.names import (
-    EagerTensor,
     _global_parameter_recorder,
     _program_hash,
     dygraph_guard_if_declarative,
@@ -122,55 +121,6 @@ def gradients_in_block(
         for operation in gradient:
             cut_operation(operation)
     return list(made)
-
-
-_HOOKS: Final = "d2s_hooks"
-_ARRIVES: Final = "d2s_arrives"
-
-
-def _counting_hooks() -> None:
-    """Let tensors know how many gradient hooks they have, which Paddle does not tell."""
-    register, remove = EagerTensor._register_grad_hook, EagerTensor._remove_grad_hook
-
-    def noting_register(self: Any, hook: Any) -> Any:
-        passage = getattr(self, _ARRIVES, None)
-        if passage is not None:
-            passage.shaped = True
-            hook = _of_gradients(hook)
-        known = register(self, hook)
-        with contextlib.suppress(AttributeError):
-            setattr(self, _HOOKS, getattr(self, _HOOKS, frozenset()) | {known})
-        return known
-
-    def noting_remove(self: Any, known: Any) -> Any:
-        with contextlib.suppress(AttributeError):
-            setattr(self, _HOOKS, getattr(self, _HOOKS, frozenset()) - {known})
-        return remove(self, known)
-
-    EagerTensor._register_grad_hook = noting_register
-    EagerTensor._remove_grad_hook = noting_remove
-
-
-_counting_hooks()
-
-
-def tell_of_hooks(tensor: Any, passage: Any) -> None:
-    """Let ``passage.shaped`` be true when a gradient hook is set on the result of a program.
-
-    Paddle calls it with ``None`` where the program's other results alone have gradients; dygraph
-    does not call it then, and nor does the tensor any more.
-    """
-    tensor.d2s_arrives = passage
-
-
-def _of_gradients(hook: Any) -> Any:
-    """``hook``, called with gradients alone."""
-    return lambda gradient: None if gradient is None else hook(gradient)
-
-
-def has_hooks(tensor: Any) -> bool:
-    """Whether a dygraph tensor has gradient hooks that were set since d2s was imported."""
-    return bool(getattr(tensor, _HOOKS, ()))
 
 
 @contextlib.contextmanager

@@ -19,24 +19,24 @@ gate hands them on instead of what the node has computed.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.tracebacks import user_traceback
-from d2s.errors import UnsupportedInGraphError
 from d2s.program.running.met import Met, Trainable
-from d2s.program.running.once import Once, at_this_line, explained, refuse_graph
+from d2s.program.running.once import Once, explained, refuse_graph
 
 
 class Joint(paddle.autograd.PyLayer):  # type: ignore[misc]
     """A program with loops: the forward keeps, or the backward computes it once more."""
 
     @staticmethod
-    def forward(ctx: Any, runner: Trainable, *tensors: Any) -> Any:
+    def forward(ctx: Any, runner: Trainable, hooks: list[bridge.ResultHooks], *tensors: Any) -> Any:
         count = len(runner.captured.inputs)
-        ctx.met = Met(runner, [], [])
+        ctx.met, ctx.hooks = Met(runner, [], []), hooks
         ctx.goes_on = [not (tensor.stop_gradient or tensor.is_leaf) for tensor in tensors]
         ctx.save_for_backward(*tensors)
         ctx.set_materialize_grads(False)
@@ -61,9 +61,9 @@ class Joint(paddle.autograd.PyLayer):  # type: ignore[misc]
             count = len(captured.inputs)
             met.tensors, met.read = tensors[:count], tensors[count:]
             given = [
-                gradient
-                for gradient, value in zip(gradients, captured.outputs, strict=True)
-                if not value.stop_gradient
+                hooks.applied(gradient)
+                for gradient, hooks in zip(gradients, ctx.hooks, strict=True)
+                if hooks is not None
             ]
             found = met.gradients(given)
             met.runner.wanted.note(tuple(each is not None for each in given))
@@ -71,13 +71,22 @@ class Joint(paddle.autograd.PyLayer):  # type: ignore[misc]
                 paddle.zeros_like(tensor) if gradient is None and goes_on else gradient
                 for tensor, gradient, goes_on in zip(tensors, found, ctx.goes_on, strict=True)
             ]
+            return bridge.only_asked(tensors, found)
         except Exception as error:
             failure = explained(error) or error
             bridge.keep_backward_error(failure, user_traceback(failure.__traceback__))
             raise
         finally:
             met.end()
-        return tuple(found)
+
+
+def joint_outputs(runner: Trainable, tensors: list[Any]) -> list[Any]:
+    """The outputs of :class:`Joint`; ``tensors`` are all that the program reads."""
+    hooks: list[bridge.ResultHooks | None] = []
+    outputs = Joint.apply(runner, hooks, *tensors)
+    for at, value in enumerate(runner.captured.outputs):
+        hooks.append(None if value.stop_gradient else bridge.ResultHooks(outputs[at]))
+    return [output.detach() if output.stop_gradient else output for output in outputs]
 
 
 class Gate(paddle.autograd.PyLayer):  # type: ignore[misc]
@@ -94,11 +103,11 @@ class Gate(paddle.autograd.PyLayer):  # type: ignore[misc]
         passage: Passage = ctx.passage
         refuse_graph(passage.runner)
         found = gradients if passage.found is None else tuple(passage.found)
+        given = passage.given()
         if any(gradient is None for gradient in found):
-            given = passage.given()
             bridge.note_absent(given, found)
             found = tuple(map(_there, given, found))
-        return found
+        return bridge.only_asked(given, found)
 
 
 def _there(tensor: Any, gradient: Any) -> Any:
@@ -121,19 +130,17 @@ class Passage:
 
     Attributes:
         found: the gradients to hand on instead of what Paddle's node computes.
-        shaped: the user's code has set a hook on a result, which may change its gradient.
     """
 
-    __slots__ = ("_got", "_met", "_once", "_places", "_wanted", "found", "shaped")
+    __slots__ = ("_got", "_met", "_once", "_places", "_wanted", "found")
 
     def __init__(self, runner: Trainable, tensors: list[Any], read: list[Any]) -> None:
         self._met = Met(runner, tensors, read)
         self._wanted = runner.wanted.now
-        self._got: list[Any] = []
+        self._got: dict[int, Any] = {}
         self._places: list[int] = []
         self._once: Once | None = None
         self.found: list[Any] | None = None
-        self.shaped = False
 
     @property
     def runner(self) -> Trainable:
@@ -159,32 +166,30 @@ class Passage:
         outputs, scope = program.run_for_training(given[:count], given[count:], self._wanted)
         met.note(outputs)
         self._once = Once(met.runner, scope, met.tensors, again=False)  # its gate goes once
-        for output in outputs:
-            if not output.stop_gradient:
-                bridge.hook_gradient(output, self)
-                bridge.tell_of_hooks(output, self)
+        gets = (output for output in outputs if not output.stop_gradient)
+        for at, output in enumerate(gets):
+            bridge.hook_last(output, functools.partial(self._arrives, at))
         return outputs
 
-    def __call__(self, gradient: Any) -> None:
-        """The gradient of the next result, or ``None``; after the last one, the node runs."""
+    def _arrives(self, at: int, gradient: Any) -> None:
+        """The gradient of a result, or ``None``; after the last one, the node runs."""
         assert self._once is not None
         if not self._once.used:
-            self._got.append(gradient)
+            self._got[at] = gradient
             if len(self._got) < len(self._wanted):
                 return
             self._decide()
         self._once(gradient)
 
     def _decide(self) -> None:
-        got, self._got = self._got, []
+        got = [self._got[at] for at in range(len(self._wanted))]
+        self._got = {}
         which = tuple(gradient is not None for gradient in got)
         wanted = self._met.runner.wanted
         if which == self._wanted:
             wanted.note(which)
             return
         try:
-            if self.shaped:
-                raise _shaped()
             with paddle.no_grad():
                 found = self._met.gradients(got)
         except Exception as error:
@@ -193,12 +198,3 @@ class Passage:
             raise
         self.found = [found[at] for at in self._places]
         wanted.note(which)
-
-
-def _shaped() -> UnsupportedInGraphError:
-    return at_this_line(
-        UnsupportedInGraphError,
-        "a hook is set on a result of a converted function, and gradients arrive at other results "
-        "than in the calls before",
-        "set the hook on what is computed from the result outside of the function",
-    )

@@ -22,7 +22,7 @@ from d2s.diagnostics.tracebacks import raise_with
 from d2s.errors import D2SError, InplaceError
 from d2s.program.capture.captured import Captured, Output, Run
 from d2s.program.capture.steps import check_asked
-from d2s.program.running.backward import Joint, Passage
+from d2s.program.running.backward import Passage, joint_outputs
 from d2s.program.running.failures import Again, point_out
 from d2s.program.running.histories import Histories
 from d2s.program.running.met import Trainable, copy_of, random_now, random_state
@@ -426,10 +426,7 @@ class Runner(Trainable):
         scope = None
         state = random_now(captured)
         if captured.has_loop:
-            outputs = [
-                output.detach() if output.stop_gradient else output
-                for output in Joint.apply(self, *tensors, *read)
-            ]
+            outputs = joint_outputs(self, [*tensors, *read])
         elif self.wanted.is_open and not all(each.stop_gradient for each in (*tensors, *read)):
             return Passage(self, tensors, read).outputs()
         else:

@@ -20,6 +20,7 @@ node as it is.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import paddle
@@ -34,32 +35,49 @@ class Side(paddle.autograd.PyLayer):  # type: ignore[misc]
     """A result, joined to the tensors with a history that it was computed from."""
 
     @staticmethod
-    def forward(ctx: Any, met: Met, at: int, places: list[int], output: Any, *before: Any) -> Any:
-        ctx.met, ctx.at, ctx.places = met, at, places
+    def forward(ctx: Any, joins: _Joins, output: Any, *before: Any) -> Any:
+        ctx.joins, ctx.output = joins, output
         ctx.set_materialize_grads(False)
         return bridge.sharing(output)
 
     @staticmethod
     def backward(ctx: Any, gradient: Any) -> Any:
-        met: Met = ctx.met
+        joins: _Joins = ctx.joins
+        met = joins.met
         refuse_graph(met.runner)
         given: list[Any] = [None] * len(met.kinds)
-        given[ctx.at] = gradient
         try:
+            given[joins.at] = gradient = joins.hooks[0].applied(gradient)
             found = met.gradients(given)
         except Exception as error:
             failure = explained(error) or error
             bridge.keep_backward_error(failure, user_traceback(failure.__traceback__))
             raise
         every = [*met.tensors, *met.read]
+        before = [every[place] for place in joins.places]
         with paddle.no_grad():
-            return (
-                gradient,
-                *(
-                    paddle.zeros_like(every[place]) if found[place] is None else found[place]
-                    for place in ctx.places
-                ),
-            )
+            made = [
+                paddle.zeros_like(tensor) if found[place] is None else found[place]
+                for place, tensor in zip(joins.places, before, strict=True)
+            ]
+        return bridge.only_asked([ctx.output, *before], [gradient, *made])
+
+
+@dataclass
+class _Joins:
+    """What a :class:`Side` joins.
+
+    Attributes:
+        met: the call.
+        at: which of its results that may get gradients.
+        places: the tensors with a history, by their places among what the program reads.
+        hooks: those of the user's code on the result.
+    """
+
+    met: Met
+    at: int
+    places: list[int]
+    hooks: list[bridge.ResultHooks] = field(default_factory=list)
 
 
 class Apart:
@@ -102,8 +120,10 @@ class Apart:
             at += 1
             places = [place for place, results in self._reached.items() if at in results]
             if places:
+                joins = _Joins(met, at, places)
                 before = (every[place] for place in places)
-                joined[index] = made = Side.apply(met, at, places, outputs[index], *before)
+                joined[index] = made = Side.apply(joins, outputs[index], *before)
+                joins.hooks.append(bridge.ResultHooks(made))
                 bridge.hook_gradient(made, Once(met.runner, None, []))
         return joined
 
