@@ -54,12 +54,17 @@ def test_text_of_the_run(text: str, capfd: Any) -> None:
     assert said[0] != said[1]
 
 
-@pytest.mark.parametrize(
-    "use", ["len(s)", "1 if s else 2", "[c for c in s]", "'a' in s", "s == '3.0 abc'", "{s: 1}"]
-)
-def test_text_of_the_run_is_needed_at_once(use: str) -> None:
+def test_text_of_the_run_is_needed_at_once() -> None:
     """F1: only the run knows it."""
-    refused(f"s = f'{{x.sum()}} abc'\nreturn {use}", NotStaticError, "text that contains a", 2)
+    refused("s = f'{x.sum()} abc'\nreturn {s: 1}", NotStaticError, "text that contains a", 2)
+
+
+@pytest.mark.parametrize(
+    "use", ["len(s)", "1 if s else 2", "[c for c in s]", "'a' in s", "s == '3.0 abc'"]
+)
+def test_text_of_the_run_is_asked_by_the_run(use: str) -> None:
+    """F1: the run knows it."""
+    assert_same(body(f"s = f'{{x.sum().item():.1f}} abc'\nreturn {use}"), POSITIVE, grad=False)
 
 
 def test_text_of_the_run_is_text() -> None:
