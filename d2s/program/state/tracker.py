@@ -327,10 +327,10 @@ class Watch:
         elif isinstance(thing, paddle.nn.Layer):
             self._layer(thing, path)
         elif isinstance(thing, tuple):
-            if len(thing) <= LARGE:
-                for index, item in enumerate(thing):
-                    part = f"{path}[{index}]"
-                    self.add(item, part, Place(thing, index, part, place))
+            self._class(type(thing))
+            for index, item in enumerate(thing if len(thing) <= LARGE else ()):
+                part = f"{path}[{index}]"
+                self.add(item, part, Place(thing, index, part, place))
         elif isinstance(thing, CONTAINERS):
             self._container(thing, path, place)
             self._attributes(thing, path, place)

@@ -28,10 +28,8 @@ from d2s.runtime.builtins import (
 from d2s.runtime.control_flow import effects
 from d2s.runtime.host import streams
 from d2s.runtime.lists import iteration
-from d2s.runtime.lists.items.views import is_view
 from d2s.runtime.loops.comprehensions import one_list, whole_of
 from d2s.runtime.python import casts, comparing, items, kinds, logic, stores, texts
-from d2s.runtime.values.choice import Choice, possible
 from d2s.runtime.values.tensors import is_array, is_tensor
 
 OPERATORS: Final[dict[Any, Callable[..., Any]]] = {
@@ -89,18 +87,12 @@ KEYED: Final[dict[Any, Callable[..., Any]]] = {
 """Functions that take a callback as ``key``."""
 
 
-def _at_position(*given: object) -> bool:
+def _at_position(_: object, *given: object) -> bool:
     """Whether the run decides the position that a method is given."""
     return bool(given) and (is_tensor(given[0]) or is_array(given[0]))
 
 
-def _is_view_of_one(*given: object) -> bool:
-    """Whether what a method is given is an object that is known by its number."""
-    one = possible(given[0]) if given else None
-    return any(map(is_view, one.leaves() if isinstance(one, Choice) else [one]))
-
-
-def _are_of_run(*given: object) -> bool:
+def _are_of_run(_: object, *given: object) -> bool:
     """Whether the run decides the length of something that a method is given."""
     return any(map(growing.is_of_run, given))
 
@@ -119,7 +111,7 @@ METHODS: Final[dict[tuple[type, str], Callable[..., Any]]] = {
 LATE_METHODS: Final[dict[tuple[type, str], tuple[Callable[..., bool], Callable[..., Any]]]] = {
     (list, "insert"): (_at_position, stores.insert),
     (list, "pop"): (_at_position, stores.pop),
-    (list, "remove"): (_is_view_of_one, items.remove),
+    (list, "remove"): (items.is_removed_late, items.remove),
     (type, "fromkeys"): (_are_of_run, growing.fromkeys),
     **{key: (_are_of_run, method) for key, method in growing.METHODS.items()},
 }

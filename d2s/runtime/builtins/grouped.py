@@ -9,6 +9,7 @@ from typing import Any
 
 import paddle
 
+from d2s.runtime.aliasing.holders import holders_of
 from d2s.runtime.control_flow.cond import if_
 from d2s.runtime.lists.dynamic_list import DynamicList, of_columns
 from d2s.runtime.lists.items.elements import Single
@@ -24,7 +25,8 @@ from d2s.runtime.lists.iteration import (
 )
 from d2s.runtime.lists.positions import Indexed
 from d2s.runtime.loops.comprehensions import list_, list_of, one_list, whole_of
-from d2s.runtime.loops.for_sources import OfTheRun, Trips
+from d2s.runtime.loops.for_sources import OfTheRun, Trips, moved_by
+from d2s.runtime.loops.rolling import is_still
 from d2s.runtime.python.comparing import ne
 from d2s.runtime.python.keys import is_undecided
 from d2s.runtime.python.logic import not_
@@ -42,7 +44,7 @@ _POSITIONS = Single(Leaf(paddle.int64, (), int, True))
 def groupby(call: Converting, iterable: object, key: object = None) -> Any:
     """``itertools.groupby``: the run finds where a key differs from the one before."""
     use = None if key is None else call(key)
-    things: Any = one_list(whole_of(iterable)) if current() is not None else iterable
+    things: Any = iterable if current() is None else _listed(one_list(whole_of(iterable)))
     if isinstance(things, Choice) and not things.single:
         return of_several(lambda found: itertools.groupby(found, use), things)
     if indexed(things) is None:
@@ -69,6 +71,14 @@ def groupby(call: Converting, iterable: object, key: object = None) -> Any:
         return keys.at(begin), group
 
     return Indexed(starts.length, item, (), itertools.groupby)
+
+
+def _listed(things: Any) -> Any:
+    """What ``enumerate`` or ``zip`` of sequences gives, if nobody else moves what it goes over."""
+    if type(things) not in (enumerate, zip) or not is_still(things):
+        return things
+    held = any(holder.live for part in moved_by(things) for holder in holders_of(part))
+    return things if held else list(items_of(things))
 
 
 _GROUP = type(next(itertools.groupby([0]))[1])

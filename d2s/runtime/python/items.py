@@ -23,6 +23,7 @@ from d2s.runtime.lists.becoming import become
 from d2s.runtime.lists.dynamic_dict import DynamicKeys
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.structures import element_of
+from d2s.runtime.lists.items.views import is_view
 from d2s.runtime.lists.positions import RunRange
 from d2s.runtime.python import stores
 from d2s.runtime.python.arrays.array import Array
@@ -52,7 +53,7 @@ from d2s.runtime.python.picking import (
 from d2s.runtime.trace import current, error_here, tentatively
 from d2s.runtime.values.callbacks import host_call, is_seen, raise_when, raise_where
 from d2s.runtime.values.cases import MOST
-from d2s.runtime.values.choice import Choice, at_once, each
+from d2s.runtime.values.choice import Choice, at_once, each, possible
 from d2s.runtime.values.constants import holds_tensors
 from d2s.runtime.values.tensors import (
     as_value,
@@ -295,9 +296,23 @@ def index_of(items: list[Any] | tuple[Any, ...], item: object, *bounds: Any) -> 
     return mark_number(paddle.argmax(paddle.cast(found, "int64")), int)
 
 
+def is_removed_late(items: list[Any], *given: object) -> bool:
+    """Whether only the run can tell which of ``items`` is to be removed, by its number say."""
+    item = possible(given[0]) if given else None
+    leaves = item.leaves() if isinstance(item, Choice) else [item]
+    return any(is_view(leaf) or _is_asked_of_run(items, leaf) for leaf in leaves)
+
+
 def remove(items: list[Any], item: object) -> None:
-    """``list.remove``, where only the run can compare."""
-    found = paddle.stack(_equal(items, item))
+    """``list.remove``, where only the run may be able to compare."""
+    if isinstance(item, Choice):
+        each(lambda found: remove(items, found), item, changes=True)
+        return
+    flags = _compared(items, item)
+    if not bridge.is_value(next((flag for flag in flags if flag is not False), None)):
+        items.remove(item)  # Python finds it, or that it is not there
+        return
+    found = paddle.stack(list(map(_as_value_of, flags)))
     raise_when(~found.any(), ValueError("list.remove(x): x not in list"))
     stores.pop(items, mark_number(paddle.argmax(paddle.cast(found, "int64")), int))
 
@@ -326,11 +341,17 @@ def count_of(items: list[Any] | tuple[Any, ...], item: object) -> Any:
 
 def _equal(items: list[Any] | tuple[Any, ...], item: object) -> list[paddle.Tensor]:
     """For each of ``items`` whether it equals ``item``, as 0-D bool values."""
+    return list(map(_as_value_of, _compared(items, item)))
+
+
+def _compared(items: list[Any] | tuple[Any, ...], item: object) -> list[Any]:
+    """For each of ``items`` whether it equals ``item``, a bool where Python knows."""
     known = [other.get() if isinstance(other, Choice) else other for other in items]
-    return [
-        holds if bridge.is_value(holds) else paddle.full([], holds, "bool")
-        for holds in (condition(eq(other, item)) for other in known)
-    ]
+    return [condition(eq(other, item)) for other in known]
+
+
+def _as_value_of(holds: Any) -> paddle.Tensor:
+    return holds if bridge.is_value(holds) else paddle.full([], bool(holds), "bool")
 
 
 def _is_asked_of_run(items: list[Any] | tuple[Any, ...], item: object) -> bool:

@@ -297,7 +297,7 @@ class StandIns:
             usual, late = plain(method, self._call), partial(operator, owner)
 
             def run(*given: object, **options: object) -> Any:
-                return (late if is_late(*given) else usual)(*given, **options)
+                return (late if is_late(owner, *given) else usual)(*given, **options)
 
             return _with_whole(run, owner)
         if key in dispatch.KEYED_METHODS:
