@@ -32,6 +32,7 @@ from d2s.runtime.python.keys import is_undecided
 from d2s.runtime.python.logic import not_
 from d2s.runtime.trace import current
 from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.tables import Words
 from d2s.runtime.values.tensors import condition, is_tensor, mark_number
 from d2s.runtime.values.tree import any_leaf, is_plain_sequence
 
@@ -54,9 +55,9 @@ def groupby(call: Converting, iterable: object, key: object = None) -> Any:
         first = items[0] if use is None else use(items[0])
         if not (is_tensor(first) or any(map(is_undecided, [first] if use else items))):
             return itertools.groupby(items, use and _remembering(first, use))
-        whole = DynamicList.of(items, "groups")
+        whole = DynamicList.of(items, Words("what groupby() takes"))
         late = [first, *(item if use is None else use(item) for item in items[1:])]
-        keys = whole if use is None else DynamicList.of(late, "keys")
+        keys = whole if use is None else DynamicList.of(late, Words("the keys of groupby()"))
     else:
         whole = list_of(things)
         keys = whole if use is None else list_(indexed(whole), lambda item: use(item))
@@ -73,7 +74,7 @@ def groupby(call: Converting, iterable: object, key: object = None) -> Any:
     return Indexed(starts.length, item, (), itertools.groupby)
 
 
-def _listed(things: Any) -> Any:
+def _listed(things: object) -> Any:
     """What ``enumerate`` or ``zip`` of sequences gives, if nobody else moves what it goes over."""
     if type(things) not in (enumerate, zip) or not is_still(things):
         return things
@@ -116,7 +117,7 @@ def _of_the_run(iterable: object) -> Any:
     things = one_list(iterable)
     if current() is None or not is_plain_sequence(things) or not any_leaf(_is_of_run, things):
         return things
-    return DynamicList.of(list(things), "items")
+    return DynamicList.of(list(things), Words("a list"))
 
 
 def takewhile(call: Converting, predicate: object, iterable: object, /) -> Any:

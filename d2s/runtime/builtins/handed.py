@@ -49,19 +49,19 @@ def next_(iterator: object, /, *default: object) -> Any:
     if begun is None:
         return comprehensions.next_(iterator, *default)
     done: Any = False
-    first: Any = default[0] if default else UNBOUND
+    first_item: Any = default[0] if default else UNBOUND
 
     def trip(item: object) -> None:
-        nonlocal done, first
-        done, first = True, item
+        nonlocal done, first_item
+        done, first_item = True, item
 
-    OfGenerator(begun).run(Trips(trip, ("done", "first"), lambda: done))
+    OfGenerator(begun).run(Trips(trip, ("done", "first_item"), lambda: done))
     if not default and bridge.is_value(done):
         raise_when(not_(done), StopIteration())
-        return sole(first)
+        return sole(first_item)
     if not default and not done:
         raise StopIteration
-    return first
+    return first_item
 
 
 def enumerate_(iterable: object, start: object = 0) -> Any:

@@ -21,6 +21,7 @@ from d2s.runtime.loops.comprehensions import list_of, whole_of
 from d2s.runtime.python.keys import is_undecided
 from d2s.runtime.trace import current
 from d2s.runtime.values.choice import Choice, each
+from d2s.runtime.values.tables import Words
 from d2s.runtime.values.tensors import is_tensor
 from d2s.runtime.values.tree import is_mapping, is_tuple
 
@@ -31,7 +32,7 @@ def _of_run(things: Any, late: Callable[[Any], bool]) -> tuple[DynamicList | Non
     if indexed(things) is not None:
         return list_of(things), things
     items = list(items_of(things))
-    return (DynamicList.of(items, "keys") if any(map(late, items)) else None), items
+    return (DynamicList.of(items, Words("a set or dict")) if any(map(late, items)) else None), items
 
 
 def set_(things: Any = (), /) -> Any:

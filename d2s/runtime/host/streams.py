@@ -16,8 +16,10 @@ from typing import Any, Final, NoReturn
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.host.lowering import lowered
 from d2s.runtime.host.shipment import Shipment
+from d2s.runtime.host.text import HostText
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.callbacks import host_call
+from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.objects import attribute, owner_of
 
 _METHODS: Final = frozenset(("write", "writelines", "flush"))
@@ -121,8 +123,15 @@ def open_(file: Any, mode: Any = "r", *others: Any, **options: Any) -> Any:
     """``open``: files are read while the program is captured, and not written.
 
     Raises:
-        UnsupportedInGraphError: (D2S205) the file is opened for writing.
+        UnsupportedInGraphError: (D2S205) the file is opened for writing, or a tensor decides which
+            one it is.
     """
+    if isinstance(file, HostText | Choice):
+        raise error_here(
+            UnsupportedInGraphError,
+            "a tensor decides which file is opened, which happens while the program is captured",
+            "read the files outside of the converted function, and pass what is in them",
+        )
     if current() is not None and isinstance(mode, str) and set(mode) & set("wax+"):
         raise error_here(
             UnsupportedInGraphError,

@@ -43,7 +43,7 @@ from d2s.runtime.values.objects import (
     own_members,
     owner_of,
 )
-from d2s.runtime.values.tables import listed
+from d2s.runtime.values.tables import Words, listed
 from d2s.runtime.values.tree import bare, entries, is_mapping, is_mutable
 
 KINDS: Final[dict[type, type[DynamicList]]] = {
@@ -341,7 +341,7 @@ def repeated(things: str | list[Any] | tuple[Any, ...], times: object) -> object
     changes = is_mutable(things) and is_augmented_here()
     if not things:
         return things if changes else things[:]
-    made = DynamicList.of(list(things), "list")
+    made = DynamicList.of(list(things), Words("a list"))
     if changes:
         made = become(things, made.element)
         made *= times

@@ -29,6 +29,7 @@ from d2s.runtime.lists.positions import (
 from d2s.runtime.trace import error_here
 from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.tables import Words
 from d2s.runtime.values.tensors import (
     NUMBER_DTYPES,
     as_value,
@@ -297,7 +298,7 @@ class DynamicList(OrderedItems):
             return None
         widest = float if float in kinds else int if int in kinds else bool
         same = [cast_plain(as_value(item), NUMBER_DTYPES[widest]) for item in other]
-        return DynamicList.of([mark_number(item, widest) for item in same], "list")
+        return DynamicList.of([mark_number(item, widest) for item in same], Words("a list"))
 
     def _equals(self, other: DynamicList) -> paddle.Tensor:
         """Whether both have the same numbers, as a 0-D bool value."""

@@ -241,6 +241,7 @@ def _let_be(thing: object) -> None:
         return
     path = None if steps(thing) else capture.outside(thing)
     if path is not None:
+        path = next((each_.path for each_ in holders_of_alternative([thing])), path)
         raise error_here(UnsupportedInGraphError, changes(thing, path), KEEP_ELSEWHERE)
 
 
@@ -411,7 +412,7 @@ def next_(iterator: Any, /, *default: Any) -> Any:
 def resuming(name: str) -> Callable[..., Any]:
     """``generator.send`` or ``throw``: as :func:`next_`."""
 
-    def resume(generator: Any, /, *given: Any) -> Any:
+    def resume(generator: object, /, *given: object) -> Any:
         moving(generator)
         return getattr(generator, name)(*given)
 

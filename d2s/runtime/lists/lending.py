@@ -180,6 +180,31 @@ def settle(owner: OfRunLength, *, deeper: bool = True) -> None:
                 capture.lent.remove(entry)
 
 
+def is_itself_only(thing: Any) -> bool:
+    """Whether an object is equal to nothing else."""
+    kind: Any = type(thing)
+    return kind.__eq__ is object.__eq__
+
+
+def check_identity(one: object, other: object) -> None:
+    """Refuse to say whether two objects are one, if one of them was taken out of a list.
+
+    It is a new object in the program, whichever item the list had been given.
+    """
+    capture = current()
+    if capture is None or not capture.lent or one is other or type(one) is not type(other):
+        return
+    for entry in _open(capture) if is_object(one) else ():
+        if any(thing is one or thing is other for thing, _ in entry.known):
+            wish(one)
+            raise error_here(
+                ContainerInGraphError,
+                f"an item of {entry.owner.name!r}, whose length a tensor decides, is an object, "
+                "which is looked for among others",
+                "give the objects a number or text by which they are told apart",
+            )
+
+
 @contextlib.contextmanager
 def left_alone() -> Iterator[None]:
     """Write no item back meanwhile: what is in them is of a block that has been given up."""

@@ -39,6 +39,7 @@ from d2s.runtime.lists.items.rows import joined, opened, sharing, zero_rows
 from d2s.runtime.lists.items.structures import element_of, union
 from d2s.runtime.trace import OnceMoreError, current, error_here
 from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.tables import called
 from d2s.runtime.values.tensors import carried, mark_number, passing_in, zeros_of
 from d2s.runtime.values.tree import bare, children, entries, is_indexed
 
@@ -103,7 +104,7 @@ class ItemStore(OfRunLength):
     """
 
     def __init__(self, name: str, element: Element) -> None:
-        self.name = name
+        self.name = called(name)
         self.element: Element = element
         self.arrays: list[paddle.Tensor] = []
         self.rows: list[paddle.Tensor] | None = None

@@ -25,9 +25,11 @@ from d2s import paddle_bridge as bridge
 from d2s.runtime.control_flow.cond import select
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.ordering import columns_of_order
+from d2s.runtime.lists.lending import check_identity, is_itself_only
 from d2s.runtime.trace import current
 from d2s.runtime.values.choice import Choice, each
 from d2s.runtime.values.constants import holds_tensors
+from d2s.runtime.values.tables import Words
 from d2s.runtime.values.tensors import SIZE, Sizes, condition, mark_number, number_kind
 from d2s.runtime.values.tree import is_dataclass_instance, parts
 
@@ -56,6 +58,8 @@ def eq(left: object, right: object, /) -> Any:
                     none=True)  # fmt: skip
     pairs = _pairs(left, right)
     if pairs is None:
+        if is_itself_only(left):
+            check_identity(left, right)
         return left == right
     in_turn = _FIELDS_IN_TURN and is_dataclass_instance(left) and left is not right
     return _one_by_one(pairs) if pairs and in_turn else _all_same(pairs)
@@ -153,7 +157,7 @@ def _in_order(symbol: str, left: object, right: object) -> Any:
 
 def _of_grown(symbol: str, left: object, right: object) -> Any:
     """``left < right`` of two lists or tuples, where a tensor decides the length of one."""
-    pair = DynamicList.of([left, right], "order")
+    pair = DynamicList.of([left, right], Words("a comparison"))
     less, same = paddle.full([], False, "bool"), paddle.full([], True, "bool")
     for column in columns_of_order(pair.element, pair.item_rows(), symbol):
         one, other = column[0], column[1]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import enum
+import types
 from collections.abc import Callable, Sized
 from typing import Any, Final
 
@@ -24,6 +25,7 @@ from d2s.runtime.lists.dynamic_dict import DynamicKeys
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.structures import element_of
 from d2s.runtime.lists.items.views import is_view
+from d2s.runtime.lists.lending import check_identity, is_itself_only
 from d2s.runtime.lists.positions import RunRange
 from d2s.runtime.python import stores
 from d2s.runtime.python.arrays.array import Array
@@ -55,6 +57,7 @@ from d2s.runtime.values.callbacks import host_call, is_seen, raise_when, raise_w
 from d2s.runtime.values.cases import MOST
 from d2s.runtime.values.choice import Choice, at_once, each, possible
 from d2s.runtime.values.constants import holds_tensors
+from d2s.runtime.values.tables import Words
 from d2s.runtime.values.tensors import (
     as_value,
     cast_plain,
@@ -137,7 +140,7 @@ def _sliced(container: Any, key: slice) -> Any:
     if all(is_numeric(item) for item in items) or _are_too_many(container, key):
         with tentatively():
             try:
-                whole = DynamicList.of(items, "slice")
+                whole = DynamicList.of(items, Words("a slice"))
                 if not (whole.element.has_mutable or whole.element.has_objects):
                     part = whole[key]
                     return part.d2s_tuple() if type(container) is tuple else part
@@ -289,7 +292,7 @@ def index_of(items: list[Any] | tuple[Any, ...], item: object, *bounds: Any) -> 
         return items.index(item, *bounds)
     flags = _equal(items, item)
     if bounds:
-        places = DynamicList.of([mark_number(flag, bool) for flag in flags], "list")
+        places = DynamicList.of([mark_number(flag, bool) for flag in flags], Words("a list"))
         return places.index(True, *bounds)
     found = paddle.stack(flags)
     raise_where(~found.any(), lambda: _not_in(items, item))
@@ -300,7 +303,12 @@ def is_removed_late(items: list[Any], *given: object) -> bool:
     """Whether only the run can tell which of ``items`` is to be removed, by its number say."""
     item = possible(given[0]) if given else None
     leaves = item.leaves() if isinstance(item, Choice) else [item]
-    return any(is_view(leaf) or _is_asked_of_run(items, leaf) for leaf in leaves)
+    return any(
+        is_view(leaf)
+        or isinstance(type(leaf).__eq__, types.FunctionType)
+        or _is_asked_of_run(items, leaf)
+        for leaf in leaves
+    )
 
 
 def remove(items: list[Any], item: object) -> None:
@@ -350,10 +358,13 @@ def _compared(items: list[Any] | tuple[Any, ...], item: object) -> list[Any]:
     return [condition(eq(other, item)) for other in known]
 
 
-def _as_value_of(holds: Any) -> paddle.Tensor:
+def _as_value_of(holds: object) -> paddle.Tensor:
     return holds if bridge.is_value(holds) else paddle.full([], bool(holds), "bool")
 
 
 def _is_asked_of_run(items: list[Any] | tuple[Any, ...], item: object) -> bool:
     """Whether only the run can compare ``item`` with ``items``."""
+    if is_itself_only(item):
+        for other in items:
+            check_identity(item, other)
     return bool(items) and any(holds_tensors(found) for found in (item, *items))

@@ -14,13 +14,14 @@ from typing import Any
 import paddle
 
 from d2s import paddle_bridge as bridge
+from d2s.errors import NotStaticError
 from d2s.runtime.host.text import HostText
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.fixed import FixedDict, FixedList
 from d2s.runtime.lists.items.views import is_view
 from d2s.runtime.lists.positions import Indexed
 from d2s.runtime.python.casts import over
-from d2s.runtime.trace import current
+from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.callbacks import raise_when
 from d2s.runtime.values.choice import Choice, bound, each, simplified
 from d2s.runtime.values.fields import missing_attribute
@@ -154,12 +155,27 @@ def class_(thing: Any) -> Any:
     return thing.__class__
 
 
+def check_name(name: object) -> None:
+    """Refuse a text of the run as the name of an attribute.
+
+    Raises:
+        NotStaticError: (D2S208).
+    """
+    if isinstance(name, HostText):
+        raise error_here(
+            NotStaticError,
+            "only the run knows the name of an attribute that is asked for or set",
+            "keep the things in a dict, or a list with numbers in the place of names",
+        )
+
+
 def hasattr_(thing: Any, name: Any, /) -> Any:
     """``hasattr``: also of an attribute that one side of a branch has made."""
     if current() is None:
         return hasattr(thing, name)
     if isinstance(name, Choice):
         return over(lambda found: hasattr_(thing, found), name)
+    check_name(name)
     if isinstance(thing, Choice):
         return _by_alternative(lambda side: hasattr_(side, name), thing)
     if isinstance(thing, DynamicList):
@@ -184,6 +200,7 @@ def getattr_(thing: Any, name: Any, /, *default: Any) -> Any:
         return getattr(thing, name, *default)
     if isinstance(name, Choice):
         return over(lambda found: getattr_(thing, found, *default), name)
+    check_name(name)
     if isinstance(thing, Choice):
         return each(lambda side: getattr_(side, name, *default), thing, none=True)
     if bridge.is_value(thing):

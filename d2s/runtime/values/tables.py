@@ -29,6 +29,33 @@ _SIDES: Final = (Side("on one side", None), Side("on the other", None))
 _MOMENTS: Final = (Side("before the loop", None), Side("after a trip", None))
 
 
+class Words(str):
+    """What a message calls a thing that no variable of the user's holds; it stands in no quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+_OF_OURS: Final = {
+    "comprehension": "a comprehension",
+    "first_item": "what next() gives",
+    "result": "the result",
+}
+"""Variables of code that d2s has made, and what a message calls what they hold."""
+
+
+def called(path: str) -> str:
+    """What a message calls ``path``.
+
+    >>> f"{called('rows[0]')!r}, {called('result[0]')!r}"
+    "'rows[0]', the result"
+    """
+    words = _OF_OURS.get(re.split(r"[.\[]", path)[0])
+    return path if words is None else Words(words)
+
+
 def row(path: str, side: Side, value: Any) -> Row:
     """What ``path`` is on one side."""
     return Row(path, side.where, *facts_of(value), side.line)

@@ -54,7 +54,7 @@ from d2s.runtime.python.arrays.array import array, asarray, memoryview_
 from d2s.runtime.trace import current
 from d2s.runtime.training import clip_functions
 from d2s.runtime.training import functions as training
-from d2s.runtime.values.choice import Choice
+from d2s.runtime.values.choice import Choice, each, possible
 from d2s.runtime.values.fields import steps
 from d2s.runtime.values.objects import is_user_class
 from d2s.runtime.values.tensors import is_tensor
@@ -147,6 +147,8 @@ class StandIns:
                 for kind in (contextlib.redirect_stdout, contextlib.redirect_stderr)
             },
             builtins.iter: over_one_list(self._iter),
+            builtins.setattr: partial(self._by_name, builtins.setattr),
+            builtins.delattr: partial(self._by_name, builtins.delattr),
             paddle.DataParallel: state.data_parallel,
             builtins.memoryview: memoryview_,
             np.asarray: asarray,
@@ -244,6 +246,15 @@ class StandIns:
         of_run = len(given) == 1 and growing.is_of_run(given[0])
         return iteration.iter_(given[0]) if of_run else plain(builtins.iter, self._call)(*given)
 
+    def _by_name(self, function: Callable[..., Any], thing: object, *given: object) -> Any:
+        """``setattr`` or ``delattr``, also of an attribute whose name a tensor has chosen."""
+        name = possible(given[0]) if given else None
+        if isinstance(name, Choice):
+            use = partial(self._by_name, function, thing)
+            return each(lambda found: use(found, *given[1:]), name, changes=True)
+        kinds.check_name(name)
+        return plain(function, self._call)(thing, *given)
+
     @staticmethod
     def _wants_steps(things: object) -> bool:
         """Whether the iterator of a sequence has to be one in Python."""
@@ -254,7 +265,7 @@ class StandIns:
             is_tensor(things) and things.shape[:1] not in ([], [-1])
         )
 
-    def _next(self, iterator: Any, /, *default: object) -> Any:
+    def _next(self, iterator: object, /, *default: object) -> Any:
         """``next``."""
         leaves = iterator.leaves() if isinstance(iterator, Choice) else [iterator]
         if all(map(steps, leaves)):

@@ -20,6 +20,7 @@ from d2s.runtime.lists.items.structures import (
     union,
 )
 from d2s.runtime.lists.items.views import is_view, number_of
+from d2s.runtime.lists.lending import is_itself_only
 from d2s.runtime.trace import error_here
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import NUMBER_DTYPES, as_value, cast_plain, joint_kind, number_kind
@@ -79,7 +80,7 @@ def _equal(element: Element, rows: Iterator[Any], item: Any) -> Flags:
     if isinstance(element, Labels):
         known = labels_of(item) is not None and item in element.table
         return mine[0] == element.table.index(item) if known else None
-    if isinstance(element, Known) and all(map(_is_itself_only, (*element.table, item))):
+    if isinstance(element, Known) and all(map(is_itself_only, (*element.table, item))):
         places = [at for at, thing in enumerate(element.table) if thing is item]
         return mine[0] == places[0] if places else None
     if isinstance(element, Structure):
@@ -88,11 +89,6 @@ def _equal(element: Element, rows: Iterator[Any], item: Any) -> Flags:
         return _same_lists(element, mine, item)
     wish_for(element)
     raise _refusal()
-
-
-def _is_itself_only(thing: object) -> bool:
-    """Whether an object is equal to nothing else."""
-    return type(thing).__eq__ is object.__eq__
 
 
 def _one_of_several(element: Element, rows: list[Any], item: Choice) -> Flags:

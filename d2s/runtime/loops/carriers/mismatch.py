@@ -11,7 +11,7 @@ from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.trace import error_here
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.objects import is_list
-from d2s.runtime.values.tables import describe, moments
+from d2s.runtime.values.tables import called, describe, moments
 from d2s.runtime.values.tree import is_mapping
 
 
@@ -30,8 +30,9 @@ def mismatch(
         sides: what it is before the loop, and behind a trip.
     """
     before, after = sides
+    cause, cure = (said.replace(repr(path), repr(called(path))) for said in (cause, cure))
     found = after.leaves() if isinstance(after, Choice) else [after]
-    return error_here(kind, cause, cure, moments(path, _shown(before), map(_shown, found)))
+    return error_here(kind, cause, cure, moments(called(path), _shown(before), map(_shown, found)))
 
 
 def in_words(value: object) -> str:
