@@ -34,10 +34,6 @@ class Box:
     def __init__(self, v=None):
         self.v = v
 
-class Sized(Box):
-    def __eq__(self, other):
-        return float(self.v.sum()) == float(other.v.sum())
-
 kept = Box()
 kept.a, kept.b = 1, 2
 """
@@ -102,11 +98,6 @@ FORMS = {
     boxes = [Box(x * k) for k in range(3)]
     large = [b for b in boxes if b.v.sum() > 1]
     return [boxes.index(b) for b in large], [b.v for b in boxes if b not in large]
-    """,
-    "objects with an __eq__": """
-    boxes = [Sized(x * k) for k in range(3)]
-    boxes.remove(Sized(boxes[2].v if x[0] > 1 else x))
-    return [b.v for b in boxes]
     """,
     "one of two lists": """
     a, b = [1, 2, 3], [2, 3]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import collections
 import enum
-import types
 from collections.abc import Callable, Sized
 from typing import Any, Final
 
@@ -57,6 +56,7 @@ from d2s.runtime.values.callbacks import host_call, is_seen, raise_when, raise_w
 from d2s.runtime.values.cases import MOST
 from d2s.runtime.values.choice import Choice, at_once, each, possible
 from d2s.runtime.values.constants import holds_tensors
+from d2s.runtime.values.fields import is_object
 from d2s.runtime.values.tables import Words
 from d2s.runtime.values.tensors import (
     as_value,
@@ -303,17 +303,15 @@ def is_removed_late(items: list[Any], *given: object) -> bool:
     """Whether only the run can tell which of ``items`` is to be removed, by its number say."""
     item = possible(given[0]) if given else None
     leaves = item.leaves() if isinstance(item, Choice) else [item]
-    return any(
-        is_view(leaf)
-        or isinstance(type(leaf).__eq__, types.FunctionType)
-        or _is_asked_of_run(items, leaf)
-        for leaf in leaves
-    )
+    if any(map(is_view, leaves)):
+        return True
+    asked = (leaf for leaf in leaves if not is_object(leaf) or not isinstance(item, Choice))
+    return any(_is_asked_of_run(items, leaf) for leaf in asked)
 
 
 def remove(items: list[Any], item: object) -> None:
     """``list.remove``, where only the run may be able to compare."""
-    if isinstance(item, Choice):
+    if isinstance(item, Choice) and not any(map(is_view, item.leaves())):
         each(lambda found: remove(items, found), item, changes=True)
         return
     flags = _compared(items, item)

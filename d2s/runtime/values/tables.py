@@ -39,7 +39,6 @@ class Words(str):
 
 
 _OF_OURS: Final = {
-    "comprehension": "a comprehension",
     "first_item": "what next() gives",
     "result": "the result",
 }
