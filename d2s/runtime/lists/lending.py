@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -203,6 +203,12 @@ def check_identity(one: object, other: object) -> None:
                 "which is looked for among others",
                 "give the objects a number or text by which they are told apart",
             )
+
+
+def check_among(thing: object, others: Iterable[object]) -> None:
+    """The same for an object that is looked for among ``others``."""
+    for other in others if is_itself_only(thing) else ():
+        check_identity(thing, other)
 
 
 @contextlib.contextmanager

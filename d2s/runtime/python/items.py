@@ -24,7 +24,7 @@ from d2s.runtime.lists.dynamic_dict import DynamicKeys
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.structures import element_of
 from d2s.runtime.lists.items.views import is_view
-from d2s.runtime.lists.lending import check_identity, is_itself_only
+from d2s.runtime.lists.lending import check_among
 from d2s.runtime.lists.positions import RunRange
 from d2s.runtime.python import stores
 from d2s.runtime.python.arrays.array import Array
@@ -362,7 +362,5 @@ def _as_value_of(holds: object) -> paddle.Tensor:
 
 def _is_asked_of_run(items: list[Any] | tuple[Any, ...], item: object) -> bool:
     """Whether only the run can compare ``item`` with ``items``."""
-    if is_itself_only(item):
-        for other in items:
-            check_identity(item, other)
+    check_among(item, items)
     return bool(items) and any(holds_tensors(found) for found in (item, *items))

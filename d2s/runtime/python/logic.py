@@ -24,7 +24,7 @@ from d2s.runtime.host.text import HostText
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.views import is_view, same_object
 from d2s.runtime.lists.iteration import moving
-from d2s.runtime.lists.lending import check_identity, is_itself_only
+from d2s.runtime.lists.lending import check_among, check_identity
 from d2s.runtime.lists.positions import Indexed, RunRange
 from d2s.runtime.python.comparing import COMPARISONS, eq
 from d2s.runtime.python.keys import is_undecided
@@ -179,9 +179,7 @@ def in_(item: Any, container: Any) -> Any:
         return each(lambda found: found in container, item, none=True, exact=True)
     asks = is_undecided if hashed else holds_tensors
     among = () if is_mapping(container) or isinstance(container, KeysView | range) else container
-    if is_itself_only(item):
-        for other in among:
-            check_identity(item, other)
+    check_among(item, among)
     if not (asks(item) or isinstance(item, Choice | HostText) or any(map(asks, among))):
         return _is_bound_in(container, as_stored(item, container) if hashed else item)
     found: Any = None
