@@ -150,7 +150,7 @@ CALLS = [(0.5, 0.5), (-0.5, -1.5), (1.0, 1.5), (2.0, 2.0), (4.0, -4.0)]
 
 @pytest.mark.parametrize("form", FORMS)
 def test_what_a_tensor_removes_or_names(form: str) -> None:
-    """A1, D4: lists lose the item that a run means, and objects the attribute."""
+    """A1, D1: lists lose the item that a run means, and objects the attribute."""
     lines = FORMS[form] if FORMS[form].startswith("\n") else f"\n    {FORMS[form]}\n"
     text = f"{HEAD}\ndef f(x):{lines}"
     static = d2s.to_static(function_of(text, "f"), full_graph=True)
