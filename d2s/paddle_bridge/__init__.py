@@ -112,7 +112,13 @@ from d2s.paddle_bridge.running.errors import (
     saved_programs,
     words_of,
 )
-from d2s.paddle_bridge.running.hooks import ResultHooks, has_hooks, hook_last
+from d2s.paddle_bridge.running.hooks import (
+    LastHook,
+    ResultHooks,
+    WatchedResult,
+    has_hooks,
+    result_of,
+)
 from d2s.paddle_bridge.running.keeping import Kept
 from d2s.paddle_bridge.running.modes import modes_are, thread_modes
 from d2s.paddle_bridge.running.runs import Program
@@ -217,6 +223,7 @@ __all__ = [
     "Failed",
     "IfOp",
     "Kept",
+    "LastHook",
     "PaddlesFunction",
     "PirTranslatedLayer",
     "Program",
@@ -224,6 +231,7 @@ __all__ = [
     "RunScope",
     "SavedProgram",
     "Value",
+    "WatchedResult",
     "WhileOp",
     "Words",
     "arguments_of",
@@ -265,7 +273,6 @@ __all__ = [
     "holder_of",
     "holds",
     "hook_gradient",
-    "hook_last",
     "host_operation",
     "id_of_maker",
     "ids_from",
@@ -333,6 +340,7 @@ __all__ = [
     "relax",
     "remembered_frames",
     "renew",
+    "result_of",
     "runs_as_it_is",
     "saved_programs",
     "set_method",

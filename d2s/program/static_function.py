@@ -281,9 +281,9 @@ class StaticFunction(ConcretePrograms):
             failed = error
         if failed is not None:
             return self._instead(failed, args, kwargs, time.perf_counter() - start)
-        if watched:
-            return self._watched(args, kwargs)
         assert entry is not None
+        if watched:
+            return self._watched(args, kwargs, entry)
         if quick is not None and not entry.runner.captured.callers:
             self._programs.known.add(quick, entry, call.tensors)
         try:
@@ -298,13 +298,13 @@ class StaticFunction(ConcretePrograms):
                 entry.runner.fresh()  # looks up what is guarded now: the next call is a warm one
         return self._instead(failed, args, kwargs)
 
-    def _watched(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _watched(self, args: tuple[Any, ...], kwargs: dict[str, Any], entry: Entry) -> Any:
         """A call in dygraph, before programs are run that can be gone back through once only.
 
         If its backward retains the graph, or a second one comes, the function is none of these.
         """
         result = self.dygraph_function(*args, **kwargs)
-        Watch(self._drive, lambda: setattr(self, "_once", True)).set_on(result)
+        Watch(self._drive, lambda: setattr(self, "_once", True), entry.runner).set_on(result)
         return result
 
     def _instead(

@@ -11,7 +11,7 @@ import paddle
 import pytest
 
 import d2s
-from d2s.errors import NotStaticError, UnsupportedInGraphError
+from d2s.errors import LoopGradientError, NotStaticError, UnsupportedInGraphError
 from tests.helpers import function_of, scalar
 
 
@@ -396,3 +396,68 @@ def test_gradients_of_some_inputs(name: str, inputs: str, which: tuple[int, ...]
         assert (mine is None) == (theirs is None)
         if mine is not None:
             np.testing.assert_allclose(mine, theirs, rtol=1e-5)
+
+
+BETWEEN = {
+    "a hook": "got = []\nh.register_hook(lambda g: got.append(g.clone()))\ny.sum().backward()\n"
+    "return got[-1]",
+    "retain_grads": "h.retain_grads()\ny.sum().backward()\nreturn h.grad",
+    "paddle.grad": "return paddle.grad(y.sum(), h)[0]",
+    "paddle.grad of several": "return paddle.grad([y.sum()], [w, h], allow_unused=True)[1]",
+}
+"""Gradients of a result ``h`` from which ``y`` was computed."""
+
+COMPUTED = {
+    "straight": "h = x * w\nreturn h, (h * h).sum()",
+    "a loop": "h = x * w\ny = h\nfor _ in range(n):\n    y = paddle.tanh(y * w)\nreturn h, y.sum()",
+    "a branch": "h = x * w\nif n > 1:\n    y = h * h\nelse:\n    y = h * 2\nreturn h, y.sum()",
+}
+
+
+def _between(name: str, way: str, **options: Any) -> list[Any]:
+    w = paddle.to_tensor([0.5, 2.0], stop_gradient=False)
+    lines = "\n".join(f"    {line}" for line in COMPUTED[name].split("\n"))
+    function = function_of(f"def f(x, n):\n{lines}", w=w)
+    if options:
+        function = d2s.to_static(function, **options)
+    lines = "\n".join(f"    {line}" for line in BETWEEN[way].split("\n"))
+    asked = function_of(f"def g(h, y):\n{lines}", w=w)
+    found = []
+    for call in range(4):
+        h, y = function(paddle.to_tensor([1.0, 3.0]) * (call + 1), scalar(2))
+        found.append(asked(h, y).numpy())
+        w.clear_gradient(False)
+    return found
+
+
+@pytest.mark.parametrize("way", BETWEEN)
+@pytest.mark.parametrize("name", COMPUTED)
+def test_the_gradient_of_one_result_by_another(name: str, way: str) -> None:
+    """F3, H1: a program has none, and says so; by default the first call tells."""
+    with pytest.raises(LoopGradientError) as caught:
+        _between(name, way, full_graph=True)
+    assert caught.value.code == "D2S307"
+    for mine, theirs in zip(
+        _between(name, way, full_graph=False), _between(name, way), strict=True
+    ):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-5)
+
+
+def test_a_hook_on_a_result_that_nothing_else_comes_from() -> None:
+    """F3: it is called, also where other results were computed from others."""
+
+    @d2s.to_static(full_graph=True)
+    def three(x: Any) -> Any:
+        h = x * 2
+        return h, h.sum(), x.exp()
+
+    for _ in range(3):
+        x = paddle.to_tensor([1.0, 3.0], stop_gradient=False)
+        h, total, free = three(x)
+        seen: list[Any] = []
+        for each in (h, free):
+            each.register_hook(lambda gradient, to=seen: to.append(gradient.numpy().tolist()))
+        free.sum().backward()  # nothing comes to what was computed from h
+        assert seen == [[1.0, 1.0]]
+        np.testing.assert_allclose(x.grad.numpy(), x.exp().numpy(), rtol=1e-6)
+        del total

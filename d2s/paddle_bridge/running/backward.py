@@ -24,6 +24,7 @@ from d2s.paddle_bridge.flags import ORDER, Way
 from d2s.paddle_bridge.gate import GATE, static_lock
 from d2s.paddle_bridge.names import core, hook_gradient
 from d2s.paddle_bridge.preparing.constants import Constants
+from d2s.paddle_bridge.running.hooks import Refusal, asked_for
 
 
 class Asked:
@@ -326,6 +327,9 @@ _CREATE_GRAPH: Final = 4
 _ALLOW_UNUSED: Final = 6
 """Where ``run_partial_grad`` takes whether an input may have no gradient."""
 
+_ONE_NODE: Final = "GradTensorHolder::add()"
+"""What ``run_partial_grad`` raises from one result of a node to another one."""
+
 _NO_GRAD: Final = 7
 """Where ``run_partial_grad`` takes the tensors that no gradient goes through."""
 
@@ -338,6 +342,11 @@ def _kept_backward_error() -> tuple[BaseException, Any] | None:
     return error
 
 
+def _of_one_node(raised: Exception, refusal: Refusal | None) -> Exception | None:
+    """What is said of a gradient from one result of a program to another one."""
+    return None if refusal is None or _ONE_NODE not in str(raised) else refusal()
+
+
 def _showing(
     original: Callable[..., Any], retain: int, explain: Explain, raise_with: RaiseWith
 ) -> Callable[..., Any]:
@@ -348,7 +357,8 @@ def _showing(
         before, BACKWARD.reached = BACKWARD.reached, []
         unfound, BACKWARD.absent = BACKWARD.absent, {}
         asked, BACKWARD.asked = BACKWARD.asked, None
-        if len(arguments) > _NO_GRAD:
+        inputs = arguments[1] if len(arguments) > _NO_GRAD else ()
+        if inputs:
             BACKWARD.asked = Asked(arguments[1], arguments[_NO_GRAD] or [])
         retained, BACKWARD.retains = BACKWARD.retains, bool(arguments[retain])
         revived, BACKWARD.revived = BACKWARD.revived, []
@@ -359,7 +369,8 @@ def _showing(
         try:
             ORDER.enter()
             try:
-                result = original(*arguments, **options)
+                with asked_for(inputs) as refusal:
+                    result = original(*arguments, **options)
             finally:
                 ORDER.leave()
             done = True
@@ -375,7 +386,7 @@ def _showing(
         except Exception as raised:
             kept = _kept_backward_error()
             if kept is None:
-                error = explain(raised)
+                error = explain(raised) or _of_one_node(raised, refusal)
                 if error is None:
                     raise
                 kept = error, error.__traceback__

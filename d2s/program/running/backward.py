@@ -27,7 +27,13 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.tracebacks import user_traceback
 from d2s.program.running.met import Met, Trainable
-from d2s.program.running.once import Once, explained, refuse_graph
+from d2s.program.running.once import (
+    Once,
+    explained,
+    refusal_between,
+    refuse_between,
+    refuse_graph,
+)
 
 
 class Joint(paddle.autograd.PyLayer):  # type: ignore[misc]
@@ -60,11 +66,10 @@ class Joint(paddle.autograd.PyLayer):  # type: ignore[misc]
             tensors = list(ctx.saved_tensor())
             count = len(captured.inputs)
             met.tensors, met.read = tensors[:count], tensors[count:]
-            given = [
-                hooks.applied(gradient)
-                for gradient, hooks in zip(gradients, ctx.hooks, strict=True)
-                if hooks is not None
-            ]
+            every = zip(gradients, ctx.hooks, strict=True)
+            pairs = [(gradient, hooks) for gradient, hooks in every if hooks is not None]
+            refuse_between(met.runner, [hooks for _, hooks in pairs], [each for each, _ in pairs])
+            given = [hooks.applied(gradient) for gradient, hooks in pairs]
             found = met.gradients(given)
             met.runner.wanted.note(tuple(each is not None for each in given))
             found = [
@@ -84,8 +89,9 @@ def joint_outputs(runner: Trainable, tensors: list[Any]) -> list[Any]:
     """The outputs of :class:`Joint`; ``tensors`` are all that the program reads."""
     hooks: list[bridge.ResultHooks | None] = []
     outputs = Joint.apply(runner, hooks, *tensors)
+    refusal = refusal_between(runner)
     for at, value in enumerate(runner.captured.outputs):
-        hooks.append(None if value.stop_gradient else bridge.ResultHooks(outputs[at]))
+        hooks.append(None if value.stop_gradient else bridge.ResultHooks(outputs[at], refusal))
     return [output.detach() if output.stop_gradient else output for output in outputs]
 
 
@@ -132,12 +138,13 @@ class Passage:
         found: the gradients to hand on instead of what Paddle's node computes.
     """
 
-    __slots__ = ("_got", "_met", "_once", "_places", "_wanted", "found")
+    __slots__ = ("_got", "_hooks", "_met", "_once", "_places", "_wanted", "found")
 
     def __init__(self, runner: Trainable, tensors: list[Any], read: list[Any]) -> None:
         self._met = Met(runner, tensors, read)
         self._wanted = runner.wanted.now
         self._got: dict[int, Any] = {}
+        self._hooks: list[bridge.LastHook] = []
         self._places: list[int] = []
         self._once: Once | None = None
         self.found: list[Any] | None = None
@@ -166,9 +173,11 @@ class Passage:
         outputs, scope = program.run_for_training(given[:count], given[count:], self._wanted)
         met.note(outputs)
         self._once = Once(met.runner, scope, met.tensors, again=False)  # its gate goes once
+        refusal = refusal_between(met.runner)
         gets = (output for output in outputs if not output.stop_gradient)
         for at, output in enumerate(gets):
-            bridge.hook_last(output, functools.partial(self._arrives, at))
+            hook = functools.partial(self._arrives, at)
+            self._hooks.append(bridge.LastHook(output, hook, refusal))
         return outputs
 
     def _arrives(self, at: int, gradient: Any) -> None:
@@ -186,10 +195,11 @@ class Passage:
         self._got = {}
         which = tuple(gradient is not None for gradient in got)
         wanted = self._met.runner.wanted
-        if which == self._wanted:
-            wanted.note(which)
-            return
         try:
+            refuse_between(self._met.runner, self._hooks, got)
+            if which == self._wanted:
+                wanted.note(which)
+                return
             with paddle.no_grad():
                 found = self._met.gradients(got)
         except Exception as error:

@@ -28,7 +28,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.tracebacks import user_traceback
 from d2s.program.running.met import Met, Trainable
-from d2s.program.running.once import Once, explained, refuse_graph
+from d2s.program.running.once import Once, explained, refusal_between, refuse_graph
 
 
 class Side(paddle.autograd.PyLayer):  # type: ignore[misc]
@@ -123,7 +123,9 @@ class Apart:
                 joins = _Joins(met, at, places)
                 before = (every[place] for place in places)
                 joined[index] = made = Side.apply(joins, outputs[index], *before)
-                joins.hooks.append(bridge.ResultHooks(made))
+                hooks = bridge.ResultHooks(made, refusal_between(met.runner))
+                joins.hooks.append(hooks)
+                bridge.result_of(outputs[index]).outer = hooks
                 bridge.hook_gradient(made, Once(met.runner, None, []))
         return joined
 

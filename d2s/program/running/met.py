@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
@@ -10,7 +11,7 @@ import paddle
 
 from d2s import config
 from d2s import paddle_bridge as bridge
-from d2s.errors import BackwardTwiceError, LoopGradientError
+from d2s.errors import D2SError, LoopGradientError
 from d2s.program.capture.captured import Captured
 from d2s.runtime.host.generators import put_back, set_state, state_of
 
@@ -67,11 +68,11 @@ class Trainable:
         program: it, made ready to run.
         wanted: the results that get gradients, as far as calls have told.
         reads_overwritten: it computes with what it writes into.
-        twice: told of a second backward through one call.
+        twice: told of a second backward through one call, and of others that it has no gradient of.
     """
 
     def __init__(self, captured: Captured) -> None:
-        self.twice: Callable[[BackwardTwiceError], object] = id
+        self.twice: Callable[[D2SError], object] = id
         self.captured = captured
         self.program = self.ready()
         self.wanted = Wanted(captured.outputs)
@@ -105,6 +106,18 @@ class Trainable:
         return known.steps is None and not (
             any(changes) or known.hosts or known.has_random or known.draws or known.lifted
         )
+
+    @functools.cached_property
+    def computed_from(self) -> list[frozenset[int]]:
+        """For each result that may get a gradient the others that it was computed from."""
+        outputs = [value for value in self.captured.outputs if not value.stop_gradient]
+        copies = [value.get_defining_op() for value in outputs]
+        values = [
+            copy.operand_source(0) if copy.name() == "pd_op.assign" else value
+            for copy, value in zip(copies, outputs, strict=True)
+        ]
+        reached = bridge.reached_inputs(self.captured.program, values, values)
+        return [others - {at} for at, others in enumerate(reached)]
 
     def overwritten(self) -> list[bridge.EagerTensor]:
         """The tensors that the program writes into."""

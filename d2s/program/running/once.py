@@ -12,7 +12,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import here
-from d2s.errors import BackwardTwiceError, D2SError
+from d2s.errors import BackwardTwiceError, D2SError, LoopGradientError
 from d2s.program.running.failures import in_dygraphs_words
 from d2s.program.running.met import Trainable, contents_of, copies_of, random_state
 from d2s.runtime.values.callbacks import take_failure
@@ -45,6 +45,48 @@ def again() -> BackwardTwiceError:
         "Paddle has none",
         "let the converted function call paddle.grad() itself, or leave it in dygraph",
     )
+
+
+def between() -> LoopGradientError:
+    """What is said of a gradient from one result of a call to another one, at the present line."""
+    return at_this_line(
+        LoopGradientError,
+        "the gradient of a result of a converted function is asked for (by a hook, retain_grads() "
+        "or paddle.grad()), and another result was computed from it: a program has none",
+        "compute the other one outside of the converted function, or take the gradient in it",
+    )
+
+
+def refuse_between(runner: Trainable, hooks: Sequence[Any], given: Sequence[Any]) -> None:
+    """Refuse a backward in which hooks on results would miss gradients of other results.
+
+    Args:
+        runner: the program.
+        hooks: for each result that may get a gradient what tells whether it is asked for.
+        given: the gradients that arrive.
+
+    Raises:
+        LoopGradientError: (D2S307).
+    """
+    asked = {at for at, hook in enumerate(hooks) if hook.is_watched}
+    if not asked:
+        return
+    for at, gradient in enumerate(given):
+        if gradient is not None and not asked.isdisjoint(runner.computed_from[at]):
+            error = between()
+            runner.twice(error)
+            raise error
+
+
+def refusal_between(runner: Trainable) -> Callable[[], Exception]:
+    """Says :func:`between`, and lets later calls be no such program's."""
+
+    def refusal() -> Exception:
+        error = between()
+        runner.twice(error)
+        return error
+
+    return refusal
 
 
 def _refused(runner: Trainable) -> BackwardTwiceError:
@@ -94,12 +136,17 @@ class Watch:
     Args:
         told: is told of a second backward, or of a first one that leaves room for it.
         settled: is called when a first one has left none.
+        runner: the program.
     """
 
     def __init__(
-        self, told: Callable[[BackwardTwiceError], object], settled: Callable[[], object]
+        self,
+        told: Callable[[D2SError], object],
+        settled: Callable[[], object],
+        runner: Trainable,
     ) -> None:
         self._told, self._settled = told, settled
+        self._between = any(runner.computed_from)
         self._first: int | None = None
 
     def set_on(self, result: Any) -> None:
@@ -107,6 +154,8 @@ class Watch:
         for each in paddle.utils.flatten(result):
             if isinstance(each, paddle.Tensor) and not each.stop_gradient and not each.is_leaf:
                 bridge.hook_gradient(each, self)
+                if self._between:
+                    bridge.WatchedResult(each, lambda: self._told(between()))
 
     def __call__(self, gradient: Any) -> None:
         number = bridge.number_of_backward()
