@@ -10,7 +10,7 @@ import pytest
 
 import d2s
 from d2s.errors import LoopGradientError
-from tests.helpers import assert_same, function_of
+from tests.helpers import assert_same, function_of, scalar
 
 LEAF = "x = x.detach(); x.stop_gradient = False; g = paddle.zeros_like(x); n = paddle.zeros([])"
 
@@ -203,3 +203,34 @@ def test_uses_are_added_up_in_dygraphs_order() -> None:
         x = paddle.randn([3])
         want, got = function(x, 4)[0], static(x, paddle.to_tensor(4))[0]
         assert got.tolist() == want.tolist()
+
+
+def test_a_condition_that_is_saved_twice() -> None:
+    """C7: of two equal conditions in a branch, each is its own where gradients read it."""
+
+    def twice(x: Any, y: Any, n: Any) -> Any:
+        if n != 2:
+            for _ in range(2):
+                if y.sum() > 1.25:
+                    rows = []
+                    for i in range(n):
+                        rows.append(x * 0.25 * i)
+                    x = y * 0.5
+                    for row in rows:
+                        x = x + row
+        return (x - y).sum()
+
+    static = d2s.to_static(twice, full_graph=True)
+    for first, second, count in (
+        ([-1.0, -1.0, -0.5], [0.5, -1.0, 1.5], 0),
+        ([0.0, -0.5, 0.25, -2.0], [0.5, 1.5, -0.5, -1.0], 0),
+        ([0.0, -0.5, 0.25], [2.5, 1.5, -0.5], 3),
+        ([0.5, -0.5, 0.25, 1.0], [2.5, 1.5, -0.5, 1.0], 1),
+        ([0.5, -0.5, 0.25, 1.0], [2.5, 1.5, -0.5, 1.0], 2),
+    ):
+        found = []
+        for function in (static, twice):
+            x, y = (paddle.to_tensor(each, stop_gradient=False) for each in (first, second))
+            made = paddle.grad(function(x, y, scalar(count)), [x, y], allow_unused=True)
+            found.append([None if each is None else each.numpy().tolist() for each in made])
+        assert found[0] == found[1]

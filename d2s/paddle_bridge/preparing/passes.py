@@ -70,6 +70,28 @@ def copy_what_is_read_twice(program: Any) -> None:
         pir.set_insertion_point_to_block_end(program.global_block())
 
 
+def copy_what_is_saved_twice(program: Any) -> None:
+    """Give blocks that save a value for their gradients once more a copy of it.
+
+    Paddle names what it saves after the value, so both are one tensor where they are read, and
+    what writes over one of them, as ``logical_not_`` does with a condition, writes over the other.
+    Values are saved twice after equal operations have become one.
+    """
+    saved: set[int] = set()
+    with paddle.static.program_guard(program):
+        for operation in list(operations(program)):
+            if operation.name() != "cf.tuple_push":
+                continue
+            for index, value in enumerate(operation.operands_source()):
+                if index and value.id in saved and value.is_dense_tensor_type():
+                    paddle.pir.set_insertion_point(operation)
+                    copy = paddle.assign(value)
+                    copy.stop_gradient = value.stop_gradient
+                    operation.operand(index).set_source(copy)
+                saved.add(value.id)
+        pir.set_insertion_point_to_block_end(program.global_block())
+
+
 def _general_passes(program: Any, **options: Any) -> None:
     """Paddle's passes, after which no block reads a list of values that was made around it.
 
@@ -102,6 +124,7 @@ def _general_passes(program: Any, **options: Any) -> None:
     with paddle.static.program_guard(program):
         treat(program.global_block(), False)
     copy_what_is_read_twice(program)
+    copy_what_is_saved_twice(program)
     check_items(program)
 
 

@@ -27,6 +27,7 @@ from d2s.runtime.lists.items.rows import columns_of
 from d2s.runtime.lists.items.structures import OneOf
 from d2s.runtime.trace import error_here, open_trace, tentatively
 from d2s.runtime.values.callbacks import host_values, raise_when, raise_where
+from d2s.runtime.values.tables import Words
 from d2s.runtime.values.tensors import mark_number, passing_in
 
 
@@ -51,10 +52,11 @@ class DynamicSet(DynamicKeys):
         return self.bag().picked(places)
 
     def _refused_order(self) -> D2SError:
+        name = "" if isinstance(self.name, Words) else f"{self.name!r}, "
         return error_here(
             ContainerInGraphError,
-            f"{self.name!r}, a set whose items only the run knows, is iterated, in an order that "
-            "is that of their hashes",
+            f"{name}a set whose items only the run knows is iterated, in an order that is that of "
+            "their hashes",
             "iterate sorted(...) of it, or keep a list",
         )
 
