@@ -147,6 +147,8 @@ OPEN = {
     "    return paddle.stack(out) if len(x) else x",
     "inside of Paddle": "return paddle.linalg.cov(x, rowvar=False)",
     "repeated list": "return x * sum([2] * x.shape[0])",
+    "repeated text": "return x * len('ab' * x.shape[0])",
+    "printed before a text": "print('rows')\n    return x + len('a' * x.shape[0])",
     "sliced list": "return x * len([1, 2, 3, 4, 5, 6][: x.shape[0]])",
     "in a branch": "if x.sum() > 5:\n        return x * sum([2] * x.shape[0])\n    return x",
     "python numbers": "return x * min(len(x), 4) + sorted([len(x), 4])[0] + divmod(len(x), 2)[1]",
@@ -159,8 +161,7 @@ OPEN = {
 }
 CLOSED = {
     "text as a key": "return x * {'k3': 1.0}.get(f'k{x.shape[0]}', 5.0)",
-    "repeated text": "return x * len('ab' * x.shape[0])",
-    "printed before": "print('rows')\n    return x + len('a' * x.shape[0])",
+    "printed before": "print('rows')\n    return x + {'k3': 1}.get(f'k{x.shape[0]}', 5)",
     "unbound": "return sum(paddle.unbind(x)) if len(x) else x",
 }
 
@@ -377,7 +378,7 @@ def test_a_growing_cache_warns_once_and_says_why(call: Any, words: list[str]) ->
     """G2: with what keeps changing, and the cure, at the user's line."""
 
     def f(x, k):
-        return x * RATE * len("a" * x.shape[0])
+        return x * RATE * {"k3": 1.0}.get(f"k{x.shape[0]}", 2.0)
 
     static = d2s.to_static(f)
     with config.options(warn_programs=4), warnings.catch_warnings(record=True) as caught:
@@ -403,7 +404,7 @@ def test_a_few_programs_are_no_reason_to_warn() -> None:
 
 def test_the_log_names_each_capture(caplog: pytest.LogCaptureFixture) -> None:
     """G2: with its reason, and why a size stays as it is."""
-    static = d2s.to_static(of(CLOSED["repeated text"]))
+    static = d2s.to_static(of(CLOSED["text as a key"]))
     with config.options(log=1), caplog.at_level("INFO", "d2s"):
         for count in (3, 5):
             static(rows(count))
