@@ -174,7 +174,7 @@ def _folded(reader: Reader, node: Any, arguments: list[Value]) -> Value:
 
 
 def _collected(reader: Reader, node: Any, arguments: list[Value]) -> Value:
-    kind = {"set": Kind.SET, "frozenset": Kind.SET, "iter": Kind.ITERATOR}
+    kind = {"set": Kind.SET, "frozenset": Kind.SET}
     item = item_of(arguments[0]) if arguments else PLAIN
     if node.func.id in ("set", "frozenset") and arguments:
         rules.hashed(reader, node.args[0], item)

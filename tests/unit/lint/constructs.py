@@ -317,7 +317,7 @@ def yields(x):
 
 @d2s.to_static
 def iterator_in_a_branch(x):
-    rates = iter([0.5, 2.0, 10.0])
+    rates = (rate for rate in [0.5, 2.0, 10.0])
     rate = next(rates)
     if x.sum() < 1:
         rate = next(rates)  # D2S205

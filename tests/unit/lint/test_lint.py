@@ -105,7 +105,7 @@ def test_names_of_ones_own() -> None:
 
 def test_calls_in_the_file_say_what_arguments_are() -> None:
     """A parameter that is used as a number is a tensor where it gets one."""
-    text = "import d2s, paddle\n@d2s.to_static\ndef f(x, n):\n    it = iter([1, 2])\n    if n > 1:\n        x = x * next(it)\n    return x\n"
+    text = "import d2s, paddle\n@d2s.to_static\ndef f(x, n):\n    it = (k for k in [1, 2])\n    if n > 1:\n        x = x * next(it)\n    return x\n"
     assert codes(text + "f(paddle.ones([2]), 3)\n") == []
     assert codes(text + "f(paddle.ones([2]), paddle.to_tensor(3))\n") == ["D2S205"]
 
