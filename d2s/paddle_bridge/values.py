@@ -97,6 +97,11 @@ def expect_dense_gradient(tensor: Any) -> None:
     tensor._set_grad_type(_DENSE)
 
 
+def has_contents(tensor: Any) -> bool:
+    """Whether a dygraph tensor has memory: the state that an LSTM has for its dropout has none."""
+    return bool(tensor._is_initialized())
+
+
 def place_of_tensors() -> Any:
     """Where a tensor is that is made now; no operation is run, as a gradient may be under way."""
     place = core.Place()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -191,3 +192,40 @@ def test_a_second_backward_is_refused() -> None:
     kept.sum().backward(retain_graph=True)
     with pytest.raises(BackwardTwiceError):
         kept.sum().backward()
+
+
+@pytest.mark.parametrize("way", ["a history", "a loop", "retain_graph"])
+def test_a_tensor_without_memory(way: str) -> None:
+    """C7: an LSTM has one for its dropout, which has no contents to be kept."""
+
+    def seen(**options: Any) -> list[Any]:
+        paddle.seed(3)
+        net, best = paddle.nn.LSTM(2, 3), types.SimpleNamespace(ema=None)
+
+        def history(x: Any, n: Any) -> Any:
+            loss = net(x)[0].square().mean()
+            best.ema = loss if best.ema is None else best.ema * 0.5 + loss
+            return loss
+
+        def loop(x: Any, n: Any) -> Any:
+            y = net(x)[0]
+            for _ in range(n):
+                y = paddle.tanh(y * 1.5)
+            return y.mean()
+
+        def once(x: Any, n: Any) -> Any:
+            return net(x)[0].square().mean()
+
+        plain = {"a history": history, "a loop": loop, "retain_graph": once}[way]
+        function = d2s.to_static(plain, **options) if options else plain
+        found = []
+        for scale in (1.0, -0.5, 2.0):
+            loss = function(paddle.ones([2, 4, 2]) * scale, paddle.to_tensor(3))
+            if way == "retain_graph":
+                loss.backward(retain_graph=True)
+            loss.backward()
+            found.append(_now(loss, *(each.grad for each in net.parameters())))
+            net.clear_gradients()
+        return found
+
+    _assert_close(seen(full_graph=True), seen())

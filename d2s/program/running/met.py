@@ -245,7 +245,8 @@ def _with_copies(tensors: list[Any], which: Iterable[int] | None = None) -> list
     made = list(tensors)
     with paddle.no_grad():
         for at in range(len(made)) if which is None else which:
-            made[at] = paddle.assign(made[at])
+            if bridge.has_contents(made[at]):
+                made[at] = paddle.assign(made[at])
     return made
 
 
@@ -254,7 +255,7 @@ def copies_of(tensors: Sequence[Any]) -> Sequence[tuple[Any, Any]]:
     if not tensors:
         return ()
     with paddle.no_grad():
-        return [(tensor, paddle.assign(tensor)) for tensor in tensors]
+        return [(each, paddle.assign(each)) for each in tensors if bridge.has_contents(each)]
 
 
 @contextlib.contextmanager
