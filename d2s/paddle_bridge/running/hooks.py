@@ -25,12 +25,12 @@ Hook = Callable[[Any], Any]
 Refusal = Callable[[], Exception]
 
 
-class ResultHooks:
-    """The hooks on one result of a ``PyLayer``.
+class _Result:
+    """A result of a program, and whether somebody asks for its gradient.
 
     Args:
         tensor: the result.
-        refusal: what is said where the gradient of the result cannot be had.
+        refusal: what is said where its gradient cannot be had.
 
     Attributes:
         refusal: the same.
@@ -39,10 +39,10 @@ class ResultHooks:
     """
 
     def __init__(self, tensor: Any, refusal: Refusal) -> None:
-        self._hooks: dict[int, Hook] = {}
+        self._hooks: dict[Any, Hook] = {}
         self.refusal = refusal
         self.retains = False
-        self.outer: ResultHooks | None = None
+        self.outer: _Result | None = None
         setattr(tensor, _RESULT, self)
 
     @property
@@ -50,6 +50,10 @@ class ResultHooks:
         """Whether somebody asks for the gradient of the result."""
         outside = self.outer is not None and self.outer.is_watched
         return outside or self.retains or bool(self._hooks)
+
+
+class ResultHooks(_Result):
+    """The hooks on one result of a ``PyLayer``."""
 
     def add(self, _: Any, hook: Hook) -> int:
         """Call ``hook``, too; the number to remove it by."""
@@ -69,46 +73,31 @@ class ResultHooks:
         return gradient
 
 
-class LastHook:
+class LastHook(_Result):
     """A gradient hook on the result of a program, called behind those of the user's code.
 
     Args:
         tensor: the result.
         hook: called with its gradient, or ``None``.
         refusal: what is said where the gradient of the result cannot be had.
-
-    Attributes:
-        refusal: the same.
-        retains: the tensor is to keep its gradient.
-        outer: of the tensor that the user's code has in its place.
     """
 
     def __init__(self, tensor: Any, hook: Hook, refusal: Refusal) -> None:
-        self.refusal = refusal
+        super().__init__(tensor, refusal)
         self._hook = hook
         self._known = hook_gradient(tensor, hook)
-        self._others: set[Any] = set()
-        self.retains = False
-        self.outer: ResultHooks | None = None
-        setattr(tensor, _RESULT, self)
-
-    @property
-    def is_watched(self) -> bool:
-        """Whether somebody asks for the gradient of the result."""
-        outside = self.outer is not None and self.outer.is_watched
-        return outside or self.retains or bool(self._others)
 
     def add(self, tensor: Any, hook: Hook) -> Any:
         """Call ``hook`` before, with gradients alone."""
         _remove(tensor, self._known)
         known = hook_gradient(tensor, lambda g: None if g is None else hook(g))
         self._known = hook_gradient(tensor, self._hook)
-        self._others.add(known)
+        self._hooks[known] = hook
         return known
 
     def remove(self, tensor: Any, known: Any) -> Any:
         """Call it no more."""
-        self._others.discard(known)
+        self._hooks.pop(known, None)
         return _remove(tensor, known)
 
 
