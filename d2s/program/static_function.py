@@ -270,7 +270,7 @@ class StaticFunction(ConcretePrograms):
                 if len(self._programs.entries) == 1:
                     bridge.show_code(self._name, lambda: self.code)
                 if not self._whole():
-                    entry.runner.prepare()
+                    entry.runner.prepare(call.tensors)
                     self._programs.spent(time.perf_counter() - start)
                     entry.runner.twice, entry.runner.repeats = self._drive, True
                     watched = not self._once and entry.runner.goes_back_once

@@ -304,18 +304,21 @@ class Program:
         """What :meth:`run_for_training` calls, or :meth:`run`, for who calls it over and over."""
         return self._prepared(self._layer, training).start
 
-    def prepare(self, *, training: bool) -> None:
-        """Build what :meth:`run` needs, so that what cannot be built is known before."""
-        self._prepared(self._layer, training)
+    def prepare(self, *, training: bool, wanted: tuple[bool, ...] | None = None) -> None:
+        """Build what :meth:`run` needs, so that what cannot be built is known before.
 
-    def prepare_gradients(self, wanted: tuple[bool, ...] | None = None) -> joints.Again:
+        Args:
+            training: build what :meth:`run_for_training` needs.
+            wanted: see there.
+        """
+        self._prepared(self._layer_for(wanted) if training else self._layer, training)
+
+    def prepare_gradients(self, wanted: tuple[bool, ...]) -> joints.Again:
         """Build what :meth:`gradients` runs.
 
         Args:
             wanted: for each output with ``stop_gradient=False`` whether it gets a gradient.
         """
-        if wanted is None:
-            wanted = tuple(True for value in self.outputs if not value.stop_gradient)
         joint = self._joints.get(wanted)
         if joint is not None:
             return joint
@@ -394,11 +397,7 @@ class Program:
             The outputs, and what :meth:`gradients` is to be told; ``None`` where that does not pay
             or cannot be.
         """
-        if self._trips is None:
-            self._trips = Trips(self.main)
-        if not (CALLS_PYTHON and self._trips.pay(tensors)):
-            return None
-        made = self._two(wanted)
+        made = self.prepare_keeping(tensors, wanted)
         if made is None:
             return None
         kept = Kept(wanted, [[] for _ in range(made.lists)])
@@ -406,7 +405,12 @@ class Program:
             results, _ = self._prepared(made.forward, False, kept=True).run(tensors, parameters)
         return results, kept
 
-    def _two(self, wanted: tuple[bool, ...]) -> joints.Two | None:
+    def prepare_keeping(self, tensors: list[Any], wanted: tuple[bool, ...]) -> joints.Two | None:
+        """What :meth:`run_keeping` runs; ``None`` where that does not pay or cannot be."""
+        if self._trips is None:
+            self._trips = Trips(self.main)
+        if not (CALLS_PYTHON and self._trips.pay(tensors)):
+            return None
         if wanted not in self._twos:
             with static_lock, keep_mode():
                 if wanted not in self._twos:
@@ -468,8 +472,7 @@ class Program:
 
     def _copy(self) -> _Runnable:
         """The same, prepared once more, to be run without gradients."""
-        parts = self.main, self.inputs, self.outputs, self.parameters
-        copy = Program(*parts, keep=self._keep)
+        copy = Program(self.main, self.inputs, self.outputs, self.parameters, keep=self._keep)
         return copy._prepared(copy._layer, False)
 
     def _run_alone(self) -> None:

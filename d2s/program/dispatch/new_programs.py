@@ -131,7 +131,7 @@ class NewPrograms:
         try:
             with events.capturing(self._name, self.written, reason) as now:
                 runner = Runner(self._lifted(wide, captured, tentative=True))
-                runner.prepare()
+                runner.prepare(wide.tensors)
                 now.runner = runner
         except Exception as error:  # what the function makes of a size that it does not know
             events.kept(self._name, self.written, "the sizes stay as they are", error)

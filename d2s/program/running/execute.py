@@ -19,7 +19,7 @@ from d2s import config
 from d2s import paddle_bridge as bridge
 from d2s.diagnostics.leaving import is_untouched, mark_untouched
 from d2s.diagnostics.tracebacks import raise_with
-from d2s.errors import D2SError, InplaceError
+from d2s.errors import D2SError, InplaceError, LoopGradientError
 from d2s.program.capture.captured import Captured, Output, Run
 from d2s.program.capture.steps import check_asked
 from d2s.program.running.backward import Passage, joint_outputs
@@ -208,17 +208,33 @@ class Runner(Trainable):
             self.captured.steps is None and bool(paddle.is_grad_enabled()) and self._differentiable
         )
 
-    def prepare(self) -> None:
+    def prepare(self, tensors: list[Any]) -> None:
         """Build all that a call in the present mode needs.
+
+        Args:
+            tensors: of a call.
 
         Raises:
             LoopGradientError: (D2S307) Paddle cannot differentiate it.
         """
-        training = self.training
-        looped = training and self.captured.has_loop
-        self.program.prepare(training=training and not looped)
-        if looped:
-            self.program.prepare_gradients()
+        if not self.training:
+            self.program.prepare(training=False)
+            return
+        try:
+            self._prepare_training(tensors)
+        except LoopGradientError:
+            if all(self.wanted.now):
+                raise
+            self.wanted.need_all()
+            self._prepare_training(tensors)
+
+    def _prepare_training(self, tensors: list[Any]) -> None:
+        program, wanted = self.program, self.wanted.now
+        if not self.captured.has_loop:
+            program.prepare(training=True, wanted=wanted)
+        elif not (self.may_keep and program.prepare_keeping(tensors, wanted)):
+            program.prepare(training=False)
+            program.prepare_gradients(wanted)
 
     @property
     def goes_back_once(self) -> bool:
@@ -428,6 +444,8 @@ class Runner(Trainable):
         if captured.has_loop:
             outputs = joint_outputs(self, [*tensors, *read])
         elif self.wanted.is_open and not all(each.stop_gradient for each in (*tensors, *read)):
+            if not self.wanted.is_known:
+                self.prepare(tensors)
             return Passage(self, tensors, read).outputs()
         else:
             outputs, scope = self.program.run_for_training(tensors, read)

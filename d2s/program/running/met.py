@@ -24,19 +24,28 @@ class Wanted:
 
     Args:
         outputs: values of the program.
+        first: gives those for which the first call is built.
 
     Attributes:
         is_open: there are several that may get one, so it may be any of them.
-        now: those for which the next call is built.
         whole: sets of results that Paddle cannot go back through without the others.
     """
 
-    def __init__(self, outputs: list[Any]) -> None:
-        count = sum(not value.stop_gradient for value in outputs)
-        self.is_open = count > 1
-        self.now: Which = (True,) * count
+    def __init__(self, outputs: list[Any], first: Callable[[], Which]) -> None:
+        self.is_open = sum(not value.stop_gradient for value in outputs) > 1
         self.whole: set[Which] = set()
+        self._first = first
         self._kept: int | None = None
+
+    @functools.cached_property
+    def now(self) -> Which:
+        """Those for which the next call is built."""
+        return self._first()
+
+    def need_all(self) -> None:
+        """Paddle cannot go back through those of now without the others."""
+        self.whole.add(self.now)
+        self.now = (True,) * len(self.now)
 
     @property
     def is_known(self) -> bool:
@@ -75,7 +84,7 @@ class Trainable:
         self.twice: Callable[[D2SError], object] = id
         self.captured = captured
         self.program = self.ready()
-        self.wanted = Wanted(captured.outputs)
+        self.wanted = Wanted(captured.outputs, self._first_wanted)
         values = [captured.parameters[1][index] for index in captured.overwritten]
         self.reads_overwritten = not all(map(bridge.is_only_written, values))
 
@@ -107,6 +116,11 @@ class Trainable:
             any(changes) or known.hosts or known.has_random or known.draws or known.lifted
         )
 
+    @property
+    def may_keep(self) -> bool:
+        """Whether a run with loops may keep what its gradients read."""
+        return not (config.get().recompute or self.reads_overwritten)
+
     @functools.cached_property
     def computed_from(self) -> list[frozenset[int]]:
         """For each result that may get a gradient the others that it was computed from."""
@@ -119,9 +133,30 @@ class Trainable:
         reached = bridge.reached_inputs(self.captured.program, values, values)
         return [others - {at} for at, others in enumerate(reached)]
 
+    def _first_wanted(self) -> Which:
+        """The results that get gradients, before any call has told.
+
+        A backward begins at a loss, a result of one element, and not at what it was computed from::
+
+            return loss, logits         the loss
+            return logits, penalty      both
+        """
+        values = [value for value in self.captured.outputs if not value.stop_gradient]
+        which = [True] * len(values)
+        if len(values) > 1 and any(map(_is_single, values)):
+            for value, others in zip(values, self.computed_from, strict=True):
+                if _is_single(value):
+                    for at in others:
+                        which[at] = False
+        return tuple(which)
+
     def overwritten(self) -> list[bridge.EagerTensor]:
         """The tensors that the program writes into."""
         return [self.captured.parameters[0][index] for index in self.captured.overwritten]
+
+
+def _is_single(value: Any) -> bool:
+    return all(size == 1 for size in value.shape)
 
 
 class Met:
@@ -149,7 +184,7 @@ class Met:
     def run(self, tensors: list[Any], read: list[Any]) -> list[Any]:
         """Run the forward, which keeps what its gradients read if that pays."""
         runner = self.runner
-        if not (config.get().recompute or runner.reads_overwritten):
+        if runner.may_keep:
             found = runner.program.run_keeping(tensors, read, runner.wanted.now)
             if found is not None:
                 outputs, self.kept = found
