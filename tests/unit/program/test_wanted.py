@@ -1,4 +1,4 @@
-"""C7, G7: for which results the first training call of a program is built.
+"""C7: for which results the first training call of a program is built.
 
 The gradients are dygraph's whatever it was built for; only what is built twice takes longer.
 """
