@@ -14,7 +14,7 @@ from typing import Any
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.errors import InplaceError
+from d2s.errors import InplaceError, UnsupportedInGraphError
 from d2s.program.capture.captured import Build, Run, Write
 from d2s.program.capture.results import Results
 from d2s.program.capture.steps import changes_of
@@ -22,7 +22,7 @@ from d2s.program.state.guards import Guard
 from d2s.program.state.places import CONTAINERS
 from d2s.program.state.records import Change, Record, is_symbol
 from d2s.program.state.tracker import Watch
-from d2s.runtime.trace import Capture
+from d2s.runtime.trace import Capture, error_here
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.objects import dict_of
 from d2s.runtime.values.tensors import is_array
@@ -75,6 +75,7 @@ def leaving(
         writes.extend(_divided(results, containers))
     with contextlib.suppress(_HiddenError):
         writes.extend(_trained(results, state))
+    writes.extend(_unwritten(results, state))
     updates = []
     for index, value in state.notes.written.items():
         with contextlib.suppress(_HiddenError):
@@ -199,6 +200,27 @@ def _trained(results: Results, state: Capture) -> Iterator[tuple[Write, Build]]:
     """What each run does to gradients and schedulers."""
     for write, symbol in changes_of(state.steps):
         yield write, results.take(symbol)
+
+
+def _unwritten(results: Results, state: Capture) -> Iterator[tuple[Write, Build]]:
+    """The contents of parameters that a branch has changed, and that no memory has yet."""
+    if state.steps is None:
+        return
+    for tensor, value in state.steps.parameters.unwritten():
+        try:
+            position = results.output(value)
+        except _HiddenError:
+            raise error_here(
+                UnsupportedInGraphError,
+                "an exception that a tensor decides comes behind a change of a parameter in a "
+                "branch or loop, whose new contents are not known here",
+                "raise it before the change, or behind the branch or loop",
+            ) from None
+        yield _overwrite, _contents_of(tensor, position)
+
+
+def _contents_of(tensor: Any, position: int) -> Build:
+    return lambda run: (tensor, run.outputs[position])
 
 
 def _divided(results: Results, containers: dict[int, Any]) -> Iterator[tuple[Write, Build]]:

@@ -12,6 +12,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
+from d2s.runtime.aliasing.holders import counted
 from d2s.runtime.calls.applying import applied
 from d2s.runtime.calls.callables import swapped
 from d2s.runtime.trace import current, error_here
@@ -93,15 +94,26 @@ def _hook(hook: Callable[..., Any], *, before: bool) -> Callable[..., Any]:
     """A hook of a layer; where it may return ``None``, it returns what that leaves in place."""
 
     def run(layer: paddle.nn.Layer, *given: object) -> Any:
-        result = hook(layer, *given)
+        result, now = _called_with(hook, layer, list(given))
+        if result is None and any(one is not other for one, other in zip(now, given, strict=True)):
+            result = now[-1] if len(now) == 1 or not before else tuple(now)
         if not isinstance(result, Choice) or not any(leaf is None for leaf in result.leaves()):
             return result
 
         def as_given(leaf: object) -> Any:
             if leaf is None:
-                return given[-1]
+                return now[-1]
             return (leaf,) if before and not isinstance(leaf, tuple) else leaf
 
         return each(lambda found: found, result.spread(as_given), plainly=True)
 
     return run
+
+
+@counted("given")
+def _called_with(
+    hook: Callable[..., Any], layer: paddle.nn.Layer, given: list[object]
+) -> tuple[Any, list[object]]:
+    """What ``hook`` gives, and ``given``, in which tensors that it has changed are bound anew."""
+    result = hook(layer, *given)
+    return result, given

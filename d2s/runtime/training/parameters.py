@@ -9,6 +9,7 @@ branch the new contents are a value, which is written when the outermost branch 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, TypeGuard
 
@@ -48,7 +49,7 @@ class Parameters:
         self._leaves = leaves
         self._stopped: dict[int, bridge.Value] = {}
         self._contents: dict[int, bridge.Value] = {}
-        self._unwritten: set[int] = set()
+        self._unwritten: dict[int, paddle.Tensor] = {}
 
     @staticmethod
     def keeps(owner: object) -> TypeGuard[paddle.Tensor]:
@@ -81,12 +82,15 @@ class Parameters:
 
     def join(self, tensor: paddle.Tensor) -> None:
         """Let the branches around hand on the contents of ``tensor``."""
-        slot = _Contents(self, tensor, bridge.as_value(tensor))
+        slot = _Contents(self, tensor, bridge.as_value(tensor), id(tensor) in self._unwritten)
         self.record.join_branches(tensor.name, slot)
 
     def bind(self, tensor: paddle.Tensor, value: bridge.Value, *, changed: bool) -> None:
         """Let ``value`` stand for ``tensor``; ``changed``: the memory has other contents."""
-        (self._unwritten.add if changed else self._unwritten.discard)(id(tensor))
+        if changed:
+            self._unwritten[id(tensor)] = tensor
+        else:
+            self._unwritten.pop(id(tensor), None)
         if not tensor.stop_gradient and tensor.is_leaf:
             before = bridge.as_value(tensor)
             self._leaves.contents.setdefault(before.id, (before, self._leaves.of_tensor(tensor)))
@@ -153,10 +157,10 @@ class Parameters:
         for tensor, before, _ in self.flags.values():
             FLAG.__set__(tensor, before)
 
-    def check_raise(self) -> None:
-        """Refuse an exception of the run behind a change that is not written yet."""
-        if self._unwritten:
-            self.record.check("a change of a parameter before an exception")
+    def unwritten(self) -> Iterator[tuple[paddle.Tensor, bridge.Value]]:
+        """Tensors that have other contents here than in memory, with those."""
+        for tensor in list(self._unwritten.values()):
+            yield tensor, bridge.as_value(tensor)
 
 
 @dataclass
@@ -167,18 +171,20 @@ class _Contents(Slot):
         parameters: those of the capture.
         subject: the tensor.
         base: the value that stood for it before.
+        unwritten: that was no longer what is in memory.
     """
 
     parameters: Parameters
     subject: paddle.Tensor
     base: bridge.Value
+    unwritten: bool
 
     def get(self) -> bridge.Value:
         return bridge.as_value(self.subject)
 
     def set(self, value: bridge.Value) -> None:
         if value.id == self.base.id:
-            self.parameters.bind(self.subject, self.base, changed=False)
+            self.parameters.bind(self.subject, self.base, changed=self.unwritten)
         elif self.parameters.record.in_block:
             self.parameters.bind(self.subject, value, changed=True)
         else:

@@ -135,8 +135,6 @@ def host_call(
     kinds = [number_kind(item) for item in inputs]
     changed: list[Any] = []
     change: Callable[[Any, list[Any]], None] | None = None
-    if raises and capture.steps is not None:
-        capture.steps.parameters.check_raise()
     acts = not raises if effects is None else effects
     note("host", text="may raise an exception" if raises else "calls Python")
     if raises and capture.leaving is not None:
