@@ -54,7 +54,7 @@ from d2s.paddle_bridge.capturing.leaves import (
     let_gradients_end,
 )
 from d2s.paddle_bridge.capturing.stacks import remembered_frames
-from d2s.paddle_bridge.capturing.variables import tell_apart
+from d2s.paddle_bridge.capturing.variables import named_for_saving, tell_apart
 from d2s.paddle_bridge.filled import has_elements
 from d2s.paddle_bridge.flags import program_order, show_code
 from d2s.paddle_bridge.gate import keep_mode, static_lock
@@ -311,6 +311,7 @@ __all__ = [
     "methods_replaced",
     "misplaced",
     "modes_are",
+    "named_for_saving",
     "names_kept",
     "never_free",
     "no_collection",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,108 @@ def test_two_tensors_of_one_name() -> None:
     )
     assert_same(function, (tensor(1.0, 2.0), paddle.to_tensor(2)), grad=True)
     assert_same(function_of("def f(x): return x * a + b, a * b", a=a, b=b), (tensor(1.0, 2.0),))
+
+
+def of_one_name(*sizes: tuple[int, int]) -> list[Any]:
+    """Layers made under a guard of names each, so that their parameters are called the same."""
+    made = []
+    for size in sizes:
+        with paddle.utils.unique_name.guard():
+            made.append(paddle.nn.Linear(*size))
+    return made
+
+
+@pytest.mark.parametrize("sizes", [((2, 3), (3, 2)), ((2, 2), (2, 2))])
+def test_two_parameters_of_one_name(sizes: tuple[tuple[int, int], ...]) -> None:
+    """A1: whatever their shapes; the gradient of each is its own."""
+    first, second = of_one_name(*sizes)
+    assert first.weight.name == second.weight.name
+    source = """
+    def f(x):
+        y = second(paddle.tanh(first(x)))
+        return y * 2 if y.sum() > 0 else y - x
+    """
+    function = function_of(source, first=first, second=second)
+    converted = d2s.to_static(function, full_graph=True)
+    for x in (tensor([1.0, 2.0]), tensor([-3.0, 0.5])):
+        found = []
+        for run in (function, converted):
+            run(x).square().sum().backward()
+            found.append([p.grad.numpy() for p in (*first.parameters(), *second.parameters())])
+            for layer in (first, second):
+                layer.clear_gradients()
+        for want, got in zip(*found, strict=True):
+            assert want == pytest.approx(got)
+
+
+def test_tables_that_are_made_while_a_program_is_captured() -> None:
+    """A1: Paddle's numbers for names begin again there: all of them are ``generated_tensor_0``."""
+    source = """
+    @functools.lru_cache
+    def table(rows, columns):
+        return paddle.arange(rows * columns, dtype="float32").reshape([rows, columns])
+
+    @functools.lru_cache
+    def window(size):
+        return paddle.to_tensor([0.5] * size)
+
+    def f(x):
+        return (x * w * window(2)) @ table(2, 3) @ table(3, 2) + window(2)
+    """
+    outside = tensor(2.0, 3.0)
+    outside.name = "generated_tensor_0"
+    assert_same(function_of(source, w=outside, functools=functools), (tensor([1.0, 2.0]),))
+
+
+@pytest.mark.parametrize("sizes", [((2, 3), (3, 2), (2, 2)), ((2, 2), (2, 2), (2, 2))])
+def test_parameters_of_one_name_in_a_file(sizes: Any, tmp_path: Path) -> None:
+    """A1: each is saved, for every method, and keeps the name by which an optimizer knows it."""
+
+    class Net(paddle.nn.Layer):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second, self.third = of_one_name(*sizes)
+            self.scale = tensor(2.0, 3.0)
+
+        def forward(self, x: Any) -> Any:
+            y = self.second(paddle.tanh(self.first(x)))
+            return y * self.scale if y.sum() > 0 else y - self.third(x)
+
+        def behind(self, x: Any) -> Any:
+            return self.third(x) * self.shift()
+
+        def shift(self) -> Any:
+            return self.scale + 1
+
+    net = Net()
+    names = [p.name for p in net.parameters()]
+    spec = [paddle.static.InputSpec([2], "float32")]
+    for method in ("forward", "behind"):
+        setattr(net, method, d2s.to_static(getattr(net, method), input_spec=spec, full_graph=True))
+    d2s.save(net, str(tmp_path / "net"))
+    loaded = d2s.load(str(tmp_path / "net"))
+    assert [p.name for p in net.parameters()] == names
+    for x in (tensor(1.0, 2.0), tensor(-3.0, 0.5)):
+        assert loaded(x).numpy() == pytest.approx(Net.forward(net, x).numpy())
+        assert loaded.behind(x).numpy() == pytest.approx(Net.behind(net, x).numpy())
+
+
+def test_a_file_has_the_parameter_that_was_read(tmp_path: Path) -> None:
+    """A1: not another one of the layer, of the same name, that the program does not read."""
+
+    class Net(paddle.nn.Layer):
+        def __init__(self) -> None:
+            super().__init__()
+            self.student, self.teacher = of_one_name((2, 2), (2, 2))
+
+        def forward(self, x: Any) -> Any:
+            return self.student(x)
+
+    net = Net()
+    path = str(tmp_path / "net")
+    d2s.save(net, path, input_spec=[paddle.static.InputSpec([None, 2], "float32")])
+    x = tensor([1.0, 2.0])
+    assert d2s.load(path)(x).numpy() == pytest.approx(net(x).numpy())
 
 
 def test_a_tensor_is_called_as_an_argument_is() -> None:

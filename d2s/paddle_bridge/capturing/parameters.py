@@ -18,7 +18,7 @@ from typing import Any
 import paddle
 
 from d2s.paddle_bridge.capturing.stacks import unnoted
-from d2s.paddle_bridge.capturing.variables import rename_result
+from d2s.paddle_bridge.capturing.variables import rename_result, untaken
 from d2s.paddle_bridge.names import (
     EagerParamBase,
     EagerTensor,
@@ -73,18 +73,21 @@ class _Parameters:
         self._program = program
         self._first = paddle.static.Program()
         self._forms: dict[tuple[Any, ...], Any] = {}
+        self._taken: set[str] = set()
 
     def made(self, tensor: Any) -> Any:
         """A parameter for a tensor that the program has not met."""
         before = paddle.pir.get_current_insertion_point()
+        # Two have one name where each was made under a ``unique_name.guard`` of its own.
+        name = untaken(tensor.name, self._taken)
         with unnoted():
             with paddle.static.program_guard(self._first):
-                register_parameter(self._form_of(tensor), tensor.name)
+                register_parameter(self._form_of(tensor), name)
             self._program.set_parameters_from(self._first)
             # The start is that of the block of now, which may be a branch or loop.
             paddle.pir.set_insertion_point_to_block_end(self._program.global_block())
             paddle.pir.reset_insertion_point_to_start()
-            value = new_parameter(tensor.name)
+            value = new_parameter(name)
         paddle.pir.set_insertion_point(before)
         value.persistable = True
         value.stop_gradient = tensor.stop_gradient

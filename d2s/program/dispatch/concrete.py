@@ -210,16 +210,17 @@ class ConcretePrograms(bridge.ASTStaticFunction):  # type: ignore[misc]
     def _concrete(self, captured: Captured, *, export: bool = False) -> Any:
         """Paddle's own record of a captured program."""
         instance = self._object()
+        parameters = captured.parameters
         if export:
             check_saved(captured, plain_function(self.d2s_original), self._name)
             check_exported(captured.program)
-            SavedState(captured.parameters[0], self, instance)
+            parameters = SavedState(captured, self, instance).parameters
             self.d2s_sources = sources_of(captured.program)
         owner = [instance] if isinstance(instance, paddle.nn.Layer) else []
         return bridge.ConcreteProgram(
             inputs=[*owner, *captured.inputs],
             outputs=list(captured.outputs),
-            parameters=captured.parameters,
+            parameters=parameters,
             function=self.dygraph_function,
             main_program=captured.program,
             startup_program=paddle.static.Program(),

@@ -7,6 +7,7 @@ from typing import Any
 
 import paddle
 
+from d2s import paddle_bridge as bridge
 from d2s.analysis.exits import return_lines
 from d2s.errors import SaveError
 from d2s.program.capture.captured import Captured
@@ -49,10 +50,15 @@ class SavedState:
     A plain attribute that holds a tensor has no name there, nor has what a function reads.
     """
 
-    def __init__(self, tensors: list[Any], function: Any, owner: object) -> None:
-        """Let Paddle find ``tensors`` when it saves ``function``, once."""
-        self._tensors = tensors
+    def __init__(self, captured: Captured, function: Any, owner: object) -> None:
+        """Let Paddle find the tensors of ``captured`` when it saves ``function``, once."""
         self._layer = owner if isinstance(owner, paddle.nn.Layer) else None
+        listed = [] if self._layer is None else [*self._layer.to_static_state_dict().values()]
+        tensors, values = captured.parameters
+        self.parameters = (
+            bridge.named_for_saving(captured.inputs, tensors, values, listed),
+            values,
+        )
         if self._layer is not None:
             object.__setattr__(self._layer, "to_static_state_dict", self.to_static_state_dict)
         else:
@@ -60,15 +66,17 @@ class SavedState:
             function._class_instance = lambda: self
 
     def to_static_state_dict(self, *arguments: Any, **options: Any) -> dict[str, Any]:
-        """What Paddle asks of the layer whose method it saves."""
+        """What Paddle asks of the layer whose method it saves; of one name it takes the last."""
         named: dict[str, Any] = {}
         if self._layer is not None:
             del self._layer.__dict__["to_static_state_dict"]
             named = self._layer.to_static_state_dict(*arguments, **options)
         else:
             self._function._class_instance = self._before
-        known = {id(tensor) for tensor in named.values()}
-        return named | {each.name: each for each in self._tensors if id(each) not in known}
+        tensors = self.parameters[0]
+        read = {id(tensor) for tensor in tensors}
+        others = {name: each for name, each in named.items() if id(each) not in read}
+        return others | {f"d2s_read_{n}": each for n, each in enumerate(tensors)}
 
 
 def _check_result(captured: Captured, function: types.FunctionType, name: str) -> None:
