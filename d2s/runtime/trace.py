@@ -173,10 +173,10 @@ class ValueNotes:
 
     def forget(self, ids: list[int]) -> None:
         """Drop the notes on values that are gone; another value may get the id of one."""
-        for each in fields(self):
-            if each.name != "written":  # which is by arguments
-                for number in ids:
-                    getattr(self, each.name).pop(number, None)
+        gone = frozenset(ids)  # what is written is noted by arguments
+        for notes in [getattr(self, each.name) for each in fields(self) if each.name != "written"]:
+            for number in gone & notes.keys():
+                del notes[number]
 
     def shared(self) -> dict[int, tuple[Value, list[Value]]]:
         """Values that share their storage with others, though their operations do not say so."""

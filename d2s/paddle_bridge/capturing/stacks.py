@@ -17,6 +17,7 @@ code that asks gets what it always gets::
 from __future__ import annotations
 
 import contextlib
+import linecache
 import sys
 import threading
 import traceback
@@ -30,7 +31,16 @@ MOST: Final = 8
 _lock: Final = threading.Lock()
 _depth = 0
 _original = traceback.extract_stack
-_known: dict[tuple[int, int], tuple[types.CodeType, traceback.FrameSummary]] = {}
+
+
+class _Frame(traceback.FrameSummary):
+    """A frame whose text is at hand: Paddle asks for it each time."""
+
+    __slots__ = ("line",)
+    line: str
+
+
+_known: dict[tuple[int, int], tuple[types.CodeType, _Frame]] = {}
 """By the id of a code, whose own hash is slow, and the line; keeps the code."""
 
 
@@ -138,29 +148,30 @@ def _extract(f: Any = None, limit: int | None = None) -> traceback.StackSummary:
             called.append(frame)
         else:
             if users is None or not called or not parts.is_part(users, code):
-                found += map(_ours, called[-MOST:])
-                found.append(_described(code, frame.f_lineno, None))
+                _describe(called[-MOST:], found, hidden=True)
+                _describe([frame], found, hidden=False)
             users = code
             called.clear()
         frame = None if frame is outermost else frame.f_back
-    found += map(_ours, called[-1:] if found else called)
+    _describe(called[-1:] if found else called, found, hidden=True)
     found.reverse()
     return found
 
 
-def _ours(frame: types.FrameType) -> traceback.FrameSummary:
-    return _described(frame.f_code, frame.f_lineno, "")
-
-
-def _described(code: types.CodeType, line: int, text: str | None) -> traceback.FrameSummary:
-    key = id(code), line
-    known = _known.get(key)
-    if known is None:
-        frame = traceback.FrameSummary(
-            code.co_filename, line, code.co_name, lookup_line=False, line=text
-        )
-        known = _known[key] = code, frame
-    return known[1]
+def _describe(
+    frames: list[types.FrameType], found: list[traceback.FrameSummary], *, hidden: bool
+) -> None:
+    """Add what is said of ``frames`` to ``found``; the text of hidden ones is left out."""
+    get = _known.get
+    for frame in frames:
+        code, line = frame.f_code, frame.f_lineno
+        key = id(code), line
+        known = get(key)
+        if known is None:
+            made = _Frame(code.co_filename, line, code.co_name, lookup_line=False, line="")
+            made.line = "" if hidden else linecache.getline(code.co_filename, line).strip()
+            known = _known[key] = code, made
+        found.append(known[1])
 
 
 def _asks(frame: types.FrameType, hidden: _Hidden) -> bool:

@@ -16,7 +16,7 @@ and the other way round, where an item changes while ``row`` is still read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,7 +114,7 @@ def may_be(value: paddle.Tensor, notes: ValueNotes | None = None) -> Iterator[An
     mine = [value]
     for one in mine:  # what the variables of the loops around began with, too
         mine += [was for was, now in entered if now.id == one.id]
-    before = list(_closure(mine, sources_of, notes))
+    before = list(_closure(mine, beside.sources, notes))
     twins = [each for one in (*mine, *before) for each in beside.of(one)]
     found = [*before, *twins, *_closure([*mine, *twins], _outcomes, notes)]
     seen = {one.id for one in mine}
@@ -146,7 +146,7 @@ def _in_the_same_place(was: object, now: object) -> Iterator[tuple[Any, Any]]:
 
 
 def _closure(
-    values: list[Any], step: Callable[[Any, ValueNotes], Iterator[Any]], notes: ValueNotes
+    values: list[Any], step: Callable[[Any, ValueNotes], Iterable[Any]], notes: ValueNotes
 ) -> Iterator[Any]:
     """What comes of ``values`` by one step after the other."""
     seen, queue = {value.id for value in values}, list(values)
@@ -169,7 +169,15 @@ class _Beside:
         self._notes = notes
         self._found: dict[int, list[Any]] = {}
         self._ends: dict[int, list[list[Any]]] = {}
-        self._comes_of: dict[int, list[Any]] = {}
+        self._comes_of: dict[int, set[int]] = {}
+        self._sources: dict[int, list[Any]] = {}
+
+    def sources(self, value: paddle.Tensor, notes: ValueNotes) -> list[Any]:
+        """:func:`sources_of`, asked once."""
+        found = self._sources.get(value.id)
+        if found is None:
+            found = self._sources[value.id] = list(sources_of(value, notes))
+        return found
 
     def of(self, value: paddle.Tensor) -> list[Any]:
         """The other results of what hands out ``value`` that it is on some runs."""
@@ -178,7 +186,6 @@ class _Beside:
             return self._found.get(value.id, [])
         if operation.name() not in ("pd_op.if", "pd_op.while"):
             return []
-        self._found[value.id] = []  # what is asked for it meanwhile comes from further inside
         results = operation.results()
         mine = [result.id for result in results].index(value.id)
         found = {
@@ -218,9 +225,10 @@ class _Beside:
             return {value.id}
         before = self._comes_of.get(value.id)
         if before is None:
-            before = [value, *_closure([value], sources_of, self._notes)]
+            made = [value, *_closure([value], self.sources, self._notes)]
+            before = {each.id for one in made for each in (one, *self.of(one))}
             self._comes_of[value.id] = before
-        return {each.id for one in before for each in (one, *self.of(one))}
+        return before
 
 
 def sources_of(value: paddle.Tensor, notes: ValueNotes) -> Iterator[Any]:

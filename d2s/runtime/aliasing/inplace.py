@@ -19,8 +19,8 @@ from d2s.errors import InplaceError
 from d2s.runtime.aliasing.chosen import may_be, merged, note_pick, picks_of
 from d2s.runtime.aliasing.holders import (
     Holder,
+    are_in_alternatives,
     is_handed_on,
-    is_in_an_alternative,
     is_same,
     live_holders,
     live_holders_of,
@@ -348,7 +348,7 @@ def bind_anew(old: paddle.Tensor, fresh: paddle.Tensor, what: str) -> None:
     if any(_is_parameter(bridge.tensor_of(others[number][0])) for number in wanted):
         raise _refusal_of_views(what, "a view of a parameter in place")
     _rebind(mine, old, fresh, what)
-    if any(map(is_in_an_alternative, sames(old))):  # a list that only one side of a branch has
+    if any(are_in_alternatives(sames(old))):  # a list that only one side of a branch has
         raise _refusal_of_chosen(what, "a part of one of several things")
     if not wanted:
         return
@@ -389,9 +389,10 @@ def _refuse_unknown_part(whole: paddle.Tensor, what: str) -> None:
 def _refuse_chosen(value: paddle.Tensor, what: str) -> None:
     """Refuse to change what is, as the run decides, a tensor that has another name, too."""
     root, others = root_of(value), list(may_be(value))
-    for other, holders in zip(others, live_holders_of(*others), strict=True):
+    inside = are_in_alternatives(others)
+    for other, holders, part in zip(others, live_holders_of(*others), inside, strict=True):
         also = next((repr(holder.path) for holder in holders), None)
-        if also is None and is_in_an_alternative(other):
+        if also is None and part:
             also = "a part of one of several things"
         if also is None and root_of(other) == root:
             continue
