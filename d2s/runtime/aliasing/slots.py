@@ -29,7 +29,14 @@ from d2s.syntax.bytecode import inner_codes
 
 
 class Slot:
-    """One variable or attribute of the state."""
+    """One variable or attribute of the state.
+
+    Attributes:
+        lasts: what a side has left there stays where the side raises an exception that the run
+            takes to its handler, and no handler gets what was there before.
+    """
+
+    lasts = False
 
     def get(self) -> Any:
         """Its value, or ``UNBOUND``."""

@@ -263,6 +263,11 @@ class State:
         missing = len(self.slots) - len(values)
         return [*values, *(self._bases[len(self._bases) - missing :] if missing else ())]
 
+    def base(self, slot: Slot) -> Any:
+        """What a slot had, that has joined the state, when it did."""
+        named = len(self.slots) - len(self._bases)
+        return next(b for s, b in zip(self.slots[named:], self._bases, strict=True) if s is slot)
+
     def _note_handed(self) -> None:
         capture = current()
         if capture is not None:
@@ -302,9 +307,10 @@ class State:
             if slot.get() is not value:
                 slot.set(value)
 
-    def thaw(self, snapshots: list[Any]) -> None:
-        """Go back to snapshots, contents of containers included."""
-        self.write([thaw(snapshot) for snapshot in self.padded(snapshots)])
+    def thaw(self, snapshots: list[Any], *, lasting: bool = True) -> None:
+        """Go back to snapshots, contents of containers included; without ``lasting``, not all."""
+        pairs = zip(self.slots, self.padded(snapshots), strict=True)
+        self.write([thaw(was) if lasting or not slot.lasts else slot.get() for slot, was in pairs])
         self.forget_scratch()
 
     def without_scratch(self) -> State:

@@ -28,7 +28,15 @@ from d2s.runtime.aliasing.views.arrays import ConstantArrays, with_arrays_of_run
 from d2s.runtime.aliasing.views.branches import places_in, relink
 from d2s.runtime.control_flow.effects import BlockLeft, error, raise_later
 from d2s.runtime.control_flow.ends import Ends
-from d2s.runtime.control_flow.guards import End, close, extent, handed_out, skip_where
+from d2s.runtime.control_flow.guards import (
+    End,
+    close,
+    extent,
+    handed_out,
+    leave,
+    merge_sides,
+    skip_where,
+)
 from d2s.runtime.control_flow.merge import Merger, cure_of_change, plural
 from d2s.runtime.control_flow.outputs import Builder, Written
 from d2s.runtime.control_flow.raises import Raised
@@ -337,15 +345,6 @@ class _Sides:
             skip_where(self._raised)
 
 
-def leave(raised: Raised | None) -> None:
-    """The present path ends here; the run has raised what a ``try`` around may catch."""
-    capture = current()
-    assert capture is not None
-    if raised is not None:
-        capture.extents[-1].raised = raised
-    raise BlockLeft
-
-
 def _sides(
     test: object,
     bodies: tuple[Body, Body | None],
@@ -374,7 +373,7 @@ def _sides(
             with (
                 capture.block("branch", handed_on) as block,
                 op.side(which),
-                extent(block.frame, handed_on) as stretch,
+                extent(block.frame, handed_on, state) as stretch,
             ):
                 block.state, block.makes = state, op.makes
                 block.known = bridge.implied(test, which, capture.facts())
@@ -393,7 +392,7 @@ def _sides(
                 settle_block()
                 outcome = snapshot()
                 labels = (*names, *(["state"] * (len(outcome) - len(names))))
-                ends.append(close(stretch, block.left, outcome, labels))
+                ends.append(close(stretch, block.left, outcome, labels, select))
                 written.side()
                 between()
         return _Sides(op, ends, written)
@@ -466,7 +465,7 @@ def decide(test: object, body: Body, orelse: Body | None, state: State) -> None:
         Ends(state.slots, sides.ends[1].outcome),
     )
     left = [sides.outcomes(index) for index in range(len(state.names))]
-    builders = [merger.merge(*pair, name) for pair, name in zip(left, state.names, strict=True)]
+    builders = merge_sides(merger, state, left, sides.ends)
     dropped = [(root, merger.aside(true, false)) for root, true, false in origins.leavings()]
     placed = open_trace().places and not any(merger.left)
     places = places_in(left, merger, merger.op.makes) if placed else []

@@ -15,14 +15,17 @@ import time
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, NoReturn
 
 import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
+from d2s.runtime.aliasing.slots import Slot
 from d2s.runtime.aliasing.snapshots import check_doubles, freeze, renew_doubles, thaw
 from d2s.runtime.aliasing.variables import State
+from d2s.runtime.control_flow.effects import BlockLeft
+from d2s.runtime.control_flow.forms.form import Select
 from d2s.runtime.control_flow.merge import Merger
 from d2s.runtime.control_flow.outputs import Builder
 from d2s.runtime.control_flow.raises import Raised, Try
@@ -38,11 +41,39 @@ class Guard:
         op: the ``if``.
         side: the context of its true side, entered.
         raised: what the runs of the other side have raised.
+        lasting: what they have left in slots that last, by their ids.
     """
 
     op: bridge.IfOp
     side: Any
     raised: Raised
+    lasting: dict[int, Any]
+
+
+@dataclass
+class Rest(Block):
+    """The rest of an extent, behind something that may have raised.
+
+    Attributes:
+        hands_on: the state of the extent, which has what lasts of the rest.
+    """
+
+    hands_on: State | None = None
+
+
+@dataclass
+class Stretch(Extent):
+    """An extent, and its state.
+
+    Attributes:
+        state: what it hands on, where more can join it.
+    """
+
+    state: State | None = None
+
+    def lasting(self) -> list[Slot]:
+        """The slots of the state that last."""
+        return [] if self.state is None else [slot for slot in self.state.slots if slot.lasts]
 
 
 class _Limit(NamedTuple):
@@ -121,17 +152,20 @@ def check_time(multiplied: int) -> None:
 
 
 @contextlib.contextmanager
-def extent(frame: types.FrameType | None, names: tuple[str, ...]) -> Iterator[Extent]:
+def extent(
+    frame: types.FrameType | None, names: tuple[str, ...], state: State | None
+) -> Iterator[Stretch]:
     """A stretch of the capture: a side of a branch, or the body of a ``try``.
 
     Args:
         frame: the frame in which it is entered.
         names: the state that it hands on.
+        state: that, where more can join it.
     """
     capture = current()
     assert capture is not None
     check_time(capture.multiplied)
-    made = Extent(frame, names)
+    made = Stretch(frame, names, state=state)
     capture.extents.append(made)
     try:
         yield made
@@ -160,9 +194,19 @@ def skip_where(raised: Raised) -> None:
     op = bridge.IfOp(paddle.equal(raised.number, paddle.full([], 0, "int64")))
     side = op.side(True)
     side.__enter__()
-    inside = capture.extents[-1]
-    capture.blocks.append(Block("branch", inside.frame, inside.names))
-    inside.guards.append(Guard(op, side, raised))
+    inside: Any = capture.extents[-1]
+    capture.blocks.append(Rest("branch", inside.frame, inside.names, hands_on=inside.state))
+    lasting = {id(slot): freeze(slot.get()) for slot in inside.lasting()}
+    inside.guards.append(Guard(op, side, raised, lasting))
+
+
+def leave(raised: Raised | None) -> NoReturn:
+    """The present path ends here; the run has raised what a ``try`` around may catch."""
+    capture = current()
+    assert capture is not None
+    if raised is not None:
+        capture.extents[-1].raised = raised
+    raise BlockLeft
 
 
 def _leave(made: Extent) -> Guard:
@@ -188,37 +232,96 @@ class End:
     outcome: list[Any]
     raised: Raised | None
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the run ends on every path of it."""
+        return self.left and self.raised is None
 
-def close(made: Extent, left: bool, outcome: list[Any], names: tuple[str, ...]) -> End:
+
+def close(
+    made: Stretch, left: bool, outcome: list[Any], names: tuple[str, ...], select: Select
+) -> End:
     """End an extent: its guards are closed, innermost first.
 
     Args:
         made: the extent.
         left: whether the present path has raised.
-        outcome: frozen values that the extent leaves behind; not read when ``left``.
+        outcome: frozen values that the extent leaves behind; when ``left``, only what lasts is
+            read.
         names: what they are, for messages.
+        select: makes an ``if``, for one of two values.
     """
     raised, guarded = made.raised, bool(made.guards)
     if guarded:
         check_doubles()
     while made.guards:
         guard = _leave(made)
-        merger = Merger(guard.op, (left, True))
+        merger = Merger(guard.op, (left, True), select)
+        gone = left and raised is None
         pending = handed_out(merger, raised, guard.raised)
+        lasting = {
+            index: _merged(merger, (gone, False), outcome[index], was, names[index])
+            for index, was in _before(made, guard)
+        }
         builders = (
             []
             if left
             else [
-                _kept(merger, True, item, name) for item, name in zip(outcome, names, strict=True)
+                lasting.get(index) or _kept(merger, True, item, name)
+                for index, (item, name) in enumerate(zip(outcome, names, strict=True))
             ]
         )
         results = merger.finish()
         raised = pending(results)
         if not left:
             outcome = [freeze(build(results)) for build in builders]
+        else:
+            outcome = [
+                freeze(lasting[index](results)) if index in lasting else item
+                for index, item in enumerate(outcome)
+            ]
     if guarded:
         renew_doubles()
     return End(left, outcome, raised)
+
+
+def _before(made: Stretch, guard: Guard) -> Iterator[tuple[int, Any]]:
+    """The slots of ``made`` that last, by their index, with what they had before ``guard``."""
+    state = made.state
+    if state is not None:
+        for index, slot in enumerate(state.slots):
+            if slot.lasts:
+                known = id(slot) in guard.lasting
+                yield index, guard.lasting[id(slot)] if known else state.base(slot)
+
+
+def merge_sides(
+    merger: Merger, state: State, left: list[tuple[Any, Any]], ends: list[End]
+) -> list[Builder]:
+    """What the two sides of a branch ``left`` in the slots of ``state``."""
+    gone = ends[0].is_over, ends[1].is_over
+    return [
+        _merged(merger, gone, *pair, name) if slot.lasts else merger.merge(*pair, name)
+        for pair, slot, name in zip(left, state.slots, state.names, strict=True)
+    ]
+
+
+def _merged(
+    merger: Merger, gone: tuple[bool, bool], true: object, false: object, name: str
+) -> Builder:
+    """What two sides leave in a slot that lasts.
+
+    Args:
+        merger: of the sides.
+        gone: for each, whether the run has ended there.
+        true, false: what they leave.
+        name: of the slot.
+    """
+    before, merger.left = merger.left, gone
+    try:
+        return merger.merge(true, false, name)
+    finally:
+        merger.left = before
 
 
 def _kept(merger: Merger, side: bool, item: object, name: str) -> Builder:
@@ -276,7 +379,9 @@ def _variables(
     found = [None if part is None else state.padded(part) for part in found]
     return [
         _of_sides(merger, [None if part is None else (part[index],) for part in found], name)
-        for index, name in enumerate(state.names)
+        if not slot.lasts
+        else lambda results: None
+        for index, (slot, name) in enumerate(zip(state.slots, state.names, strict=True))
     ]
 
 

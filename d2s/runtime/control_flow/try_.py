@@ -21,9 +21,17 @@ from d2s.runtime.aliasing.origins import recall
 from d2s.runtime.aliasing.replays import in_its_call
 from d2s.runtime.aliasing.snapshots import thaw
 from d2s.runtime.aliasing.variables import State
-from d2s.runtime.control_flow.cond import decide, leave
+from d2s.runtime.control_flow.cond import decide, select
 from d2s.runtime.control_flow.effects import BlockLeft, raise_later
-from d2s.runtime.control_flow.guards import End, close, extent, is_one_of, skip_where, split
+from d2s.runtime.control_flow.guards import (
+    End,
+    close,
+    extent,
+    is_one_of,
+    leave,
+    skip_where,
+    split,
+)
 from d2s.runtime.control_flow.raises import OVER, Case, Raised, Try
 from d2s.runtime.trace import Capture, current, tentatively
 from d2s.runtime.values.tensors import as_value
@@ -77,7 +85,7 @@ class attempt:
             )
             self.known = Try(self.caught, self.state, self.refusal, self.others)
             capture.attempts.append(self.known)
-            self.stretch = extent(frame, self.names or ())
+            self.stretch = extent(frame, self.names or (), self.state)
             self.inside = self.stretch.__enter__()
         return self
 
@@ -111,7 +119,7 @@ class attempt:
             snapshot = [] if self.state is None else self.state.freeze()
             names = () if self.state is None else self.state.names
             try:
-                end = close(inside, error is not None, snapshot, names)
+                end = close(inside, error is not None, snapshot, names, select)
             except BaseException:
                 self.stretch.__exit__(*sys.exc_info())
                 raise
@@ -218,7 +226,7 @@ def _choose(tried: attempt, raised: Raised, cases: list[int], steps: _Steps) -> 
 
 def _recall(tried: attempt, snapshot: list[Any]) -> None:
     if tried.state is not None:
-        tried.state.thaw(snapshot)
+        tried.state.thaw(snapshot, lasting=False)
         recall(snapshot)
 
 

@@ -33,12 +33,11 @@ from d2s.runtime.aliasing.saved import (
     views_of_all,
 )
 from d2s.runtime.aliasing.sizes.empties import enter_blocks
-from d2s.runtime.aliasing.slots import Slot
 from d2s.runtime.control_flow.cond import select
 from d2s.runtime.control_flow.stops import note_stops
 from d2s.runtime.trace import error_here
 from d2s.runtime.training.leaves import CLEARED, DROPPED, UNTOUCHED, ZEROS, Leaf, Leaves, Mark
-from d2s.runtime.training.record import BLOCKS, Record
+from d2s.runtime.training.record import BLOCKS, Lasting, Record
 from d2s.runtime.values.choice import Choice, possible
 from d2s.runtime.values.tensors import as_value
 
@@ -346,7 +345,7 @@ class Gradients:
 
 
 @dataclass
-class _Gradient(Slot):
+class _Gradient(Lasting):
     """The gradient of a leaf, as state of a branch.
 
     Attributes:

@@ -22,7 +22,6 @@ from paddle.optimizer.lr import LRScheduler
 
 from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
-from d2s.runtime.aliasing.slots import Slot
 from d2s.runtime.aliasing.variables import State
 from d2s.runtime.control_flow.cond import decide
 from d2s.runtime.trace import error_here
@@ -30,7 +29,7 @@ from d2s.runtime.training.gradients import Gradients, constant
 from d2s.runtime.training.leaves import Leaves
 from d2s.runtime.training.optimizer_facts import Facts, facts_of
 from d2s.runtime.training.parameters import Parameters
-from d2s.runtime.training.record import BLOCKS, Record
+from d2s.runtime.training.record import BLOCKS, Lasting, Record
 from d2s.runtime.values.choice import Choice, possible
 from d2s.runtime.values.objects import owner_of
 from d2s.runtime.values.tensors import NUMBER_DTYPES, as_value, cast_plain, mark_number
@@ -58,7 +57,7 @@ class Later:
 
 
 @dataclass
-class _Given(Slot):
+class _Given(Lasting):
     """Whether a branch has had a call be made later, and with what."""
 
     subject: Later
@@ -71,7 +70,7 @@ class _Given(Slot):
 
 
 @dataclass
-class _Rate(Slot):
+class _Rate(Lasting):
     """The learning rate of an optimizer, as state of a branch.
 
     Attributes:

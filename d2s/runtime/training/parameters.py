@@ -16,11 +16,10 @@ from typing import Any, Final, TypeGuard
 import paddle
 
 from d2s import paddle_bridge as bridge
-from d2s.runtime.aliasing.slots import Slot
 from d2s.runtime.aliasing.views.sharing import with_contents
 from d2s.runtime.training.gradients import constant
 from d2s.runtime.training.leaves import Leaf, Leaves
-from d2s.runtime.training.record import BLOCKS, Record
+from d2s.runtime.training.record import BLOCKS, Lasting, Record
 from d2s.runtime.values.tensors import cast_plain
 
 FLAG: Final[Any] = vars(bridge.EagerTensor)["stop_gradient"]
@@ -164,7 +163,7 @@ class Parameters:
 
 
 @dataclass
-class _Contents(Slot):
+class _Contents(Lasting):
     """What a dygraph tensor that the program writes into has in it, as state of a branch.
 
     Attributes:

@@ -7,10 +7,18 @@ from typing import Any, Final
 
 from d2s.diagnostics.location import Location, here
 from d2s.errors import UnsupportedInGraphError
-from d2s.runtime.trace import Capture, error_here
+from d2s.runtime.aliasing.slots import Slot
+from d2s.runtime.control_flow.guards import Rest
+from d2s.runtime.trace import Block, Capture, error_here
 
 BLOCKS: Final = ("branch", "loop")
 """The kinds of blocks."""
+
+
+class Lasting(Slot):
+    """Training that a branch hands on: what is in memory, and calls that a run makes."""
+
+    lasts = True
 
 
 @dataclass
@@ -49,10 +57,10 @@ class Record:
 
     def join_branches(self, name: str, slot: Any) -> None:
         """Let ``slot``, for something of its ``subject``, be part of what branches hand on."""
-        for block in self.capture.blocks:
-            known = block.state.slots
+        for state in map(_state_of, self.capture.blocks):
+            known = state.slots
             if not any(type(each) is type(slot) and each.subject is slot.subject for each in known):
-                block.state.join_slot(name, slot)
+                state.join_slot(name, slot)
 
     def check(self, what: str, *within: str) -> None:
         """Refuse training where a program cannot have it.
@@ -72,7 +80,7 @@ class Record:
             )
         if self.capture.blocks:
             blocks = self.capture.blocks
-            if all(each.state is not None and each.kind in within for each in blocks):
+            if all(_state_of(each) is not None and each.kind in within for each in blocks):
                 return
             kind = blocks[-1].kind
             raise error_here(
@@ -82,3 +90,8 @@ class Record:
                 "put it behind the branch or loop, or convert only the function that computes the "
                 "loss",
             )
+
+
+def _state_of(block: Block) -> Any:
+    """What a block hands on, where more can join it; ``None`` if nothing can."""
+    return block.hands_on if isinstance(block, Rest) else block.state
