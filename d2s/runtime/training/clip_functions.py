@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TypeAlias
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
 
 import paddle
 
 from d2s.errors import UnsupportedInGraphError
+from d2s.runtime.control_flow.cond import choose
 from d2s.runtime.trace import error_here
 from d2s.runtime.training.leaves import Leaf
 from d2s.runtime.training.steps import Steps, steps
+from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tensors import is_tensor
 
 Given: TypeAlias = paddle.Tensor | Iterable[paddle.Tensor]
@@ -35,6 +38,10 @@ def clip_grad_norm_(
             "leave it off and assert that the norm that it returns is finite",
         )
     leaves = _leaves_of(state, parameters)
+    return _with_gradients(state, leaves, lambda: _clipped(state, leaves, max_norm, norm_type))
+
+
+def _clipped(state: Steps, leaves: list[Leaf], max_norm: float, norm_type: float) -> paddle.Tensor:
     with paddle.no_grad():
         found = [(leaf, state.gradients.read(leaf)) for leaf in leaves]
         pairs = [(leaf, gradient) for leaf, gradient in found if gradient is not None]
@@ -58,12 +65,25 @@ def clip_grad_value_(parameters: Given, clip_value: float) -> None:
     if state is None:
         paddle.nn.utils.clip_grad_value_(parameters, clip_value)
         return
-    with paddle.no_grad():
-        for leaf in _leaves_of(state, parameters):
-            gradient = state.gradients.read(leaf)
-            if gradient is not None:
-                bound = float(clip_value)
-                state.gradients.assign(leaf, paddle.clip(gradient, min=-bound, max=bound))
+    leaves, bound = _leaves_of(state, parameters), float(clip_value)
+
+    def clip() -> None:
+        with paddle.no_grad():
+            for leaf in leaves:
+                gradient = state.gradients.read(leaf)
+                if gradient is not None:
+                    state.gradients.assign(leaf, paddle.clip(gradient, min=-bound, max=bound))
+
+    _with_gradients(state, leaves, clip)
+
+
+def _with_gradients(state: Steps, leaves: list[Leaf], clip: Callable[[], Any]) -> Any:
+    """``clip()``, on each run with the gradients that it has."""
+    for gradient in map(state.gradients.read, leaves):
+        if isinstance(gradient, Choice):
+            again = functools.partial(_with_gradients, state, leaves, clip)
+            return choose(gradient.flag, again, again, ())
+    return clip()
 
 
 def _leaves_of(state: Steps, parameters: Given) -> list[Leaf]:

@@ -308,10 +308,11 @@ class Gradients:
     def _leaf_with(self, gradient: bridge.Value) -> Leaf | None:
         """The leaf whose gradient the value ``gradient`` is."""
         for leaf in self._leaves.all.values():
-            if isinstance(leaf.grad, Choice):
-                if any(each is not None and each.id == gradient.id for each in leaf.grad.leaves()):
+            now = possible(leaf.grad)  # where a branch has asked whether there is one
+            if isinstance(now, Choice):
+                if any(each is not None and each.id == gradient.id for each in now.leaves()):
                     raise _refused_choice("a gradient is changed in place", "is changed")
-            elif not isinstance(leaf.grad, Mark) and leaf.grad.id == gradient.id:
+            elif not isinstance(now, Mark | None) and now.id == gradient.id:
                 return leaf
         return None
 
@@ -357,6 +358,9 @@ class _Gradient(Lasting):
     subject: Leaf
 
     def get(self) -> bridge.Value | Choice | None:
+        return possible(self.whole())
+
+    def whole(self) -> bridge.Value | Choice | None:
         return None if isinstance(self.subject.grad, Mark) else self.subject.grad
 
     def set(self, value: bridge.Value | Choice | None) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from d2s.diagnostics.location import Location, here
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.aliasing.slots import Slot
+from d2s.runtime.aliasing.snapshots import freeze
 from d2s.runtime.control_flow.guards import Rest
 from d2s.runtime.trace import Block, Capture, error_here
 
@@ -19,6 +20,10 @@ class Lasting(Slot):
     """Training that a branch hands on: what is in memory, and calls that a run makes."""
 
     lasts = True
+
+    def whole(self) -> Any:
+        """What it has, with the alternatives that the branches around rule out."""
+        return self.get()
 
 
 @dataclass
@@ -60,7 +65,7 @@ class Record:
         for state in map(_state_of, self.capture.blocks):
             known = state.slots
             if not any(type(each) is type(slot) and each.subject is slot.subject for each in known):
-                state.join_slot(name, slot)
+                state.join_slot(name, slot, freeze(slot.whole()))
 
     def check(self, what: str, *within: str) -> None:
         """Refuse training where a program cannot have it.
