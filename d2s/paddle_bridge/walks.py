@@ -403,6 +403,22 @@ def inside(operation: Any) -> Iterator[Any]:
         yield from under(block)
 
 
+def has_differentiable_loop(program: Any) -> bool:
+    """Whether gradients may go through a ``while`` of ``program``.
+
+    They come to its results, and to tensors that its trips write in place.  Paddle makes gradients
+    of arrays even where none comes to them.
+    """
+    loops = [each for each in operations(program) if each.name() == "pd_op.while"]
+    ends = [value for loop in loops for value in loop.results()]
+    for each in (each for loop in loops for each in inside(loop)):
+        read = [value for value in each.operands_source() if not pir.is_fake_value(value)]
+        if any(value.is_dense_tensor_array_type() for value in read):
+            return True
+        ends += read if each.name().endswith("_") else []
+    return any(not value.stop_gradient for value in ends if not pir.is_fake_value(value))
+
+
 def under(block: Any) -> Iterator[Any]:
     """Every operation of ``block``, those of inner blocks too, in the order of the program."""
     for inner in block.ops:

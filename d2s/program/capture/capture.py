@@ -433,7 +433,7 @@ class _Recording:
             self.writes,
             self.updates,
             state.hosts,
-            "pd_op.while" in self.names,
+            bridge.has_differentiable_loop(self.main),
             bridge.draws_numbers(self.main) or bool(state.drawn),
             leaves=[
                 *self.wanted.call.leaves,

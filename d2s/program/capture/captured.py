@@ -78,7 +78,7 @@ class Captured:
         writes: what each run changes of the state outside, with the builder of the new value.
         updates: inputs that the function changes in place, with the position of the new value.
         hosts: host functions, kept alive.
-        has_loop: a ``while`` is in it, so gradients need the joint program.
+        has_loop: gradients go through a ``while`` of it, so they need the joint program.
         has_random: an operation draws random numbers.
         leaves: what the key says of each input.
         ambiguous: names of values whose structure depends on a tensor.

@@ -1,8 +1,8 @@
 """Run a captured program on tensors: for inference, for training, or jointly with its gradients.
 
-A program without ``while`` trains by Paddle's forward/backward split.  With one, the split loses
-the loop's saved values (paddle-facts 2), so d2s keeps them itself, or computes them once more
-(``backward``).
+A program trains by Paddle's forward/backward split, unless gradients go through a ``while`` of it.
+Then the split loses the loop's saved values (paddle-facts 2), so d2s keeps them itself, or computes
+them once more (``backward``).
 """
 
 from __future__ import annotations
