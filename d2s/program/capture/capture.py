@@ -364,7 +364,7 @@ class _Recording:
         self.results = results = Results(self.inputs, state, watch)
         results.watches = (watch, self.arguments)
         results.arguments = {id(made): number for number, made in containers.items()}
-        self.build = results.take(result)
+        self.build, self.returned = results.take(result), len(results.outputs)
         self.changes, changed = watch.changed(), self.arguments.changed()
         written = (
             () if state.export else writes_of(results, changed, self.changes, containers, state)
@@ -394,8 +394,7 @@ class _Recording:
         if self.wanted.part:
             known = [*self.inputs, *self.parameters[1]]
             check_results(main, notes, self.results, known)
-        self.names = [operation.name() for operation in bridge.operations(main)]
-        check_choices(self.names)
+        check_choices([operation.name() for operation in bridge.operations(main)])
 
     def forget(self) -> None:
         """Let go of the user's objects, which would live until the next garbage collection.
@@ -435,6 +434,7 @@ class _Recording:
             state.hosts,
             bridge.has_differentiable_loop(self.main),
             bridge.draws_numbers(self.main) or bool(state.drawn),
+            self.returned,
             leaves=[
                 *self.wanted.call.leaves,
                 *(each.leaf for each in self.wanted.lifted),

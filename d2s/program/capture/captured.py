@@ -80,6 +80,7 @@ class Captured:
         hosts: host functions, kept alive.
         has_loop: gradients go through a ``while`` of it, so they need the joint program.
         has_random: an operation draws random numbers.
+        returned: so many outputs are parts of the result; the others are of the state alone.
         leaves: what the key says of each input.
         ambiguous: names of values whose structure depends on a tensor.
         texts: the result holds text that the host formats.
@@ -113,6 +114,7 @@ class Captured:
     hosts: list[Any]
     has_loop: bool
     has_random: bool
+    returned: int
     leaves: list[TensorLeaf] = field(default_factory=list)
     ambiguous: list[str] = field(default_factory=list)
     texts: bool = False

@@ -136,27 +136,28 @@ class Trainable:
     def _first_wanted(self) -> Which:
         """The results that get gradients, before any call has told.
 
-        A backward begins at a loss, a result of one element, and not at what it was computed from::
+        A backward begins at a loss, a result of one element, and not at what it was computed from,
+        nor at what is kept for a later call::
 
             return loss, logits         the loss
             return logits, penalty      both
+            self.last = y; return z     z
         """
-        values = [value for value in self.captured.outputs if not value.stop_gradient]
-        which = [True] * len(values)
-        if len(values) > 1 and any(map(_is_single, values)):
-            for value, others in zip(values, self.computed_from, strict=True):
-                if _is_single(value):
-                    for at in others:
-                        which[at] = False
+        captured = self.captured
+        places = [at for at, value in enumerate(captured.outputs) if not value.stop_gradient]
+        which = [at < captured.returned for at in places]
+        if not any(which):
+            return (True,) * len(which)
+        single = [all(size == 1 for size in captured.outputs[at].shape) for at in places]
+        if sum(which) > 1 and any(single):
+            for one, others, returned in zip(single, self.computed_from, tuple(which), strict=True):
+                for at in others if one and returned else ():
+                    which[at] = False
         return tuple(which)
 
     def overwritten(self) -> list[bridge.EagerTensor]:
         """The tensors that the program writes into."""
         return [self.captured.parameters[0][index] for index in self.captured.overwritten]
-
-
-def _is_single(value: Any) -> bool:
-    return all(size == 1 for size in value.shape)
 
 
 class Met:

@@ -112,3 +112,39 @@ def test_gradients_at_other_results(name: str, full: bool | None) -> None:
     sets = [tuple(at == one for at in range(count)) for one in range(count)] + [(True,) * count]
     for which in [*sets, *reversed(sets)]:
         assert gone_back(f, which) == gone_back(plain, which), which
+
+
+def test_what_is_kept_for_later_calls_gets_no_gradient_at_first() -> None:
+    class Net(paddle.nn.Layer):
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv = paddle.nn.utils.weight_norm(paddle.nn.Linear(3, 3))
+            self.before: Any = None
+
+        def forward(self, x: Any) -> Any:
+            before, self.before = self.before, self.conv(x)
+            return self.before if before is None else self.before + before
+
+    found = []
+    for full in (False, True):
+        paddle.seed(1)
+        net = Net()
+        run = d2s.to_static(net, full_graph=True) if full else net
+        losses = []
+        for k in range(4):
+            loss = (run(paddle.ones([2, 3]) * k) ** 2).sum()
+            losses.append(loss.item())
+            (loss + 0.0).backward(retain_graph=False)
+            net.before = net.before.detach()
+        grads = [each.grad.numpy().tolist() for each in net.parameters()]
+        found.append((losses, grads))
+        if full:
+            for entry in net.forward._programs.entries:
+                returned = entry.runner.captured.returned
+                assert entry.runner.wanted.now == tuple(
+                    at < returned
+                    for at, value in enumerate(entry.runner.captured.outputs)
+                    if not value.stop_gradient
+                )
+                assert sum(1 for _, training in entry.runner.program._ready if training) == 1
+    assert str(found[0]) == str(found[1])
