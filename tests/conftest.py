@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import gc
-import itertools
 import os
 import sys
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ import pytest
 
 from d2s.paddle_bridge import names
 from d2s.paddle_bridge.running import prepared
+from tests.sampling import sample
 
 PHASES = [phase for phase in hypothesis.Phase if phase is not hypothesis.Phase.explain]
 hypothesis.settings.register_profile(
@@ -43,30 +43,37 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of a matrix that is marked ``sampled(n)``, the quick suite runs one case in ``n``.
 
-    It has each value of each axis in some case; the night runs all.
+    It has each value of each axis in some case, and the cases that ``also`` names; the night runs
+    all.
     """
+    whole = not any("::" in argument for argument in config.args)
     matrices = collections.defaultdict(list)
     for item in items:
         if item.get_closest_marker("sampled") is not None:
             matrices[item.nodeid.partition("[")[0]].append(item)
     for cases in matrices.values():
-        (every,) = cases[0].get_closest_marker("sampled").args
-        places = [case.callspec.indices.items() for case in cases]
-        sizes = collections.Counter(axis for axis, _ in set(itertools.chain(*places)))
-        seen: set[tuple[str, int]] = set()
-        for number, (case, place) in enumerate(zip(cases, places, strict=True)):
-            # Where all cases stand on one axis, each is new: they are counted only.
-            new = {(axis, at) for axis, at in place if sizes[axis] < len(cases)} - seen
-            seen |= new
-            if not new and number % every:
+        marker = cases[0].get_closest_marker("sampled")
+        quick = sample([case.callspec.indices for case in cases], *marker.args)
+        names = {case.callspec.id: number for number, case in enumerate(cases)}
+        also = marker.kwargs.get("also", ())
+        unknown = [name for name in also if name not in names]
+        if whole and unknown:
+            raise pytest.UsageError(f"{cases[0].nodeid}: no case has the name {unknown[0]!r}")
+        quick |= {names[name] for name in also if name in names}
+        for number, case in enumerate(cases):
+            if number not in quick:
                 case.add_marker("slow")
 
 
-MORE_THREADS = 2000
-"""A machine has so many threads, 32,768 mostly, and each program that Paddle has prepared some."""
+MORE_THREADS = 500
+"""Each program that Paddle has prepared has some threads, and a machine 32,768 mostly.
+
+Where there are thousands, Paddle adds up what each has allocated whenever it allocates: a loop of a
+program took twenty times as long.
+"""
 
 threads_left = 0
 
@@ -83,10 +90,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown() -> None:
-    """Let go of the programs of earlier tests, which wait for a rare collection of old objects."""
+    """Let go of the programs of earlier tests, which wait for a rare collection of old objects.
+
+    Where a test has run a program of Paddle's own, d2s ends nothing any more.  Between tests it
+    may, once none of those is alive.
+    """
     global threads_left
     if _threads() > threads_left + MORE_THREADS:
         gc.collect()
+        if prepared._others._have_run:
+            prepared._others = prepared._Others()
         prepared.end_unused()
         threads_left = _threads()
 

@@ -67,6 +67,7 @@ def test_picked(body: str) -> None:
     held(body)
 
 
+@pytest.mark.sampled(3, also=["a slice", "a deque"])
 @pytest.mark.parametrize("body", KEPT.values(), ids=KEPT)
 def test_out_of_a_list_of_the_run(body: str) -> None:
     """D2: also where all that happens to the list happens under ``no_grad``."""
@@ -146,6 +147,7 @@ KEPT_BY = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("other", ["r = None", "r = 'none'", "r = Box([])"])
 @pytest.mark.parametrize("name", KEPT_BY)
 def test_a_list_that_one_side_of_a_branch_fills(name: str, other: str) -> None:

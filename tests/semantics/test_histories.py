@@ -123,6 +123,7 @@ def _all_at_once(net: Net, call: Callable[[Any, Any], Any]) -> list[Any]:
     return found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("full_graph", [True, False])
 @pytest.mark.parametrize("use", [_train, _all_at_once])
 @pytest.mark.parametrize("name", STATE)

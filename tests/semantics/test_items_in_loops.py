@@ -312,6 +312,14 @@ STALE = {
 }
 
 
+@pytest.mark.sampled(
+    3,
+    also=[
+        "True-a view that a branch has chosen-x[x[:, 0] > -9]",
+        "False-a view in another shape-x * 1",
+        "True-a view from the trip before-x * 1",
+    ],
+)
 @pytest.mark.parametrize("made", ["x * 1", "x[x[:, 0] > -9]"])
 @pytest.mark.parametrize("source", STALE.values(), ids=STALE)
 @pytest.mark.parametrize("open_", [False, True])

@@ -29,6 +29,7 @@ def f(x, n):
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("begin", "trip"),
     [

@@ -144,6 +144,7 @@ def _outcome(function: Any, count: int, *, training: bool) -> Any:
     return found.tolist() if isinstance(found, paddle.Tensor) else found
 
 
+@pytest.mark.sampled(3, also=["a part of a row assigned-False"])
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("name", BODIES)
 def test_an_item_that_is_not_there(name: str, training: bool) -> None:
@@ -198,6 +199,7 @@ PARTS = {
 }
 
 
+@pytest.mark.sampled(3, also=["in a loop", "the first of none"])
 @pytest.mark.parametrize("name", PARTS)
 def test_items_of_what_may_have_no_elements(name: str) -> None:
     """A1, F1: an item beside them is empty, as in dygraph; one behind the end raises."""

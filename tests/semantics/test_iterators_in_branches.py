@@ -250,6 +250,16 @@ FORMS = {
 }
 
 
+@pytest.mark.sampled(
+    5,
+    also=[
+        "made by __iter__-False",
+        "list, sum, sorted and zip-True",
+        "a static loop-False",
+        "the end, caught-False",
+        "a class in Python-False",
+    ],
+)
 @pytest.mark.parametrize("full_graph", [True, False])
 @pytest.mark.parametrize("form", FORMS)
 def test_items_are_taken_as_in_dygraph(form: str, full_graph: bool) -> None:

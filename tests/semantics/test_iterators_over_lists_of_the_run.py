@@ -83,6 +83,7 @@ def test_nothing_is_left_between_islands(use: str) -> None:
     assert_same(function, *X, static=d2s.to_static(function, full_graph=False), grad=False)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("made", MADE)
 @pytest.mark.parametrize("use", ONCE)
 def test_what_is_left_is_what_python_has(use: str, made: str) -> None:
@@ -113,6 +114,9 @@ VALUES = [
 ]
 
 
+@pytest.mark.sampled(
+    2, also=["return sum(v + 1 for v in iter(g)), max(map(float, g), default=0.0)", "body1"]
+)
 @pytest.mark.parametrize("body", VALUES)
 def test_items_with_their_gradients(body: str) -> None:
     """C7, E1: those that ``next`` has taken, and those that are left."""

@@ -122,7 +122,7 @@ OF_TWO_FORMS = (
 )
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("use", OF_TWO_FORMS)
 def test_one_of_several_of_which_the_run_decides_a_length(use: str) -> None:
     """C5: a list of Python on some paths, and one that has grown in a loop on others."""
@@ -165,6 +165,7 @@ GROUPS = (
 )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("use", GROUPS)
 def test_groups_and_beginnings(use: str) -> None:
     """C5, E1: ``itertools.groupby``, ``takewhile`` and ``dropwhile`` where a tensor decides."""

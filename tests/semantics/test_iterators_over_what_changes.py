@@ -88,6 +88,7 @@ def f(x, n):
 """)
 
 
+@pytest.mark.sampled(3, also=["zip of a zip"])
 @pytest.mark.parametrize("made", MADE)
 def test_an_iterator_that_is_used_up_first(made: str) -> None:
     """D1: nobody asks it any more when the list changes."""

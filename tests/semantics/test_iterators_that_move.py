@@ -110,6 +110,7 @@ def test_a_sequence_is_unpacked_on_some_runs(take: str) -> None:
     assert found == [function(x)[1] for x in calls * 2]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("source", ["(k for k in [1.0, 2.0])", "rows()"])
 @pytest.mark.parametrize("take", UNPACKED)
 def test_what_is_unpacked_on_some_runs_is_refused(take: str, source: str) -> None:
@@ -152,6 +153,7 @@ def f(x):
     assert_same(function, tensor(1.0, 3.0), tensor(1.0, 1.0))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("later", ["sum(it)", "list(it)", "next(it)", "[k for k in it]"])
 @pytest.mark.parametrize("take", TAKES)
 def test_what_is_taken_on_some_runs(take: str, later: str) -> None:

@@ -230,6 +230,7 @@ BROKEN = """
 """
 
 
+@pytest.mark.sampled(4, also=["4-counter", "4-wrapper", "4-logger", "4-metric"])
 @pytest.mark.parametrize("case", [*MADE, *HOLDING])
 @pytest.mark.parametrize("least", [1, 4])
 @pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
@@ -303,6 +304,7 @@ OWN = {
 }
 
 
+@pytest.mark.sampled(3, also=["made-copied", "made and changed-remembered"])
 @pytest.mark.parametrize("made", OWN.values(), ids=OWN)
 @pytest.mark.parametrize("first", ["", "o.grow()"], ids=["made", "made and changed"])
 @pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")

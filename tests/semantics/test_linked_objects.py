@@ -17,6 +17,7 @@ class Node:
 INPUTS = (tensor(5.0), tensor(3.0), tensor(1.0), tensor(0.1))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("test", ["node is not None", "node"])
 @pytest.mark.parametrize(
     "after", ["-x if node is None else node.value", "x * count", "(x, node is None)"]
@@ -132,6 +133,7 @@ def f(x):
     assert_same(function, *INPUTS, static=d2s.to_static(function, full_graph=True))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("times", [1, 2, 3, 30])
 @pytest.mark.parametrize("first", ["[Node(x), Node(x * 2)]", "step(None, x)"])
 @pytest.mark.parametrize("leave", ["if x.sum() > 4: break", "if x.sum() > 4: continue"])

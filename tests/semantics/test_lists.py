@@ -55,7 +55,7 @@ def test_reading_a_list_that_a_loop_has_grown(after: str) -> None:
     assert_same(function_of(GROWN.format(after=after)), *counts())
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6, also=["True-out.reverse()"])
 @pytest.mark.row(76)
 @pytest.mark.parametrize(
     "change",
@@ -233,6 +233,13 @@ def test_reading_a_list_in_a_second_loop() -> None:
     assert_same(f, *counts())
 
 
+@pytest.mark.sampled(
+    3,
+    also=[
+        "sum(row for row in x if row.sum() > 0)",
+        "any(row.sum() > 3 for row in x), all(row.sum() > 3 for row in x)",
+    ],
+)
 @pytest.mark.row(49)
 @pytest.mark.parametrize(
     "result",
@@ -424,6 +431,7 @@ def f(x):
     assert_same(f, *calls)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "use",
     [

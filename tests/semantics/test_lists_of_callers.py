@@ -90,6 +90,7 @@ def program(loop: str, holder: str, made: str, read: str) -> Any:
     )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("loop", "holder"), itertools.product(LOOPS, HOLDERS))
 @pytest.mark.parametrize("made", ["[]", pytest.param("deque([x.max()])", marks=pytest.mark.slow)])
 def test_the_caller_sees_what_was_appended(made: str, loop: str, holder: str) -> None:
@@ -153,6 +154,7 @@ CALLS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "call", ["at once", *(pytest.param(each, marks=pytest.mark.slow) for each in [*CALLS][1:])]
 )

@@ -212,6 +212,7 @@ CHANGES = (
 )
 
 
+@pytest.mark.sampled(3, also=["out.append(x * 9)"])
 @pytest.mark.parametrize("change", ["pass", *CHANGES])
 def test_one_of_two_lists_of_the_run_keeps_its_names(change: str) -> None:
     """B4, D1: what is changed through one name is seen through each that is one with it."""
@@ -321,6 +322,7 @@ def test_what_a_grown_list_is_not_asked() -> None:
         d2s.to_static(function_of(f"{grown}sorted(out, key=lambda v: v * 2)"))(*N[0])
 
 
+@pytest.mark.sampled(2, also=["n.item(), 2"])
 @pytest.mark.parametrize(
     "start", ["n", "n * 0.5, 2", "x, 2", "n.item(), 2", "0.5, 0.25", "3, -1", ""]
 )

@@ -278,6 +278,7 @@ ROLLED = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("function", ROLLED, ids=lambda function: function.__name__)
 def test_it_gives_what_dygraph_gives(function: Any) -> None:
     """C1: after the first trip the others are one static loop."""
@@ -438,6 +439,7 @@ class Stack(paddle.nn.Layer):
         return x, None
 
 
+@pytest.mark.sampled(2, also=["a_generator", "texts"])
 @pytest.mark.parametrize(
     "function",
     [
@@ -785,6 +787,13 @@ def f(x):
     assert_same(f, *((tensor(value),) for value in (5.0, 100.0, 40.0, 0.5)), grad=False)
 
 
+@pytest.mark.sampled(
+    3,
+    also=[
+        "max([2 * d, 0.25], key=lambda v: abs(v - 1.5))-break",
+        "sorted([('b', d), ('a', [d + 0.5]), ('b', 0.25)])[1][1] + 0.125-break",
+    ],
+)
 @pytest.mark.parametrize("left", ["break", "return x, d"])
 @pytest.mark.parametrize(
     "grown",

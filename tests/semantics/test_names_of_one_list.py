@@ -283,6 +283,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 @pytest.mark.parametrize("text", PERHAPS.values(), ids=PERHAPS)
 def test_a_change_of_what_may_be_one_is_not_lost(text: str, change: str) -> None:
@@ -377,6 +378,7 @@ STATIC = {
 }
 
 
+@pytest.mark.sampled(3, also=["deque-pop"])
 @pytest.mark.parametrize("change", STATIC.values(), ids=STATIC)
 @pytest.mark.parametrize("lists", FILLED.values(), ids=FILLED)
 def test_a_loop_does_not_change_a_copy_of_one_of_several(lists: str, change: str) -> None:
@@ -408,6 +410,7 @@ def f(x, n):
         assert str(refusal.file).startswith("<test")
 
 
+@pytest.mark.sampled(2, also=["c.items.update(a=x)-__slots__ = ('items',)"])
 @pytest.mark.parametrize("slots", ["", "__slots__ = ('items',)"])
 @pytest.mark.parametrize("change", ["c.items[1] = x", "c.items.update(a=x)", "c.items |= {2: x}"])
 def test_what_one_of_two_objects_holds(slots: str, change: str) -> None:
@@ -598,7 +601,17 @@ def right_or_refused(function: Any, calls: list[Any], *, right: bool) -> None:
         assert_same(function, *calls, static=converted, grad=False)
 
 
-@pytest.mark.sampled(40)
+@pytest.mark.sampled(
+    160,
+    also=[
+        "set-augmented-branch in a loop-an item of a tuple",
+        "set-longer-static loop-the first one",
+        "list-augmented-branch in a loop-an item of a tuple",
+        "dict-longer-static loop-the first one",
+        "tuple-augmented-branch in a loop-an item of a tuple",
+        "dict-augmented-branch in a loop-an item of a tuple",
+    ],
+)
 @pytest.mark.parametrize(("kind", "way", "place", "name"), KINDS_PLACES_NAMES)
 def test_a_change_of_one_of_two_reaches_every_name(
     kind: str, way: str, place: str, name: str
@@ -607,6 +620,9 @@ def test_a_change_of_one_of_two_reaches_every_name(
     right_or_refused(two_names(kind, way, place, name), ONE_OF_TWO, right=False)
 
 
+@pytest.mark.sampled(
+    3, also=["tuple-item-branch-what may be absent", "list-longer-callee-an attribute"]
+)
 @pytest.mark.parametrize(("kind", "way", "place", "name"), sorted(RIGHT))
 def test_a_change_of_one_of_two_on_a_side(kind: str, way: str, place: str, name: str) -> None:
     """B4: a change on one side of a branch is seen through the other names, not refused."""

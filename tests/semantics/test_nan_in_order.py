@@ -21,6 +21,7 @@ ROWS: list[Any] = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("items", ["x", "[x[0], x[1], x[2], x[3]]", "[x[0], x[1]]"])
 def test_a_few(items: str, reverse: bool) -> None:

@@ -33,7 +33,7 @@ BODIES = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("loop", ["for i in range(n):", "i = n * 0\n    while i < n:"])
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES.keys())
 @pytest.mark.parametrize("first", ["{}", "{'b': 1.0}"])
@@ -169,6 +169,7 @@ GROWING = {
 BEHIND = {"": "", "grows behind": "held.append(s); box.items.append(s)"}
 
 
+@pytest.mark.sampled(3, also=["a list of an object-"])
 @pytest.mark.parametrize("behind", BEHIND.values(), ids=BEHIND)
 @pytest.mark.parametrize("grows", GROWING.values(), ids=GROWING)
 def test_lists_that_grow_in_the_same_loop(grows: str, behind: str) -> None:

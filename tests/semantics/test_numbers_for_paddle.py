@@ -93,6 +93,7 @@ def given() -> tuple[Any, Any]:
     return paddle.to_tensor([1.0, 2.0, 3.0, 4.0]), paddle.to_tensor(1)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("place", PLACES)
 def test_where_paddle_wants_a_python_number(place: str) -> None:
     """A1: a refusal with a code, at the line of the call."""

@@ -165,6 +165,7 @@ NO_COMMON_DTYPE = {
 }
 
 
+@pytest.mark.sampled(3, also=["a number in a static loop"])
 @pytest.mark.parametrize("name", NO_COMMON_DTYPE)
 def test_a_number_that_would_give_a_tensor_another_dtype(name: str) -> None:
     """B3: the tensor keeps its own, and the number is a number: they are two forms."""

@@ -214,7 +214,7 @@ PROGRAMS = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9, also=["in_a_list-Slots", "made_by_the_first_trip-Hostile"])
 @pytest.mark.parametrize("make", CLASSES)
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
 def test_is_what_dygraph_gives(function: Any, make: Any) -> None:

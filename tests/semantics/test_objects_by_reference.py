@@ -328,6 +328,7 @@ PROGRAMS = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(4, also=["removed", "nearest", "cache", "methods", "current"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs(name: str) -> None:
     """D3: references to objects in lists mean what they mean in dygraph."""
@@ -403,6 +404,7 @@ def in_both(change, tracks, x):
         i = i + 1
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("kind", [Track, Slow])
 @pytest.mark.parametrize("place", [straight, in_both])
 @pytest.mark.parametrize("change", [by_name, in_turn, the_best, moved, in_pairs])
@@ -506,6 +508,7 @@ class Hashed(Sized):
         return isinstance(other, Hashed) and self.mark == other.mark
 
 
+@pytest.mark.sampled(4, also=["[len(t) for t in out if t]-Truthful"])
 @pytest.mark.parametrize("kind", [Sized, Truthful, Hashed])
 @pytest.mark.parametrize(
     "asked",
@@ -643,6 +646,7 @@ ASKED = [
 ]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("asked", ASKED)
 @pytest.mark.parametrize("kind", [Mode, Rank, Word, Bits])
 def test_members_of_enumerations_as_attributes(kind: Any, asked: str) -> None:

@@ -77,6 +77,7 @@ CHANGED = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("change", CHANGED)
 def test_a_method_of_an_item_changes_it(change: str) -> None:
     """D1: what a method changes in an item of a list of the run is there when it is read again."""
@@ -133,6 +134,7 @@ KNOWN_TWICE = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("known", KNOWN_TWICE)
 def test_an_item_that_is_known_twice(known: str) -> None:
     """D3: a change of an object is seen under each of its names, and in each list it is in."""
@@ -223,6 +225,7 @@ KNOWN_BEHIND = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("known", KNOWN_BEHIND)
 def test_an_object_that_is_known_behind_the_loop(known: str) -> None:
     """D3: what was put into a list in a loop or branch is changed behind it, as in dygraph."""
