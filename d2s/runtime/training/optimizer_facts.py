@@ -1,12 +1,26 @@
-"""What a captured step relies on of its optimizer, which each run holds against it."""
+"""What a captured step relies on of its optimizer, and what is known ahead of its scheduler.
+
+Each run holds the first against the optimizer, and asks a copy of the scheduler for the second.
+"""
 
 from __future__ import annotations
 
+import builtins
+import copy
+import dis
+import functools
+import math
+import types
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 import paddle
 from paddle.optimizer import Optimizer
+from paddle.optimizer.lr import LRScheduler
+
+from d2s import paddle_bridge as bridge
+from d2s.runtime.trace import open_trace
 
 SCALARS: Final = (bool, int, float, str, type(None))
 
@@ -91,3 +105,100 @@ def _parameters(optimizer: Optimizer) -> list[paddle.Tensor]:
     if not isinstance(groups[0], dict):
         return groups
     return [tensor for group in groups for tensor in group["params"]]
+
+
+_HOME: Final = LRScheduler.__module__
+
+_PLAIN_FUNCTIONS: Final = frozenset(
+    ("abs", "bool", "divmod", "float", "int", "len", "max", "min", "pow", "range", "round", "sum")
+)
+"""Built-in functions that change nothing and depend on their arguments alone."""
+
+_CHANGING_CODE: Final = ("STORE_GLOBAL", "STORE_DEREF", "DELETE_", "IMPORT_", "YIELD_", "SEND")
+
+
+def is_foreseen(scheduler: LRScheduler) -> bool:
+    """Whether a copy of ``scheduler`` tells its rates.
+
+    Paddle's code alone computes them, with functions of the user's that change nothing, and depend
+    on constants alone.
+    """
+    parts = [type(scheduler), *vars(scheduler).values()]
+    parts += [type(each) for each in parts if isinstance(each, LRScheduler)]
+    inner = [each for each in parts if isinstance(each, LRScheduler)]
+    return all(map(is_foreseen, inner)) and all(
+        getattr(each, "__module__", None) == _HOME or _is_formula(each)
+        for each in parts
+        if callable(each)
+    )
+
+
+def _is_formula(function: Any, around: tuple[object, ...] = ()) -> bool:
+    """Whether calls of ``function`` change nothing, and depend on constants alone."""
+    if isinstance(function, functools.partial):
+        given = (*function.args, *function.keywords.values())
+        return all(map(_is_constant, given)) and _is_formula(function.func, around)
+    if not isinstance(function, types.FunctionType) or function in around:
+        return False
+    code = function.__code__
+    defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
+    if not all(map(_is_constant, defaults)) or any(map(_changes, dis.get_instructions(code))):
+        return False
+    if any(isinstance(each, types.CodeType) for each in code.co_consts):
+        return False
+    around = (*around, function)
+    return not _is_changed(function) and all(_is_known(each, around) for each in _read(function))
+
+
+def _is_changed(function: types.FunctionType) -> bool:
+    """Whether the code that is being captured has bound a variable of ``function`` anew."""
+    read: dict[int, tuple[str, ...]] = {id(cell): ("cell",) for cell in function.__closure__ or ()}
+    read[id(function.__globals__)] = function.__code__.co_names
+    for record in open_trace().watched():
+        names = read.get(id(record.scope), ())
+        now = record.now() if names else {}
+        if any(name in now and now[name] is not record.before.get(name) for name in names):
+            return True
+    return False
+
+
+def _read(function: types.FunctionType) -> Iterator[object]:
+    """What a function reads besides its arguments; for what it does not know, the function."""
+    for cell in function.__closure__ or ():
+        try:
+            yield cell.cell_contents
+        except ValueError:
+            yield function
+    for name in function.__code__.co_names:
+        known = {**vars(builtins), **function.__globals__}
+        yield known[name] if name in known else vars(math).get(name, function)
+
+
+def _is_known(thing: object, around: tuple[object, ...]) -> bool:
+    plain = isinstance(thing, type | types.BuiltinFunctionType) and (
+        vars(math).get(thing.__name__) is thing
+        or (thing.__name__ in _PLAIN_FUNCTIONS and vars(builtins)[thing.__name__] is thing)
+    )
+    return thing is math or plain or _is_constant(thing) or _is_formula(thing, around)
+
+
+def _is_constant(thing: object) -> bool:
+    return isinstance(thing, SCALARS) or (
+        type(thing) is tuple and all(_is_constant(item) for item in thing)
+    )
+
+
+def _changes(instruction: dis.Instruction) -> bool:
+    return instruction.opname.startswith(_CHANGING_CODE)
+
+
+def ahead(scheduler: LRScheduler, count: int, number: Callable[[LRScheduler], Any]) -> Any:
+    """``number`` of ``scheduler`` when it has stepped ``count`` times more."""
+    with bridge.in_dygraph():
+        if not count:
+            return number(scheduler)
+        copied = copy.deepcopy(scheduler)
+        copied.verbose = False
+        for _ in range(count):
+            copied.step()
+        return number(copied)

@@ -9,7 +9,6 @@ the run leaves behind is what dygraph would leave.  The learning rate is asked f
 from __future__ import annotations
 
 import contextlib
-import copy
 import functools
 import operator
 from collections.abc import Callable, Iterator
@@ -27,7 +26,7 @@ from d2s.runtime.control_flow.cond import decide
 from d2s.runtime.trace import error_here
 from d2s.runtime.training.gradients import Gradients, constant
 from d2s.runtime.training.leaves import Leaves
-from d2s.runtime.training.optimizer_facts import Facts, facts_of
+from d2s.runtime.training.optimizer_facts import Facts, ahead, facts_of, is_foreseen
 from d2s.runtime.training.parameters import Parameters
 from d2s.runtime.training.record import BLOCKS, Lasting, Record
 from d2s.runtime.values.choice import Choice, possible
@@ -36,8 +35,6 @@ from d2s.runtime.values.tensors import NUMBER_DTYPES, as_value, cast_plain, mark
 
 Pairs = list[tuple[paddle.Tensor, bridge.Value]]
 """Parameters with their gradients."""
-
-_HOME: Final = LRScheduler.__module__
 
 _GET_LR: Final = Optimizer.get_lr
 """Paddle's own, whatever is being captured."""
@@ -253,34 +250,46 @@ class Optimizers:
         """``optimizer.get_lr()``, which each run asks for."""
         scheduler = optimizer._learning_rate
         if self.moved(scheduler):
-            return self._rate_behind(optimizer, scheduler)
+            rate = self.behind(scheduler, "__call__", lambda which: float(which()))
+            if rate is None:
+                raise _late(optimizer)
+            return rate
         return mark_number(self.asked(id(optimizer), lambda: float(_GET_LR(optimizer))), float)
 
     def moved(self, scheduler: object) -> bool:
         """Whether a step of ``scheduler`` is what each run makes at its end."""
         return any(owner_of(call.function) is scheduler for call in self.after)
 
-    def _rate_behind(self, optimizer: Optimizer, scheduler: LRScheduler) -> bridge.Value:
-        """The rate behind steps of ``scheduler``, which the run makes later.
+    def behind(
+        self, scheduler: LRScheduler, key: object, number: Callable[[LRScheduler], Any]
+    ) -> bridge.Value | None:
+        """``number(scheduler)`` behind steps of ``scheduler``, which the run makes later.
 
-        Raises:
-            UnsupportedInGraphError: (D2S205) a copy of the scheduler does not tell it.
+        Args:
+            scheduler: it has stepped.
+            key: what is read.
+            number: gives it.
+
+        Returns:
+            ``None`` where a copy of the scheduler does not tell it.
         """
         mine = [call for call in self.after if owner_of(call.function) is scheduler]
         given = [possible(call.given) for call in mine]
         leaves = [part for each in given for part in _leaves(each)]
         if not is_foreseen(scheduler) or any(part not in (None, ((), {})) for part in leaves):
-            raise _late(optimizer)
-        rates = [self.asked(id(optimizer), lambda: float(_GET_LR(optimizer)))]
-        for count in range(1, len(mine) + 1):
-            ahead = functools.partial(_rate_ahead, scheduler, count)
-            rates.append(self.asked((id(optimizer), count), ahead))
+            return None
+        counts = range(len(mine) + 1)
+        found = [functools.partial(ahead, scheduler, count, number) for count in counts]
+        (kind, *others) = {type(each()) for each in found}
+        if others or kind not in NUMBER_DTYPES:
+            return None
+        numbers = [self.asked((id(scheduler), key, at), each) for at, each in enumerate(found)]
         if not any(isinstance(each, Choice) for each in given):
-            return mark_number(rates[sum(each is not None for each in given)], float)
+            return mark_number(numbers[sum(each is not None for each in given)], kind)
         with paddle.no_grad():
             count_ = functools.reduce(operator.add, map(_times, given))
-            found = paddle.gather(paddle.stack(rates), count_.reshape([1])).reshape([])
-        return mark_number(constant(found), float)
+            chosen = paddle.gather(paddle.stack(numbers), count_.reshape([1])).reshape([])
+        return mark_number(constant(chosen), kind)
 
     def asked(self, key: object, number: Callable[[], Any]) -> bridge.Value:
         """``number()``, which each run asks for once, under ``key``, when it begins."""
@@ -308,7 +317,14 @@ class Optimizers:
 
     def later(self, function: Callable[..., Any], *arguments: object, **options: object) -> None:
         """Let each run call ``function`` when the program has run."""
-        self._record.check("a change of the learning rate", "branch")
+        if any(block.kind == "loop" for block in self._record.capture.blocks):
+            raise error_here(
+                UnsupportedInGraphError,
+                "a scheduler steps in a loop that a tensor decides, where a run, which steps it "
+                "last, would have to do so once for each trip",
+                "step it behind the loop, or let Python bound the loop by at most 64 trips",
+            )
+        self._record.check("a step of a scheduler", "branch")
         self._record.use()
         call = Later(function)
         self._record.join_branches("a later call", _Given(call))
@@ -322,13 +338,6 @@ class Optimizers:
         ]
 
 
-def is_foreseen(scheduler: LRScheduler) -> bool:
-    """Whether a copy of ``scheduler`` tells its rates: Paddle's code alone computes them."""
-    parts = [type(scheduler), *vars(scheduler).values()]
-    parts += [type(each) for each in parts if isinstance(each, LRScheduler)]
-    return all(each.__module__ == _HOME for each in parts if callable(each))
-
-
 def _leaves(given: Any) -> list[Any]:
     return list(given.leaves()) if isinstance(given, Choice) else [given]
 
@@ -338,16 +347,6 @@ def _times(given: Any) -> bridge.Value:
     if isinstance(given, Choice):
         return paddle.where(given.flag, _times(given.true), _times(given.false))
     return paddle.full([], given is not None, "int64")
-
-
-def _rate_ahead(scheduler: LRScheduler, count: int) -> float:
-    """The rate of ``scheduler`` when it has stepped ``count`` times more."""
-    with bridge.in_dygraph():
-        ahead = copy.deepcopy(scheduler)
-        ahead.verbose = False
-        for _ in range(count):
-            ahead.step()
-        return float(ahead())
 
 
 class _Named:

@@ -6,6 +6,7 @@ function reads of it each run asks for, and what only a step behind would know i
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from paddle.optimizer.lr import LRScheduler
 
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.trace import error_here
+from d2s.runtime.training.optimizer_facts import ahead
 from d2s.runtime.training.steps import Steps, steps_here
 from d2s.runtime.values.objects import is_user_class
 from d2s.runtime.values.tensors import NUMBER_DTYPES
@@ -43,13 +45,20 @@ def _refusal(scheduler: LRScheduler, what: str, why: str) -> UnsupportedInGraphE
     return error
 
 
-def _asked(state: Steps, scheduler: LRScheduler, name: str, number: Callable[[], Any]) -> Any:
-    """``number()``, which each run asks for at its beginning."""
+def _asked(
+    state: Steps, scheduler: LRScheduler, name: str, number: Callable[[LRScheduler], Any]
+) -> Any:
+    """``number(scheduler)``, which each run asks for at its beginning."""
     if state.optimizers.moved(scheduler):
-        raise _refusal(scheduler, repr(name), "is read behind its step, which a run makes last")
-    if type(number()) not in NUMBER_DTYPES:
+        found = state.optimizers.behind(scheduler, name, number)
+        if found is None:
+            raise _refusal(scheduler, repr(name), "is read behind its step, which a run makes last")
+        return found
+    if type(ahead(scheduler, 0, number)) not in NUMBER_DTYPES:
         raise _refusal(scheduler, repr(name), "is read, and is no number")
-    return state.optimizers.asked((id(scheduler), name), number)
+    return state.optimizers.asked(
+        (id(scheduler), name, 0), functools.partial(ahead, scheduler, 0, number)
+    )
 
 
 def _attribute(name: str) -> property:
@@ -66,7 +75,7 @@ def _attribute(name: str) -> property:
             return held[name]  # its attributes are state as those of any object
         if name in _OTHERS:
             raise _refusal(scheduler, repr(name), "is read, and another one on a later run")
-        return _asked(state, scheduler, name, lambda: held[name])
+        return _asked(state, scheduler, name, lambda which: vars(which)[name])
 
     def put(scheduler: LRScheduler, value: object) -> None:
         _check_set(scheduler, name, _asks_itself())
@@ -93,7 +102,7 @@ def _rate(original: Callable[..., Any], name: str) -> Callable[..., Any]:
         if state is None or _asks_itself() or is_user_class(type(scheduler)):
             return original(scheduler)
 
-        return _asked(state, scheduler, name, lambda: float(original(scheduler)))
+        return _asked(state, scheduler, name, lambda which: float(original(which)))
 
     return method
 
