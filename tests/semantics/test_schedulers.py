@@ -188,7 +188,7 @@ def test_each_run_asks_a_scheduler(kind: str, body: str) -> None:
     assert len(made[0].programs) == 1
 
 
-@pytest.mark.parametrize("kind", RATES.keys() - {"ReduceOnPlateau"})
+@pytest.mark.parametrize("kind", [kind for kind in RATES if kind != "ReduceOnPlateau"])
 @pytest.mark.parametrize("body", BEHIND.values(), ids=BEHIND)
 def test_a_copy_of_a_scheduler_tells_what_is_read_behind_its_step(kind: str, body: str) -> None:
     """F3: one program serves all epochs."""
