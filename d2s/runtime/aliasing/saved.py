@@ -218,8 +218,14 @@ def check_overwritten(outputs: Iterable[Any], ends: Callable[[Any], bool]) -> No
         raise capture.notes.overwritten[number][1]
     now = contents_now(capture)
     for written in capture.notes.rewritten.values():
-        if written.value.id not in now:
+        if written.value.id not in now and not _is_unwritten(written):
             _check(written, reached)
+
+
+def _is_unwritten(written: Written) -> bool:
+    """Whether a parameter has its old contents here: the other side of a branch has written it."""
+    tensor = written.tensor
+    return tensor is not None and bridge.as_value(tensor).id == written.value.id
 
 
 def check_results(outputs: Iterable[Any]) -> None:
