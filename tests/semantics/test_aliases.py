@@ -155,7 +155,14 @@ CHANGES = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(
+    12,
+    also=[
+        "object outside-append behind",
+        "cell-append in an expression",
+        "dict argument-append and raise",
+    ],
+)
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("holder", HOLDERS)
 def test_the_caller_keeps_its_list(holder: str, change: str) -> None:

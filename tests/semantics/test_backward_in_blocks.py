@@ -316,6 +316,7 @@ def test_optimizers_in_branches(name: str, optimizer: str) -> None:
     check(BRANCHES[name], optimizer)
 
 
+@pytest.mark.sampled(3, also=["own tensors", "by hand", "while"])
 @pytest.mark.parametrize("name", LOOPS)
 def test_loops(name: str) -> None:
     """C1, F3: a loop that trains, and that a tensor ends."""

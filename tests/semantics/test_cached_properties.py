@@ -96,6 +96,7 @@ def _looked_for(x: Any) -> Any:
     return x, known, hasattr(thing, "total"), thing.asked
 
 
+@pytest.mark.sampled(3, also=["_looked_for", "_deleted_on_one_side", "_set_on_one_side"])
 @pytest.mark.parametrize(
     "function",
     [

@@ -120,6 +120,15 @@ def test_it_is_as_in_dygraph(body: str) -> None:
         assert converted(x) == f(x)
 
 
+@pytest.mark.sampled(
+    3,
+    also=[
+        "|= of one of several with another name",
+        "a method",
+        "an attribute",
+        "extend through the class",
+    ],
+)
 @pytest.mark.filterwarnings("ignore::d2s.errors.BreakWarning")
 @pytest.mark.parametrize("body", RIGHT_OR_REFUSED.values(), ids=RIGHT_OR_REFUSED)
 def test_it_is_never_changed_with_all_of_them(body: str) -> None:

@@ -147,6 +147,7 @@ def f(x):
 }
 
 
+@pytest.mark.sampled(3, also=["both ends", "asked", "compared", "in an object"])
 @pytest.mark.parametrize("text", BODIES.values(), ids=BODIES)
 def test_a_deque_that_a_tensor_changes(text: str) -> None:
     """D1, B4: it is a deque to the reader, with gradients, whatever the run makes of it."""

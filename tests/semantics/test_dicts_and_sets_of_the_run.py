@@ -57,6 +57,7 @@ def test_a_dict_gets_keys_of_the_run(body: str) -> None:
     assert_same(called(body), *NUMBERS, grad=False)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "trip",
     [
@@ -274,6 +275,9 @@ BY_BRANCHES = {
 }
 
 
+@pytest.mark.sampled(
+    3, also=["counted again", "a counter", "replaced", "a cache under a condition"]
+)
 @pytest.mark.parametrize("body", BY_BRANCHES.values(), ids=BY_BRANCHES)
 def test_dicts_that_many_branches_change(body: str) -> None:
     """B4, D2: other keys on other paths are one dict of the run, in the order of dygraph's."""
@@ -321,6 +325,9 @@ IN_A_BRANCH = {
 }
 
 
+@pytest.mark.sampled(
+    4, also=["outside-counted by name", "outside-in an expression", "outside-in a method"]
+)
 @pytest.mark.parametrize(("store", "body"), IN_A_BRANCH.values(), ids=IN_A_BRANCH)
 @pytest.mark.parametrize("place", ["outside", "made here", "in a dict"])
 def test_a_branch_gives_keys_to_what_others_hold(store: str, body: str, place: str) -> None:

@@ -170,6 +170,7 @@ def of(body: str) -> Any:
     return function_of(f"def f(x):\n    {body}\n", "f")
 
 
+@pytest.mark.sampled(3, also=["repeated text", "condition", "inside of Paddle", "python numbers"])
 @pytest.mark.parametrize("body", OPEN.values(), ids=OPEN.keys())
 def test_a_size_of_the_run(body: str) -> None:
     """G2, E4: the size is what dygraph has, of the same type, in one program."""
@@ -302,7 +303,7 @@ def outcome(function: Any, inputs: tuple[Any, ...], *, grad: bool) -> Any:
     return seen[0][0] if seen[1] is None else seen
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9, also=["early_exit_layers"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_corpus_programs_of_many_sizes(name: str) -> None:
     """G2: whatever the size, what dygraph gives, in a few programs."""

@@ -172,6 +172,7 @@ def f(x):
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_name_shows_what_a_branch_has_made_of_a_container(name: str) -> None:
     """F3: an alias, a parameter and a closure see the change on the runs that make it."""

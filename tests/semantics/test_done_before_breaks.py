@@ -84,7 +84,7 @@ def _indented(line: str, end: str) -> str:
     return textwrap.indent(end, " " * (len(line) - len(line.lstrip())))
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(45)
 @pytest.mark.parametrize("leave", EXITS)
 @pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.parametrize("kind", KINDS)

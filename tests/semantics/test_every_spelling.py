@@ -203,6 +203,7 @@ def swept(home: str, name: str) -> Iterator[str]:
             yield from differing(texts)
 
 
+@pytest.mark.sampled(4, also=["unique", "add_n", "cumsum", "hstack", "squeeze"])
 @pytest.mark.parametrize("name", QUICK)
 def test_functions_that_are_often_called(name: str) -> None:
     """G1b: as functions, and as methods where there are."""

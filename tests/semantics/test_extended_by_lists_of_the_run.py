@@ -107,7 +107,7 @@ def f(x):
 
 @pytest.mark.parametrize(("own", "operation", "given"), MATRIX)
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(24)
 def test_the_container_is_changed_under_each_name(
     own: str, operation: str, given: str, place: str
 ) -> None:
@@ -140,6 +140,7 @@ NEW = {
 }
 
 
+@pytest.mark.sampled(2, also=["numbers of two kinds", "dicts"])
 @pytest.mark.parametrize("body", NEW.values(), ids=NEW)
 def test_what_is_made_of_it(body: str) -> None:
     """D2, E1: new sets, dicts and counters; a number is one key, whatever its type."""

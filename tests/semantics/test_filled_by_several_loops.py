@@ -45,7 +45,7 @@ BODIES = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6, also=["items of two kinds"])
 @pytest.mark.parametrize(("begin", "trip"), BODIES.values(), ids=BODIES.keys())
 def test_a_dict_by_class(begin: str, trip: str) -> None:
     """B4, C4: behind a loop that may make no trip a key is there or not, as the next one begins."""
@@ -165,6 +165,7 @@ KEYS = """if v.min() > 0.3:
             box.r['b'] = v.max()"""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_dict_of_the_state(kind: Callable[[], Any]) -> None:
     """F4: it stays the one that it was, whatever keys a trip gives it."""

@@ -73,12 +73,20 @@ def f(x):
     )
 
 
+@pytest.mark.sampled(
+    3,
+    also=[
+        "list(itertools.starmap(lambda a, b: a * b, zip(c, c[1:])))",
+        "sum(c[i] * j for i, j in itertools.combinations(range(len(c)), r=2))",
+    ],
+)
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_a_function_over_a_list_of_the_run(expression: str) -> None:
     """C5, D1: functions of Python that go over a list go over one of the run."""
     assert_same(of(expression), *X)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("over", PAIRS)
 @pytest.mark.parametrize("place", LOOPS)
 def test_a_loop_over_pairs_of_a_list_of_the_run(place: str, over: str) -> None:
@@ -133,6 +141,7 @@ PLACES = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", PUT)
 def test_all_items_are_put_in(name: str, place: str) -> None:

@@ -144,7 +144,7 @@ THINGS = [
 ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(12, also=["continue-positive(x)", "else-whole(x)"])
 @pytest.mark.parametrize("things", THINGS)
 @pytest.mark.parametrize("loop", LOOPS.values(), ids=LOOPS)
 def test_a_loop_over_a_generator(loop: str, things: str) -> None:
@@ -174,6 +174,7 @@ def test_functions_that_take_the_items(taken: str) -> None:
     same(f"return {taken}")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "taken",
     [

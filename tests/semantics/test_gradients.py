@@ -185,6 +185,7 @@ def compare_nested(*kinds: str, leaf_: str) -> None:
 PAIRS = list(itertools.product(BLOCKS, BLOCKS))
 
 
+@pytest.mark.sampled(4, also=["range-elif"])
 @pytest.mark.parametrize(("outer", "inner"), PAIRS)
 def test_two_deep(outer: str, inner: str) -> None:
     """Each construct in each; what stands inside goes round."""
@@ -212,6 +213,7 @@ TRIPLES = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("kinds", "leaf_"), TRIPLES, ids=lambda each: "-".join(each))
 def test_three_deep(kinds: tuple[str, ...], leaf_: str) -> None:
     compare_nested(*kinds, leaf_=leaf_)
@@ -325,6 +327,7 @@ FAN_OUT = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", FAN_OUT)
 def test_second_uses(name: str) -> None:
     """What a block yields is used inside of it as well, or goes out under two names."""
@@ -348,7 +351,7 @@ ACCUMULATORS = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9, also=["for i in range(3)-a Python float times"])
 @pytest.mark.parametrize("name", ACCUMULATORS)
 @pytest.mark.parametrize("loop", ["for i in range(n)", "for i in range(3)"])
 def test_accumulators(name: str, loop: str) -> None:
@@ -445,6 +448,7 @@ EXITS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", EXITS)
 def test_exits(name: str) -> None:
     """B6, C1: what was computed before a break, a continue or a return counts, and no more."""
@@ -550,6 +554,7 @@ STOPPED = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", STOPPED)
 def test_gradients_stop_where_they_should(name: str) -> None:
     """No gradient goes through ``detach``, ``stop_gradient`` and ``no_grad``; the others do."""
@@ -630,6 +635,7 @@ INDEXED = {
 }
 
 
+@pytest.mark.sampled(3, also=["another dtype", "slices that move", "split and stack"])
 @pytest.mark.parametrize("name", INDEXED)
 def test_operations(name: str) -> None:
     """Reads and writes at indices, changes in place, casts, within blocks."""
@@ -1129,6 +1135,14 @@ FORMS = (
 )
 
 
+@pytest.mark.sampled(
+    4,
+    also=[
+        "w.view_as(x) * x-if x.sum() > 0:",
+        "paddle.view(w, [3]) * x-if x.sum() > 0:",
+        "paddle.quantile(w, 0.5) * x-if x.sum() > 0:",
+    ],
+)
 @pytest.mark.parametrize("head", ["if x.sum() > 0:", "for i in range(n):"])
 @pytest.mark.parametrize("form", FORMS)
 def test_forms_of_captured_tensors(form: str, head: str) -> None:
@@ -1162,6 +1176,7 @@ class Scaled(paddle.nn.Layer):
         self.k = paddle.ones([3])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "head", ["for i in range(n):", "if x.sum() > 0:", "while x.sum() > 1:\n        x = x * 0.5"]
 )

@@ -153,6 +153,10 @@ def _lists() -> list[Any]:
     ]
 
 
+@pytest.mark.sampled(
+    3,
+    also=["a branch before the loop, which saves nothing", "a branch in a trip, in a later branch"],
+)
 @pytest.mark.parametrize("name", SCENES)
 def test_gradients_of_what_was_computed_around(name: str) -> None:
     """C7: the branch under capture was differentiated, too; the process ended."""

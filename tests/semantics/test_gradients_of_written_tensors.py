@@ -166,6 +166,17 @@ class Setting:
         return found
 
 
+@pytest.mark.sampled(
+    4,
+    also=[
+        "what a gradient gives-False",
+        "copy_-False",
+        "a gradient of a gradient-True",
+        "the norm of gradients-False",
+        "paddle.grad in a branch-True",
+        "in a loop-False",
+    ],
+)
 @pytest.mark.parametrize("full_graph", [True, False])
 @pytest.mark.parametrize("body", [*PARAMETER.values(), *OTHERS.values()], ids=[*PARAMETER, *OTHERS])
 def test_the_gradient_reads_the_new_contents(body: str, full_graph: bool) -> None:

@@ -123,7 +123,7 @@ def model() -> Any:
     return function_of(MODEL, "Model")()
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9, also=["one layer more-warm"])
 @pytest.mark.parametrize("calls", [1, 4], ids=["looked up", "warm"])
 @pytest.mark.parametrize("name", CHANGES)
 def test_each_change_is_noticed(model: Any, name: str, calls: int) -> None:

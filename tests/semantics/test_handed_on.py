@@ -147,7 +147,7 @@ KEPT_BY = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(4, also=["an object of objects-r = 'none'"])
 @pytest.mark.parametrize("other", ["r = None", "r = 'none'", "r = Box([])"])
 @pytest.mark.parametrize("name", KEPT_BY)
 def test_a_list_that_one_side_of_a_branch_fills(name: str, other: str) -> None:
