@@ -362,7 +362,7 @@ def _bind_other_names(root: object, old: object, new: object, now: frozenset[int
 def _known_too(root: object, path: str) -> Exception:
     return error_here(
         ContainerInGraphError,
-        f"a {type(root).__name__}, known as {path!r} too, has another length or other keys "
+        f"a {_word(root)}, known as {path!r} too, has another length or other keys "
         "behind one side of a tensor branch than behind the other",
         "use one name for it, or keep its length and keys the same on both sides",
     )
@@ -398,10 +398,16 @@ def is_known_outside(container: object) -> bool:
 def _lost(root: object) -> Exception:
     return error_here(
         ContainerInGraphError,
-        f"a {type(root).__name__} that has another name too is changed on one side of a tensor "
+        f"a {_word(root)} that has another name too is changed on one side of a tensor "
         "branch, and another one takes its place on a side",
         "change it or replace it, not both: give the other one a name of its own",
     )
+
+
+def _word(root: object) -> str:
+    """What messages call a container."""
+    kind: type = getattr(root, "d2s_type", lambda: type(root))()
+    return kind.__name__
 
 
 def _leaves(thing: object) -> tuple[int, ...] | None:

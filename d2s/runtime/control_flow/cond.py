@@ -458,7 +458,7 @@ def decide(test: object, body: Body, orelse: Body | None, state: State) -> None:
         end.outcome = state.padded(end.outcome)
     origins.joined([end.outcome for end in sides.ends])
     merger = sides.merger
-    merger.state = state
+    merger.state, merger.became = state, (origins.ends[0], origins.ends[1])
     merger.outcomes = sides.ends[0].outcome, sides.ends[1].outcome
     merger.ends = (
         Ends(state.slots, sides.ends[0].outcome),

@@ -14,6 +14,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.runtime.aliasing.reach import REACH
 from d2s.runtime.aliasing.snapshots import Frozen, freeze, same_items, thaw
+from d2s.runtime.aliasing.variables import State
 from d2s.runtime.control_flow.ends import (
     Ends,
     born,
@@ -35,14 +36,25 @@ class Keeping(Outputs):
     Attributes:
         ends: what objects hold at the end of each side.
         left: for the true and the false side, whether a ``raise`` has ended it.
+        state: the variables and attributes that the sides hand on, if they do.
+        became: what containers have become on each side, by their ids.
     """
 
     def __init__(self, op: bridge.IfOp, left: tuple[bool, bool]) -> None:
         super().__init__(op)
         self.left = left
         self.ends = Ends(), Ends()
+        self.state: State | None = None
+        self.became: tuple[dict[int, tuple[Any, Any]], ...] = {}, {}
         self._objects: dict[int, object] = {}  # by identity: each gets its attributes once
         self._fresh: dict[tuple[bool, int], list[tuple[Frozen, Builder]]] = {}
+
+    def root(self, side: bool, container: object) -> object:
+        """The container that ``container`` stands for at the end of ``side``."""
+        for root, form in self.became[0 if side else 1].values():
+            if form is container:
+                return root
+        return container
 
     def kept(self, side: bool, thing: object) -> Builder:
         """``thing`` of one side, its tensors handed out beside placeholders of the other."""

@@ -30,7 +30,6 @@ from d2s.runtime.aliasing.snapshots import (
     same_items,
     thaw,
 )
-from d2s.runtime.aliasing.variables import State
 from d2s.runtime.control_flow.ends import Ends, born, is_named_elsewhere, made_like, set_on_each
 from d2s.runtime.control_flow.forms.alternatives import Alternatives, settled
 from d2s.runtime.control_flow.forms.form import Select
@@ -76,7 +75,6 @@ class Merger(Keeping):
     """Makes one value of what the two sides of an ``if`` leave behind.
 
     Attributes:
-        state: the variables and attributes that the sides hand on, if they do.
         outcomes: what each side leaves, frozen.
         select: makes an ``if`` inside of a side, for one of two values; not needed where a
             ``raise`` has ended one.
@@ -87,7 +85,6 @@ class Merger(Keeping):
     ) -> None:
         super().__init__(op, left)
         self.select = select
-        self.state: State | None = None
         self.outcomes: tuple[list[Any], list[Any]] = [], []
         # A container that has two names on both sides is handed out once; both are kept, so that no
         # id is used again.

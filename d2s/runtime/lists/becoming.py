@@ -182,18 +182,53 @@ def become(container: Any, element: Element) -> DynamicList:
         raise NeedsElementError(container, element)
     refusal = _refusal(container, holders, elsewhere, blocks)
     if refusal is not None or len(holders) + len(elsewhere) > 1:
-        for depth, block in reversed(list(enumerate(blocks))):
-            older = elsewhere or any(block is each for holder in holders for each in holder.left)
-            repeats = block.state is not None and block.state.repeats
-            if not (older and repeats):
-                continue
-            if _refusal(container, holders, elsewhere, blocks[:depth]) is None:
-                raise NeedsFormError(container, element, block.state)
+        _ask_branches_around(container, element, holders, elsewhere)
     if refusal is not None and open_trace().spreading and blocks and blocks[-1].state is None:
         raise SharedError(container, element, refusal())
     if refusal is not None:
         raise refusal()
     return _bind(container, element, holders, elsewhere)
+
+
+def _ask_branches_around(
+    container: object, element: Element, holders: list[Holder], elsewhere: list[Any]
+) -> None:
+    """Raise NeedsFormError for the innermost branch in front of which ``container`` can become one.
+
+    Nothing happens where there is none, or where the container is made inside of the branches.
+    """
+    blocks = open_trace().blocks
+    for depth, block in reversed(list(enumerate(blocks))):
+        older = elsewhere or any(block is each for holder in holders for each in holder.left)
+        repeats = block.state is not None and block.state.repeats
+        if not (older and repeats):
+            continue
+        if _refusal(container, holders, elsewhere, blocks[:depth]) is None:
+            raise NeedsFormError(container, element, block.state)
+
+
+def become_before(container: object, element: Element, state: object) -> None:
+    """Ask for ``container`` to be one of the run in front of a branch, whose sides are captured.
+
+    One side has left it as it was, and the other has made one of the run of it; a variable may mean
+    the one or the other, which are one and the same list.
+
+    Args:
+        container: a list, dict or set of Python.
+        element: what the side has put into it.
+        state: that of the branch, which can be captured again.
+
+    Raises:
+        NeedsElementError: a static loop around has to know of it before its first trip.
+        NeedsFormError: the branch, or one around it, has to know of it before.
+    """
+    check_lookers(container)
+    holders, elsewhere = holders_of_container(container), list(other_places(container))
+    if any(block.kind == "loop" for holder in holders for block in holder.left):
+        raise NeedsElementError(container, element)
+    if _refusal(container, holders, elsewhere, open_trace().blocks) is None:
+        raise NeedsFormError(container, element, state)
+    _ask_branches_around(container, element, holders, elsewhere)
 
 
 def _bind(

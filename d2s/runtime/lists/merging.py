@@ -14,7 +14,7 @@ import paddle
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.holders import names_of
 from d2s.runtime.aliasing.snapshots import Frozen
-from d2s.runtime.lists.becoming import are_alike
+from d2s.runtime.lists.becoming import are_alike, become_before
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.elements import Element
 from d2s.runtime.lists.items.fixed import owner_of_view
@@ -22,7 +22,7 @@ from d2s.runtime.lists.items.pools import are_one
 from d2s.runtime.lists.items.rows import opened, zero_rows
 from d2s.runtime.lists.items.structures import element_of, union
 from d2s.runtime.lists.storage import ListSnapshot
-from d2s.runtime.trace import error_here, tentatively
+from d2s.runtime.trace import error_here, open_trace, tentatively
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tree import children, entries
 
@@ -31,7 +31,18 @@ Builder = Callable[[list[Any]], Any]
 
 
 class Sides(Protocol):
-    """The two sides of one ``if``; ``control_flow.merge.Merger`` is one."""
+    """The two sides of one ``if``; ``control_flow.merge.Merger`` is one.
+
+    Attributes:
+        op: the ``if``.
+        state: the variables and attributes that the sides hand on, if they do.
+    """
+
+    op: Any
+    state: Any
+
+    def root(self, side: bool, container: object) -> object:
+        """The container that ``container`` stands for at the end of ``side``."""
 
     def output(
         self, true: object, false: object, kind: type | None = None, root: int | None = None
@@ -195,6 +206,7 @@ def join_different(merger: Sides, true: Frozen, false: Frozen, name: str) -> Bui
     known = [each for each in lists if names_of(each, name)]
     if not all(isinstance(each, DynamicList) for each in known):
         held = next(each for each in known if not isinstance(each, DynamicList))
+        _ask_for_one(merger, held, (true, false))
         raise error_here(
             ContainerInGraphError,
             f"the {type(held).__name__} {names_of(held, name)[0]!r} is one of two behind a tensor "
@@ -216,6 +228,30 @@ def join_different(merger: Sides, true: Frozen, false: Frozen, name: str) -> Bui
         return made
 
     return build
+
+
+def _ask_for_one(merger: Sides, held: object, ends: tuple[Frozen, Frozen]) -> None:
+    """Ask for ``held`` to be one of the run before the branch, if one of ``ends`` is of its making.
+
+    So it is where a function returns it early, and adds to it behind that::
+
+        if x.sum() == 0:
+            return found
+        for value in x:
+            if value > 1:
+                found.append(value)
+        return found
+    """
+    sides = zip((True, False), ends, strict=True)
+    became = any(
+        merger.root(side, end.container) is held for side, end in sides if end.container is not held
+    )
+    if not became or merger.state is None or not merger.state.repeats:
+        return
+    element = joint_element(ends)
+    if element is not None:
+        open_trace().drop(merger.op)
+        become_before(held, element, merger.state)
 
 
 def joint_element(things: Iterable[Any]) -> Element | None:
