@@ -68,7 +68,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 case.add_marker("slow")
 
 
-MORE_THREADS = 500
+MORE_THREADS = 1000
 """Each program that Paddle has prepared has some threads, and a machine 32,768 mostly.
 
 Where there are thousands, Paddle adds up what each has allocated whenever it allocates: a loop of a

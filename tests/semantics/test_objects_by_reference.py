@@ -328,7 +328,9 @@ PROGRAMS = {
 }  # fmt: skip
 
 
-@pytest.mark.sampled(4, also=["removed", "nearest", "cache", "methods", "current"])
+@pytest.mark.sampled(
+    4, also=["removed", "nearest", "cache", "methods", "current", "first_match", "no_tuple"]
+)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs(name: str) -> None:
     """D3: references to objects in lists mean what they mean in dygraph."""
@@ -508,7 +510,14 @@ class Hashed(Sized):
         return isinstance(other, Hashed) and self.mark == other.mark
 
 
-@pytest.mark.sampled(4, also=["[len(t) for t in out if t]-Truthful"])
+@pytest.mark.sampled(
+    4,
+    also=[
+        "[len(t) for t in out if t]-Truthful",
+        "best and 5, first or 6-Hashed",
+        "len(best), len(first)-Hashed",
+    ],
+)
 @pytest.mark.parametrize("kind", [Sized, Truthful, Hashed])
 @pytest.mark.parametrize(
     "asked",

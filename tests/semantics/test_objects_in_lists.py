@@ -77,7 +77,7 @@ CHANGED = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(2, also=["beside others", "in a loop"])
 @pytest.mark.parametrize("change", CHANGED)
 def test_a_method_of_an_item_changes_it(change: str) -> None:
     """D1: what a method changes in an item of a list of the run is there when it is read again."""
@@ -134,7 +134,6 @@ KNOWN_TWICE = {
 }
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("known", KNOWN_TWICE)
 def test_an_item_that_is_known_twice(known: str) -> None:
     """D3: a change of an object is seen under each of its names, and in each list it is in."""
