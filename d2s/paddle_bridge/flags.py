@@ -144,6 +144,10 @@ class Way:
     def __init__(self, *flags: _Flag) -> None:
         self._flags = flags
 
+    def with_(self, flag: _Flag) -> Way:
+        """This way, and a flag more."""
+        return self if flag in self._flags else Way(*self._flags, flag)
+
     def __enter__(self) -> None:
         for flag in self._flags:
             flag.enter()
@@ -161,8 +165,11 @@ AS_SET: Final = Way()
 KEEPING: Final = Way(KEEP)
 """Values stay until the run ends; see ``memory``."""
 
-KEEPING_BLOCKS: Final = Way(KEEP, _Flag(_Registered(INPLACE), bool, False))
-"""The same, and no operation writes into its operand; see ``block_memory``."""
+OUT_OF_PLACE: Final = _Flag(_Registered(INPLACE), bool, False)
+"""No operation writes into its operand."""
+
+KEEPING_BLOCKS: Final = Way(KEEP, OUT_OF_PLACE)
+"""Both; see ``block_memory``."""
 
 
 @functools.cache

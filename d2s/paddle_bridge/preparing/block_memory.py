@@ -24,6 +24,7 @@ from typing import Any, Final
 import paddle
 
 from d2s.paddle_bridge.names import pir
+from d2s.paddle_bridge.preparing.chunks import is_chunk
 from d2s.paddle_bridge.preparing.inference_passes import FRESH, named
 from d2s.paddle_bridge.preparing.written_loops import Places, write_in_place
 from d2s.paddle_bridge.values import is_fake
@@ -96,7 +97,11 @@ _IN_STEP: Final = named(
 def count_blocks(program: Any) -> int:
     """How many sides of branches and bodies of loops there are in it."""
     made_by = ("pd_op.if", "pd_op.while")
-    return sum(each.num_regions() for each in operations(program) if each.name() in made_by)
+    return sum(
+        each.num_regions()
+        for each in operations(program)
+        if each.name() in made_by and not is_chunk(each)
+    )
 
 
 def copy_for_blocks(program: Any) -> bool:

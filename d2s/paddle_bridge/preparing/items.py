@@ -156,6 +156,15 @@ def _items(operation: Any) -> list[tuple[int, Any]]:
     return found
 
 
+def is_of_run(operation: Any) -> bool:
+    """Whether an operation takes or sets a part of a tensor, and the run decides which."""
+    name = operation.name()
+    if name != PART and name not in ASSIGNMENTS:
+        return False
+    first = 1 if name == PART or name.removesuffix("_").endswith("set_value") else 2
+    return not all(map(_is_constant, operation.operands_source()[first:]))
+
+
 def _part(starts: Any, position: int) -> Any:
     return paddle._C_ops.gather(starts, paddle.full([], position, "int64"), 0)
 

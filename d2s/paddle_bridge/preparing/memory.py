@@ -23,12 +23,17 @@ from collections.abc import Iterable
 from math import prod
 from typing import Any, Final
 
-from d2s.paddle_bridge.flags import KEEPING, KEEPING_BLOCKS, Way, returning
+from d2s.paddle_bridge.flags import KEEPING, KEEPING_BLOCKS, OUT_OF_PLACE, Way, returning
 from d2s.paddle_bridge.names import core
 from d2s.paddle_bridge.preparing.block_memory import count_blocks
+from d2s.paddle_bridge.preparing.chunks import at_top
 from d2s.paddle_bridge.walks import inside
 
 _OPEN: Final = -1
+
+LONG: Final = 2_000
+"""To find what may be written in place takes more than a second from so many operations on, and
+time that grows with their square."""
 
 
 class Need:
@@ -92,9 +97,10 @@ class Room:
     def __init__(self, program: Any, limit: int, *, keeps_blocks: bool = False) -> None:
         self.blocks = count_blocks(program)
         self._batch = (limit >> 2) // (1 + self.blocks)  # Paddle counts for each block by itself
-        top = program.global_block().ops
+        top = list(at_top(program))
         below = [each for operation in top for each in inside(operation)]
         self._needs = ((Need([*top, *below]), limit), (Need(below), limit >> 2))
+        self._is_long = len(top) >= LONG
         self._most, self._least = -1, 1 << 62
         self.always: bool | None = None
         if not limit or (self.blocks and not keeps_blocks):
@@ -105,8 +111,10 @@ class Room:
     def way(self, keeps: bool) -> Way:
         """How a run is prepared that keeps its values, or one that does not."""
         if keeps:
-            return KEEPING_BLOCKS if self.blocks else KEEPING
-        return returning(self._batch, blocks=self.blocks > 0)
+            way = KEEPING_BLOCKS if self.blocks else KEEPING
+        else:
+            way = returning(self._batch, blocks=self.blocks > 0)
+        return way.with_(OUT_OF_PLACE) if self._is_long else way
 
     def way_of_backward(self, keeps: bool) -> Way:
         """How its backward is prepared: no operation's gradient is known to leave blocks alone."""

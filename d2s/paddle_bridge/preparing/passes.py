@@ -20,6 +20,7 @@ from d2s.paddle_bridge.names import (
     pir_partial_program,
 )
 from d2s.paddle_bridge.preparing.block_memory import copy_for_blocks, count_blocks
+from d2s.paddle_bridge.preparing.chunks import cut
 from d2s.paddle_bridge.preparing.constants import Constants
 from d2s.paddle_bridge.preparing.equals import merges_in_time
 from d2s.paddle_bridge.preparing.inference_passes import drop_copies, hoist_constants, named
@@ -154,6 +155,7 @@ class Build:
         hoist_constants(program)
         self.constants.take(program)
         self.keeps_blocks = count_blocks(program) > 0 and copy_for_blocks(program)
+        cut(program)
 
 
 @contextlib.contextmanager
