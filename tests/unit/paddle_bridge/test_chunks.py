@@ -1,4 +1,4 @@
-"""G6: long programs are cut into blocks, and compute what they did (``preparing/chunks``)."""
+"""C1: long programs, as unrolled loops make them, are cut into blocks and compute the same."""
 
 from __future__ import annotations
 
