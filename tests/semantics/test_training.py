@@ -1129,10 +1129,11 @@ def test_updates_of_some_rows_only_are_refused() -> None:
     refused(never_clears, make=lambda p: O.Adam(0.1, parameters=p, lazy_mode=True))
 
 
-def test_a_scheduler_between_two_steps_is_refused() -> None:
-    """A1: a function of the user's decides the rate of the second step, and may do more."""
+def test_a_scheduler_between_two_steps_that_does_more_is_refused() -> None:
+    """A1: a function of the user's decides the rate of the second step, and does more."""
     layer = net()
-    scheduler = O.lr.LambdaDecay(0.1, lambda epoch: 0.5**epoch)
+    asked: list[int] = []
+    scheduler = O.lr.LambdaDecay(0.1, lambda epoch: asked.append(epoch) or 0.5**epoch)
     optimizer = O.SGD(scheduler, parameters=layer.parameters())
 
     @d2s.to_static
@@ -1145,6 +1146,28 @@ def test_a_scheduler_between_two_steps_is_refused() -> None:
     with pytest.raises(UnsupportedInGraphError, match="scheduler"):
         step(batches()[0][0])
     assert scheduler.last_epoch == 0
+
+
+def test_a_scheduler_between_two_steps() -> None:
+    """A1: the second step has the rate that a function of numbers gives for it."""
+
+    def trained(convert: Any) -> tuple[list[float], list[Any]]:
+        layer = net()
+        scheduler = O.lr.LambdaDecay(0.1, lambda epoch: 0.5**epoch)
+        optimizer = O.SGD(scheduler, parameters=layer.parameters())
+
+        def step(x: Any) -> Any:
+            for _ in range(2):
+                layer(x).mean().backward()
+                optimizer.step()
+                scheduler.step()
+            return scheduler.last_lr
+
+        run = convert(step)
+        rates = [float(run(x)) for x, _ in batches()[:2]]
+        return rates, [each.numpy().tolist() for each in layer.parameters()]
+
+    assert trained(d2s.to_static) == trained(lambda f: f)
 
 
 def test_backward_through_a_result_of_a_step_is_refused() -> None:
