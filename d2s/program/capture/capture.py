@@ -308,8 +308,8 @@ class _Recording:
             result = self._called(args, kwargs)
             self._settle()
             check_on_host(self.state.wanting)
-            for fields in self.state.counts.values():
-                fields.check()
+            for part in (self.state.steps.read, *self.state.counts.values()):
+                part.check()
             watched = (self.watch.opaque, self.arguments.opaque)
             check_opaque(watched, self.wanted.function, self.state.set_at)
             check_tables((self.watch, self.arguments), self.wanted.function)

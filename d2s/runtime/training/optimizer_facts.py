@@ -1,15 +1,18 @@
 """What a captured step relies on of its optimizer, and what is known ahead of its scheduler.
 
 Each run holds the first against the optimizer, and asks a copy of the scheduler for the second.
+What a step of a scheduler reads must not change behind it, where a run makes the step last.
 """
 
 from __future__ import annotations
 
 import builtins
+import contextlib
 import copy
 import dis
 import functools
 import math
+import sys
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,7 +23,11 @@ from paddle.optimizer import Optimizer
 from paddle.optimizer.lr import LRScheduler
 
 from d2s import paddle_bridge as bridge
+from d2s.diagnostics.location import here
+from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.trace import open_trace
+from d2s.runtime.values.objects import is_user_class
+from d2s.runtime.values.tensors import LEAVES
 
 SCALARS: Final = (bool, int, float, str, type(None))
 
@@ -114,6 +121,11 @@ _PLAIN_FUNCTIONS: Final = frozenset(
 )
 """Built-in functions that change nothing and depend on their arguments alone."""
 
+_MOST: Final = 10_000
+"""So many things are looked through for what a scheduler may read."""
+
+_LIBRARIES: Final = sys.stdlib_module_names | {"paddle", "numpy", "d2s"}
+
 _CHANGING_CODE: Final = ("STORE_GLOBAL", "STORE_DEREF", "DELETE_", "IMPORT_", "YIELD_", "SEND")
 
 
@@ -202,3 +214,102 @@ def ahead(scheduler: LRScheduler, count: int, number: Callable[[LRScheduler], An
         for _ in range(count):
             copied.step()
         return number(copied)
+
+
+class ReadBySteps:
+    """What the schedulers that have stepped may read, as it was then.
+
+    A run steps schedulers when the program has run, and so later than the function says::
+
+        scheduler.step()          # LambdaDecay(0.1, lambda epoch: 0.5 ** epoch * self.factor)
+        self.factor *= 0.9        # a run has done this when the scheduler steps
+    """
+
+    def __init__(self) -> None:
+        self._steps: list[tuple[dict[int, dict[Any, Any]], LRScheduler, Exception]] = []
+
+    def note(self, scheduler: LRScheduler) -> None:
+        """``scheduler`` steps now."""
+        where = here()
+        error = UnsupportedInGraphError(
+            f"the function changes what a step of a scheduler ({type(scheduler).__name__}) in "
+            "front of it reads, and a run makes the step last",
+            cure="step the scheduler behind the change, or outside of the converted function",
+            file=None if where is None else where.file,
+            line=None if where is None else where.line,
+        )
+        self._steps.append((_contents(), scheduler, error))
+
+    def check(self) -> None:
+        """Refuse changes behind a step of what it reads.
+
+        Raises:
+            UnsupportedInGraphError: (D2S205).
+        """
+        if not self._steps:
+            return
+        for then, scheduler, error in self._steps:
+            read = _reached(scheduler)
+            for record in open_trace().watched():
+                number = id(record.scope)
+                if number not in read:
+                    continue
+                now, before = _entries(record, record.now()), _entries(record, record.before)
+                if not _are_same(now, {**before, **then[number]} if number in then else before):
+                    raise error
+
+
+def _contents() -> dict[int, dict[Any, Any]]:
+    """What each part of the state holds, by its id."""
+    return {id(each.scope): _entries(each, each.now()) for each in open_trace().watched()}
+
+
+def _entries(record: Any, held: Any) -> dict[Any, Any]:
+    if record.large or record.library or held is None:
+        return {}
+    return held if isinstance(held, dict) else dict(enumerate(held))
+
+
+def _are_same(now: dict[Any, Any], then: dict[Any, Any]) -> bool:
+    return now.keys() == then.keys() and all(now[key] is then[key] for key in now)
+
+
+def _reached(scheduler: LRScheduler) -> set[int]:
+    """The ids of the cells, dicts and lists that a step of ``scheduler`` may read."""
+    found: set[int] = set()
+    waiting: list[Any] = [scheduler]
+    while waiting and len(found) < _MOST:
+        thing = waiting.pop(0)
+        if id(thing) not in found and type(thing) not in LEAVES:
+            found.add(id(thing))
+            waiting += _below(thing)
+    return found
+
+
+def _below(thing: Any) -> Iterator[Any]:
+    """What ``thing`` holds, or its code reads; Paddle's own code reads what it is given."""
+    if isinstance(thing, types.FunctionType):
+        if thing.__globals__.get("__name__", "").partition(".")[0] in _LIBRARIES:
+            return
+        names = thing.__globals__.keys() & set(thing.__code__.co_names)
+        yield thing.__globals__
+        yield from (thing.__globals__[name] for name in names)
+        yield from thing.__closure__ or ()
+        yield from (*(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values())
+    elif isinstance(thing, types.ModuleType):
+        yield vars(thing)
+    elif isinstance(thing, types.CellType):
+        with contextlib.suppress(ValueError):  # it is empty
+            yield thing.cell_contents
+    elif isinstance(thing, types.MethodType):
+        yield from (thing.__self__, thing.__func__)
+    elif isinstance(thing, functools.partial):
+        yield from (thing.func, *thing.args, *thing.keywords.values())
+    elif isinstance(thing, dict):
+        yield from () if "__builtins__" in thing else thing.values()
+    elif isinstance(thing, list | tuple | set | frozenset):
+        yield from thing
+    elif isinstance(thing, type):
+        yield from vars(thing).values() if is_user_class(thing) else ()
+    elif hasattr(thing, "__dict__"):
+        yield from (vars(thing), type(thing))

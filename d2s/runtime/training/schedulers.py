@@ -125,6 +125,7 @@ def _stepped(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(scheduler, *arguments, **options)
         inspect.signature(original).bind(scheduler, *arguments, **options)
         state.optimizers.later(original.__get__(scheduler), *arguments, **options)
+        state.read.note(scheduler)
         return None
 
     return method

@@ -19,6 +19,7 @@ import paddle
 from d2s.runtime.trace import Capture, current
 from d2s.runtime.training.gradients import Gradients
 from d2s.runtime.training.leaves import Leaves
+from d2s.runtime.training.optimizer_facts import ReadBySteps
 from d2s.runtime.training.optimizers import Optimizers
 from d2s.runtime.training.parameters import Parameters
 from d2s.runtime.training.record import Record
@@ -30,10 +31,12 @@ class Steps:
     Attributes:
         buffers: attributes of layers that have been given tensors, by the layer's id and the name,
             with their positions: dygraph keeps them in a table of their own, in that order.
+        read: what the steps of schedulers read, which a run makes last.
     """
 
     def __init__(self, capture: Capture) -> None:
         self.buffers: dict[tuple[int, str], int] = {}
+        self.read = ReadBySteps()
         self.record = Record(capture)
         self.leaves = Leaves(self.record)
         self.gradients = Gradients(self.record, self.leaves)

@@ -194,8 +194,12 @@ def own(w: Any, v: Any) -> Any:
     return paddle.optimizer.SGD(0.1, parameters=[w, v], grad_clip=OwnClip(1.0))
 
 
+DECAYS = [0.5]
+"""What a scheduler's function reads, and is no constant."""
+
+
 def scheduled(w: Any, v: Any) -> Any:
-    rate = paddle.optimizer.lr.LambdaDecay(0.5, lambda epoch: 0.5**epoch)
+    rate = paddle.optimizer.lr.LambdaDecay(0.5, lambda epoch: DECAYS[0] ** epoch)
     return paddle.optimizer.SGD(rate, parameters=[w, v])
 
 
