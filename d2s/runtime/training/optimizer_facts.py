@@ -28,6 +28,7 @@ from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.trace import open_trace
 from d2s.runtime.values.objects import is_user_class
 from d2s.runtime.values.tensors import LEAVES
+from d2s.runtime.values.tree import children
 
 SCALARS: Final = (bool, int, float, str, type(None))
 
@@ -226,7 +227,7 @@ class ReadBySteps:
     """
 
     def __init__(self) -> None:
-        self._steps: list[tuple[dict[int, dict[Any, Any]], LRScheduler, Exception]] = []
+        self._steps: list[tuple[dict[int, dict[object, object]], LRScheduler, Exception]] = []
 
     def note(self, scheduler: LRScheduler) -> None:
         """``scheduler`` steps now."""
@@ -252,52 +253,56 @@ class ReadBySteps:
             read = _reached(scheduler)
             for record in open_trace().watched():
                 number = id(record.scope)
-                if number not in read:
+                if number not in read or record.large or record.library:
                     continue
-                now, before = _entries(record, record.now()), _entries(record, record.before)
+                now, before = _entries(record.now()), _entries(record.before)
                 if not _are_same(now, {**before, **then[number]} if number in then else before):
                     raise error
 
 
-def _contents() -> dict[int, dict[Any, Any]]:
+def _contents() -> dict[int, dict[object, object]]:
     """What each part of the state holds, by its id."""
-    return {id(each.scope): _entries(each, each.now()) for each in open_trace().watched()}
+    return {
+        id(each.scope): _entries(each.now())
+        for each in open_trace().watched()
+        if not (each.large or each.library)
+    }
 
 
-def _entries(record: Any, held: Any) -> dict[Any, Any]:
-    if record.large or record.library or held is None:
-        return {}
-    return held if isinstance(held, dict) else dict(enumerate(held))
+def _entries(held: object) -> dict[object, object]:
+    return held if isinstance(held, dict) else dict(enumerate(children(held)))
 
 
-def _are_same(now: dict[Any, Any], then: dict[Any, Any]) -> bool:
+def _are_same(now: dict[object, object], then: dict[object, object]) -> bool:
     return now.keys() == then.keys() and all(now[key] is then[key] for key in now)
 
 
 def _reached(scheduler: LRScheduler) -> set[int]:
     """The ids of the cells, dicts and lists that a step of ``scheduler`` may read."""
     found: set[int] = set()
-    waiting: list[Any] = [scheduler]
+    waiting: list[object] = [scheduler]
     while waiting and len(found) < _MOST:
         thing = waiting.pop(0)
-        if id(thing) not in found and type(thing) not in LEAVES:
-            found.add(id(thing))
-            waiting += _below(thing)
+        if id(thing) in found or type(thing) in LEAVES:
+            continue
+        found.add(id(thing))
+        if isinstance(thing, types.FunctionType):
+            found.add(id(thing.__globals__))
+        elif isinstance(thing, types.ModuleType):
+            found.add(id(vars(thing)))
+        waiting += _below(thing)
     return found
 
 
-def _below(thing: Any) -> Iterator[Any]:
+def _below(thing: object) -> Iterator[object]:
     """What ``thing`` holds, or its code reads; Paddle's own code reads what it is given."""
     if isinstance(thing, types.FunctionType):
         if thing.__globals__.get("__name__", "").partition(".")[0] in _LIBRARIES:
             return
         names = thing.__globals__.keys() & set(thing.__code__.co_names)
-        yield thing.__globals__
         yield from (thing.__globals__[name] for name in names)
         yield from thing.__closure__ or ()
         yield from (*(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values())
-    elif isinstance(thing, types.ModuleType):
-        yield vars(thing)
     elif isinstance(thing, types.CellType):
         with contextlib.suppress(ValueError):  # it is empty
             yield thing.cell_contents
@@ -305,11 +310,9 @@ def _below(thing: Any) -> Iterator[Any]:
         yield from (thing.__self__, thing.__func__)
     elif isinstance(thing, functools.partial):
         yield from (thing.func, *thing.args, *thing.keywords.values())
-    elif isinstance(thing, dict):
-        yield from () if "__builtins__" in thing else thing.values()
-    elif isinstance(thing, list | tuple | set | frozenset):
-        yield from thing
     elif isinstance(thing, type):
         yield from vars(thing).values() if is_user_class(thing) else ()
-    elif hasattr(thing, "__dict__"):
-        yield from (vars(thing), type(thing))
+    elif not isinstance(thing, types.ModuleType):
+        yield from children(thing)
+        if hasattr(thing, "__dict__"):
+            yield from (vars(thing), type(thing))
