@@ -20,12 +20,29 @@ class Held:
         self.warm, self.calls, self.rates = 1.0, 0, [1.0]
 
 
+class Slotted:
+    __slots__ = ("scale",)
+
+    def __init__(self) -> None:
+        self.scale = 1.0
+
+    def __call__(self, epoch: int) -> float:
+        return self.scale / (epoch + 1)
+
+
+class Around:
+    def __init__(self) -> None:
+        self.of = Slotted()
+
+
 RATES = {
     "an attribute": ("lambda epoch: held.warm / (epoch + 1)", "held.warm += 1"),
     "an item": ("lambda epoch: held.rates[0] / (epoch + 1)", "held.rates[0] = held.rates[0] + 1"),
     "a longer list": ("lambda epoch: sum(held.rates) / (epoch + 1)", "held.rates.append(2.0)"),
     "through a method": ("held.rate", "held.warm += 1"),
     "through a partial": ("functools.partial(rate_of, held)", "held.warm += 1"),
+    "an attribute of an object with slots": ("slotted", "slotted.scale *= 0.5"),
+    "one in another object": ("lambda epoch: around.of(epoch)", "around.of.scale *= 0.5"),
     "a variable": ("lambda epoch: warm / (epoch + 1)", "warm += 1"),
 }
 
@@ -38,6 +55,7 @@ CHANGED_BEFORE_OR_ELSEWHERE = {
 STEP = """
     def trained(convert):
         held, other, warm = Held(), Held(), 1.0
+        slotted, around = Slotted(), Around()
         net = paddle.nn.Linear(2, 1)
         scheduler = paddle.optimizer.lr.LambdaDecay(0.1, {rate})
         optimizer = paddle.optimizer.SGD(scheduler, parameters=net.parameters())
@@ -67,7 +85,13 @@ def rate_of(held: Held, epoch: int) -> float:
 
 def trained_by(rate: str, before: str, behind: str) -> Any:
     text = STEP.format(rate=rate, before=before or "pass", behind=behind or "pass")
-    names = {"Held": Held, "functools": functools, "rate_of": rate_of}
+    names = {
+        "Held": Held,
+        "Slotted": Slotted,
+        "Around": Around,
+        "functools": functools,
+        "rate_of": rate_of,
+    }
     Held.rate = rate_of  # type: ignore[attr-defined]
     return function_of(textwrap.dedent(text), **names)
 

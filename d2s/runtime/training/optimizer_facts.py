@@ -26,6 +26,7 @@ from d2s import paddle_bridge as bridge
 from d2s.diagnostics.location import here
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.trace import open_trace
+from d2s.runtime.values.fields import attributes_of, is_object
 from d2s.runtime.values.objects import is_user_class
 from d2s.runtime.values.tensors import LEAVES
 from d2s.runtime.values.tree import children
@@ -253,7 +254,8 @@ class ReadBySteps:
             read = _reached(scheduler)
             for record in open_trace().watched():
                 number = id(record.scope)
-                if number not in read or record.large or record.library:
+                known = read is None or not read.isdisjoint((number, id(record.object)))
+                if not known or record.large or record.library:
                     continue
                 now, before = _entries(record.now()), _entries(record.before)
                 if not _are_same(now, {**before, **then[number]} if number in then else before):
@@ -277,12 +279,14 @@ def _are_same(now: dict[object, object], then: dict[object, object]) -> bool:
     return now.keys() == then.keys() and all(now[key] is then[key] for key in now)
 
 
-def _reached(scheduler: LRScheduler) -> set[int]:
-    """The ids of the cells, dicts and lists that a step of ``scheduler`` may read."""
+def _reached(scheduler: LRScheduler) -> set[int] | None:
+    """The ids of what a step of ``scheduler`` may read; ``None`` where that is too much."""
     found: set[int] = set()
     waiting: list[object] = [scheduler]
-    while waiting and len(found) < _MOST:
-        thing = waiting.pop(0)
+    while waiting:
+        if len(found) > _MOST:
+            return None
+        thing = waiting.pop()
         if id(thing) in found or type(thing) in LEAVES:
             continue
         found.add(id(thing))
@@ -314,5 +318,7 @@ def _below(thing: object) -> Iterator[object]:
         yield from vars(thing).values() if is_user_class(thing) else ()
     elif not isinstance(thing, types.ModuleType):
         yield from children(thing)
+        yield type(thing)
         if hasattr(thing, "__dict__"):
-            yield from (vars(thing), type(thing))
+            yield vars(thing)
+        yield from attributes_of(thing).values() if is_object(thing) else ()
