@@ -1,7 +1,7 @@
 """A long program cut into blocks, each of which Paddle prepares by itself.
 
 Paddle looks in a block for what depends on what, for what may be written in place and for events
-between streams.  That takes time that grows with the square of the number of operations, 47 seconds
+between streams.  That takes time that grows with the square of the number of operations, 37 seconds
 for 8,000 of them, so a long block is cut into branches that are always taken::
 
     a = multiply(x, w)                   a, = if(true) {
