@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks import plots, tables
+from benchmarks import tables
 from benchmarks.chinese import in_chinese
 from d2s.bench.environment import in_one_line
 
@@ -76,6 +76,8 @@ def rendered_in_chinese(page: str, english: str) -> str:
 
 def pictures(report: Mapping[str, Any]) -> dict[str, str]:
     """The plots by name, as SVG."""
+    from benchmarks import plots  # and matplotlib, which takes most of a second to import
+
     made = {}
     if report["scenarios"]:
         made["ratios"] = plots.ratios(report["scenarios"])

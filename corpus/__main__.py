@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import faulthandler
 import gc
 import json
 import sys
@@ -41,6 +42,10 @@ def main(
     here: Annotated[
         bool, typer.Option("--here", help="Run in this process, for a debugger.")
     ] = False,
+    together: Annotated[
+        bool,
+        typer.Option("--together", help="Run all in one process: faster, and one may end it."),
+    ] = False,
     timeout: Annotated[float, typer.Option(help="Seconds before a case counts as failed.")] = 120.0,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print the traceback of each exception.")
@@ -60,10 +65,14 @@ def main(
     results = []
     gc.freeze()  # a collection in the process of a case would copy what it shares with this one
     for case in cases:
-        result = run_case(case, convert) if here else run_apart(case, converter_, timeout)
+        if together:
+            faulthandler.dump_traceback_later(timeout, exit=True)
+        one = here or together
+        result = run_case(case, convert) if one else run_apart(case, converter_, timeout)
         results.append(result)
         if verbose and result.trace:
             console.print(f"[bold]{case.name}[/]\n{escape(result.trace)}")
+    faulthandler.cancel_dump_traceback_later()
     console.print(table(cases, results, converter_))
     if json_:
         rows = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import importlib
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -63,7 +64,8 @@ _SETTINGS = {
 }
 
 
-def paths() -> dict[str, Path]:
+@functools.cache
+def paths() -> Mapping[str, Path]:
     """The file of each case by the case's name, sorted by name."""
     found: dict[str, Path] = {}
     for path in sorted(PROGRAMS.glob("*/*.py"), key=lambda path: path.stem):

@@ -10,12 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
-import paddle
 import pytest
 
-from d2s.paddle_bridge import names
-from d2s.paddle_bridge.running import prepared
 from tests.sampling import sample
+
+# Paddle and d2s are imported where they are used: xdist has a process that only hands out tests.
 
 PHASES = [phase for phase in hypothesis.Phase if phase is not hypothesis.Phase.explain]
 hypothesis.settings.register_profile(
@@ -84,6 +83,8 @@ def pytest_configure(config: pytest.Config) -> None:
     It does so where no other thread may run a program; that of xdist only waits for messages.
     """
     if hasattr(config, "workerinput"):
+        from d2s.paddle_bridge.running import prepared
+
         known = len(sys._current_frames())
         prepared._has_threads = lambda: len(sys._current_frames()) > known
 
@@ -95,6 +96,8 @@ def pytest_runtest_teardown() -> None:
     Where a test has run a program of Paddle's own, d2s ends nothing any more.  Between tests it
     may, once none of those is alive.
     """
+    from d2s.paddle_bridge.running import prepared
+
     global threads_left
     if _threads() > threads_left + MORE_THREADS:
         gc.collect()
@@ -114,12 +117,16 @@ def _threads() -> int:
 @pytest.fixture(autouse=True)
 def _seed() -> None:
     """Each test draws the same random numbers, whatever ran before it."""
+    import paddle
+
     paddle.seed(2024)
 
 
 @pytest.fixture(autouse=True)
 def _dygraph() -> Iterator[None]:
     """A test that leaves Paddle in static mode fails itself, not its successor."""
+    import paddle
+
     yield
     stayed = not paddle.in_dynamic_mode()
     if stayed:
@@ -130,6 +137,8 @@ def _dygraph() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _parameters() -> Iterator[None]:
     """Paddle keeps no parameter of a program that is gone: the next one at its address gets it."""
+    from d2s.paddle_bridge import names
+
     yield
     left = dict(names._global_parameter_recorder.params_dict)
     names._global_parameter_recorder.params_dict.clear()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import linecache
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -134,6 +134,19 @@ def assert_same(
                 mine, right, rtol=max(rtol, 1e-4), atol=max(atol, 1e-5), err_msg=f"{path} {where}"
             )
     return converted
+
+
+def results_at(
+    scales: tuple[float, ...], step: Callable[..., Any], *caught: type[Exception]
+) -> Iterator[tuple[float, Any]]:
+    """Call a step with one batch at each scale: what it gives, or the exception as a text."""
+    for scale in scales:
+        x = paddle.to_tensor([[1.0, -0.5, 0.25], [0.5, 2.0, -1.0]]) * scale
+        try:
+            result = step(x)
+        except caught as error:
+            result = f"{type(error).__name__}: {error}"
+        yield scale, result
 
 
 def tensor(*values: float, dtype: str = "float32") -> Any:

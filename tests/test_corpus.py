@@ -1,7 +1,8 @@
 """Every case of the corpus, converted: values, gradients, state, text, exceptions.
 
-Each case runs in a process of its own, as ``python -m corpus`` does it: a crash or an endless loop
-is a verdict too, and no case sees what another one has left in Paddle.
+At night each case runs in a process of its own, as ``python -m corpus`` does it: a crash or an
+endless loop is a verdict too, and no case sees what another one has left in Paddle.  The quick
+suite runs many cases in one process, and only where they are not as they should be each by itself.
 """
 
 from __future__ import annotations
@@ -56,16 +57,34 @@ def chunks() -> Iterator[tuple[str, list[str]]]:
             yield f"{group}-{start // CHUNK + 1}", cases[start : start + CHUNK]
 
 
-@pytest.mark.parametrize("cases", [pytest.param(cases, id=title) for title, cases in chunks()])
+CHUNKS = [pytest.param(cases, id=title) for title, cases in chunks()]
+
+
+@pytest.mark.parametrize("cases", CHUNKS)
 def test_cases(cases: list[str], tmp_path: Path) -> None:
     """The rows that the cases name in their docstrings; the support table says the same."""
-    file = tmp_path / "verdicts.json"
-    done = python("-m", "corpus", *cases, "--json", str(file))
-    assert file.exists(), done.stderr
+    problems = judged(cases, tmp_path, "--together") and judged(cases, tmp_path)
+    assert not problems, "\n".join(problems)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cases", CHUNKS)
+def test_cases_apart(cases: list[str], tmp_path: Path) -> None:
+    """The same, each by itself."""
+    problems = judged(cases, tmp_path)
+    assert not problems, "\n".join(problems)
+
+
+def judged(cases: list[str], folder: Path, *options: str) -> list[str]:
+    """What is wrong with the verdicts on these cases."""
+    file = folder / "verdicts.json"
+    file.unlink(missing_ok=True)
+    done = python("-m", "corpus", *cases, "--json", str(file), *options)
+    if not file.exists():
+        return [f"no verdicts: {done.stderr}"]
     results = json.loads(file.read_text(encoding="utf-8"))["results"]
     assert [result["name"] for result in results] == cases
-    problems = [text for result in results if (text := problem(result["name"], result["verdict"]))]
-    assert not problems, "\n".join(problems)
+    return [text for result in results if (text := problem(result["name"], result["verdict"]))]
 
 
 def problem(name: str, verdict: str) -> str | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import re
 import tokenize
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -51,7 +52,8 @@ class Failure:
     code: str = ""
 
 
-def paths() -> dict[str, Path]:
+@functools.cache
+def paths() -> Mapping[str, Path]:
     """The file of each program by its name, in the order of the groups."""
     found: dict[str, Path] = {}
     for group in GROUPS:

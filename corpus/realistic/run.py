@@ -84,13 +84,19 @@ def items(folder: Path = FOLDER) -> list[Item]:
     """
     found: dict[str, Item] = {}
     for path in sorted(folder.glob("[!_]*.py")):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.FunctionDef) and any(map(_is_marker, node.decorator_list)):
-                if node.name in found:
-                    files = f"{found[node.name].path.name} and {path.name}"
-                    raise ValueError(f"two programs are called {node.name}, in {files}")
-                found[node.name] = Item(node.name, path)
+        for name in _names_in(path.read_text(encoding="utf-8")):
+            if name in found:
+                files = f"{found[name].path.name} and {path.name}"
+                raise ValueError(f"two programs are called {name}, in {files}")
+            found[name] = Item(name, path)
     return list(found.values())
+
+
+@functools.cache
+def _names_in(text: str) -> list[str]:
+    """The names of the programs in the text of a file."""
+    functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    return [node.name for node in functions if any(map(_is_marker, node.decorator_list))]
 
 
 def _is_marker(node: ast.expr) -> bool:

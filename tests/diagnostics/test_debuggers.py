@@ -197,6 +197,7 @@ LINES = {
 captures both sides of the branch on line 9."""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("how", LINES)
 @pytest.mark.parametrize("start", ["-m pdb", "breakpoint"])
 def test_stepping_goes_over_d2s(tmp_path: Path, pdb: Any, start: str, how: str) -> None:

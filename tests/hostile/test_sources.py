@@ -9,7 +9,6 @@ import textwrap
 import types
 from pathlib import Path
 
-import hypothesmith
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -20,6 +19,15 @@ from tests.helpers import function_of
 from tests.hostile.sweep import check
 
 QUICK, MANY = 10, 1000
+
+
+def _python() -> st.SearchStrategy[str]:
+    import hypothesmith  # it reads a grammar for seconds, not in each process that collects tests
+
+    return hypothesmith.from_grammar()
+
+
+PYTHON = st.deferred(_python)
 
 
 def programs(examples: int) -> settings:
@@ -41,7 +49,7 @@ def convert(source: str) -> None:
 
 
 @programs(QUICK)
-@given(hypothesmith.from_grammar())
+@given(PYTHON)
 def test_any_python_is_converted_or_refused(source: str) -> None:
     """A5: nothing but an error with a code; what is printed compiles, and stays the same."""
     convert(source)
@@ -49,7 +57,7 @@ def test_any_python_is_converted_or_refused(source: str) -> None:
 
 @pytest.mark.slow
 @programs(MANY)
-@given(hypothesmith.from_grammar())
+@given(PYTHON)
 def test_much_python_is_converted_or_refused(source: str) -> None:
     """A5: the same for many programs."""
     convert(source)

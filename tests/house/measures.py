@@ -59,14 +59,19 @@ class Module:
         return ast.parse(self.text)
 
     @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All that the text is made of."""
+        return list(ast.walk(self.tree))
+
+    @cached_property
     def functions(self) -> list[Function]:
         """All functions and methods, nested ones too."""
-        return [x for x in ast.walk(self.tree) if isinstance(x, Function)]
+        return [x for x in self.nodes if isinstance(x, Function)]
 
     @cached_property
     def guarded(self) -> set[ast.AST]:
         """What stands under ``if TYPE_CHECKING``."""
-        ifs = (x for x in ast.walk(self.tree) if isinstance(x, ast.If))
+        ifs = (x for x in self.nodes if isinstance(x, ast.If))
         typed = [x for x in ifs if "TYPE_CHECKING" in _names(x.test)]
         return {y for x in typed for statement in x.body for y in ast.walk(statement)}
 
@@ -78,7 +83,7 @@ class Module:
     @property
     def code(self) -> int:
         """Lines on which something of the tree begins."""
-        return len({x.lineno for x in ast.walk(self.tree) if hasattr(x, "lineno")})
+        return len({x.lineno for x in self.nodes if hasattr(x, "lineno")})
 
 
 @dataclass(frozen=True)
@@ -114,7 +119,7 @@ class House:
         known = {module.name for module in self.modules}
         edges: dict[str, set[str]] = defaultdict(set)
         for module in self.modules:
-            for x in ast.walk(module.tree):
+            for x in module.nodes:
                 if isinstance(x, ast.ImportFrom) and x.module and x.module.split(".")[0] == "d2s":
                     inner = {f"{x.module}.{alias.name}" for alias in x.names}
                     edges[module.name] |= inner & known or {x.module}
@@ -202,8 +207,9 @@ def _parameters(function: Function) -> list[ast.arg]:
 
 def _names(node: ast.AST) -> set[str]:
     """The names and attributes in a piece of code."""
-    names = {x.id for x in ast.walk(node) if isinstance(x, ast.Name)}
-    return names | {x.attr for x in ast.walk(node) if isinstance(x, ast.Attribute)}
+    nodes = list(ast.walk(node))
+    names = {x.id for x in nodes if isinstance(x, ast.Name)}
+    return names | {x.attr for x in nodes if isinstance(x, ast.Attribute)}
 
 
 def _kinds(function: Function) -> set[str]:

@@ -7,6 +7,7 @@ Whatever looks like such a number counts, so a misspelt one is found.
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -44,7 +45,10 @@ def rules_of(page: str) -> list[str]:
 
 def cited_in(text: str, file: str) -> Iterator[Citation]:
     """The rules that the docstrings of a module cite."""
-    for node in ast.walk(ast.parse(text)):
+    nodes: list[ast.AST] = [ast.parse(text)]
+    for node in nodes:  # expressions have no docstrings, so they are left out
+        inner = ast.iter_child_nodes(node)
+        nodes += [x for x in inner if isinstance(x, (ast.stmt, ast.excepthandler, ast.match_case))]
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
             doc = ast.get_docstring(node) or ""
             test = not isinstance(node, ast.Module) and node.name.startswith(("test_", "Test"))
@@ -54,9 +58,12 @@ def cited_in(text: str, file: str) -> Iterator[Citation]:
                 yield Citation(rule, file, line, test and rule not in ends)
 
 
-def citations(*folders: str) -> Iterator[Citation]:
-    """The citations of all modules in folders of the project, golden files left out."""
-    for folder in folders:
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            if "golden" not in path.parts:
-                yield from cited_in(path.read_text("utf-8"), str(path.relative_to(ROOT)))
+@functools.cache
+def citations(folder: str) -> list[Citation]:
+    """The citations of all modules in a folder of the project, golden files left out."""
+    return [
+        found
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if "golden" not in path.parts
+        for found in cited_in(path.read_text("utf-8"), str(path.relative_to(ROOT)))
+    ]

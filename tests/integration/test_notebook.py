@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import nbformat
-from nbclient import NotebookClient
-
 CELLS = (
     "import paddle, d2s",
     """
@@ -27,6 +24,9 @@ halve
 
 def test_cells_show_pages() -> None:
     """Functions of cells are converted; what is shown is a page beside its plain text."""
+    import nbformat
+    from nbclient import NotebookClient
+
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
     NotebookClient(book, timeout=300, kernel_name="python3", allow_errors=True).execute()
     shown = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import subprocess
 import sys
 import textwrap
 import types
@@ -675,13 +674,9 @@ def test_a_file_computes_nothing_of_its_state_again(text: str, tmp_path: Path) -
     name = str(tmp_path / "f")
     d2s.save(layer, name, input_spec=spec)
     np.savez(f"{name}.npz", **{"0/0": x.numpy()})
-    predict = [sys.executable, "-W", "ignore", "-m", "corpus.predict"]
-    subprocess.run(
-        [*predict, name, f"{name}.npz", f"{name}.out.npz"],
-        cwd=Path(__file__).resolve().parents[2],
-        check=True,
-        timeout=300,
-    )
+    predict = ("-W", "ignore", "-m", "corpus.predict")
+    done = python(*predict, name, f"{name}.npz", f"{name}.out.npz")
+    assert done.returncode == 0, done.stderr
     with np.load(f"{name}.out.npz") as found:
         np.testing.assert_allclose(found["inference/0/0"], layer(x).numpy(), 1e-6)
 

@@ -113,8 +113,7 @@ def _looked_for(x: Any) -> Any:
 )
 def test_what_only_some_runs_have_computed(function: Any) -> None:
     """E2: it is computed where the run has not done so, and once where it has."""
-    for x in CALLS:
-        assert_same(function, x)
+    assert_same(function, *CALLS)
 
 
 def test_of_a_layer() -> None:
@@ -148,5 +147,4 @@ def test_a_length_that_is_none() -> None:
         def __len__(self) -> int:
             return int(self.x.sum())
 
-    for x in CALLS:
-        assert_same(lambda x: x * len(Sized(x)), x)
+    assert_same(lambda x: x * len(Sized(x)), *CALLS)

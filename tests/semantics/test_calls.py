@@ -25,8 +25,8 @@ def test_casts(cast: str, dtype: str) -> None:
         def f(x):
             return {cast}(x)
     """)
-    for value in (0.0, 1.0, -1.75, 2.5):
-        assert_same(f, paddle.to_tensor(value).astype(dtype), grad=False)
+    values = (0.0, 1.0, -1.75, 2.5)
+    assert_same(f, *(paddle.to_tensor(value).astype(dtype) for value in values), grad=False)
 
 
 def test_a_large_int() -> None:

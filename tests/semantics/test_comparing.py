@@ -136,8 +136,7 @@ def test_an_item_is_looked_for_in_a_deque() -> None:
         """,
         deque=collections.deque,
     )
-    for n in (0, 1, 2):
-        assert_same(function, (X, scalar(n)))
+    assert_same(function, *((X, scalar(n)) for n in (0, 1, 2)))
 
 
 @functools.total_ordering

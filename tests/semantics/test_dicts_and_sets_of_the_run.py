@@ -78,9 +78,8 @@ def test_in_a_static_loop(trip: str) -> None:
             i = i + 1
         return d, len(d), [key for key in d]
     """)
-    for numbers in NUMBERS:
-        for count in (0, 1, 5):
-            assert_same(function, (numbers, paddle.to_tensor(count)), grad=False)
+    counts = [paddle.to_tensor(count) for count in (0, 1, 5)]
+    assert_same(function, *((x, count) for x in NUMBERS for count in counts), grad=False)
 
 
 @pytest.mark.parametrize(
@@ -219,8 +218,8 @@ def test_sorted_pairs() -> None:
         best = max(pairs, key=lambda pair: pair[0]) if pairs else None
         return first, pairs, best, min(pairs, default=None), sorted(pairs, reverse=True)
 
-    for count in (0, 3, 6):
-        assert_same(f, *((x, paddle.to_tensor(count)) for x in NUMBERS), grad=False)
+    counts = [paddle.to_tensor(count) for count in (0, 3, 6)]
+    assert_same(f, *((x, count) for count in counts for x in NUMBERS), grad=False)
 
 
 def test_models_of_dicts() -> None:

@@ -50,8 +50,8 @@ def f(x, n):
 def test_each_item_is_what_it_was(begin: str, trip: str) -> None:
     """D3: behind the loop, also where there was no trip."""
     function = function_of(GROWN.format(begin=begin, trip=textwrap.indent(trip, " " * 8)))
-    for count in (0, 2, 5):
-        assert_same(function, *((x, paddle.to_tensor(count)) for x in NUMBERS), grad=False)
+    counts = [paddle.to_tensor(count) for count in (0, 2, 5)]
+    assert_same(function, *((x, count) for count in counts for x in NUMBERS), grad=False)
 
 
 def test_gradients_go_to_items_of_several_sizes() -> None:
@@ -99,8 +99,8 @@ def test_an_item_is_changed_in_place() -> None:
             i = i + 1
         return bins, len(bins)
 
-    for count in (1, 4, 6):
-        assert_same(f, *((x, paddle.to_tensor(count)) for x in NUMBERS), grad=False)
+    counts = [paddle.to_tensor(count) for count in (1, 4, 6)]
+    assert_same(f, *((x, count) for count in counts for x in NUMBERS), grad=False)
 
 
 @pytest.mark.parametrize(
@@ -161,8 +161,8 @@ def f(x, n):
         k = k + 1
     return out, [found for found in out if found is not None and len(found) > 3]
 """)
-    for count in (0, 2, 9):
-        assert_same(function, (NUMBERS[0], paddle.to_tensor(count)), grad=False)
+    counts = [paddle.to_tensor(count) for count in (0, 2, 9)]
+    assert_same(function, *((NUMBERS[0], count) for count in counts), grad=False)
 
 
 PUT = """

@@ -120,8 +120,7 @@ def test_a_list_that_fills_itself(made: Any) -> None:
         items = made(x)
         return len(items), items[-1], [item * 2 for item in items], made(x - 1)
 
-    for x in CALLS:
-        assert_same(function, x)
+    assert_same(function, *CALLS)
 
 
 @pytest.mark.parametrize("made", [Keyed, Ordered], ids=lambda kind: kind.__name__)
@@ -132,8 +131,7 @@ def test_a_dict_that_fills_itself(made: Any) -> None:
         table = made(x)
         return len(table), "b" in table, table["a"]
 
-    for x in CALLS:
-        assert_same(function, x)
+    assert_same(function, *CALLS)
 
 
 def _marks(x: Any) -> Any:
@@ -184,8 +182,7 @@ def _by_map(x: Any) -> Any:
 )
 def test_where_they_are_made(function: Any) -> None:
     """B4: sets, deques and trees; in attributes, loops, branches, and by ``map``."""
-    for x in CALLS:
-        assert_same(function, x)
+    assert_same(function, *CALLS)
 
 
 class Span(collections.namedtuple("Span", "low high")):
@@ -330,5 +327,4 @@ def _bent(x: Any) -> Any:
 )
 def test_new_and_metaclasses(function: Any) -> None:
     """G1: ``__new__``, metaclasses and written ``__init__`` are part of the program."""
-    for x in CALLS:
-        assert_same(function, x)
+    assert_same(function, *CALLS)

@@ -31,15 +31,17 @@ def test_a_few(items: str, reverse: bool) -> None:
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-def test_many(reverse: bool) -> None:
+@pytest.mark.parametrize("count", [10, pytest.param(20, marks=pytest.mark.slow)])
+def test_many(count: int, reverse: bool) -> None:
     """E1: with runs up and down before the first NaN, and gradients."""
     f = function_of(
         f"def f(x):\n    y = sorted(x, reverse={reverse})\n    return y[0] * y[-1] + y[3]"
     )
     rows = [
-        [(7.0 * i + seed) % 11 if (i + seed) % 5 else NAN for i in range(20)] for seed in range(8)
+        [(7.0 * i + seed) % 11 if (i + seed) % 5 else NAN for i in range(count)]
+        for seed in range(8)
     ]
-    up = [float(i) for i in range(18)]
+    up = [float(i) for i in range(count - 2)]
     rows += [[*up, NAN, 3.0], [*up[::-1], NAN, 3.0], [*up, 1.0, 2.0]]
     assert_same(f, *((tensor(*row),) for row in rows))
 

@@ -394,5 +394,5 @@ def f(x):
 def test_an_object_that_is_called(made: str, used: str) -> None:
     """E2: the ``__call__`` of its class runs, with the attributes of the one that is called."""
     text = CALLED.format(made=made, used=used)
-    for values in ([1.0, 2.0], [8.0, 4.0], [0.0, -1.0], [3.0, 1.0]):
-        assert_same(function_of(text, "f", paddle=paddle), tensor(*values))
+    rows = ([1.0, 2.0], [8.0, 4.0], [0.0, -1.0], [3.0, 1.0])
+    assert_same(function_of(text, "f", paddle=paddle), *(tensor(*row) for row in rows))

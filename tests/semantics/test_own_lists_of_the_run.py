@@ -107,8 +107,7 @@ def test_what_a_class_has_besides(read: str) -> None:
         stack = _grown(x)
         return READS[read](stack), x
 
-    for x in CALLS:
-        assert_same(function, x)
+    assert_same(function, *CALLS)
 
 
 def _window(x: Any) -> Any:
@@ -165,8 +164,7 @@ def _attribute(x: Any) -> Any:
 )
 def test_kinds_and_places(function: Any) -> None:
     """D1: deques, dicts and sets; branches in loops, and attributes."""
-    for x in CALLS:
-        assert_same(function, x)
+    assert_same(function, *CALLS)
 
 
 def test_the_state_of_a_function() -> None:
@@ -250,8 +248,7 @@ def test_what_a_class_has_in_the_place_of_pythons(kind: Any) -> None:
             _put(items, index, value)
         return items, len(items), getattr(items, "name", None), items[0]
 
-    for x in CALLS:
-        assert_same(function, x, static=d2s.to_static(function, full_graph=False))
+    assert_same(function, *CALLS, static=d2s.to_static(function, full_graph=False))
     with pytest.raises(ContainerInGraphError, match=f"{kind.__name__}|count_of") as caught:
         d2s.to_static(function, full_graph=True)(CALLS[0])
     assert caught.value.code == "D2S207"

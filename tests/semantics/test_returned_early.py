@@ -54,8 +54,7 @@ def test_returned_before_a_loop_fills_it(kind: str) -> None:
         """,
         "f",
     )
-    for x in X:
-        assert_same(function, x)
+    assert_same(function, *X)
 
 
 FORMS = {
@@ -143,8 +142,7 @@ def f(x):
 @pytest.mark.parametrize("form", FORMS)
 def test_forms_of_handing_it_out(form: str) -> None:
     """B4, D1: values and identities are those of dygraph."""
-    for x in X:
-        assert_same(function_of(FORMS[form], "f"), x)
+    assert_same(function_of(FORMS[form], "f"), *X)
 
 
 @pytest.mark.parametrize("full_graph", [True, False])

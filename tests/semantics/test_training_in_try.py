@@ -13,7 +13,7 @@ import paddle
 import pytest
 
 import d2s
-from tests.helpers import function_of
+from tests.helpers import function_of, results_at
 
 OPTIMIZERS: dict[str, Any] = {
     "sgd": lambda found: paddle.optimizer.SGD(0.125, parameters=found),
@@ -240,12 +240,8 @@ def seen(name: str, optimizer: str, capsys: Any, **options: Any) -> list[str]:
     if options:
         f = d2s.to_static(f, **options)
     found = []
-    for scale in (0.125, 3.0, 1.0, float("nan"), 2.0, 0.25):
-        x = paddle.to_tensor([[1.0, -0.5, 0.25], [0.5, 2.0, -1.0]]) * scale
-        try:
-            result = f(x)
-        except (ValueError, RuntimeError) as error:
-            result = f"{type(error).__name__}: {error}"
+    scales = (0.125, 3.0, 1.0, float("nan"), 2.0, 0.25)
+    for scale, result in results_at(scales, f, ValueError, RuntimeError):
         state = list(opt.state_dict().values()) if len(found) > 1 else None  # see decision 20
         said = capsys.readouterr().out
         weights = [(each, each.grad) for each in net.parameters()]

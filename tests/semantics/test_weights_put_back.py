@@ -13,7 +13,7 @@ import paddle
 import pytest
 
 import d2s
-from tests.helpers import function_of
+from tests.helpers import function_of, results_at
 
 OPTIMIZERS: dict[str, Any] = {
     "sgd": lambda found: paddle.optimizer.SGD(0.0625, parameters=found),
@@ -124,14 +124,8 @@ def seen(name: str, optimizer: str, **options: Any) -> list[str]:
     if options:
         f = d2s.to_static(f, **options)
     found = []
-    for scale in (0.5, 3.0, 1.0, float("nan"), 2.0, 0.25):
-        x = paddle.to_tensor([[1.0, -0.5, 0.25], [0.5, 2.0, -1.0]]) * scale
-        try:
-            result = f(x)
-        except RuntimeError as error:
-            result = str(error)
+    for _, result in results_at((0.5, 3.0, 1.0, float("nan"), 2.0, 0.25), f, RuntimeError):
         weights = [(each.numpy().round(4).tolist(), each.grad) for each in net.parameters()]
-        result = result if isinstance(result, str | int) else str(result)
         found.append(str([result, weights, opt.get_lr(), box.n]))
     return found
 

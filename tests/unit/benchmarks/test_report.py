@@ -24,7 +24,6 @@ from d2s.bench.rounds import Measured, Settings
 from d2s.bench.texts import TITLES
 from d2s.bench.work import Work
 from tests.helpers import function_of
-from tests.processes import python
 
 
 def timed(best: float, *, first: float | None = 1.0, spread: float = 0.01) -> dict[str, Any]:
@@ -268,16 +267,24 @@ def test_all_tables_have_cells_under_every_heading(report) -> None:
     ("text", "cause"),
     [(None, "cannot be read"), ("not { json", "is no JSON file"), ("[1]", "is not what --json")],
 )
-def test_a_file_of_something_else(verb: str, text: str | None, cause: str, tmp_path: Path) -> None:
+def test_a_file_of_something_else(
+    verb: str,
+    text: str | None,
+    cause: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """F1: told in words, and nothing is written."""
     file, folder = tmp_path / "figures.json", tmp_path / "docs"
     if text is not None:
         file.write_text(text, encoding="utf-8")
     more = [str(file)] if verb == "compare" else ["--folder", str(folder)]
-    done = python("-m", "benchmarks", verb, str(file), *more)
-    assert done.returncode == 2
-    assert cause in " ".join(done.stderr.replace("│", " ").split())
-    assert "Traceback" not in done.stderr
+    monkeypatch.setattr(sys, "argv", ["benchmarks", verb, str(file), *more])
+    with pytest.raises(SystemExit) as end:
+        command.main()
+    assert end.value.code == 2
+    assert cause in " ".join(capsys.readouterr().err.replace("│", " ").split())
     assert not folder.exists()
 
 

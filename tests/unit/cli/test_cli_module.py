@@ -26,9 +26,9 @@ QUIET = {"GLOG_minloglevel": "3"}
 COMMAND = ["-c", "import sys; from d2s_command import main; sys.exit(main())"]
 
 
-def forked(*args: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+def forked(*args: str, cwd: Path = ROOT, **env: str) -> subprocess.CompletedProcess[str]:
     """The same, where nothing hangs on how the interpreter has started."""
-    return python(*args, cwd=cwd, env={**os.environ, "PYTHONPATH": str(ROOT), **QUIET})
+    return python(*args, cwd=cwd, env={**os.environ, "PYTHONPATH": str(ROOT), **QUIET, **env})
 
 
 def run(*args: str, cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess[str]:
@@ -89,8 +89,19 @@ def test_events_as_json_beside_what_a_command_says(tmp_path: Path) -> None:
     assert told(done) == ["converted", "captured"]
 
 
-def test_events_of_the_processes_that_a_command_starts(tmp_path: Path) -> None:
+def test_events_of_the_processes_that_a_program_starts(tmp_path: Path) -> None:
     """``D2S_LOG`` says which topics."""
+    (tmp_path / "net.py").write_text(NET + "\nimport paddle\nnet(paddle.ones([2]))\n")
+    text = "import subprocess, sys\nsubprocess.run([sys.executable, 'net.py'], check=True)\n"
+    (tmp_path / "starts.py").write_text(text)
+    done = forked(*COMMAND, "run", "--log-json", "starts.py", cwd=tmp_path, D2S_LOG="capture")
+    assert done.returncode == 0, done.stderr
+    assert told(done) == ["captured"]
+
+
+@pytest.mark.slow
+def test_events_of_the_processes_that_a_command_starts(tmp_path: Path) -> None:
+    """The same for those that measure."""
     (tmp_path / "net.py").write_text(NET)
     done = run(
         *COMMAND, "bench", "net.py:net", "-i", "float32[2]", "--rounds", "1", "--log-json",

@@ -187,12 +187,26 @@ def test_a_function_of_several_programs_is_one_line(folder: Path) -> None:
     assert "not one program: line 9: " in run(folder, "split.py").stderr
 
 
-@pytest.mark.parametrize("fails", [False, True])
-def test_beside_paddle(folder: Path, fails: bool) -> None:
+PLAIN = """
+import paddle
+
+
+@paddle.jit.to_static(full_graph=True)
+def twice(x):
+    return x * 2
+
+
+for _ in range(3):
+    twice(paddle.ones([3]))
+"""
+
+
+@pytest.mark.parametrize(("text", "fails"), [(PLAIN, False), (SPLIT, True)])
+def test_beside_paddle(folder: Path, text: str, fails: bool) -> None:
     """The same program in another process, by Paddle's own converter; an error of it is told."""
-    (folder / "split.py").write_text(SPLIT)
+    (folder / "net.py").write_text(text)
     options = ["--fail"] if fails else []
-    done = run(folder, "--beside-paddle", "--json", "-o", "summary.json", "split.py", *options)
+    done = run(folder, "--beside-paddle", "--json", "-o", "summary.json", "net.py", *options)
     assert done.returncode == 0, done.stderr
     theirs = json.loads((folder / "summary.json").read_text())["by_paddle"]
     assert theirs["calls"] == 3

@@ -9,7 +9,6 @@ from corpus.islands.record import Found
 from corpus.islands.suites import STRANGERS, SUITES, everything
 from corpus.language import LANGUAGES, Language, page_in
 
-PATHS = {each.key: each.path for suite in SUITES for each in everything(suite)}
 KEPT = {
     name: each
     for name, each in record.read().items()
@@ -24,8 +23,9 @@ def test_the_page_shows_what_is_kept(language: Language) -> None:
 
 
 def test_what_is_kept_is_of_the_programs_of_today() -> None:
+    paths = {each.key: each.path for suite in SUITES for each in everything(suite)}
     assert KEPT
-    assert record.stale(KEPT, PATHS) == []
+    assert record.stale(KEPT, paths) == []
 
 
 @pytest.mark.parametrize(
@@ -41,6 +41,6 @@ def test_the_table_names_what_is_not_as_it_should_be(found: Found, said: str) ->
 
 
 def test_another_file_is_stale() -> None:
-    path = next(iter(PATHS.values()))
+    path = next(everything("programs")).path
     assert record.stale({"a/b": Found("0", "right")}, {"a/b": path}) == ["a/b: has changed"]
     assert record.stale({"a/b": Found("0", "right")}, {}) == ["a/b: there is no such program"]

@@ -408,15 +408,17 @@ def command(*arguments: str) -> Iterator[object]:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("bisektion",), "the nearest are priority_and_bisection_structures"),
-        (("--convert", "nothing_here:f"), "no module for the converter"),
-        (("--option", "full_graph"), "an option is KEY=VALUE"),
-        (("--record", "--convert", "none"), "recorded with d2s:to_static without options"),
+        ({"name": ["bisektion"]}, "the nearest are priority_and_bisection_structures"),
+        ({"convert": "nothing_here:f"}, "no module for the converter"),
+        ({"option": ["full_graph"]}, "an option is KEY=VALUE"),
+        ({"record": True, "convert": "none"}, "recorded with d2s:to_static without options"),
     ],
 )
-def test_bad_arguments_end_with_2(arguments: tuple[str, ...], says: str) -> None:
-    status, out, error = command(*arguments)
-    assert (status, out) == (2, "")
+def test_bad_arguments_end_with_2(arguments: dict[str, Any], says: str, capsys: Any) -> None:
+    with pytest.raises(cli.typer.Exit) as end:
+        cli.main(**arguments)
+    out, error = capsys.readouterr()
+    assert (end.value.exit_code, out) == (2, "")
     assert says in error
 
 

@@ -24,8 +24,7 @@ WRITES = {
 def test_the_caller_sees_the_change(name: str) -> None:
     """A1: also where no variable of the function holds the argument any more."""
     function = function_of(f"def f(x):\n    {WRITES[name]}\n    return x")
-    for sign in (1, -1):
-        assert_same(function, paddle.to_tensor([[1, 2], [3, 4]]) * sign)
+    assert_same(function, *(paddle.to_tensor([[1, 2], [3, 4]]) * sign for sign in (1, -1)))
 
 
 PARTS = {

@@ -72,5 +72,5 @@ def test_a_sum_of_tensors_and_numbers(number: str, total: str) -> None:
             return {total}
         """
     )
-    for given in ([1.0, 1.0, -1.0], [1.0, 3.0, 1.0], [2.0, -1.0, 4.0], [3.0, 1.0, 4.0]):
-        assert_same(function, tensor(*given))
+    rows = ([1.0, 1.0, -1.0], [1.0, 3.0, 1.0], [2.0, -1.0, 4.0], [3.0, 1.0, 4.0])
+    assert_same(function, *(tensor(*row) for row in rows))
