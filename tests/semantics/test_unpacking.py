@@ -73,6 +73,7 @@ FORMS = {
 }
 
 
+@pytest.mark.sampled(3, also=["the first of one of two", "caught"])
 @pytest.mark.parametrize("form", FORMS)
 def test_as_many_as_the_run_has(form: str) -> None:
     """D1, B2: the run raises what Python does where there are more or less."""
@@ -228,6 +229,18 @@ CALLS = [
 ]
 
 
+@pytest.mark.sampled(
+    3,
+    also=[
+        "print(*g)\\nreturn x",
+        "try:\\n    return none(*g)\\nexcept TypeError as error:\\n    return str(error)",
+        "print(*at)\\nprint('n', *at, 2, sep='-', end='!')\\nreturn x",
+        "return max(*g, x[0]), min(*at, 3, *at)",
+        "return functools.partial(spread, x[0])(*g)",
+        "return some(*g, c=2.0)",
+        "p = Point(*g)\\nreturn p.a * p.b",
+    ],
+)
 @pytest.mark.parametrize("body", CALLS)
 def test_as_many_arguments_as_the_run_has(body: str) -> None:
     """D1, E2: a function that names some of them, or takes all that come, gets those of the run."""
