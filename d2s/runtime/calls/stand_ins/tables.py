@@ -171,6 +171,10 @@ class StandIns:
             paddle.static.py_func: py_func.py_func,
             paddle.is_tensor: kinds.is_tensor,
             paddle.lerp: of_numbers(paddle.lerp, ("weight",), numbers.as_dtype_of),
+            **{
+                function: of_numbers(function, ("scale_factor",), numbers.as_scale)
+                for function in (paddle.nn.functional.interpolate, paddle.nn.functional.upsample)
+            },
             paddle.masked_fill: of_numbers(paddle.masked_fill, ("value",), numbers.as_dtype_of),
             paddle.put_along_axis: of_numbers(
                 paddle.put_along_axis, ("values",), numbers.as_dtype_of
@@ -202,6 +206,10 @@ class StandIns:
             paddle.tile: shapes.tile,
             paddle.linspace: numbers.spaced(paddle.linspace),
             paddle.logspace: numbers.spaced(paddle.logspace),
+            paddle.histogram: numbers.histogram,
+            paddle.rot90: numbers.rot90,
+            paddle.tril: numbers.triangle(paddle.tril, lower=True),
+            paddle.triu: numbers.triangle(paddle.triu, lower=False),
             paddle.normal: numbers.normal,
             paddle.randint: numbers.randint,
             paddle.tensor.array_length: casts.len_,
