@@ -139,17 +139,19 @@ def triangle(original: Callable[..., Any], *, lower: bool) -> Callable[..., Any]
 
 
 def histogram(
-    input: Any,
-    bins: Any = 100,
-    min: Any = 0.0,
-    max: Any = 0.0,
+    input: object,
+    bins: object = 100,
+    min: object = 0.0,
+    max: object = 0.0,
     *others: object,
     **options: object,
 ) -> Any:
     """``paddle.histogram``, whose operation wants to know the range."""
-    plain = type(bins) is int and bins > 0 and not others and not options
-    counts = plain and is_tensor(input) and str(as_value(input).dtype) in _COUNTED
-    if not any(map(_is_of_run, (min, max))) or not counts or may_be_empty(as_value(input)):
+    counts = (
+        not others and not options and is_tensor(input) and str(as_value(input).dtype) in _COUNTED
+    )
+    counts = counts and any(map(_is_of_run, (min, max))) and not may_be_empty(as_value(input))
+    if type(bins) is not int or bins < 1 or not counts:
         return applied(paddle.histogram, [input, bins, min, max, *others], options)
     value = as_value(input).flatten()
     low, high = (cast_plain(as_value(bound), "float64") for bound in (min, max))
@@ -206,3 +208,20 @@ def making_(operator: Callable[..., Any]) -> Callable[..., Any]:
 def tolist_(x: object) -> Any:
     """``paddle.tolist``."""
     return tolist(x) if current() is not None and is_tensor(x) else paddle.tolist(x)
+
+
+OPERATORS: Final[dict[Any, Callable[..., Any]]] = {
+    **{
+        function: taking_numbers(function, ("scale_factor",), as_scale)
+        for function in (paddle.nn.functional.interpolate, paddle.nn.functional.upsample)
+    },
+    paddle.histogram: histogram,
+    paddle.linspace: spaced(paddle.linspace),
+    paddle.logspace: spaced(paddle.logspace),
+    paddle.normal: normal,
+    paddle.randint: randint,
+    paddle.rot90: rot90,
+    paddle.tril: triangle(paddle.tril, lower=True),
+    paddle.triu: triangle(paddle.triu, lower=False),
+}
+"""Functions of Paddle, without those that only want another dtype."""

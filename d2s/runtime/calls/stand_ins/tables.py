@@ -171,10 +171,6 @@ class StandIns:
             paddle.static.py_func: py_func.py_func,
             paddle.is_tensor: kinds.is_tensor,
             paddle.lerp: of_numbers(paddle.lerp, ("weight",), numbers.as_dtype_of),
-            **{
-                function: of_numbers(function, ("scale_factor",), numbers.as_scale)
-                for function in (paddle.nn.functional.interpolate, paddle.nn.functional.upsample)
-            },
             paddle.masked_fill: of_numbers(paddle.masked_fill, ("value",), numbers.as_dtype_of),
             paddle.put_along_axis: of_numbers(
                 paddle.put_along_axis, ("values",), numbers.as_dtype_of
@@ -204,14 +200,7 @@ class StandIns:
             paddle.amp.auto_cast: state.auto_cast,
             paddle.grad: training.grad_,
             paddle.tile: shapes.tile,
-            paddle.linspace: numbers.spaced(paddle.linspace),
-            paddle.logspace: numbers.spaced(paddle.logspace),
-            paddle.histogram: numbers.histogram,
-            paddle.rot90: numbers.rot90,
-            paddle.tril: numbers.triangle(paddle.tril, lower=True),
-            paddle.triu: numbers.triangle(paddle.triu, lower=False),
-            paddle.normal: numbers.normal,
-            paddle.randint: numbers.randint,
+            **numbers.OPERATORS,
             paddle.tensor.array_length: casts.len_,
             paddle.view: shapes.view,
             paddle.view_as: shapes.view_as,
