@@ -53,7 +53,6 @@ EXPRESSIONS = [
 ]
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 @pytest.mark.filterwarnings("ignore:.*encountered")
 def test_arrays_in_expressions(expression: str) -> None:

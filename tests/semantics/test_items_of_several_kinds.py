@@ -276,13 +276,9 @@ def test_such_an_item_is_asked_as_a_list(ask: str) -> None:
 @pytest.mark.parametrize(
     ("item", "cause", "instead"),
     [
-        ("{i, 7}", "a value of type 'set'", "sorted({i, 7})"),
-        ("frozenset((i, 7))", "a value of type 'frozenset'", "sorted(frozenset((i, 7)))"),
-        ("deque([i])", "a value of type 'deque'", "list(deque([i]))"),
         ("(j for j in range(i))", "a value of type 'generator'", "list(j for j in range(i))"),
         ("range(i)", "a value of type 'range'", "list(range(i))"),
         ("slice(i, i + 2)", "a value of type 'slice'", "(i, i + 2)"),
-        ("OrderedDict(a=i)", "a value of type 'OrderedDict'", "dict(OrderedDict(a=i))"),
         ("'-'.join(['a' for _ in range(i)])", "a text of which", "['a' for _ in range(i)]"),
     ],
 )
@@ -291,8 +287,6 @@ def test_what_cannot_be_an_item_is_called_what_it_is(item: str, cause: str, inst
 
     def made(item: str) -> object:
         return function_of(f"""
-from collections import OrderedDict, deque
-
 def f(x):
     out = []
     for i in range((x > 2).sum()):

@@ -22,7 +22,6 @@ CALLS = [
 ]
 
 
-@pytest.mark.sampled(5)
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize(
     "use",

@@ -64,7 +64,6 @@ ASKED = {
 }
 
 
-@pytest.mark.sampled(4)
 @pytest.mark.parametrize("asked", ASKED)
 @pytest.mark.parametrize("change", CHANGES)
 def test_the_state_changed_in_place(change: str, asked: str) -> None:

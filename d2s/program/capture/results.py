@@ -349,8 +349,8 @@ class Results:
         if isinstance(item, RunRange):
             return self.stacked(item)
         if isinstance(item, DynamicList):
-            known = self.shared.get(id(item))
-            return known if known is not None else self.once(item, self.growing(item))
+            make = self.growing if owner_of_view(item) is None else self.item
+            return self.shared.get(id(item)) or self.once(item, make(item))
         if isinstance(item, HostText):
             return self.text(item)
         if not bridge.is_value(item):
@@ -432,13 +432,13 @@ class Results:
 
     def item(self, thing: Any) -> Build:
         """A list or dict that was read out of one of the run; that of it, if that is given, too."""
-        fresh = self.contents(shallow(thing))
-        if self.original(owner_of_view(thing)) is None:
-            found = in_its_list(thing, fresh, self.shared, self.output)
-            if found is not None:
-                return found
-        self.views.append(thing)
-        return fresh
+        of_run = isinstance(thing, DynamicList)
+        fresh = self.growing(thing) if of_run else self.contents(shallow(thing))
+        outside = self.original(owner_of_view(thing)) is not None
+        found = None if outside else in_its_list(thing, fresh, self.shared, self.output)
+        if found is None:
+            self.views.append(thing)
+        return found or fresh
 
     def viewed(self, number: Build, kind: type) -> Build:
         """An object that is known by its number."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from d2s.diagnostics.location import here
 from d2s.errors import ContainerInGraphError, D2SError
@@ -202,6 +202,20 @@ def note_doubles(*containers: object, when: object = None) -> None:
     doubles.update((id(each), (freeze(each), place, when)) for each in containers)
 
 
+def note_placed(container: object) -> None:
+    """Note that a list of the run holds what a container of Python holds now.
+
+    A change of it is refused where it is made, or where the branch or loop around it ends.
+    """
+    capture = open_trace()
+    capture.placed[id(container)] = container
+    capture.doubles.setdefault(id(container), (freeze(container), here(), _PLACED))
+
+
+_PLACED: Final = object()
+"""Marks what is noted by :func:`note_placed`."""
+
+
 def as_double(made: Any, *stands_for: object) -> Any:
     """``made``, which may be the same as another one if what it stands for may."""
     if any(is_double(each) for each in stands_for):
@@ -213,7 +227,7 @@ def is_double(thing: object) -> bool:
     """Whether ``thing`` is the same as another list or dict on some runs only."""
     capture = current()
     known = None if capture is None else capture.doubles.get(id(thing))
-    return known is not None and not _is_ruled_out(known[2])
+    return known is not None and known[2] is not _PLACED and not _is_ruled_out(known[2])
 
 
 def _is_ruled_out(when: Any) -> bool:
@@ -228,12 +242,20 @@ def check_doubles() -> None:
         ContainerInGraphError: (D2S207) it names the line of the loop that has left it.
     """
     capture = current()
-    for was, place, when in list(capture.doubles.values()) if capture is not None else ():
-        if not (same_items(freeze(was.container), was) or _is_ruled_out(when)):
-            error = changed_double(was.container)
+    if capture is None:
+        return
+    for was, place, when in list(capture.doubles.values()):
+        if same_items(freeze(was.container), was):
+            continue
+        try:
+            if when is _PLACED:
+                capture.check_placed(was.container)
+            elif not _is_ruled_out(when):
+                raise changed_double(was.container)
+        except ContainerInGraphError as error:
             if place is not None:
                 error.file, error.line, error.columns = place.file, place.line, None
-            raise error
+            raise
 
 
 def renew_doubles() -> None:

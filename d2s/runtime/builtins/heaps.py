@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import paddle
 
+from d2s.runtime.builtins.compared import order_keys
 from d2s.runtime.lists.becoming import become
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.items.ordering import Heap, columns_of_order
@@ -29,7 +30,8 @@ def _of_run(heap: Any, *items: Any) -> Any:
 
 
 def _heap(heap: DynamicList, places: Any, count: Any) -> Heap:
-    return Heap(columns_of_order(heap.element, heap.item_rows(), heap.name), places, count)
+    keys = order_keys(heap)
+    return Heap(columns_of_order(keys.element, keys.item_rows(), heap.name), places, count)
 
 
 def _places(heap: DynamicList) -> Any:

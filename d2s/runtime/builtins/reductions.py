@@ -17,6 +17,7 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import UnsupportedInGraphError
 from d2s.runtime.aliasing.chosen import note_pick
+from d2s.runtime.builtins.compared import extreme, is_by_method, order_keys
 from d2s.runtime.builtins.handed import decided
 from d2s.runtime.control_flow.cond import select
 from d2s.runtime.lists.dynamic_dict import DynamicDict, DynamicKeys
@@ -322,6 +323,8 @@ class _Extreme:
             things.refuse_ties(keys, reverse=self.name == "max", first=True)
 
         def best() -> Any:
+            if is_by_method(keys.element):
+                return extreme(whole, keys, highest=self.name == "max")
             return whole.extreme(keys, highest=self.name == "max")
 
         if default:
@@ -386,7 +389,7 @@ def sorted_(*iterables: Any, key: Key | None = None, reverse: Any = False, **wro
         keys = whole if key is None else keys_of(whole, key)
         if isinstance(things, DynamicSet) and key is not None:
             things.refuse_ties(keys, reverse=bool(reverse), first=False)
-        return whole.ordered(keys, bool(reverse))
+        return whole.ordered(order_keys(keys), bool(reverse))
     if is_tensor(things) and key is None and len(things.shape) == 1 and things.dtype in STACKED:
         value = as_value(things)
         return list(paddle.unbind(paddle.gather(value, order_of(value, reverse))))

@@ -215,13 +215,13 @@ _STORING: Final = frozenset(
 )
 """Built-in methods that only keep what they are given."""
 
-_CHANGING: Final = frozenset(
-    [
-        *("append", "insert", "extend", "pop", "remove", "clear", "sort", "reverse"),
-        *("update", "setdefault", "popitem", "__setitem__"),
-    ]
-)
-"""Methods that change a list or dict in place."""
+_CHANGING: Final = frozenset((
+    "append", "insert", "extend", "pop", "remove", "clear", "sort", "reverse", "update",
+    "setdefault", "popitem", "__setitem__", "add", "discard", "subtract", "appendleft",
+    "extendleft", "popleft", "rotate", "move_to_end", "difference_update", "intersection_update",
+    "symmetric_difference_update",
+))  # fmt: skip
+"""Methods that change a list, dict, set or deque in place."""
 
 _READING: Final = frozenset(
     [

@@ -34,6 +34,7 @@ from d2s.runtime.calls.stand_ins.tables import StandIns
 from d2s.runtime.host import breakpoints, messages, streams, world
 from d2s.runtime.host.text import OPEN
 from d2s.runtime.lists.dynamic_list import DynamicList
+from d2s.runtime.lists.items.fixed import FixedDict, FixedList
 from d2s.runtime.lists.items.pools import pooled
 from d2s.runtime.lists.items.views import is_view
 from d2s.runtime.python.items import is_looked_up, member_of
@@ -82,6 +83,8 @@ class _Converted(Callables):
         owner, function = method.__self__, method.__func__
         if isinstance(owner, DynamicList) and not _is_users(function):
             return STAND_INS.of_run(method)
+        if isinstance(owner, FixedList | FixedDict) and not _is_users(function):
+            return STAND_INS.of_view(method)
         if bridge.is_value(owner) or isinstance(owner, Choice):
             return _tensor_method(owner, method)
         if bridge.is_eager(owner) and current() is not None:

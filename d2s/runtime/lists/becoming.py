@@ -29,8 +29,10 @@ from d2s.runtime.lists.dynamic_deque import DynamicDeque
 from d2s.runtime.lists.dynamic_dict import DynamicDict
 from d2s.runtime.lists.dynamic_list import DynamicList
 from d2s.runtime.lists.dynamic_set import DynamicSet
-from d2s.runtime.lists.items.elements import Element
+from d2s.runtime.lists.items.elements import Element, OfRunLength
+from d2s.runtime.lists.items.fixed import hand_on, owner_of_view
 from d2s.runtime.lists.items.lookers import check_lookers
+from d2s.runtime.lists.items.parts import class_facts
 from d2s.runtime.lists.items.structures import element_of, union
 from d2s.runtime.lists.storage import NeedsElementError
 from d2s.runtime.trace import Block, OnceMoreError, error_here, open_trace
@@ -64,7 +66,7 @@ def of_python(container: Any, name: str, element: Element | None = None) -> Dyna
         ContainerInGraphError: (D2S207) its class does otherwise than Python's does.
     """
     base, kind = next(each for each in KINDS.items() if isinstance(container, each[0]))
-    if type(container) is not base:
+    if getattr(type(container), "d2s_plain", type(container)) is not base:
         _check_class(container, base, kind, name)
     return kind.of_container(container, name, element)
 
@@ -112,18 +114,23 @@ def shell_of(container: Any, name: str, element: Element) -> DynamicList:
     return made
 
 
+def _inner(element: Element, rows: list[paddle.Tensor], model: object) -> DynamicList:
+    """What stands for a container like ``model`` that is an item of another one."""
+    plain = type(model) in (list, tuple)
+    kind: Any = DynamicList if plain else {**KINDS, frozenset: DynamicSet}[type(model)]
+    made: DynamicList = kind.of_rows("item", element, rows)
+    made.frozen = type(model) is tuple
+    made.model = None if plain else bare(model)
+    return made
+
+
+OfRunLength.inner = staticmethod(_inner)
+
+
 def are_alike(containers: Iterable[Any]) -> bool:
     """Whether one container can stand for all: class, factory and greatest length are one."""
     models = [each.made_of([]) if isinstance(each, DynamicList) else each for each in containers]
-    facts = [
-        (
-            type(each),
-            each.default_factory if isinstance(each, collections.defaultdict) else None,
-            each.maxlen if isinstance(each, collections.deque) else None,
-        )
-        for each in models
-    ]
-    return all(each == facts[0] for each in facts)
+    return all(class_facts(each) == class_facts(models[0]) for each in models)
 
 
 class NeedsFormError(OnceMoreError):
@@ -176,6 +183,7 @@ def become(container: Any, element: Element) -> DynamicList:
         ContainerInGraphError: (D2S207) what holds it cannot be given another one.
     """
     check_lookers(container)
+    open_trace().check_placed(container)
     blocks = open_trace().blocks
     holders, elsewhere = holders_of_container(container), list(other_places(container))
     if any(block.kind == "loop" for holder in holders for block in holder.left):
@@ -237,11 +245,13 @@ def _bind(
     """Put one of the run in the place of ``container``, wherever it is held."""
     made = of_python(container, holders[0].path if holders else type(container).__name__, element)
     made.origin = container
+    hand_on(container, made)
     for holder in holders:
         holder.set(with_form(holder.get(), container, made))
     for _, bind in elsewhere:
         bind(made)
-    open_trace().grown[id(container)] = (container, made)
+    if holders or elsewhere or owner_of_view(container) is None:  # else nobody looks for it
+        open_trace().grown[id(container)] = (container, made)
     check_waiting(container, made)
     return made
 

@@ -16,8 +16,9 @@ import paddle
 
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.lists.dynamic_list import DynamicList
-from d2s.runtime.lists.items.elements import Element
+from d2s.runtime.lists.items.elements import Element, Labels, Single
 from d2s.runtime.lists.items.equality import equal_pairs, equal_rows
+from d2s.runtime.lists.items.fixed import is_item_at, note_key
 from d2s.runtime.lists.items.rows import joined, zero_rows
 from d2s.runtime.lists.items.structures import Structure, element_of, union
 from d2s.runtime.trace import error_here
@@ -132,6 +133,29 @@ class DynamicDict(DynamicKeys):
         pair, count = self._parts()
         return pair.parts[0], self.item_rows()[:count]
 
+    def __eq__(self, other: object) -> Any:
+        if other is self:
+            return True
+        if not is_mapping(other) and not isinstance(other, DynamicDict):
+            return False
+        theirs = other.model if isinstance(other, DynamicDict) else other
+        asks = collections.Counter, collections.OrderedDict  # for more than keys and their values
+        if any(isinstance(self.model, kind) and isinstance(theirs, kind) for kind in asks):
+            return super().__eq__(other)
+        if not isinstance(other, DynamicDict):
+            other = self.of_container(other, self.name, self.element)
+        element = union(self.element, other.element)
+        assert isinstance(element, Structure)
+        value = element.parts[1]
+        numbers = isinstance(value, Single) and value.leaf.kind is not None
+        if not (numbers or isinstance(value, Labels)):
+            return super().__eq__(other)
+        rows = [element.converted(each.element, iter(each.item_rows())) for each in (self, other)]
+        same = equal_pairs(element, *rows).any(1).all()
+        return mark_number(same & (self.length == other.length), bool)
+
+    __hash__ = None
+
     def at(self, index: paddle.Tensor) -> Any:
         return self._item(index)[0]
 
@@ -142,7 +166,12 @@ class DynamicDict(DynamicKeys):
             return self.setdefault(key, self.model.default_factory())
         found, place = self._place(key)
         raise_where(~found, lambda: KeyError(key))
-        return self._item(paddle.where(found, place, paddle.full([], -1, "int64")))[1]
+        return self._read_at(paddle.where(found, place, paddle.full([], -1, "int64")), key)
+
+    def _read_at(self, place: paddle.Tensor, key: object) -> Any:
+        item = self._item(place)[1]
+        note_key(item, key)
+        return item
 
     def get(self, key: object, default: object = None) -> Any:
         """``dict.get``."""
@@ -151,7 +180,8 @@ class DynamicDict(DynamicKeys):
         return one_of(found, item, default)
 
     def __setitem__(self, key: object, value: object) -> None:
-        self._put(key, (key, value))
+        if not is_item_at(value, self, key, depth=1):
+            self._put(key, (key, value))
 
     def __delitem__(self, key: object) -> None:
         raise_where(~self._drop(key), lambda: KeyError(key))
@@ -161,7 +191,7 @@ class DynamicDict(DynamicKeys):
         found, place = self._place(key)
         known = self._built(paddle.where(found, place, paddle.full([], -1, "int64")))[1]
         self._put(key, (key, one_of(found, known, default)))
-        return self._item(self._place(key)[1])[1]
+        return self._read_at(self._place(key)[1], key)
 
     def pop(self, key: object = None, /, *default: object) -> Any:
         """``dict.pop``."""

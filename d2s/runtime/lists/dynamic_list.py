@@ -13,9 +13,11 @@ from typing import Any
 import paddle
 
 from d2s.errors import ContainerInGraphError
-from d2s.runtime.lists.items.elements import Element, OfRunLength, Ragged, Single
+from d2s.runtime.lists.items.elements import Element, Ragged, Single
 from d2s.runtime.lists.items.equality import equal_rows
+from d2s.runtime.lists.items.fixed import is_item_at, note_key
 from d2s.runtime.lists.items.likeness import wants_gradients
+from d2s.runtime.lists.items.parts import own
 from d2s.runtime.lists.items.rows import Leaf, columns_of, joined, relaxed, sharing, zero_rows
 from d2s.runtime.lists.items.structures import OneOf, union
 from d2s.runtime.lists.ordered_items import OrderedItems
@@ -146,7 +148,9 @@ class DynamicList(OrderedItems):
             return self._slice(index)
         if self.arrays and self.carried and not self._in_branch() and self._constant():
             return self._read(self._position(index))
-        return self._item(self._position(index))
+        item = self._item(self._position(index))
+        note_key(item, index)
+        return item
 
     def _constant(self) -> bool:
         """Whether no gradient goes through the items."""
@@ -351,6 +355,8 @@ class DynamicList(OrderedItems):
         return self._rows_of(item)
 
     def __setitem__(self, index: object, item: Any) -> None:
+        if is_item_at(item, self, index):
+            return
         self._change()
         if isinstance(index, slice):
             if index.step not in (None, 1):
@@ -400,12 +406,19 @@ class DynamicList(OrderedItems):
             position = length - 1 if index else paddle.full([], 0, "int64")
         else:
             position = self._position(index, "pop index out of range")
-        item = (self._built if self.element.has_objects else self._item)(position)
+        item = self._popped(position)
         if type(index) is int and index == -1:
             self.set_rows([paddle.slice(row, [0], [0], [length]) for row in rows])
         else:
             self._spliced(position, position + 1, [])
         return item
+
+    def _popped(self, position: paddle.Tensor) -> Any:
+        """An item that is about to leave the list; nobody else has it, but where it is known."""
+        if self.element.has_objects:
+            return self._built(position)
+        known = self.shared or any(ref() is not None for ref, _ in self._taken)
+        return self._item(position) if known else own(self._built(position))
 
     def remove(self, item: object) -> None:
         """``list.remove``."""
@@ -483,13 +496,3 @@ def of_columns(element: Element, columns: list[paddle.Tensor], name: str) -> Dyn
     pairs = zip(element.leaves, columns, strict=True)
     rows = [joined([zero_rows(leaf), column]) for leaf, column in pairs]
     return DynamicList.of_rows(name, element, rows)
-
-
-def _inner(element: Element, rows: list[Any], frozen: bool) -> DynamicList:
-    """A list that is an item of another one."""
-    made = DynamicList.of_rows("item", element, rows)
-    made.frozen = frozen
-    return made
-
-
-OfRunLength.inner = staticmethod(_inner)

@@ -20,7 +20,7 @@ import paddle
 from d2s.errors import ContainerInGraphError, D2SError
 from d2s.runtime.lists.dynamic_dict import DynamicKeys, first_and_last
 from d2s.runtime.lists.dynamic_list import DynamicList
-from d2s.runtime.lists.items.elements import Element
+from d2s.runtime.lists.items.elements import Element, OfRunLength
 from d2s.runtime.lists.items.equality import equal_pairs
 from d2s.runtime.lists.items.ordering import columns_of_order, places_in_order, ties
 from d2s.runtime.lists.items.rows import columns_of
@@ -39,7 +39,7 @@ class DynamicSet(DynamicKeys):
         element, sets = self.element, open_trace().sets
         tensors = any(leaf.kind is None for leaf in element.leaves) and not element.has_text
         if "otherwise" in sets or element.has_mutable or element.has_objects or tensors:
-            raise self._refused_order()
+            raise _refused_order(self.name)
         sets.add("iterated")
 
         def order(*stacks: Any) -> list[Any]:
@@ -51,25 +51,13 @@ class DynamicSet(DynamicKeys):
         (places,) = host_values(order, self.item_rows(), [([-1], "int64")], "the order of a set")
         return self.bag().picked(places)
 
-    def _refused_order(self) -> D2SError:
-        name = "" if isinstance(self.name, Words) else f"{self.name!r}, "
-        return error_here(
-            ContainerInGraphError,
-            f"{name}a set whose items only the run knows is iterated, in an order that is that of "
-            "their hashes",
-            "iterate sorted(...) of it, or keep a list",
-        )
-
     def otherwise(self) -> None:
         """Note that a set is not what comes of adding items in their order to an empty one.
 
         Raises:
             ContainerInGraphError: (D2S207) the function iterates one.
         """
-        sets = open_trace().sets
-        if "iterated" in sets:
-            raise self._refused_order()
-        sets.add("otherwise")
+        _note_otherwise(self.name)
 
     def at(self, index: paddle.Tensor) -> Any:
         return self.iterated()[index]
@@ -81,8 +69,7 @@ class DynamicSet(DynamicKeys):
         cls, container: Collection[object], name: str, element: Element | None = None
     ) -> DynamicSet:
         made = super().of_container(container, name, element)
-        if not _lies_as_added(container):
-            made.otherwise()
+        _note_order(container)
         return made
 
     def copy(self) -> DynamicSet:
@@ -133,6 +120,8 @@ class DynamicSet(DynamicKeys):
         """Both sets with one element, and of each pair of their items whether they are equal."""
         if not isinstance(other, DynamicSet):
             held = other.bag() if isinstance(other, DynamicKeys) else other
+            if not isinstance(held, DynamicList | Set) and (items := list(held)):
+                held = DynamicList.of(items, self.name)  # of which two may be equal on the run
             if isinstance(held, DynamicList):
                 held = held.picked(first_and_last(held)[0])
                 other = self.like(list(held.need_rows()), None, held.element)
@@ -229,7 +218,7 @@ class DynamicSet(DynamicKeys):
         return mark_number(self._smaller(other), bool)
 
     def pop(self, index: object = -1, /) -> Any:
-        raise self._refused_order()
+        raise _refused_order(self.name)
 
     def _changed_to(self, made: DynamicSet) -> DynamicSet:
         """What ``|=`` and the like leave: this set, or another one in the place of a frozen one."""
@@ -264,6 +253,32 @@ for _operator in ("or", "and", "sub", "xor"):
 def _size(other: Any) -> Any:
     """How many items another set has."""
     return other.length if isinstance(other, DynamicList) else len(other)
+
+
+def _refused_order(known: str) -> D2SError:
+    name = "" if isinstance(known, Words) else f"{known!r}, "
+    return error_here(
+        ContainerInGraphError,
+        f"{name}a set whose items only the run knows is iterated, in an order that is that of "
+        "their hashes",
+        "iterate sorted(...) of it, or keep a list",
+    )
+
+
+def _note_otherwise(name: str) -> None:
+    sets = open_trace().sets
+    if "iterated" in sets:
+        raise _refused_order(name)
+    sets.add("otherwise")
+
+
+def _note_order(container: Collection[object]) -> None:
+    """Note in what order the items of a set of Python's come to be in one of the run."""
+    if not _lies_as_added(container):
+        _note_otherwise(Words("a set"))
+
+
+OfRunLength.note_order = staticmethod(_note_order)
 
 
 def _lies_as_added(container: Collection[object]) -> bool:

@@ -22,12 +22,12 @@ from typing import Any
 
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.holders import holders_of_alternative
-from d2s.runtime.aliasing.snapshots import check_doubles, freeze, same_items
+from d2s.runtime.aliasing.snapshots import check_doubles, freeze, note_placed, same_items
 from d2s.runtime.lists.items.elements import OfRunLength
 from d2s.runtime.trace import Block, Capture, current, error_here, open_trace
 from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import attributes_of, is_object
-from d2s.runtime.values.tree import DEPTH, children, is_indexed
+from d2s.runtime.values.tree import DEPTH, children, is_mutable
 
 
 @dataclass(eq=False)  # an entry is itself: items may define or refuse `==`
@@ -148,18 +148,18 @@ def put_in(owner: OfRunLength, item: object) -> None:
             owner.shared = True
             capture.lent.append(_entry(capture, owner, thing, None))
         for held in attributes_of(thing).values():
-            _note_held(capture, owner, held)
+            _note_held(owner, held)
 
 
-def _note_held(capture: Capture, owner: OfRunLength, held: object) -> None:
+def _note_held(owner: OfRunLength, held: object) -> None:
     """Note that others may know a list or dict of an object that is put into a list."""
-    known = isinstance(held, OfRunLength) or is_indexed(held)
+    known = isinstance(held, OfRunLength) or is_mutable(held)
     if known and any(holder.live for holder in holders_of_alternative([held])):
         owner.shared = True
         if isinstance(held, OfRunLength):
             held.placed = True
         else:
-            capture.placed[id(held)] = held
+            note_placed(held)
 
 
 def settle(owner: OfRunLength, *, deeper: bool = True) -> None:

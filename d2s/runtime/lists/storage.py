@@ -30,18 +30,18 @@ from d2s.diagnostics.notes import note
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.aliasing.holders import is_known_besides
 from d2s.runtime.aliasing.reach import comes_to
+from d2s.runtime.aliasing.snapshots import note_placed
 from d2s.runtime.lists import lending
 from d2s.runtime.lists.items.elements import Element, OfRunLength, is_from_outside
-from d2s.runtime.lists.items.fixed import Write, attach, owner_of_view
+from d2s.runtime.lists.items.fixed import Write, attach, owner_of_view, parts_within
 from d2s.runtime.lists.items.lookers import Lookers
 from d2s.runtime.lists.items.pools import are_one, wish_for
 from d2s.runtime.lists.items.rows import joined, opened, sharing, zero_rows
 from d2s.runtime.lists.items.structures import element_of, union
 from d2s.runtime.trace import OnceMoreError, current, error_here
-from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.tables import called
 from d2s.runtime.values.tensors import carried, mark_number, passing_in, zeros_of
-from d2s.runtime.values.tree import bare, children, entries, is_indexed
+from d2s.runtime.values.tree import bare, entries, is_mutable
 
 Store = TypeVar("Store", bound="ItemStore")
 
@@ -170,7 +170,8 @@ class ItemStore(OfRunLength):
         """One with what a container of Python holds, and room for items of ``element``."""
         items = entries(container)
         made = cls.for_items(items, name, element)
-        made.model = None if type(container) is list else bare(container)
+        model = bare(container)
+        made.model = None if type(model) is list else model
         if items:
             made._concat(items)
         return made
@@ -440,17 +441,17 @@ class ItemStore(OfRunLength):
             return
         if self.element.has_objects:
             lending.put_in(self, item)
-        for part in _alternatives(item, *children(item)):
+        for part in parts_within(item):
             owner = owner_of_view(part)
             if owner is not None:
                 owner.shared = self.shared = True
             elif isinstance(part, ItemStore):
                 part.placed = True
-            elif is_indexed(part) and (
+            elif is_mutable(part) and (
                 is_from_outside(part) or is_known_besides(part, self.origin)
             ):
                 self.shared = True
-                capture.placed[id(part)] = part
+                note_placed(part)
 
     def taken(self, item: Any, position: paddle.Tensor) -> Any:
         """``item``, read at ``position``, with what lets a list or dict in it be changed."""
@@ -468,11 +469,14 @@ class ItemStore(OfRunLength):
                 raise self._cannot_write_back()
             self.write_back(new, position)
 
-        write.owner = self  # type: ignore[attr-defined]
+        def note_taken(part: object) -> None:
+            self._taken.append((weakref.ref(part), token))
+
+        write.owner, write.note = self, note_taken  # type: ignore[attr-defined]
         write.place = position, moves  # type: ignore[attr-defined]
-        parts = attach(item, write)
         self._taken = [entry for entry in self._taken if entry[0]() is not None]
-        self._taken += [(weakref.ref(part), token) for part in parts]
+        for part in attach(item, write):
+            note_taken(part)
         return item
 
     def _cannot_write_back(self) -> Exception:
@@ -491,9 +495,3 @@ class ItemStore(OfRunLength):
             return
         for item, counts in pending:
             self._write(item, counts)
-
-
-def _alternatives(*things: Any) -> list[Any]:
-    """Some things, each with all that it may be."""
-    leaves = [thing.leaves() if isinstance(thing, Choice) else [thing] for thing in things]
-    return [part for found in leaves for part in found]

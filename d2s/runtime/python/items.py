@@ -205,7 +205,8 @@ def _by_alternative(container: Any, key: object, chosen: Choice) -> Any:
         found = at_once(use, chosen)  # nothing is captured by looking into a list or dict
         if found is not None:
             return found
-    if is_mapping(container) and key is not chosen and is_undecided(key):
+    asked = is_mapping(container) and (key is not chosen or stores.makes_key(container, key))
+    if asked and is_undecided(key):
         return _looked_up(container, key)
     exact = not (is_tensor(container) and is_position(key, chosen))
     return each(use, chosen, none=True, exact=exact)

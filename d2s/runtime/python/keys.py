@@ -135,13 +135,18 @@ def with_choice(key: object, chosen: Choice, value: object) -> Any:
 
 
 def is_undecided(key: object) -> bool:
-    """Whether a tensor decides which number, text or ``None`` a key of a dict is, or its part."""
+    """Whether a tensor decides which number, text or tuple of such a key is, or its part."""
     if is_late_key(key):
         return True
     chosen = choice_in(key)
-    return chosen is not None and all(
-        type(leaf) in CONSTANTS or number_kind(leaf) is not None for leaf in chosen.leaves()
-    )
+    return chosen is not None and all(map(_is_plain, chosen.leaves()))
+
+
+def _is_plain(key: object) -> bool:
+    """Whether a key is a constant or number, or a tuple of such."""
+    if type(key) is tuple:
+        return all(map(_is_plain, key))
+    return type(key) in CONSTANTS or number_kind(key) is not None
 
 
 def spread(key: object, use: Callable[[Any], Any]) -> Any:

@@ -118,7 +118,8 @@ def _check_arrays(container: Choice) -> None:
 def _check_methods(container: Choice) -> None:
     """Refuse an item of one of several containers of a class that Python calls methods of."""
     for kind in map(type, container.leaves()):
-        if issubclass(kind, tuple(KINDS)) and is_asked_by_python(kind):
+        plain = hasattr(kind, "d2s_plain")  # what was read out of a list of the run
+        if issubclass(kind, tuple(KINDS)) and is_asked_by_python(kind) and not plain:
             raise error_here(
                 ContainerInGraphError,
                 f"an item of {container.name!r} is assigned, which is one of several "
@@ -296,6 +297,12 @@ def _has_all(table: dict[Any, Any], key: object) -> bool:
         return all(spread(key, has).leaves())
     except LookupError:
         return False
+
+
+def makes_key(table: object, key: Choice) -> bool:
+    """Whether reading an item of a dict with a factory may make a key that only the run knows."""
+    late = any(map(is_late_key, key.leaves()))
+    return late and getattr(table, "default_factory", None) is not None
 
 
 def _store_by_alternative(value: object, container: Any, key: object, chosen: Choice) -> Any:

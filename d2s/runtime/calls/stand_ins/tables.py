@@ -200,7 +200,10 @@ class StandIns:
             paddle.amp.auto_cast: state.auto_cast,
             paddle.grad: training.grad_,
             paddle.tile: shapes.tile,
-            **numbers.OPERATORS,
+            paddle.linspace: numbers.spaced(paddle.linspace),
+            paddle.logspace: numbers.spaced(paddle.logspace),
+            paddle.normal: numbers.normal,
+            paddle.randint: numbers.randint,
             paddle.tensor.array_length: casts.len_,
             paddle.view: shapes.view,
             paddle.view_as: shapes.view_as,
@@ -294,6 +297,13 @@ class StandIns:
             return _with_whole(method, method.__self__) if takes_all else method
         return partial(self._keyed(operator), method.__self__)
 
+    def of_view(self, method: types.MethodType) -> Any:
+        """What is called for a method of a list or dict that was read out of a list of the run."""
+        owner: Any = method.__self__
+        late = dispatch.LATE_METHODS.get((owner.d2s_plain, method.__func__.__name__))
+        usual = plain(method, self._call)
+        return usual if late is None else _where_late(*late, owner, usual)
+
     def _of_method(self, method: types.BuiltinMethodType) -> Any:
         """The operator of a method of a built-in type, such as ``list.sort``."""
         owner = method.__self__
@@ -301,14 +311,23 @@ class StandIns:
         if key in dispatch.METHODS:
             return in_pythons_words(method, partial(dispatch.METHODS[key], owner))
         if key in dispatch.LATE_METHODS:
-            is_late, operator = dispatch.LATE_METHODS[key]
-            usual, late = plain(method, self._call), partial(operator, owner)
-
-            def run(*given: object, **options: object) -> Any:
-                return (late if is_late(owner, *given) else usual)(*given, **options)
-
-            return _with_whole(run, owner)
+            return _where_late(*dispatch.LATE_METHODS[key], owner, plain(method, self._call))
         if key in dispatch.KEYED_METHODS:
             operator = self._keyed(dispatch.KEYED_METHODS[key])
             return in_pythons_words(method, partial(operator, owner))
         return putting.operator_of(method)
+
+
+def _where_late(
+    is_late: Callable[..., bool],
+    operator: Callable[..., Any],
+    owner: object,
+    usual: Callable[..., Any],
+) -> Any:
+    """``operator`` where only the run can do what a method of ``owner`` does, else ``usual``."""
+    late = partial(operator, owner)
+
+    def run(*given: object, **options: object) -> Any:
+        return (late if is_late(owner, *given) else usual)(*given, **options)
+
+    return _with_whole(run, owner)

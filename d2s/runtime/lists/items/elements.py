@@ -8,7 +8,7 @@ An item is one of these, and so is each part of it:
 :class:`Labels`        one of several texts and other constants: which one
 :class:`Known`         one of several functions, layers and the like: which one
 :class:`Structure`     a tuple, list, dict, named tuple or text: its parts
-:class:`Inner`         a list whose length the run decides: its length, and its rows filled up
+:class:`Inner`         a list, set or the like of any length: how many items, and rows filled up
 :class:`Record`        an object of a class of the user's: its attributes
 :class:`OneOf`         one of several of these: which one, and the leaves of each
 =====================  ============================================================================
@@ -52,7 +52,8 @@ class OfRunLength:
         placed: it has been put into another list.
         name, shared, moves, writing: see ``storage.ItemStore``.
         model: an empty container of Python of the class that it stands for, if that is no list.
-        inner: makes such a list of rows, inside of another one.
+        inner: makes one of rows, which stands for one like an empty container of Python.
+        note_order: notes in what order a set of Python's is put into one.
     """
 
     element: Element
@@ -63,7 +64,8 @@ class OfRunLength:
     moves: int
     writing: bool
     model: Any
-    inner: Callable[[Element, list[Any], bool], Any]
+    inner: Callable[[Element, list[Any], Any], Any]
+    note_order: Callable[[Any], None]
 
     @property
     def length(self) -> paddle.Tensor:
@@ -154,6 +156,11 @@ class Element:
 
     def converted(self, other: Element, rows: Leaves) -> list[Any]:
         """The rows of items of ``other``, which this one is a union with, as rows of this one."""
+        if isinstance(other, Nothing) and not isinstance(self, Nothing):
+            return self.fillers(paddle.shape(next(rows))[0].astype("int64"))
+        return self._converted(other, rows)
+
+    def _converted(self, other: Element, rows: Leaves) -> list[Any]:
         raise NotImplementedError
 
     def fillers(self, count: Any) -> list[Any]:
@@ -197,11 +204,18 @@ class Single(Element):
         found = next(leaves)
         return found if host or self.leaf.kind is None else mark_number(found, self.leaf.kind)
 
-    def converted(self, other: Element, rows: Leaves) -> list[Any]:
+    def _converted(self, other: Element, rows: Leaves) -> list[Any]:
         return [next(rows)]
 
     def ragged(self) -> Element:
         return Ragged(self.leaf) if -1 in self.leaf.shape else self
+
+
+class Nothing(Single):
+    """What the items of a container are to which none has been put: a union with others is them."""
+
+    def __init__(self) -> None:
+        super().__init__(COUNT._replace(kind=int))
 
 
 class Ragged(Element):
@@ -234,7 +248,7 @@ class Ragged(Element):
             capture.notes.cut[made.id] = made
         return made
 
-    def converted(self, other: Element, rows: Leaves) -> list[Any]:
+    def _converted(self, other: Element, rows: Leaves) -> list[Any]:
         if isinstance(other, Ragged):
             return [next(rows), next(rows)]
         row = next(rows)
@@ -293,7 +307,7 @@ class Listed(Element):
             return self.table[int(tag)]
         return chosen(tag, list(self.table))
 
-    def converted(self, other: Element, rows: Leaves) -> list[Any]:
+    def _converted(self, other: Element, rows: Leaves) -> list[Any]:
         assert isinstance(other, Listed)
         keys = list(map(self.key, self.table))
         return [renumbered(next(rows), [keys.index(self.key(thing)) for thing in other.table])]
@@ -384,9 +398,7 @@ def leaf_value(item: object) -> paddle.Tensor:
 
 
 _INSTEAD: Final = {
-    **dict.fromkeys(("set", "frozenset"), "put a list of what it holds into it: sorted(...)"),
-    **dict.fromkeys(("deque", "generator", "range"), "put a list of the same into it: list(...)"),
-    **dict.fromkeys(("OrderedDict", "defaultdict", "Counter"), "put a dict into it: dict(...)"),
+    **dict.fromkeys(("generator", "range"), "put a list of the same into it: list(...)"),
     "slice": "put its bounds into it, as a tuple",
     "str": "put what it is made of into it, and join or format that where the text is used",
 }

@@ -9,10 +9,10 @@ import paddle
 
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.lists.items.elements import Element, Known, Labels, OfRunLength, Single, labels_of
+from d2s.runtime.lists.items.parts import Constant, model_of
 from d2s.runtime.lists.items.pools import columns_of_attribute, wish_for
-from d2s.runtime.lists.items.rows import Leaf, filled_up, relaxed
+from d2s.runtime.lists.items.rows import Leaf, as_numbers, filled_up, relaxed
 from d2s.runtime.lists.items.structures import (
-    Constant,
     Inner,
     OneOf,
     Structure,
@@ -56,9 +56,11 @@ def comparable(element: Element, rows: Iterator[Any]) -> list[tuple[Any, Leaf]]:
     """The rows by which items are told apart, each with its leaf: 1 and 1.0 are one number."""
     if isinstance(element, Structure) and element.parts:
         return [pair for part in element.parts for pair in comparable(part, rows)]
+    if isinstance(element, Inner) and element.kind not in (list, tuple):
+        raise _refusal()
     mine = [next(rows) for _ in element.leaves]
     if isinstance(element, OneOf) and element.of_numbers:
-        column = element.as_numbers(mine)
+        column = as_numbers(mine)
         return [(column, element.leaves[1])]
     return list(zip(mine, element.leaves, strict=True))
 
@@ -169,7 +171,11 @@ def _equal_objects(kind: Any, numbers: Any, item: Any) -> Flags:
 def _same_lists(element: Inner, rows: list[Any], item: Any) -> Flags:
     """Lists of one length, and all their items."""
     of_run = isinstance(item, OfRunLength)
-    kind = (tuple if item.frozen else list) if of_run else _plain_type(item)
+    if element.kind not in (list, tuple):
+        if number_kind(item) is not None or labels_of(item) is not None:
+            return None
+        raise _refusal()
+    kind = type(model_of(item)) if of_run else _plain_type(item)
     if kind is not element.kind:
         return None
     joint = union(element, element_of(item))

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.trace import error_here
 from d2s.runtime.values.choice import Choice
-from d2s.runtime.values.tree import is_tuple
+from d2s.runtime.values.tree import DEPTH, children, is_tuple
 
 Write = Callable[[Any], None]
 """Puts another thing into the place that something was read from."""
@@ -41,6 +41,7 @@ def _changing(kind: type, name: str) -> Any:
         getattr(kind, "extend" if kind is list else "update")(self, made)
         return self if result is made else result
 
+    method.__name__ = name
     return method
 
 
@@ -123,22 +124,17 @@ def _attach_parts(item: Any, parts: list[tuple[Any, Any]], write: Write) -> list
     return found
 
 
-def owner_of_view(thing: Any) -> Any:
+def owner_of_view(thing: object) -> Any:
     """The list of the run that a list or dict was read out of; ``None`` for other things."""
-    write = getattr(thing, "write", None) if isinstance(thing, FixedList | FixedDict) else None
-    if write is None and hasattr(type(thing), "d2s_freeze"):
-        write = getattr(thing, "writer", None)
-    while isinstance(write, functools.partial):
-        write = write.args[3]
-    return getattr(write, "owner", None)
+    return getattr(_base(_write_of(thing)), "owner", None)
 
 
-def place_of_view(thing: FixedList | FixedDict) -> Any:
+def place_of_view(thing: object) -> Any:
     """The position at which a list or dict is in the list that it was read out of.
 
     ``None`` for what is inside of an item, and where that list has changed since.
     """
-    position, moves = getattr(thing.write, "place", (None, 0))
+    position, moves = getattr(_write_of(thing), "place", (None, 0))
     return None if position is None or owner_of_view(thing).moves != moves else position
 
 
@@ -146,3 +142,65 @@ def _put(make: Any, others: dict[Any, Any], place: Any, write: Write, new: Any) 
     """Write a structure with ``new`` at one place."""
     held = {**others, place: new}
     write(held if make is dict else make(held.values()))
+
+
+def parts_within(item: object, depth: int = DEPTH) -> Iterator[Any]:
+    """An item and what is in it, where a tensor has decided with all that it may be."""
+    if isinstance(item, Choice):
+        for leaf in item.leaves():
+            yield from parts_within(leaf, depth)
+    elif depth:
+        yield item
+        for part in children(item):
+            yield from parts_within(part, depth - 1)
+
+
+def hand_on(view: object, made: Any) -> None:
+    """Let changes of ``made`` go where those of ``view`` went, in whose place it is from here on.
+
+    Args:
+        view: any container; nothing is done for one that was not read out of a list of the run.
+        made: one of the run.
+    """
+    write = _write_of(view)
+    if write is not None:
+        made.writer = write
+        _base(write).note(made)
+
+
+def note_key(item: object, key: object) -> None:
+    """Note under which key, or at which index, an item was read, which can be changed in place."""
+    write = _base(_write_of(item))
+    if write is not None:
+        write.key = key
+
+
+def is_item_at(item: object, owner: object, key: object, *, depth: int = 0) -> bool:
+    """Whether ``item`` is what ``owner`` has under ``key``, and was read of it with that very key.
+
+    Args:
+        item: is assigned to the place.
+        owner: a list of the run.
+        key: the object.
+        depth: how many structures are around an item, as a pair of a key and it.
+    """
+    write = _write_of(item)
+    for _ in range(depth):
+        write = write.args[3] if isinstance(write, functools.partial) else None
+    if write is None or isinstance(write, functools.partial):
+        return False
+    moves: int = write.owner.moves
+    return write.owner is owner and getattr(write, "key", None) is key and write.place[1] == moves
+
+
+def _write_of(thing: object) -> Any:
+    if isinstance(thing, FixedList | FixedDict):
+        return getattr(thing, "write", None)
+    return getattr(thing, "writer", None) if hasattr(type(thing), "d2s_freeze") else None
+
+
+def _base(write: Write | None) -> Any:
+    """What writes to the list, of what writes a part of an item."""
+    while isinstance(write, functools.partial):
+        write = write.args[3]
+    return write

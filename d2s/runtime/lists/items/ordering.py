@@ -15,10 +15,10 @@ import paddle
 from d2s import paddle_bridge as bridge
 from d2s.errors import ContainerInGraphError
 from d2s.runtime.lists.items.elements import Element, Labels, Single
-from d2s.runtime.lists.items.parts import flattened, one_of
+from d2s.runtime.lists.items.parts import Constant, flattened, one_of
 from d2s.runtime.lists.items.pools import columns_of_attribute, wish_for
-from d2s.runtime.lists.items.rows import relaxed
-from d2s.runtime.lists.items.structures import Constant, Inner, OneOf, Structure, union
+from d2s.runtime.lists.items.rows import as_numbers, relaxed
+from d2s.runtime.lists.items.structures import Inner, OneOf, Structure, union
 from d2s.runtime.trace import error_here
 
 
@@ -46,11 +46,11 @@ def _columns(element: Element, rows: Iterator[Any]) -> list[Any] | None:
         ranks = paddle.to_tensor([places.index(each) for each in element.table], dtype="int64")
         return [paddle.gather(ranks, mine[0])]
     if isinstance(element, OneOf) and element.of_numbers:
-        return [element.as_numbers(mine)]
+        return [as_numbers(mine)]
     if isinstance(element, OneOf):
         return _columns_of_tuples(element, mine)
     if isinstance(element, Inner):
-        return _columns_of_lists(element, mine)
+        return _columns_of_lists(element, mine) if element.kind in (list, tuple) else None
     if not isinstance(element, Structure) or not issubclass(element.kind, tuple | list):
         return None
     kind: Any = element.kind

@@ -25,6 +25,7 @@ import paddle
 
 from d2s.errors import ContainerInGraphError, D2SError
 from d2s.runtime.aliasing.holders import holders_of_alternative
+from d2s.runtime.aliasing.snapshots import note_placed
 from d2s.runtime.lists.items.elements import Element, OfRunLength
 from d2s.runtime.lists.items.fixed import attach
 from d2s.runtime.lists.items.parts import own
@@ -49,12 +50,16 @@ from d2s.runtime.values.choice import Choice
 from d2s.runtime.values.fields import attributes_of, is_object
 from d2s.runtime.values.objects import fields_of
 from d2s.runtime.values.tensors import mark_number
-from d2s.runtime.values.tree import children, is_indexed, map_children
+from d2s.runtime.values.tree import children, is_mutable, map_children
 
 Made = TypeVar("Made")
 
 MOST: Final = 24
 """So often a program is captured once more for its pools."""
+
+
+MOST_LEAVES: Final = 256
+"""So many values may be in the attributes of one object."""
 
 
 class NeedsPoolError(BaseException):
@@ -91,6 +96,8 @@ def with_pools(
                 raise
             takes_in = takes_in or more == kinds
             kinds = more
+            if any(made is not None and len(made.leaves) > MOST_LEAVES for made in kinds.values()):
+                break  # an attribute holds what it has held before, as a part
         state = begun(rolls=first.rolls, pooled=kinds, takes_in=takes_in)
     raise ContainerInGraphError(
         f"what the attributes of objects hold ({', '.join(kind.__name__ for kind in kinds)}) is "
@@ -136,7 +143,7 @@ class Pool:
         self.known = element is not None
         element = element or Record(kind, (), [])
         self.table = f"the objects of {kind.__name__} {len(capture.pools)}"
-        rows = OfRunLength.inner(element, [zero_rows(leaf) for leaf in element.leaves], False)
+        rows = OfRunLength.inner(element, [zero_rows(leaf) for leaf in element.leaves], [])
         rows.name = f"{kind.__name__} objects"
         capture.tables[self.table] = rows
         self.shared = False
@@ -236,7 +243,7 @@ class Pool:
 
     def _note_held(self, held: object, place: object = None) -> None:
         """Note that somebody knows a list or dict, besides the attribute that is at ``place``."""
-        if not (isinstance(held, OfRunLength) or is_indexed(held)):
+        if not (isinstance(held, OfRunLength) or is_mutable(held)):
             return
         found = holders_of_alternative([held])
         if any(holder.live and holder.place != place for holder in found):
@@ -244,7 +251,7 @@ class Pool:
             if isinstance(held, OfRunLength):
                 held.placed = True
             else:
-                open_trace().placed[id(held)] = held
+                note_placed(held)
 
     def _widen(self, joint: Element) -> None:
         if joint != self.element:
@@ -282,10 +289,13 @@ class Pool:
                 )
             self.write(view, name, new, inside=True)
 
-        write.owner = self.rows  # type: ignore[attr-defined]
-        entries = self._known(name)
-        entries += [(weakref.ref(found), (token, blocks)) for found in attach(item, write)]
-        self._read[name] = entries
+        def note(part: object) -> None:
+            self._read[name].append((weakref.ref(part), (token, blocks)))
+
+        write.owner, write.note = self.rows, note  # type: ignore[attr-defined]
+        self._read[name] = self._known(name)
+        for found in attach(item, write):
+            note(found)
         return item
 
     def _known(self, name: str) -> list[tuple[Any, tuple[object, tuple[Block, ...]]]]:

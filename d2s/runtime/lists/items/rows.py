@@ -9,6 +9,7 @@ import paddle
 
 from d2s import paddle_bridge as bridge
 from d2s.runtime.trace import current
+from d2s.runtime.values.tensors import cast_plain
 
 
 class Leaf(NamedTuple):
@@ -122,3 +123,16 @@ def _lengthened(row: paddle.Tensor, axis: int, more: paddle.Tensor) -> paddle.Te
     made = paddle.concat([row, paddle.zeros(shape, row.dtype)], axis)
     made.stop_gradient = row.stop_gradient
     return relaxed(made, [-1 if place == axis else size for place, size in enumerate(row.shape)])
+
+
+def as_numbers(rows: list[paddle.Tensor]) -> paddle.Tensor:
+    """The rows of numbers of several types, as floats that compare as they do.
+
+    Args:
+        rows: of what type each is, and its value in the rows of that type.
+    """
+    tag, *columns = rows
+    found = cast_plain(columns[0], "float64")
+    for place, column in enumerate(columns[1:], start=1):
+        found = paddle.where(tag == place, cast_plain(column, "float64"), found)
+    return found

@@ -15,6 +15,7 @@ from d2s.runtime.lists.items.elements import (
     COUNT,
     Element,
     Leaves,
+    Nothing,
     OfRunLength,
     Single,
     chosen,
@@ -25,15 +26,26 @@ from d2s.runtime.lists.items.elements import (
     renumbered,
 )
 from d2s.runtime.lists.items.fixed import FixedDict, FixedList
-from d2s.runtime.lists.items.parts import flattened, one_of, own, parts_of, thawed
+from d2s.runtime.lists.items.parts import (
+    Constant,
+    class_facts,
+    flattened,
+    made_like,
+    model_of,
+    one_of,
+    own,
+    parts_of,
+    rows_of_items,
+    thawed,
+)
 from d2s.runtime.lists.items.rows import columns_of, joined, sizes_of, zero_rows
 from d2s.runtime.lists.items.sizes import is_cut
 from d2s.runtime.trace import current, error_here
 from d2s.runtime.values.choice import Choice
-from d2s.runtime.values.constants import CONSTANTS, same_constant
 from d2s.runtime.values.fields import attributes_of, empty, is_object, set_attributes
 from d2s.runtime.values.mixed import told_apart
-from d2s.runtime.values.tensors import NUMBER_DTYPES, as_value, cast_plain, number_kind
+from d2s.runtime.values.tensors import NUMBER_DTYPES, as_value, cast_plain
+from d2s.runtime.values.tree import entries, is_hashed, is_mapping
 from d2s.runtime.values.unbound import UNBOUND
 
 MOST: Final = 8
@@ -72,9 +84,16 @@ class Structure(Element):
         return self.as_inner().with_(other)
 
     def as_inner(self) -> Inner:
-        """The same for lists of any length."""
-        joint = functools.reduce(union, self.parts) if self.parts else None
-        return Inner(self.kind, joint)
+        """The same for containers of any length."""
+        items = self.as_items()
+        return Inner(self.kind(), functools.reduce(union, items) if items else None)
+
+    def as_items(self) -> list[Element]:
+        """The parts; of a dict, pairs of them with their keys."""
+        if self.kind is not dict:
+            return self.parts
+        pairs = zip(map(element_of, self.keys), self.parts, strict=True)
+        return [Structure(tuple, (2,), list(pair)) for pair in pairs]
 
     def flatten(self, item: Any) -> list[Any]:
         item = thawed(item)
@@ -102,7 +121,7 @@ class Structure(Element):
         make: Callable[[list[Any]], Any] = getattr(self.kind, "_make", tuple)
         return make(parts)
 
-    def converted(self, other: Element, rows: Leaves) -> list[Any]:
+    def _converted(self, other: Element, rows: Leaves) -> list[Any]:
         assert isinstance(other, Structure)
         if not self.parts:
             return [next(rows)]
@@ -114,16 +133,20 @@ class Structure(Element):
 
 
 class Inner(Element):
-    """A list or tuple whose length the run decides.
+    """A list, tuple, set or another container whose length the run decides.
 
     Attributes:
-        kind: ``list`` or ``tuple``.
-        element: what its items are; ``None`` if it never has one.
+        model: an empty one.
+        kind: its class.
+        element: what its items are, of a dict the pairs; ``None`` if it never has one.
     """
 
-    def __init__(self, kind: type, element: Element | None) -> None:
-        self.kind = kind
-        self.has_mutable = kind is list or (element is not None and element.has_mutable)
+    def __init__(self, model: object, element: Element | None) -> None:
+        self.model: Any = model
+        self.kind = type(model)
+        self.facts = class_facts(model)
+        mutable = self.kind not in (tuple, frozenset)
+        self.has_mutable = mutable or (element is not None and element.has_mutable)
         self.has_objects = element is not None and element.has_objects
         self.element = None if element is None else element.ragged()
         held = [] if self.element is None else self.element.leaves
@@ -140,17 +163,19 @@ class Inner(Element):
 
     @property
     def form(self) -> Any:
-        return Inner, self.kind, None if self.element is None else self.element.form
+        return Inner, self.facts, None if self.element is None else self.element.form
 
     def is_like(self, other: Element) -> bool:
-        return isinstance(other, Inner | Structure) and other.kind is self.kind
+        if isinstance(other, Inner):
+            return other.facts == self.facts
+        return isinstance(other, Structure) and other.kind is self.kind
 
     def with_(self, other: Element) -> Element:
         theirs = other.as_inner() if isinstance(other, Structure) else other
         assert isinstance(theirs, Inner)
         if self.element is None or theirs.element is None:
-            return Inner(self.kind, self.element or theirs.element)
-        return Inner(self.kind, union(self.element, theirs.element))
+            return Inner(self.model, self.element or theirs.element)
+        return Inner(self.model, union(self.element, theirs.element))
 
     def flatten(self, item: Any) -> list[Any]:
         item = thawed(item)
@@ -161,29 +186,40 @@ class Inner(Element):
         if isinstance(item, OfRunLength):
             rows = self.element.converted(item.element, iter(item.need_rows()))
             return [cast_plain(item.length, "int64"), *rows]
+        if is_hashed(self.model) and not is_mapping(self.model):
+            OfRunLength.note_order(item)
+        held = entries(item)
         columns = [self.element.fillers(1)]
-        columns += [[leaf.unsqueeze(0) for leaf in self.element.flatten(part)] for part in item]
+        columns += [[leaf.unsqueeze(0) for leaf in self.element.flatten(part)] for part in held]
         rows = [
             joined(list(column), ragged=leaf.ragged)
             for column, leaf in zip(zip(*columns, strict=True), self.element.leaves, strict=True)
         ]
-        return [paddle.full([], len(item), "int64"), *rows]
+        return [paddle.full([], len(held), "int64"), *rows]
 
     def take(self, leaves: Leaves, *, host: bool = False) -> Any:
         length = next(leaves)
         if self.element is None:
-            return self.kind() if host or self.kind is tuple else FixedList()
+            return made_like(self.model, []) if host or self.kind is tuple else self._empty()
         rows = [next(leaves) for _ in self.element.leaves]
         if host:
             held = [row[1 : int(length) + 1] for row in rows]
             columns = columns_of(held, self.element.leaves)
-            return self.kind(
-                self.element.build(list(row), host=True) for row in zip(*columns, strict=True)
-            )
+            made = (self.element.build(list(row), host=True) for row in zip(*columns, strict=True))
+            return made_like(self.model, made)
         whole = [cut(row, [0], [length + 1]) for row in rows]
-        return OfRunLength.inner(self.element, whole, self.kind is tuple)
+        return OfRunLength.inner(self.element, whole, self.model)
 
-    def converted(self, other: Element, rows: Leaves) -> list[Any]:
+    def _empty(self) -> Any:
+        """One to which the function may still put items."""
+        if self.kind is list:
+            return FixedList()
+        blank: Element = Nothing()
+        if is_mapping(self.model):
+            blank = Structure(tuple, (2,), [blank, Nothing()])
+        return OfRunLength.inner(blank, blank.fillers(1), self.model)
+
+    def _converted(self, other: Element, rows: Leaves) -> list[Any]:
         if isinstance(other, Structure):
             return self._of_parts(other, rows)
         assert isinstance(other, Inner)
@@ -206,7 +242,7 @@ class Inner(Element):
 
     def _of_parts(self, other: Structure, rows: Leaves) -> list[Any]:
         """Of lists of one length."""
-        taken = [[next(rows) for _ in part.leaves] for part in other.parts] or [[next(rows)]]
+        taken = rows_of_items(other, rows)
         count = paddle.shape(taken[0][0])[0].astype("int64")
         length = paddle.full([1], len(other.parts), "int64").expand([count])
         if self.element is None:
@@ -214,7 +250,7 @@ class Inner(Element):
         columns = [self.element.fillers(count)]
         columns += [
             self.element.converted(part, iter(held))
-            for part, held in zip(other.parts, taken, strict=False)  # of no part there is a leaf
+            for part, held in zip(other.as_items(), taken, strict=False)  # of no part one leaf
         ]
         return [
             length,
@@ -225,51 +261,6 @@ class Inner(Element):
                 )
             ),
         ]
-
-
-class Constant(Element):
-    """An attribute that all objects have in common."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-        self.leaves = []
-
-    @property
-    def form(self) -> Any:
-        return Constant, self.value if type(self.value) in CONSTANTS else id(self.value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Constant) and (
-            other.value is self.value or same_constant(other.value, self.value)
-        )
-
-    __hash__ = None
-
-    def as_variable(self, name: str) -> Element:
-        """The same for numbers, or members of enumerations, that differ."""
-        listed = listed_of(self.value)
-        if listed is not None:
-            return listed
-        if number_kind(self.value) is None:
-            capture = current()
-            if capture is not None and is_object(self.value):
-                capture.wishes.add(type(self.value))
-            raise error_here(
-                ContainerInGraphError,
-                f"the attribute {name!r} of objects in a list whose length a tensor decides, a "
-                f"{type(self.value).__name__}, is another one in some of them",
-                "let all of them have the same, or a tensor, number or text",
-            )
-        return Single.of(self.value)
-
-    def flatten(self, item: Any) -> list[Any]:
-        return []
-
-    def take(self, leaves: Leaves, *, host: bool = False) -> Any:
-        return self.value
-
-    def converted(self, other: Element, rows: Leaves) -> list[Any]:
-        return []
 
 
 class Record(Element):
@@ -322,7 +313,7 @@ class Record(Element):
             capture.born[id(made)] = made
         return made
 
-    def converted(self, other: Element, rows: Leaves) -> list[Any]:
+    def _converted(self, other: Element, rows: Leaves) -> list[Any]:
         assert isinstance(other, Record)
         first = next(rows)
         made = [first]
@@ -382,14 +373,6 @@ class OneOf(Element):
         """Whether each is a Python number."""
         return all(isinstance(each, Single) and each.leaf.kind is not None for each in self.options)
 
-    def as_numbers(self, rows: list[Any]) -> Any:
-        """The rows of what is of numbers, as floats that compare as they do."""
-        tag, *columns = rows
-        found = cast_plain(columns[0], "float64")
-        for place, column in enumerate(columns[1:], start=1):
-            found = paddle.where(tag == place, cast_plain(column, "float64"), found)
-        return found
-
     def as_tensors(self, rows: list[Any]) -> Any:
         """The rows of what is numeric, of the dtype that its tensors have."""
         tag, *columns = rows
@@ -445,7 +428,7 @@ class OneOf(Element):
         made = [option.take(leaves, host=host) for option in self.options]
         return made[int(tag)] if host else chosen(tag, made)
 
-    def converted(self, other: Element, rows: Leaves) -> list[Any]:
+    def _converted(self, other: Element, rows: Leaves) -> list[Any]:
         theirs = other.options if isinstance(other, OneOf) else [other]
         tag = next(rows) if isinstance(other, OneOf) else None
         places = [self._place(option) for option in theirs]
@@ -468,6 +451,8 @@ def union(one: Element, other: Element) -> Element:
     """One for the items of both."""
     if one == other:
         return one
+    if isinstance(one, Nothing) or isinstance(other, Nothing):
+        return other if isinstance(one, Nothing) else one
     if isinstance(one, OneOf):
         return one.with_(other)
     if isinstance(other, OneOf) or not one.is_like(other):
@@ -488,8 +473,9 @@ def element_of(item: object) -> Element:
     if isinstance(item, Choice):
         found = [element_of(each_) for each_ in item.leaves() if each_ is not UNBOUND]
         return functools.reduce(union, found)
-    if isinstance(item, OfRunLength) and item.model is None:
-        return Inner(tuple if item.frozen else list, item.element)
+    model = model_of(item)
+    if model is not None:
+        return _of_any_length(model, item)
     parts = parts_of(item)
     if parts is None:
         if is_object(item) and not is_from_outside(item):
@@ -498,3 +484,13 @@ def element_of(item: object) -> Element:
         return single.ragged() if is_cut(leaf_value(item)) else single
     kind, keys, items = parts
     return Structure(kind, keys, list(map(element_of, items)))
+
+
+def _of_any_length(model: object, item: object) -> Inner:
+    """What a container of the run is, or one of Python that is always of any length."""
+    if isinstance(item, OfRunLength):
+        parts = getattr(item.element, "parts", [item.element])
+        blank = all(isinstance(part, Nothing) for part in parts) and parts
+        return Inner(model, None if blank else item.element)
+    held = list(map(element_of, entries(item)))
+    return Inner(model, functools.reduce(union, held) if held else None)

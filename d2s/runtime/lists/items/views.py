@@ -193,6 +193,8 @@ def view_class(kind: type) -> Any:
         equality, order = (_fields_of(kind, name) for name in ("__eq__", "__lt__"))
         if equality == ():
             own |= {"__eq__": _same, "__ne__": _differs}
+        elif not defines(kind, "__ne__"):
+            own["__ne__"] = object.__ne__  # the opposite of its ``__eq__``; that of tuples is not
         for name in ("__lt__", "__le__", "__gt__", "__ge__"):
             if not defines(kind, name):
                 own[name] = _no_order

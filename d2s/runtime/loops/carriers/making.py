@@ -86,7 +86,7 @@ class Carriers:
             return self._of_tensor(path, value)
         if number_kind(value) is not None:
             return self._of_tensor(path, value) if top or plan.lift else Constant(path, value)
-        if (isinstance(value, tuple) and value) or (plan.anew and is_object(value)):
+        if (isinstance(value, tuple) and tuple.__len__(value)) or (plan.anew and is_object(value)):
             return self._of_structure(path, value)
         return Constant(path, value)
 
